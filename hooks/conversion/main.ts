@@ -1,6 +1,6 @@
 /**
  * The conversion hook as a process, which API servers ask over TLS: `hooks/conversion/main.ts --tls-cert-file F
- * --tls-private-key-file F`. It goes over to a new certificate without a restart. @module
+ * --tls-private-key-file F`. It uses a new certificate without a restart. @module
  */
 import { createLog } from "../../packages/process/log.ts";
 import { serve, type Server } from "../../packages/process/serve.ts";

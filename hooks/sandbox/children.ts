@@ -56,7 +56,7 @@ function pods(view: View, losses: PodLosses | undefined): Children {
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
-  // A claim of a volume's name that is not seen may be another Sandbox's: a Pod would mount it.
+  // A PersistentVolumeClaim that is not observed as a child may belong to another Sandbox, and the Pod would mount it.
   const impossible = losses?.isHeld === true || missingPVCs(sandbox, view.pvcs).length > 0 ||
     isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox, losses?.annotation)], deletions: {} };

@@ -1,6 +1,6 @@
 /**
- * What an answer may make of a Sandbox's Pod (podrules.ts), Service and volumes, for the guard: computed from the Sandbox,
- * without the code that builds them. @module
+ * Declares for the guard how an answer may create and change a Sandbox's Pod (podrules.ts), Service and volumes. The rules
+ * are computed from the Sandbox, without the code that builds these objects. @module
  */
 import type { V1Container } from "@kubernetes/client-node";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
@@ -62,12 +62,12 @@ const serviceRule: ChildRule<Sandbox> = {
   },
 };
 
-/** Labels that all of a Sandbox's Pods have, and no other's. */
+/** Labels that only the Pods of one Sandbox have. */
 function selectorOf({ metadata: { name, uid } }: Sandbox): Record<string, string> {
   return { [NAME_HASH_LABEL]: nameHash(name), ...(uid === undefined ? {} : { [CONTROLLER_UID_LABEL]: uid }) };
 }
 
-/** A selector may come nearer to those, and to nothing else. */
+/** A selector may change only towards those labels. */
 function comesNearer({ path, will, observed: { parent } }: Change<Sandbox>): boolean {
   const [, , key] = path;
   if (key === undefined) return false;
@@ -75,7 +75,7 @@ function comesNearer({ path, will, observed: { parent } }: Change<Sandbox>): boo
   return Object.hasOwn(wanted, key) ? will === wanted[key] : will === undefined;
 }
 
-/** Tells whether the ports are, each once, those that containers and sidecars declare, under names that follow from them. */
+/** Tells whether a Service has the ports that containers and sidecars declare, each once, with names derived from them. */
 function arePortsOf({ spec }: Sandbox, ports: unknown): boolean {
   const { containers, initContainers = [] } = spec.podTemplate.spec;
   const names = new Map<string, Set<string>>();

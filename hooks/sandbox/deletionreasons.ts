@@ -8,8 +8,8 @@ export const SUSPENDED = "the Sandbox is suspended";
 export const NO_SERVICE = "spec.service is false";
 
 /**
- * Expiry counts as a loss, because a wrong clock ends everything at once. What the spec asks for by itself does not count: a
- * suspension, or no Service.
+ * An expiry counts as a loss, because a wrong clock would end all Sandboxes at once. A deletion that the spec asks for does
+ * not count: a suspension, or `service: false`.
  */
 export const deletionReasons: DeletionReasons<Sandbox> = {
   [EXPIRED]: {
@@ -25,7 +25,7 @@ export const deletionReasons: DeletionReasons<Sandbox> = {
   },
 };
 
-/** Tells whether a Sandbox is past its end, for the guard; an end that is no time never comes. */
+/** Tells the guard whether a Sandbox has expired. A `shutdownTime` that is not a valid time never expires. */
 export function isExpired(sandbox: Sandbox, now: Date): boolean {
   return Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now.getTime();
 }

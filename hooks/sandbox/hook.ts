@@ -9,7 +9,7 @@ import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandbox } from "./sync.ts";
 import type { SandboxConfig } from "./options.ts";
 
-/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCalls {
   return compositeCalls({
     type: "composite",

@@ -37,7 +37,7 @@ export function buildPod(sandbox: Sandbox, losses?: string): DesiredObject<"Pod"
   return { ...podIdentity(sandbox, sandbox.metadata.name, origin), spec: podSpec(sandbox) };
 }
 
-/** Annotations that say how a Pod came to be; they stay as they are as long as it exists. */
+/** Annotations that describe how the Pod was created. They never change while the Pod exists. */
 const ORIGIN_ANNOTATIONS = [POD_SPEC_HASH_ANNOTATION, POD_LOSSES_ANNOTATION];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What an answer may make of a Sandbox's Pod, for the guard: computed from the Sandbox, key by key, without the code that
- * builds the Pod. Source: Agent Sandbox API, section 2.3. @module
+ * Declares for the guard how an answer may create and change a Sandbox's Pod. The rules are computed from the Sandbox, key by
+ * key, without the code that builds the Pod. Source: Agent Sandbox API, section 2.3. @module
  */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox, VolumeClaimTemplate } from "../../packages/api/sandbox.ts";
@@ -27,8 +27,8 @@ import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { oncePer } from "../../packages/webhook/once.ts";
 
 /**
- * Fields of a new Pod's spec that this hook sets where the template does not, and what they may be. A rule of your own in
- * `podSpec` (pod.ts) is declared here, or the guard refuses the Pods that it makes.
+ * Fields of a new Pod's spec that this hook sets if the template does not, and their allowed values. If you add a rule to
+ * `podSpec` (pod.ts), declare it here. Otherwise the guard refuses the Pods.
  */
 const ADDED_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {};
 
@@ -53,7 +53,7 @@ const OWNER_LABELS = [CLAIM_UID_LABEL, CREATED_BY_LABEL, TEMPLATE_REF_HASH_LABEL
 const LISTS = [PROPAGATED_LABELS_ANNOTATION, PROPAGATED_ANNOTATIONS_ANNOTATION];
 const CLIENTS = ["go-client", "python-client", "controller"];
 
-/** Returns the value of a label of the Pod; undefined: the Sandbox asks for none. */
+/** Returns the value that a label of the Pod must have; undefined: the Sandbox does not ask for the label. */
 function labelOf({ metadata, spec }: Sandbox, key: string): string | undefined {
   if (key === NAME_HASH_LABEL) return nameHash(metadata.name);
   if (Object.hasOwn(ADDED_LABELS, key)) return ADDED_LABELS[key];
@@ -66,7 +66,7 @@ function labelOf({ metadata, spec }: Sandbox, key: string): string | undefined {
   return isOwners === owner.kind ? value : undefined;
 }
 
-/** Returns the value of an annotation of the Pod, but for the hash of its spec; undefined: the Sandbox asks for none. */
+/** The same for an annotation, except for the hash of the Pod's spec. */
 function annotationOf({ spec }: Sandbox, key: string): string | undefined {
   const { labels, annotations } = spec.podTemplate.metadata ?? {};
   if (key === PROPAGATED_LABELS_ANNOTATION) return keyList(labels, isForPods);
@@ -91,26 +91,26 @@ function valueOf(map: StringMap = {}, key: string): string | undefined {
 }
 
 /**
- * A label or annotation becomes what the Sandbox asks for, or goes where it asks for none. What another controller has left
- * on the Pod first becomes Metacontroller's, which then can remove it.
+ * A label or annotation may change to the value that the Sandbox asks for, or be removed if the Sandbox does not ask for it.
+ * A value of another controller may first become Metacontroller's unchanged, so that Metacontroller can remove it later.
  */
 function followsSandbox(
   { path: [, , key = ""], is, will, observed }: Change<Sandbox>,
   valueOf: (sandbox: Sandbox, key: string) => string | undefined,
   inherited: ReadonlySet<string>,
 ): boolean {
-  // They say how a Pod came to be: that does not change while it exists.
+  // They describe how the Pod was created, so they never change while it exists.
   if (key === POD_SPEC_HASH_ANNOTATION || key === POD_LOSSES_ANNOTATION) return will === is;
   const wanted = valueOf(observed.parent, key);
   if (wanted !== undefined) return will === wanted;
   return will === undefined || (will === is && inherited.has(key));
 }
 
-/** The labels that follow a Pod's owner, and those that another controller noted on it as its own. */
+/** The labels that depend on a Pod's owner, and the labels that another controller has listed in an annotation as its own. */
 const inheritedLabels = oncePer((pod: KubeObject) =>
   new Set([...OWNER_LABELS, ...listed(pod, PROPAGATED_LABELS_ANNOTATION)])
 );
-/** The same of annotations. */
+/** The same for annotations. */
 const inheritedAnnotations = oncePer((pod: KubeObject) =>
   new Set([...LISTS, ...listed(pod, PROPAGATED_ANNOTATIONS_ANNOTATION)])
 );
@@ -124,7 +124,7 @@ function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox
   const claims = new Set(
     Object.values(children["PersistentVolumeClaim.v1"] ?? {}).map(({ metadata }) => metadata.name),
   );
-  // One that is not seen to be the Sandbox's own may be another's.
+  // A PersistentVolumeClaim that is not observed as the Sandbox's child may belong to another Sandbox.
   if (volumeTemplates(parent).some(({ claimName }) => !claims.has(claimName))) return ["a Pod before its volumes"];
   if (parent.spec.operatingMode !== "Running") return ["a Pod of a suspended Sandbox"];
   const { spec, ...rest } = pod;
@@ -150,14 +150,14 @@ function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox
   ];
 }
 
-/** The annotation of a Pod that follows a lost one, if it has the right form: nothing but that depends on it. */
+/** The annotation of a Pod that follows a lost one, if its form is right. Its values only affect the next waits. */
 function lossesOf({ metadata }: DesiredObject): StringMap {
   const value = valueOf(metadata.annotations, POD_LOSSES_ANNOTATION);
   const isRight = value !== undefined && /^[1-9]\d{0,9} \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
   return isRight ? { [POD_LOSSES_ANNOTATION]: value } : {};
 }
 
-/** The template's spec, and each of the Sandbox's volumes in place of the template's of that name; nothing else. */
+/** The template's spec, in which each volume of the Sandbox replaces the template's volume of that name. */
 function wrongInSpec(spec: unknown, parent: Sandbox): string[] {
   const { volumes = [], ...wanted } = parent.spec.podTemplate.spec as V1PodSpec;
   const { volumes: made = [], ...rest } = isObject(spec) ? spec : {};
@@ -184,14 +184,14 @@ function mapOf(keys: readonly string[], valueOf: (key: string) => string | undef
   return Object.fromEntries(entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
 }
 
-/** A volume that a Sandbox asks for: its name in the Pod, and that of its claim. Of two with one name the first counts. */
+/** A volume that a Sandbox asks for: its name in the Pod, and the name of its PersistentVolumeClaim. */
 interface WantedVolume {
   volume: string;
   claimName: string;
   template: VolumeClaimTemplate;
 }
 
-/** Lists the volumes that a Sandbox asks for. */
+/** Lists the volumes that a Sandbox asks for. If two have the same name, the first counts. */
 export function volumeTemplates({ metadata: { name }, spec }: Sandbox): WantedVolume[] {
   const found: WantedVolume[] = [];
   const seen = new Set<string>();

@@ -40,7 +40,7 @@ export function volumeName(template: VolumeClaimTemplate): string {
   return template.metadata?.name ?? "";
 }
 
-/** Lists the names of claims that a Sandbox asks for and that are not seen to be its own. @param pvcs its own */
+/** Lists the PersistentVolumeClaims that a Sandbox asks for and does not own yet, by name. @param pvcs those that it owns */
 export function missingPVCs(sandbox: Sandbox, pvcs: readonly { metadata: { name: string } }[]): string[] {
   const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
   return claimTemplates(sandbox).map((template) => pvcName(template, sandbox)).filter((name) => !ours.has(name));

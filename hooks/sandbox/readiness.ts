@@ -47,7 +47,7 @@ function unreadableTime({ sandbox }: View): ReadyVerdict | undefined {
 }
 
 function brokenChildren(view: View): ReadyVerdict | undefined {
-  // A suspended Sandbox wants no Pod, so nothing that stands in a Pod's way is an error; one that cannot go is.
+  // A suspended Sandbox needs no Pod, so a problem with creating a Pod is no error. A Pod that cannot be deleted is one.
   const problems = view.problems.filter(({ kind, state }) =>
     kind !== "Pod" || (state === "stuck" ? stuckPod(view) !== undefined : isRunning(view))
   );
@@ -85,7 +85,7 @@ function podPart({ pod }: View): string {
   if (!pod) return "Pod does not exist";
   const phase = pod.status?.phase ?? "";
   if (phase !== "Running") return `Pod exists with phase: ${phase}`;
-  // The kubelet leaves it Ready until its containers have ended: a client that is sent there is cut off.
+  // The kubelet keeps the Pod Ready until its containers have ended. A client that connects would soon be cut off.
   if (pod.metadata.deletionTimestamp !== undefined) return "Pod is terminating";
   if (!isPodReady(pod)) return "Pod is Running but not Ready";
   return podIPs(pod).length > 0 ? "Pod is Ready" : "Pod is Ready but has no podIPs yet";

@@ -1,6 +1,6 @@
 /**
- * What a Sandbox's status may say, for the guard. A claim ends by its conditions and takes its volumes along; clients connect
- * by its other fields. @module
+ * Declares for the guard what a Sandbox's status may contain. A claim can end because of the conditions, and its volumes are
+ * then deleted. Clients connect to the addresses in the other fields. @module
  */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
@@ -19,13 +19,13 @@ import { volumeTemplates } from "./podrules.ts";
 type Of = Observed<Sandbox>;
 type Said = Saying<Sandbox>;
 
-/** The conditions that need proof. A Sandbox that is over or being deleted may repeat what it said while its Pod was there. */
+/** Conditions that the observed objects must confirm. A Sandbox that has expired or is being deleted may repeat old ones. */
 export const evidence: Evidence<Sandbox> = {
   "Finished True": (saying) => (hasEnded(saying) && isTimely(saying)) || isLeftOver(saying),
   "PodScheduled False": (saying) => podsOf(saying).some(isUnscheduled) || isLeftOver(saying),
   "Ready Absent": (saying) => isLeftOver(saying),
   "Ready True": (saying) => (podsOf(saying).length === 1 && podsOf(saying).every(isServing)) || isLeftOver(saying),
-  // Pools replace what is not Ready for long, and clients give up on some of its reasons.
+  // Pools replace a member that is not Ready for long, and clients give up because of some reasons.
   "Ready False": (saying) => !isSound(saying) || isLeftOver(saying),
   "Ready False InvalidConfiguration": (saying) => isMissingSomething(saying) || isLeftOver(saying),
   "Ready False PodFailed": (saying) => hasEnded(saying) || isLeftOver(saying),
@@ -37,7 +37,7 @@ export const evidence: Evidence<Sandbox> = {
 
 /** Makes the rules of the other fields, for one installation. */
 export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandbox> {
-  /** A Sandbox that is over or being deleted may repeat a field, or leave it out. */
+  /** A Sandbox that has expired or is being deleted may repeat a field, or leave it out. */
   const field = (name: keyof SandboxStatus, isRight: (value: unknown, observed: Of) => boolean) =>
   (
     value: unknown,
@@ -90,13 +90,13 @@ function hasEnded(saying: Said): boolean {
   return podsOf(saying).some((pod) => podEnd(pod) !== undefined);
 }
 
-/** Claims count from that time. */
+/** Tells whether the transition time is right: claims compute their end from it. */
 function isTimely({ said, observed: { parent }, now }: Said): boolean {
   const before = findCondition(conditionsOf(parent), said.type);
   return said.lastTransitionTime === (before?.status === said.status ? before.lastTransitionTime : rfc3339(now));
 }
 
-/** Tells whether clients reach the Pod: it runs, is Ready and has an address. */
+/** Tells whether clients can reach the Pod: it runs, is Ready and has an address. */
 function isServing(pod: Pod): boolean {
   return pod.status?.phase === "Running" && isPodReady(pod) && podIPs(pod).length > 0;
 }
@@ -105,7 +105,7 @@ function isUnscheduled(pod: Pod): boolean {
   return podCondition(pod, "PodScheduled")?.status === "False";
 }
 
-/** Tells whether nothing that is observed keeps the Sandbox from being Ready. */
+/** Tells whether the observed objects show no reason why the Sandbox is not Ready. */
 function isSound(saying: Said): boolean {
   const pods = podsOf(saying);
   const isWhole = pods.length === 1 &&
@@ -114,7 +114,7 @@ function isSound(saying: Said): boolean {
   return isWhole && !isSuspended(saying) && !isExpired(parent, saying.now) && !isMissingSomething(saying);
 }
 
-/** Tells whether a child is not seen that the spec asks for, the keeper has reported a problem, or `shutdownTime` is no time. */
+/** Tells whether a child is missing, the keeper has reported a problem, or `shutdownTime` is not a valid time. */
 function isMissingSomething(saying: Said): boolean {
   const { parent, children } = saying.observed;
   const { metadata, spec } = parent;
@@ -135,7 +135,7 @@ function podsIn(children: Of["children"]): Pod[] {
   return Object.values(children["Pod.v1"] ?? {}) as Pod[];
 }
 
-/** The addresses of the one Pod; none of several. */
+/** The addresses of the Sandbox's Pod; none if there are several Pods. */
 function addressesOf({ children }: Of): string[] | undefined {
   const [pod, ...more] = podsIn(children);
   const addresses = more.length === 0 ? pod?.status?.podIPs?.map(({ ip }) => ip) ?? [] : [];

@@ -11,7 +11,7 @@ import type { SandboxConfig } from "./options.ts";
 const MISSING_POD_SECONDS = 5;
 /** Where the keeper has found out why, it is the one that looks again, and takes its word back. */
 const REFUSED_POD_SECONDS = 300;
-/** Metacontroller tries what fails less and less often, at last after a quarter of an hour; asked anew it tries at once. */
+/** Metacontroller retries a failed write with a growing delay of up to 15 minutes. A resync makes it retry at once. */
 const STUCK_SECONDS = 30;
 /** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */
 const POD_EXPECTED_MS = 2000;

@@ -56,7 +56,7 @@ export function isPodTaken(view: View): boolean {
   return view.problems.some(({ kind, state }) => kind === "Pod" && state === "taken");
 }
 
-/** Says why the API server does not let the Pod be changed or deleted; undefined: nobody has heard that it does not. */
+/** Returns why the API server refuses to change or delete the Pod; undefined: the keeper has reported no such refusal. */
 export function stuckPod({ pod, problems }: View): string | undefined {
   if (pod?.metadata.deletionTimestamp !== undefined) return undefined;
   return problems.find(({ kind, state }) => kind === "Pod" && state === "stuck")?.message;
@@ -77,7 +77,7 @@ function openProblems(sandbox: Sandbox, tooMany: Problem[], exists: ReadonlySet<
   // What keeps away one of too many volumes is not what they all wait for.
   const isOvertaken = ({ kind }: Problem) => kind === "PersistentVolumeClaim" && tooMany.length > 0;
   const news = found.filter((problem) => !isForeseen.has(keyOf(problem)) && !isOvertaken(problem));
-  // What cannot be changed is there; all else keeps a child away.
+  // A problem "stuck" is about a child that exists. All other problems are about missing children.
   return inOrder([...foreseen, ...news]).filter((problem) =>
     exists.has(keyOf(problem)) === (problem.state === "stuck")
   );

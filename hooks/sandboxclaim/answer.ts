@@ -20,9 +20,9 @@ type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
  * a Sandbox that has said nothing itself is not shown: most are Ready soon, and the claim has one status in its life
  * instead of three.
  *
- * Metacontroller writes a status before annotations that are in the same answer. Clients read the annotations as soon as
- * the claim is Ready, so a Ready status is answered only when the claim is seen to have them. A claim that is Ready by
- * another Sandbox, which is gone, is not Ready in between.
+ * Metacontroller writes the status of an answer before the annotations of the same answer. Clients read the annotations as
+ * soon as the claim is Ready. The hook therefore reports Ready only when it observes the annotations. If a claim gets another
+ * Sandbox, because its first one is gone, the claim is not Ready in between.
  *
  * @param problem why the Sandbox does not follow the claim; undefined: it does
  */

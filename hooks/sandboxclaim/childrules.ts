@@ -1,6 +1,6 @@
 /**
- * What an answer of the claim's hook may make of its Sandbox: the Pod metadata that follows the claim, and the record of what
- * came from there. Sandboxes are given to claims by the binder: this hook makes none. @module
+ * Declares for the guard how the claim's hook may change a claim's Sandbox: the Pod metadata that the claim asks for, and the
+ * annotation that records this metadata. This hook creates no Sandboxes, because the binder does. @module
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
@@ -22,13 +22,13 @@ export const childRules: ChildRules<SandboxClaim> = {
       "spec.podTemplate.metadata.labels": (change) => followsClaim(change, "labels"),
       "spec.podTemplate.metadata.annotations": (change) => followsClaim(change, "annotations"),
       "spec.podTemplate.metadata": ({ is, will }) => sameJson(is ?? {}, will ?? {}),
-      // Mode, end and all else are the user's.
+      // Users may change operatingMode, shutdownTime and all other fields.
       spec: (change) => isSpecLeftAlone(change, withoutMetadata),
     },
   },
 };
 
-/** A key of the claim gets the claim's value; one that the record says came from the claim, and it wants no more, goes. */
+/** A key of the claim gets the claim's value. A key that the record lists, and that the claim no longer has, is removed. */
 function followsClaim({ path, is, will, child, observed: { parent } }: Of, map: "labels" | "annotations"): boolean {
   const key = path[4];
   if (key === undefined) return sameJson(is ?? {}, will ?? {});
@@ -39,7 +39,7 @@ function followsClaim({ path, is, will, child, observed: { parent } }: Of, map: 
   return will === undefined && isObject(record) && Object.hasOwn(record, key) && record[key] === is;
 }
 
-/** The record says no more than what the claim asks for. */
+/** Tells whether the record contains only metadata that the claim asks for. */
 function isRecord({ will, observed: { parent } }: Of): boolean {
   const wanted = parent.spec.additionalPodMetadata ?? {};
   const record = recordOf(will);

@@ -8,7 +8,7 @@ import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, parentRules, statusRules } from "./statusrules.ts";
 import type { ClaimConfig } from "./options.ts";
 
-/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxClaimHook(config: ClaimConfig, decide = syncSandboxClaim): HookCalls {
   return decoratorCalls({
     type: "decorator",

@@ -11,7 +11,7 @@ import type { Options } from "../../packages/webhook/options.ts";
 export interface ClaimConfig {
   /** Domains of label keys that claims may add to Pods. */
   labelDomains: readonly string[];
-  /** Domains of annotation keys that claims may add to Pods; undefined: any that is not reserved. */
+  /** Domains of annotation keys that claims may add to Pods; undefined: all that are not reserved. */
   annotationDomains?: readonly string[] | undefined;
 }
 

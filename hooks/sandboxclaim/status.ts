@@ -132,7 +132,7 @@ export function notesOf(
   };
 }
 
-/** Tells whether a claim has other annotations than these, or none. A null is one that it is not to have. */
+/** Tells whether a claim lacks one of these annotations, or has another value. `null`: the claim must not have it. */
 export function lacks(
   { metadata: { annotations = {} } }: SandboxClaim,
   wanted: Record<string, string | null>,

@@ -1,6 +1,6 @@
 /**
- * What a claim's status and annotations may say, for the guard. A claim ends by its conditions; clients connect to the Sandbox
- * that it names. @module
+ * Declares for the guard what a claim's status and annotations may contain. A claim can end because of its conditions, and
+ * clients connect to the Sandbox that it names. @module
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { readClaimProblem } from "../../packages/api/claimproblem.ts";
@@ -27,14 +27,14 @@ import {
 type Of = Observed<SandboxClaim>;
 type Said = Saying<SandboxClaim>;
 
-/** The conditions that need proof: what a claim says about its Sandbox, that Sandbox says, since the same time. */
+/** Conditions that the observed objects must confirm: what a claim reports of its Sandbox, the Sandbox reports as well. */
 export const evidence: Evidence<SandboxClaim> = {
   "Finished True": (saying) => isTheirs(saying) || (saying.isOld && isExpired(saying)),
   "Ready True": isTheirs,
   "Ready Absent": () => false,
-  // The binder gives a claim another Sandbox by some of these words, and clients give up on others.
+  // Because of some reasons the binder binds the claim to another Sandbox, and because of others clients give up.
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
-  // Whatever a Sandbox says is copied, this too; nothing goes by it, as hook and keeper look at the time.
+  // A claim copies every reason of its Sandbox, this one as well. Hook and keeper check the time themselves.
   "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
   "Ready False PodFailed": isTheirs,
   "Ready False PodSucceeded": isTheirs,
@@ -46,7 +46,7 @@ export const statusRules: StatusRules<SandboxClaim> = {
   conditionTypes: ["Finished", "Ready"],
   keepsOthers: true,
   fields: {
-    // The Sandbox is one that is seen to be the claim's; its addresses are that one's, and there as soon as it is Ready.
+    // The Sandbox must be observed as the claim's, with its own addresses. They may be missing until it is Ready.
     sandbox(value, { children }, _, status) {
       const sandboxes = listAll(children);
       if (value === undefined) return sandboxes.length === 0;
@@ -71,15 +71,15 @@ export const parentRules: ParentRules<SandboxClaim> = {
 };
 
 /**
- * Tells whether a claim that does not copy its Sandbox's Ready has a cause of its own for these words.
+ * Tells whether the observed objects confirm a reason of Ready that the claim does not copy from its Sandbox.
  *
  * | reason | cause |
  * |---|---|
  * | ClaimExpired, SandboxExpired | see above |
  * | SandboxMissing | there is no Sandbox |
- * | SandboxNotReady | the Sandbox is not Ready, has no address, is being deleted, or is not the one that the claim has shown |
+ * | SandboxNotReady | the Sandbox is not Ready, has no address, is being deleted, or is not the one in the claim's status |
  * | InvalidMetadata, ReconcilerError | the claim asks for metadata |
- * | any other | there is no Sandbox, and keeper or binder have said so |
+ * | any other | there is no Sandbox, and keeper or binder have reported this reason |
  */
 function hasCause({ said: { reason }, observed }: Said): boolean {
   const { spec, metadata } = observed.parent;
@@ -106,7 +106,7 @@ function isTheirs({ said, observed }: Said): boolean {
   return sayingsOf(observed, said.type).some((theirs) => isSame(said, theirs));
 }
 
-/** By what is observed: a `Finished` that the answer itself says does not count. */
+/** Uses only observed objects: a `Finished` in the answer itself does not count. */
 function isExpired({ observed: { parent }, now }: Said): boolean {
   return (expiryTime(parent) ?? Infinity) <= now.getTime();
 }
@@ -115,7 +115,7 @@ function sayingsOf({ children }: Of, type: string): Condition[] {
   return listAll(children).flatMap((sandbox) => findCondition(conditionsOf(sandbox), type) ?? []);
 }
 
-/** A first time is noted once. */
+/** Tells whether a "first" time is set for the first time, and is not in the future. */
 function isFirstTime(key: string, value: unknown, { parent }: Of, now: Date): boolean {
   return parent.metadata.annotations?.[key] === undefined && Date.parse(String(value)) <= now.getTime();
 }

@@ -1,6 +1,6 @@
 /**
- * What an answer of the template's hook may make of its NetworkPolicy, and of its labels, for the guard: computed from the
- * template, without the code that builds it. Source: Agent Sandbox API, section 3.1. @module
+ * Declares for the guard how the template's hook may create and change the NetworkPolicy and the template's labels. The rules
+ * are computed from the template, without the code that builds the policy. Source: Agent Sandbox API, section 3.1. @module
  */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
@@ -57,7 +57,7 @@ function versionOf({ metadata: { uid = "", generation = 0 } }: SandboxTemplate):
   return `${uid}/${generation}`;
 }
 
-/** The template, and its namespace where that is shown and is not named alike: then Metacontroller would lose one of them. */
+/** The owners: the template, and its namespace if Metacontroller shows it and its name differs from the template's. */
 function ownersOf({ parent, related }: Observed<SandboxTemplate>): object[] | undefined {
   const { name, namespace = "", uid = "" } = parent.metadata;
   const home = related["Namespace.v1"]?.[namespace]?.metadata;
@@ -69,11 +69,11 @@ function ownersOf({ parent, related }: Observed<SandboxTemplate>): object[] | un
   ];
 }
 
-/** Networks that the default rules close. */
+/** Networks that the default rules block. */
 const CLOSED_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"];
 const CLOSED_V6 = ["fc00::/7", "fe80::/10"];
 
-/** What a template without rules of its own says: the router may come in, and the internet is open but for those. */
+/** The rules of a template without rules of its own: the router may connect, and all networks but these may be reached. */
 function defaultRules(deniedCIDRs: readonly string[]): { ingress: object[]; egress: object[] } {
   const [v6, v4] = [true, false].map((isV6) => deniedCIDRs.filter((cidr) => cidr.includes(":") === isV6));
   const open = (cidr: string, closed: string[]) => ({ ipBlock: { cidr, except: [...new Set(closed)] } });
@@ -87,7 +87,7 @@ const ROUTER = [{
   }],
 }];
 
-/** The policy's spec, as the API server stores it: without empty lists, with the protocol of each port. */
+/** The policy's spec as the API server stores it: without empty lists, and with the protocol of each port. */
 function specOf({ metadata, spec: { networkPolicy } }: SandboxTemplate, deniedCIDRs: readonly string[]): Json {
   const { ingress = [], egress = [] } = (networkPolicy ?? defaultRules(deniedCIDRs)) as Record<string, Json[]>;
   return {
@@ -105,8 +105,8 @@ function stored(rule: Json): Json {
 }
 
 /**
- * Each field becomes what the template says, or goes where it says nothing. What somebody else has put there first becomes
- * Metacontroller's as it is, which then can remove it.
+ * Each field may change to the template's value, or be removed if the template has none. Another writer's value may first
+ * become Metacontroller's unchanged, so that Metacontroller can remove it later.
  */
 function comesNearer({ path, is, will, child, observed: { parent } }: Of, spec: Json): boolean {
   if (child.metadata.name !== policyName(parent.metadata.name)) return false;

@@ -7,7 +7,7 @@ import { deletionReasons } from "./deletionreasons.ts";
 import type { TemplateConfig } from "./options.ts";
 import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
 
-/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxTemplateHook(config: TemplateConfig, decide = syncSandboxTemplate): HookCalls {
   return decoratorCalls({
     type: "decorator",

@@ -30,7 +30,7 @@ const DEFAULT_INGRESS = [{
 const PRIVATE_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"];
 const PRIVATE_V6 = ["fc00::/7", "fe80::/10"];
 
-/** Returns the default rules for egress, with the networks that the operator has closed besides. */
+/** Returns the default egress rules. They also block the networks that the operator lists. */
 function defaultEgress({ deniedCIDRs }: TemplateConfig): object[] {
   const isV6 = (cidr: string) => cidr.includes(":");
   const except = (closed: string[], more: string[]) => [...new Set([...closed, ...more])];
@@ -42,15 +42,15 @@ function defaultEgress({ deniedCIDRs }: TemplateConfig): object[] {
   }];
 }
 
-/** What surrounds a template when its policy is built. */
+/** The observed objects that the policy of a template depends on. */
 export interface Surroundings {
-  /** The policy as it is, if there is one: whatever somebody added to it is undone. */
+  /** The observed policy, if there is one: the answer removes fields that others have added. */
   observed?: KubeObject | undefined;
-  /** The template's namespace; undefined: not shown, then owners stay as they are. */
+  /** The template's namespace; undefined: Metacontroller does not show it, so the owners stay as they are. */
   namespace?: KubeObject | undefined;
 }
 
-/** Builds the policy: the template's own rules word for word, or the default ones; an empty or absent list denies. */
+/** Builds the policy from the template's own rules or from the default rules. An empty or absent list denies all traffic. */
 export function buildNetworkPolicy(
   template: SandboxTemplate,
   config: TemplateConfig,
@@ -78,11 +78,11 @@ export function buildNetworkPolicy(
 }
 
 /**
- * The template, and its namespace: the garbage collector deletes what has lost all its owners, so the policy stays when the
- * template goes. The keeper deletes it once no sandbox needs it.
+ * The owners: the template and its namespace. The garbage collector deletes an object only when all its owners are gone, so
+ * the policy outlives the template. The keeper deletes the policy when no sandbox needs it.
  *
- * Metacontroller tells items of a list apart by their `name`: of two owners of one name it would lose the template. The
- * keeper adds the namespace to the policy of a template that is named like it.
+ * Metacontroller identifies items of this list by `name`. If template and namespace had the same name, Metacontroller would
+ * lose the template. In that case the keeper adds the namespace.
  */
 function owners(
   template: SandboxTemplate,

@@ -4,7 +4,7 @@ import type { Options } from "../../packages/webhook/options.ts";
 
 /** The settings of the SandboxTemplate hook. */
 export interface TemplateConfig {
-  /** Networks, in CIDR notation, that the default rules close besides the contract's own. */
+  /** Networks, in CIDR notation, that the default rules block in addition to the contract's. */
   deniedCIDRs: readonly string[];
 }
 
@@ -15,13 +15,13 @@ const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
 export const OPTIONS: Options<TemplateConfig> = {
   deniedCIDRs: {
     ...{ flag: FLAG, placeholder: "C,D", default: "" },
-    help: "networks that the default NetworkPolicy closes to sandboxes besides private ones, in CIDR notation; a " +
-      "template with rules of its own is not affected",
+    help: "networks that the default NetworkPolicy blocks in addition to private ones, in CIDR notation; a template " +
+      "with rules of its own is not affected",
     read: (text) => text.split(",").map((cidr) => cidr.trim()).filter(Boolean).map(readCIDR),
   },
 };
 
-/** @throws {RangeError} if it is no network, or all of them: the API server would refuse every policy */
+/** @throws {RangeError} if the text is no network, or is all networks: the API server would refuse every policy */
 function readCIDR(text: string): string {
   if (cidrSchema.safeParse(text).success && !text.endsWith("/0")) return text;
   throw new RangeError(`Cannot use --${FLAG} "${text}": it is not a network such as 100.64.0.0/10`);

@@ -16,7 +16,7 @@ import { UNMANAGED } from "./deletionreasons.ts";
 import { buildNetworkPolicy } from "./networkpolicy.ts";
 import type { TemplateConfig } from "./options.ts";
 
-/** Asks for the template's namespace, which owns the policy, too. */
+/** Asks Metacontroller for the template's namespace, which is the second owner of the policy. */
 export function customizeSandboxTemplate({ metadata: { namespace = "" } }: SandboxTemplate): RelatedRule[] {
   return [{ apiVersion: "v1", resource: "namespaces", names: [namespace] }];
 }
@@ -47,7 +47,7 @@ export function syncSandboxTemplate(observed: Observed<SandboxTemplate>, config:
   return { labels, attachments: [buildNetworkPolicy(template, config, surroundings), ...others] };
 }
 
-/** Undefined where the controller does not ask for it: one from before it did, until it is updated. */
+/** Undefined: the DecoratorController is from an earlier version, which does not call the customize hook. */
 function namespaceOf({ parent, related }: Observed<SandboxTemplate>): KubeObject | undefined {
   return related["Namespace.v1"]?.[parent.metadata.namespace ?? ""];
 }

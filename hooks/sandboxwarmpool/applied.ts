@@ -11,7 +11,7 @@ import { type PoolSandbox, SANDBOX } from "./sandbox.ts";
 
 type Applied = PoolSandbox | "broken" | undefined;
 
-/** Reads how a Sandbox was applied last. Undefined: it never was. `broken`: its annotation cannot be read or merged. */
+/** Reads the last-applied annotation of a Sandbox. Undefined: it has none. `broken`: it cannot be read or merged. */
 export const readApplied = oncePer((sandbox: Sandbox): Applied => {
   const applied = appliedTo(sandbox);
   if (applied === "broken" || (applied && !isShaped(applied))) return "broken";

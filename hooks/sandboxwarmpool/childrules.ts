@@ -1,4 +1,4 @@
-/** What an answer of the pool's hook may make of its Sandboxes: everything else the guard refuses. @module */
+/** Declares how the pool's hook may create and change its Sandboxes. The guard refuses everything else. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
@@ -33,7 +33,7 @@ const memberRule: ChildRule<SandboxWarmPool> = {
     "spec.service": isRepaired,
   },
   wrongWith: wrongWithMember,
-  // All that the pool still owns counts, whatever becomes of it.
+  // All Sandboxes that the pool still owns count, including those that are being deleted.
   mostNew: oncePer(({ parent, children }) => Math.max(0, parent.spec.replicas - listAll(children).length)),
   isBeyondRepair: (applied) => !isShaped(applied),
 };
@@ -41,15 +41,15 @@ const memberRule: ChildRule<SandboxWarmPool> = {
 export const childRules: ChildRules<SandboxWarmPool> = { "Sandbox.agents.x-k8s.io/v1beta1": memberRule };
 
 /**
- * A field is put back to what the pool applied when it made the member. What another controller has made and nobody applied
- * becomes Metacontroller's as it is.
+ * A field may be restored to the value that the pool applied when it created the member. For a member of another controller,
+ * which was never applied, a field may become Metacontroller's unchanged.
  */
 function isRepaired({ is, will, was, wants, child }: Of): boolean {
   if (wants === undefined) return false;
   return was === undefined ? sameJson(is, will) && appliedTo(child) === undefined : sameJson(wants, was);
 }
 
-/** The pool is the one owner that it names. */
+/** The pool must be the only owner. */
 function isPools({ wants, observed: { parent } }: Of): boolean {
   if (!Array.isArray(wants) || wants.length !== 1 || !isObject(wants[0])) return false;
   const { apiVersion, kind, name, uid, controller, blockOwnerDeletion, ...more } = wants[0];
@@ -61,11 +61,11 @@ const DUE: Record<DrainReason, (change: Of) => boolean> = {
   returned: ({ child }) => isUsed(child),
   stale: isUnlikeTemplate,
   stuck: ({ child }) => findCondition((child as Sandbox).status?.conditions, "Ready")?.status !== "True",
-  // How many there are too many is counted as losses are.
+  // The deletion budget limits how many.
   surplus: ({ observed }) => surplus(observed) > 0,
 };
 
-/** A mark is put on a member for a reason that it shows, and never taken back. */
+/** A member may be marked as draining if it shows the reason. The mark is never removed. */
 function isDue(change: Of): boolean {
   const { is, will, was, wants, child } = change;
   if (sameJson(wants, was)) return true;
@@ -73,7 +73,7 @@ function isDue(change: Of): boolean {
   return is === undefined && typeof will === "string" && Object.hasOwn(DUE, will) && DUE[will as DrainReason](change);
 }
 
-/** Only a pool that is told so replaces its own members; those of another controller it always does. */
+/** A pool replaces its own outdated members only under `Recreate`, and those of another controller always. */
 function isUnlikeTemplate({ child, observed }: Of): boolean {
   const template = templateOf(observed);
   const isReplaced = observed.parent.spec.updateStrategy?.type === "Recreate" ||

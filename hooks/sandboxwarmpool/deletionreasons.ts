@@ -38,7 +38,7 @@ export const deletionReasons: DeletionReasons<SandboxWarmPool> = {
   ["surplus" satisfies DrainReason]: { ...isMarked, stated: (observed) => surplus(observed) },
 };
 
-/** Returns how many Sandboxes the pool has beyond `spec.replicas`. Its user asked for them to go by scaling it down. */
+/** Returns how many Sandboxes the pool has above `spec.replicas`. Its user asked for their deletion by scaling it down. */
 export const surplus = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number =>
   listAll(children).filter(isStaying).length - parent.spec.replicas
 );

@@ -10,7 +10,7 @@ import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 import type { WarmPoolConfig } from "./options.ts";
 
-/** Makes the hook for one installation. @param decide in place of its own decision, which the guard then judges: for tests */
+/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandboxWarmPool): HookCalls {
   return compositeCalls({
     type: "composite",
@@ -26,7 +26,7 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandbox
   });
 }
 
-/** Asks for the pool's template and for the NetworkPolicy of that. */
+/** Asks Metacontroller for the pool's template and for the template's NetworkPolicy. */
 export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }: SandboxWarmPool): RelatedRule[] {
   const { name } = spec.sandboxTemplateRef;
   const apiVersion = "extensions.agents.x-k8s.io/v1beta1";

@@ -1,5 +1,6 @@
 /**
- * What a pool's new member must look like, for the guard: computed from pool and template without the code that builds it.
+ * Declares for the guard what a pool's new member must look like. The rules are computed from pool and template, without the
+ * code that builds the member.
  * Source: Agent Sandbox API, sections 3.2 and 3.3.2. @module
  */
 import type { V1PodSpec } from "@kubernetes/client-node";
@@ -34,14 +35,14 @@ import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts
 import { oncePer } from "../../packages/webhook/once.ts";
 
 /**
- * Fields of a member's Pod spec that this hook sets where the template does not, and what they may be. A rule of your own
- * in `securedPodSpec` (blueprint.ts) is declared here, or the guard refuses the members that it makes.
+ * Fields of a member's Pod spec that this hook sets if the template does not, and their allowed values. If you add a rule to
+ * `securedPodSpec` (blueprint.ts), declare it here. Otherwise the guard refuses the members.
  */
 const ADDED_FIELDS: Readonly<Record<string, unknown>> = { automountServiceAccountToken: false };
-/** The same where the default NetworkPolicy keeps the cluster's own resolver out of reach, and the template names none. */
+/** Fields that are added if the default NetworkPolicy blocks the cluster's resolver and the template names none. */
 const ADDED_DNS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };
 
-/** Lists the fields in which a new member is not what pool and template ask for. */
+/** Lists the fields in which a new member differs from what pool and template ask for. */
 export function wrongWithMember(member: DesiredObject, observed: Observed<SandboxWarmPool>): string[] {
   const pool = observed.parent;
   const template = templateOf(observed);
@@ -96,7 +97,7 @@ export function wrongWithMember(member: DesiredObject, observed: Observed<Sandbo
   return isNext(name, place, observed) ? wrong : [...wrong, "metadata.name"];
 }
 
-/** Returns the pool's template; undefined: it is not there. */
+/** Returns the pool's template; undefined: it does not exist. */
 export const templateOf = oncePer(({ parent, related }: Observed<SandboxWarmPool>): SandboxTemplate | undefined => {
   const found = listAll(related).find(({ kind, metadata }) =>
     kind === "SandboxTemplate" && metadata.name === parent.spec.sandboxTemplateRef.name
@@ -127,10 +128,10 @@ export const securedSpec = oncePer(({ spec }: SandboxTemplate): V1PodSpec => {
   return { ...wanted, ...Object.fromEntries(added), ...(hasOwnDNS ? {} : ADDED_DNS) };
 });
 
-/** Highest number that counts: beyond it they are no longer exact. */
+/** Highest number of a member: JavaScript's numbers are not exact above it. */
 const LAST_NUMBER = 2 ** 52;
 
-/** Tells whether name and place are those of a number that no member has had. */
+/** Tells whether name and place belong to a number that no member has had. */
 function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>): boolean {
   const { metadata } = observed.parent;
   const [number = NaN, first = NaN] = place.split("/").map(Number);
@@ -141,7 +142,7 @@ function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>
     name.endsWith(`-${number.toString(36)}${secret}`);
 }
 
-/** Returns the highest number that the pool's status or a Sandbox of its own has; 0: none. One that was a claim's is not its own. */
+/** Returns the highest number in the pool's status and on its Sandboxes that no claim has had; 0: there is none. */
 export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number => {
   const { sequence = 0 } = parent.status ?? {};
   const own = listAll(children).filter((sandbox) => !isUsed(sandbox));
@@ -149,12 +150,12 @@ export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarm
   return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
 });
 
-/** Tells whether a Sandbox was a claim's, or was made for one. */
+/** Tells whether a Sandbox was bound to a claim, or created for one. */
 export function isUsed({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
   return labels[CLAIM_UID_LABEL] !== undefined || annotations[FOR_CLAIM_ANNOTATION] !== undefined;
 }
 
-/** Returns the number of a member; 0: it has none, or somebody has written nonsense. */
+/** Returns the number of a member; 0: it has none, or an invalid one. */
 function numberOf(place = ""): number {
   const [number = NaN, first = NaN] = place.split("/").map(Number);
   const isPlace = Number.isInteger(number) && Number.isInteger(first) && 0 < first && first <= number;

@@ -5,7 +5,7 @@ import { numberOption, type Options } from "../../packages/webhook/options.ts";
 
 /** The settings of the SandboxWarmPool hook. */
 export interface WarmPoolConfig {
-  /** Seconds from its creation that a member may take to be Ready before it is replaced, unless its pool says otherwise. */
+  /** How many seconds after its creation a member may become Ready before the pool replaces it. A pool can override this. */
   readinessGraceSeconds: number;
   /** Most members that one answer makes or gives up. */
   maxBatchSize: number;
@@ -15,11 +15,11 @@ export interface WarmPoolConfig {
   replenishDelaySeconds: number;
   /** Shortest time between two answers for one pool, in milliseconds. */
   poolIntervalMs: number;
-  /** Whether members are made without their template's NetworkPolicy. */
+  /** Whether members are created without their template's NetworkPolicy. */
   templatePolicy: TemplatePolicy;
 }
 
-/** Returns the settings for one pool: what its spec says goes before the command line. */
+/** Returns the settings for one pool: its spec overrides the command line. */
 export function settingsFor({ spec }: SandboxWarmPool, config: WarmPoolConfig): WarmPoolConfig {
   const { readinessGracePeriodSeconds: readinessGraceSeconds } = spec;
   return readinessGraceSeconds === undefined ? config : { ...config, readinessGraceSeconds };
@@ -29,7 +29,7 @@ export function settingsFor({ spec }: SandboxWarmPool, config: WarmPoolConfig): 
 export const OPTIONS: Options<WarmPoolConfig> = {
   readinessGraceSeconds: numberOption({
     ...{ flag: "readiness-grace-seconds", placeholder: "S", default: "300" },
-    help: "how long a new sandbox may take to be Ready before it is replaced, where its pool does not say",
+    help: "how long a new sandbox may take to become Ready before it is replaced, if its pool does not set this",
   }),
   maxBatchSize: numberOption({
     ...{ flag: "max-batch-size", placeholder: "N", default: "300", least: 1, isWhole: true },
@@ -51,8 +51,8 @@ export const OPTIONS: Options<WarmPoolConfig> = {
   templatePolicy: {
     ...{ flag: TEMPLATE_POLICY.flag, placeholder: "W", default: "required" },
     help:
-      "required: no sandbox is made as long as its template's NetworkPolicy is missing; optional: it is made all the " +
-      "same. Keeper and binder need the same value",
+      "required: no sandbox is created while its template's NetworkPolicy is missing; optional: sandboxes are created " +
+      "without it. Keeper and binder need the same value",
     read: TEMPLATE_POLICY.read,
   },
 };

@@ -41,7 +41,7 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   return { count, again: count > 0 && config.maxRefillRate === 0 ? SOON : 1 / config.maxRefillRate };
 }
 
-/** Tells whether new members would start without their NetworkPolicy, and may not. */
+/** Tells whether no member may be created because the template's NetworkPolicy is not in force. */
 export function isUnfenced({ policyFault }: View, { templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): boolean {
   return policyFault !== undefined && templatePolicy === "required";
 }

@@ -58,7 +58,7 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
     : { type: "Ready", status: "False", reason: "NotFull", message };
 }
 
-/** A condition of its own, for a pool may have all its members and yet lack their policy; none while nothing is wrong. */
+/** The condition NetworkPolicy is separate from Ready, because a full pool can lack the policy. Absent: nothing is wrong. */
 function policyVerdicts(
   { template, policyFault }: View,
   config: WarmPoolConfig,
@@ -92,7 +92,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * |---|---|
  * | as many are Ready as should be | True Full |
  * | the template is missing | False TemplateNotFound |
- * | the template's NetworkPolicy is not in force, and has to be | False, with what is wrong |
+ * | the template's NetworkPolicy is required but not in force | False, with what is wrong |
  * | a member cannot become Ready | False with its cause |
  * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
  * | the same past the grace period | False, in the contract's words |

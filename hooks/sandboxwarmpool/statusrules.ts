@@ -1,4 +1,4 @@
-/** What a pool's status may say, for the guard: autoscalers scale by it, and names of members follow from it. @module */
+/** Declares for the guard what a pool's status may contain. Autoscalers and the names of new members depend on it. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
@@ -14,7 +14,7 @@ import { highestNumber, isUsed } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
 
-/** A pool that is being deleted goes on to say what it said. */
+/** A pool that is being deleted may repeat its status. */
 const unlessDeleted =
   (isRight: (value: unknown, observed: Of) => boolean) => (value: unknown, observed: Of, _: Date, status: object) =>
     isRight(value, observed) ||
@@ -28,7 +28,7 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
       value === (membersOf(observed).filter(isReady).length || undefined)
     ),
     selector: unlessDeleted((value, { parent }) => value === `${WARM_POOL_LABEL}=${nameHash(parent.metadata.name)}`),
-    // Names of members are made of numbers: one that went back would be a name that was used before.
+    // Names of members contain numbers. If the sequence went back, a name would be used twice.
     sequence: unlessDeleted((value, observed) => Number(value ?? 0) >= highestNumber(observed)),
     observedSequence: unlessDeleted((value, { parent: { status } }) =>
       value === undefined ? (status?.sequence ?? 0) === 0 : value === (status?.sequence ?? 0)
@@ -52,7 +52,7 @@ function isFull({ observed }: Saying<SandboxWarmPool>): boolean {
   return membersOf(observed).filter(isReady).length >= observed.parent.spec.replicas;
 }
 
-/** What the next claim can have. */
+/** The members that a claim could get. */
 const membersOf = oncePer(({ children }: Of): Sandbox[] =>
   listAll(children).filter((sandbox) => {
     return isStaying(sandbox) && !isUsed(sandbox) && readApplied(sandbox as Sandbox) !== "broken";

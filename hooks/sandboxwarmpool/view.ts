@@ -14,7 +14,7 @@ export interface View {
   pool: SandboxWarmPool;
   /** Undefined if there is none. */
   template: SandboxTemplate | undefined;
-  /** What is wrong with the template's NetworkPolicy; undefined: nothing, or nothing that is known. */
+  /** What is wrong with the template's NetworkPolicy; undefined: nothing, or the policy is not shown. */
   policyFault: PolicyFault | undefined;
   /** What the next claim can have, oldest first. */
   members: Sandbox[];
@@ -53,8 +53,8 @@ export function viewOf({ parent: pool, children, related }: Observed<SandboxWarm
 }
 
 /**
- * Metacontroller asks a pool for its related objects every 20 minutes: just after an update of the hook it does not show
- * the policy yet. That is no reason to stop.
+ * Metacontroller asks a pool's customize hook only every 20 minutes. Just after an update of the hook it therefore does not
+ * show the policy yet. The pool must not stop because of that.
  */
 function policyFaultOf(template: SandboxTemplate, related: ObjectMap): PolicyFault | undefined {
   const policies = related[POLICIES];
