@@ -1,6 +1,6 @@
 /**
- * What an answer may make of children: in which fields one that exists may change, what a new one must look like, and how
- * many there may be. Whatever a hook has not declared is refused. Pure. @module
+ * Checks whether an answer creates and changes only what the hook has declared: the fields in which an existing child may
+ * change, what a new child must look like, and how many there may be. Pure. @module
  */
 import { sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
@@ -11,64 +11,64 @@ import { kindKey, type Observed } from "./metacontroller.ts";
 import { appliedTo } from "./once.ts";
 import { unchangedSpec } from "./unchanged.ts";
 
-/** A field of a child that would change, or become Metacontroller's, and all that it can be judged by. */
+/** A field of a child that would change, or become Metacontroller's, with everything that a rule may need. */
 export interface Change<Parent> extends FieldChange {
   child: KubeObject;
-  /** The child as it is answered. */
+  /** The child in the answer. */
   desired: DesiredObject;
   observed: Observed<Parent>;
   now: Date;
 }
 
-/** What an answer may make of the children of one kind. */
+/** How an answer may create and change the children of one kind. */
 export interface ChildRule<Parent> {
   /** Plural name, as in the controller's manifest: `pods`. */
   resource: string;
-  /** As in the controller's manifest. Under any other one the hook does not answer: `Recreate` deletes what differs. */
+  /** As in the controller's manifest. The hook answers no controller with another one: `Recreate` would delete children. */
   updateStrategy: "OnDelete" | "InPlace";
   /**
-   * The fields in which a child that exists may change, by their path: `spec.ports`; a path stands for all below it. Says
-   * whether this change is one that the parent asks for. No other field may change.
+   * The fields in which an existing child may change, by path: `spec.ports`. A path includes all fields below it. The
+   * function tells whether the parent asks for this change. No other field may change.
    */
   mayChange: Readonly<Record<string, (change: Change<Parent>) => boolean>>;
   /**
-   * Lists the fields, as text, in which a new child is not what the parent asks for; none: it may be made. Computed by other
-   * code than that which builds it. Absent: no child may be made.
+   * Lists the fields, as text, in which a new child differs from what the parent asks for. If there are none, it may be
+   * created. Must not use the code that builds the child. Absent: no child may be created.
    */
   wrongWith?(child: DesiredObject, observed: Observed<Parent>, now: Date): string[];
-  /** How many new children one answer may ask for. @default as many as `wrongWith` lets pass */
+  /** How many new children one answer may ask for. @default all that `wrongWith` allows */
   mostNew?(observed: Observed<Parent>): number;
-  /** The controller is a DecoratorController, which puts its own annotation on each of these. */
+  /** The controller is a DecoratorController, which sets an annotation of its own on each of these children. */
   isAttachment?: true;
   /**
-   * Tells, by what was applied last, whether nothing of use can be merged into a child, so that an answer does no more than
-   * name it. @default only where that cannot be read
+   * Tells from the last-applied annotation whether a merge into the child is impossible, so that an answer may only name the
+   * child. @default only if the annotation cannot be read
    */
   isBeyondRepair?(applied: Json): boolean;
 }
 
-/** What an answer may make of children, by {@link kindKey}; of a kind that is not here nothing. */
+/** The rules for children, by {@link kindKey}. Children of all other kinds may not be created or changed. */
 export type ChildRules<Parent> = Readonly<Record<string, ChildRule<Parent>>>;
 
-/** What an answer wants to make of the children: `child` is as it is observed, absent where there is none yet. */
+/** A child of an answer. `child` is the observed object; absent: it does not exist yet. */
 export interface WantedChild {
   desired: DesiredObject;
   child?: KubeObject | undefined;
 }
 
-/** A child that would not be what its rules allow, and the fields in which it would not. */
+/** A child that would violate its rules, and the fields in which it would. */
 export interface Violation {
   child: DesiredObject;
   fields: string[];
 }
 
-/** What breaks the rules of an answer's children. */
+/** The children of an answer that violate the rules. */
 export interface Violations {
   changed: Violation[];
   made: Violation[];
 }
 
-/** Finds what breaks the rules. Children that are being deleted are left out: Metacontroller does not touch them. */
+/** Finds violations. Ignores children that are being deleted, because Metacontroller does not change them. */
 export function violationsOf<Parent>(
   wanted: readonly WantedChild[],
   observed: Observed<Parent>,
@@ -115,10 +115,10 @@ function forbiddenChanges<Parent>(
 }
 
 /**
- * Tells whether a change leaves the spec alone. Ports that share a number survive no merge: then the answer has to be the
- * spec that comes nearest (unchanged.ts). The API server refuses the result, and the keeper repairs it.
+ * Tells whether a change keeps the spec. A merge cannot keep ports that share a number. The answer then has to be the nearest
+ * possible spec (unchanged.ts), the API server refuses the result, and the keeper repairs the object.
  *
- * @param part of the spec that must not change. @default all of it
+ * @param part returns the part of the spec that must not change. @default all of it
  */
 export function isSpecLeftAlone<Parent>(
   { is, will, child, desired }: Change<Parent>,
@@ -137,7 +137,7 @@ function mayChange<Parent>(change: Change<Parent>, rule: ChildRule<Parent> | und
   if (rule?.isAttachment && path.length === 3 && path[1] === "annotations" && path[2] === DECORATOR_ANNOTATION) {
     return true;
   }
-  // What was applied before, and somebody else has changed since, is put back.
+  // An applied value that another writer has changed since may be restored.
   const isMap = path.length === 3 && path[0] === "metadata" && ["labels", "annotations"].includes(path[1] ?? "");
   if (isMap && was !== undefined && was === wants) return true;
   const field = Object.keys(rule?.mayChange ?? {}).find((declared) =>
@@ -159,7 +159,7 @@ function withEngineKeys<Parent>(
   return { ...desired, metadata: { ...desired.metadata, labels: { ...labels, [CONTROLLER_UID_LABEL]: uid } } };
 }
 
-/** A controller's rule for children, as a request carries it. */
+/** A controller's rule for children, as in a request. */
 interface SentRule {
   apiVersion?: unknown;
   resource?: unknown;
@@ -167,8 +167,8 @@ interface SentRule {
 }
 
 /**
- * Tells which rule of the controller that asks is not what the hook was written for; undefined: none, or the request does not
- * carry its controller.
+ * Returns which update strategy of the calling controller differs from the hook's declaration; undefined: none, or the
+ * request does not contain the controller.
  */
 export function unexpectedStrategy<Parent>(request: unknown, rules: ChildRules<Parent>): string | undefined {
   const controller = isObject(request) ? request["controller"] : undefined;

@@ -1,4 +1,4 @@
-/** Lists the fields in which an answer changes a child, and those that it takes into Metacontroller's hands. Pure. @module */
+/** Lists the fields of a child that an answer changes, and those that become Metacontroller's. Pure. @module */
 import { LAST_APPLIED_ANNOTATION, mergeApply, sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
@@ -7,17 +7,17 @@ import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 export interface FieldChange {
   /** Names of the fields from the top: `["metadata", "labels", "app"]`. A list is one field. */
   path: readonly string[];
-  /** As it is observed. */
+  /** The observed value. */
   is: unknown;
-  /** As it will be once Metacontroller has merged the answer. The same as `is`: it only becomes Metacontroller's. */
+  /** The value after Metacontroller has merged the answer. If it equals `is`, the field only becomes Metacontroller's. */
   will: unknown;
-  /** As it was applied last. */
+  /** The value that was applied last. */
   was: unknown;
-  /** As it is answered. */
+  /** The value in the answer. */
   wants: unknown;
 }
 
-/** Written by the API server alone, or never written with a child: Metacontroller ignores what is answered for them. */
+/** Fields that only the API server writes, or that are never written with a child. Metacontroller ignores them in answers. */
 const IGNORED = new Set([
   "status",
   "metadata.creationTimestamp",
@@ -29,15 +29,15 @@ const IGNORED = new Set([
   "metadata.selfLink",
   "metadata.uid",
 ]);
-/** Name and namespace are checked before, and name the child. */
+/** Fields that identify the child. They are checked elsewhere. */
 const IDENTITY = new Set(["apiVersion", "kind", "metadata.name", "metadata.namespace"]);
 
 /**
- * Lists what comes of an answer for one child: the fields that Metacontroller's merge changes, and those that were not
- * applied before and would be from now on. The latter matter as much: what was applied and is not answered later is removed,
- * and what is answered again is put back when its user changes it.
+ * Lists the effects of an answer on one child: the fields that Metacontroller's merge changes, and the fields that would be
+ * applied for the first time. The latter matter as much: Metacontroller removes an applied field if a later answer leaves it
+ * out, and restores it if a user changes it.
  *
- * @param applied the child as it was applied last; undefined: never
+ * @param applied the child as it was applied last; undefined: it was never applied
  */
 export function fieldChanges(observed: object, applied: Json | undefined, desired: object): FieldChange[] {
   const last = applied ?? {};
@@ -53,7 +53,7 @@ export function fieldChanges(observed: object, applied: Json | undefined, desire
         walk([...path, key], own(from, key), own(to, key), own(old, key), own(wanted, key));
       }
     } else if (path[0] === "metadata" && isEmptyOrMap(is) && isEmptyOrMap(will)) {
-      // Neither has a key: the API server stores no empty map there.
+      // Both are empty, and the API server stores no empty map there.
     } else if (!sameJson(is, will) || isTaken(was, wants)) changes.push({ path, is, will, was, wants });
   };
   walk([], observed, merged, applied, desired);
@@ -62,7 +62,7 @@ export function fieldChanges(observed: object, applied: Json | undefined, desire
 
 type Json4 = [Json, Json, Json, Json];
 
-/** Lists the paths, as text, in which an object is not as it should be. */
+/** Lists the paths, as text, in which an object differs from the expected one. */
 export function differences(object: unknown, expected: unknown, path: readonly string[] = []): string[] {
   if (sameJson(object, expected)) return [];
   if (!isObject(object) || !isObject(expected)) return [path.join(".")];
@@ -70,7 +70,7 @@ export function differences(object: unknown, expected: unknown, path: readonly s
   return [...keys].flatMap((key) => differences(own(object, key), own(expected, key), [...path, key]));
 }
 
-/** Tells whether something would be remembered as applied that was not, though its value may be the observed one. */
+/** Tells whether a field would be applied for the first time, even if its value equals the observed one. */
 function addsTo(last: Json, desired: Json): boolean {
   return Object.keys(desired).some((key) => {
     const value = desired[key];

@@ -35,18 +35,18 @@ export interface Loss {
 export type Verdict = { refusal: Refusal } | { losses: Loss[] };
 
 /**
- * Judges an answer. `any`: whatever words are a reason, whatever is made of children.
+ * Checks an answer. `any`: every text is a valid reason, and children may change in any way.
  *
  * | what the answer does | verdict |
  * |---|---|
- * | changes a child in a field that the hook's rules do not list, or not so | refused |
- * | asks for a new child that is not what its parent asks for, or for too many | refused |
- * | leaves out a child that is alive, and names no reason, or one that does not hold | refused |
+ * | changes a child in a field that the hook's rules do not list, or to another value than they allow | refused |
+ * | asks for a new child that differs from what its parent asks for, or for too many | refused |
+ * | leaves out a live child without a reason, or for a reason that the observed objects do not confirm | refused |
  * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
  * | marks it as draining | the same |
- * | suspends it, lets it expire or expire sooner, or be deleted when it expires | a loss, where the rules allow it at all |
+ * | suspends it, lets it expire or expire sooner, or be deleted when it expires | a loss, if the rules allow it at all |
  *
- * @param rules absent: nothing may be changed, and nothing made
+ * @param rules absent: no child may be changed or created
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
  * again), if one is of another namespace than its parent, or if two have the same kind and name (the last would win)
  */
@@ -113,13 +113,13 @@ export function guardAnswer<Parent>(
   };
 }
 
-/** A child that is observed, and as it is answered. */
+/** A child as observed, and as in the answer. */
 interface Kept {
   child: KubeObject;
   after: DesiredObject;
 }
 
-/** Tells whether it gives a child an end: suspends it, lets it expire or expire sooner, or has it deleted when it expires. */
+/** Tells whether an answer ends a child: suspends it, lets it expire or expire sooner, or be deleted when it expires. */
 function endOf({ child, after }: Kept): "suspended" | "expiring" | undefined {
   const [is, will] = [specOf(child), specOf(after)];
   if (will["operatingMode"] === "Suspended" && is["operatingMode"] !== "Suspended") return "suspended";

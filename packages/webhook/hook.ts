@@ -27,11 +27,11 @@ interface HookBasics<Parent> {
   parentSchema: z.ZodType<Parent>;
   /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
   deletionReasons: DeletionReasons<Parent> | "any";
-  /** What answers may make of children, by their kind; whatever is not listed is refused. `any`: the guard does not look. */
+  /** How answers may create and change children, by kind. The guard refuses all else. `any`: the guard does not check. */
   childRules: ChildRules<Parent> | "any";
   /** What must be observed where the status says something that others act on; absent: it may say whatever it does. */
   evidence?: Evidence<Parent>;
-  /** What other fields and conditions a status may have; absent: any. */
+  /** The other fields and conditions that a status may have; absent: any. */
   statusRules?: StatusRules<Parent>;
   /** Which related objects the sync hook wants to see; absent means none. */
   customize?(parent: Parent): RelatedRule[];
@@ -50,7 +50,7 @@ export interface CompositeHook<Parent, Status> extends HookBasics<Parent> {
 /** The function behind a DecoratorController. */
 export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
   type: "decorator";
-  /** What answers may write on the parent; absent: any label and annotation. */
+  /** The labels and annotations that answers may write on the parent; absent: any. */
   parentRules?: ParentRules<Parent>;
   sync(observed: Observed<Parent>, now: Date): Decorated<Status>;
 }

@@ -28,7 +28,7 @@ export interface LossBudgetOptions {
 /**
  * Reads the value of `--max-losses-per-minute`.
  *
- * @throws {RangeError} if it is not above 0: a rate of 0 once was no limit, and reads like none at all
+ * @throws {RangeError} if it is not above 0: in earlier versions 0 meant no limit, but it reads like "no deletions"
  */
 export function readLossRate(text: string): number {
   if (text === "unlimited") return Infinity;
@@ -39,24 +39,25 @@ export function readLossRate(text: string): number {
   );
 }
 
-/** What each namespace may lose besides, as a part of what all may lose together: 10 a minute of 600. */
+/** The share of each namespace, as a part of the common rate: 10 per minute of 600. */
 const SHARE = 1 / 60;
-/** Losses that are remembered at most: who can ask a hook could otherwise fill its memory with namespaces that are none. */
+/** How many losses are remembered. Without a limit, forged requests with invented namespaces could fill the memory. */
 const MOST_REMEMBERED = 100_000;
 
 /**
- * Makes a budget. It begins empty and fills at the rate, up to what comes together in five minutes: a process that was
- * just started, or started again and again, may take no more away than one that runs.
+ * Makes a budget. It is empty at first and fills at the rate, up to the amount of five minutes. A process that was just
+ * started, or is restarted often, therefore allows no more deletions than one that keeps running.
  *
- * A namespace first uses a share of its own, which fills in the same way and which no other can use. After that it gets at
- * most half of what is there for all beyond what it has used in the last five minutes. What has passed once passes again
- * without being counted: Metacontroller asks again until it sees the deletion.
+ * A namespace first uses a share of its own, which fills in the same way and which no other namespace can use. After that it
+ * may use the common budget: it gets at most half of what is left, where its own use in the last five minutes counts against
+ * it. A deletion that was allowed once is allowed again without being counted, because Metacontroller asks again until it
+ * sees the deletion.
  */
 export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBudget {
   if (perMinute === Infinity) return UNLIMITED;
   const windowMs = WINDOW_MINUTES * 60_000;
   const begunAt = now();
-  /** In order of time. `isShared`: it was taken from what is there for all. */
+  /** In order of time. `isShared`: the loss used the common budget. */
   const passed = new Map<string, { at: number; namespace: string; isShared: boolean }>();
   const used = new Map<string, { own: number; shared: number }>();
   let filledAt = begunAt;

@@ -1,8 +1,8 @@
-/** Reads each object once in a call of a hook: rules ask the same about each of many fields and children. Pure. @module */
+/** Computes a value once for each object, because rules need the same value for many fields and children. Pure. @module */
 import { LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
 import type { Json } from "../api/objects/json.ts";
 
-/** Returns a function that computes its value once for each object. Nobody may change the object or the value. */
+/** Returns a function that computes its value once for each object. Do not change the object or the value. */
 export function oncePer<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { value: Value }>();
   return (key) => {
@@ -16,7 +16,7 @@ interface Annotated {
   metadata: { annotations?: Record<string, string> | undefined };
 }
 
-/** Reads how an observed child was applied last. Undefined: it never was. `broken`: its annotation cannot be read. */
+/** Reads the last-applied annotation of an observed child. Undefined: it has none. `broken`: it cannot be read. */
 export const appliedTo = oncePer((child: Annotated): Json | "broken" | undefined => {
   try {
     return sharedLastApplied(child);
@@ -26,8 +26,8 @@ export const appliedTo = oncePer((child: Annotated): Json | "broken" | undefined
 });
 
 /**
- * The values of annotations that were read last, by their text. The hook and its guard have different copies of a child, and
- * reading the annotations of a large pool takes half of a call.
+ * A cache of parsed annotations, by their text. The hook and its guard have different copies of a child, and parsing the
+ * annotations of a large pool takes half of the time of a call.
  */
 const texts = new Map<string, Json | undefined>();
 const MOST_CHARACTERS = 4 * 1024 * 1024;

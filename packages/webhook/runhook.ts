@@ -11,7 +11,7 @@ import { helpOf, HOOK_FLAGS, SERVER_OPTIONS, type ServerSettings } from "./serve
 import { startTracing } from "../process/tracing.ts";
 import { commandLine, exit, serve, type Server, stopOnSignal } from "../process/serve.ts";
 
-/** A server of hooks, and the port of its metrics where they have one of their own. */
+/** A server of hooks, and the port of its metrics if they have a port of their own. */
 export interface HookServer extends Server {
   metricsPort?: number;
 }
@@ -53,7 +53,7 @@ export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, o
   return { ...server, stop, ...(scraped ? { metricsPort: scraped.port } : {}) };
 }
 
-/** Settings of the process. A recording keeps all others, by which its answers can be made again. */
+/** Settings of the process only. A recording contains all other settings, so that a replay can compute the answers again. */
 const OF_THE_PROCESS = ["host", "port", "metricsPort", "logLevel", "otlpEndpoint", "record", "recordMaxBytes"];
 
 /** Loads the code that writes files only if a recording is asked for: without one, a hook needs no permission for files. */

@@ -9,9 +9,9 @@ export interface ServerSettings {
   host: string;
   port: number;
   logLevel: LogLevel;
-  /** Port of `/metrics`, which is then served there alone; undefined: on `port`. */
+  /** Port of `/metrics`, which is then served only there; undefined: `/metrics` is on `port`. */
   metricsPort: number | undefined;
-  /** What answers may take away per minute, over all namespaces; Infinity: no limit. */
+  /** How many deletions answers may cause per minute, over all namespaces; Infinity: no limit. */
   maxLossesPerMinute: number;
   /** Base URL of the collector of spans; undefined: there is none. */
   otlpEndpoint: string | undefined;
@@ -34,7 +34,7 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
   },
   metricsPort: {
     ...{ flag: "metrics-port", placeholder: "N", default: "" },
-    help: "port to serve /metrics on, and no longer on --port: what scrapes metrics then needs no access to hooks",
+    help: "port to serve /metrics on instead of --port, so that Prometheus needs no access to the hooks",
     read: (text) => text === "" ? undefined : readPort(text),
   },
   host: textOption({ flag: "host", placeholder: "H", default: "0.0.0.0", help: "address to listen on" }),
@@ -50,7 +50,7 @@ export const SERVER_OPTIONS: Options<ServerSettings> = {
     ...{ flag: "max-losses-per-minute", placeholder: "N", default: "600", read: readLossRate },
     help:
       "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what the " +
-      "parent's spec asks for, and for each namespace a sixtieth of that besides; unused allowance of up to five minutes " +
+      "parent's spec asks for, plus a sixtieth of that for each namespace; unused allowance of up to five minutes " +
       "accumulates, starting from zero; unlimited: no limit",
   },
   otlpEndpoint: {

@@ -1,4 +1,4 @@
-/** What a status may say: whoever reads it, a claim's hook, the keeper, a client, deletes by it or connects by it. Pure. @module */
+/** Checks a status, because claims' hooks, the keeper and clients delete objects or connect because of it. Pure. @module */
 import { sameJson } from "../api/objects/apply.ts";
 import { type Condition, type ConditionStatus, fitCondition } from "../api/objects/conditions.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
@@ -6,46 +6,47 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import type { Observed } from "./metacontroller.ts";
 import type { Refusal } from "./guard.ts";
 
-/** A condition that an answer says, and where it says it. */
+/** A condition in an answer, and the observed objects. */
 export interface Saying<Parent> {
   said: Condition;
   observed: Observed<Parent>;
   now: Date;
-  /** Whether the parent was observed to say the very same: type, status, reason and time. */
+  /** Whether the observed parent has the same condition: type, status, reason and time. */
   isOld: boolean;
 }
 
-/** `Finished True` for any reason, `Ready False SandboxExpired` for one; `Ready Absent`: it was said, and is no more. */
+/** `Finished True`: with any reason. `Ready False SandboxExpired`: with this reason. `Ready Absent`: it disappears. */
 type Words = `${string} ${ConditionStatus}` | `${string} ${ConditionStatus} ${string}` | `${string} Absent`;
 
 /**
- * What must be so where the status says these words; it may say whatever is not among them. It looks at the request by
- * another way than the decision did.
+ * What must be observed if the status has these conditions. All other conditions are allowed. The functions must not use the
+ * code of the decision.
  */
 export type Evidence<Parent> = Readonly<Partial<Record<Words, (saying: Saying<Parent>) => boolean>>>;
 
-/** Condition on a parent whose children are kept for now: the guard's own. There is none where none are. */
+/** Type of the guard's own condition, on a parent whose deletions are deferred. Absent: none is deferred. */
 export const GUARDED = "Guarded";
 
-/** What the other fields of a status may be. */
+/** Rules for the other fields of a status. */
 export interface StatusRules<Parent> {
-  /** The types of condition that are the hook's own. Others are as they are observed. */
+  /** The types of the hook's own conditions. All others must stay as observed. */
   conditionTypes: readonly string[];
-  /** The hook carries the conditions of others along: none may go. @default it drops them */
+  /** The hook keeps the conditions of other writers, so that none may disappear. @default it drops them */
   keepsOthers?: true;
   /**
-   * What each field may be; undefined: it is absent. A field that is not listed is as it is observed, or absent.
+   * Tells whether a field may have this value; undefined: the field is absent. A field that is not listed must be as
+   * observed, or absent.
    *
-   * @param status of the answer, whole
+   * @param status the whole status of the answer
    */
   fields: Readonly<Record<string, (value: unknown, observed: Observed<Parent>, now: Date, status: Json) => boolean>>;
 }
 
 /**
- * Looks for what a status says and nothing bears out.
+ * Looks for conditions and fields of a status that the observed objects do not confirm.
  *
- * @param status of the answer, of whatever shape; undefined, null: it stays as it is
- * @param rules absent: fields may be whatever they are, and conditions of whatever type
+ * @param status of the answer, of any shape; undefined, null: the status stays as it is
+ * @param rules absent: fields may have any value, and conditions any type
  */
 export function guardStatus<Parent>(
   observed: Observed<Parent>,
@@ -60,7 +61,7 @@ export function guardStatus<Parent>(
   const wrong = (words: string) =>
     refusal(`status.conditions would say "${words}", which nothing that is observed bears out`);
   for (const said of after) {
-    // Nothing keeps others from writing a type twice.
+    // Other writers can write two conditions of the same type.
     const isOld = before.some((old) => isSame(said, old));
     const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) => isUnproven(evidence, words, { said, observed, now, isOld }));
@@ -84,7 +85,7 @@ export function guardStatus<Parent>(
   return field === undefined ? undefined : refusal(`status.${field} would be what nothing that is observed bears out`);
 }
 
-/** What a decorator's answer may write on its parent: keys that are not listed stay as they are. */
+/** The labels and annotations that a decorator's answer may write on its parent. All other keys must stay as they are. */
 export interface ParentRules<Parent> {
   labels?: MapRules<Parent>;
   annotations?: MapRules<Parent>;
@@ -94,7 +95,7 @@ type MapRules<Parent> = Readonly<
   Record<string, (value: string | null, observed: Observed<Parent>, now: Date) => boolean>
 >;
 
-/** Looks for a label or annotation of the parent that an answer would change where its rules do not say so. */
+/** Looks for a label or annotation of the parent that an answer would change against the rules. */
 export function guardParent<Parent>(
   observed: Observed<Parent>,
   answer: object,
@@ -136,13 +137,13 @@ function refusal(message: string): Refusal {
   return { message, children: [] };
 }
 
-/** Tells whether two conditions say the same since the same time. */
+/** Tells whether two conditions have the same content and the same transition time. */
 export function isSame(a: Condition, b: Condition): boolean {
   return a.type === b.type && a.status === b.status && a.reason === b.reason &&
     a.lastTransitionTime === b.lastTransitionTime;
 }
 
-/** Lists what an object's status says. */
+/** Lists the conditions in an object's status. */
 export function conditionsOf(object: unknown): Condition[] {
   const { status } = object as Partial<KubeObject> & { status?: unknown };
   const conditions = isObject(status) ? status["conditions"] : undefined;
