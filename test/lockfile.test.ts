@@ -1,4 +1,4 @@
-/** package-lock.json: `npm ci` checks every byte that it downloads against it, for every platform, from one place. @module */
+/** package-lock.json has a checksum of every download, for every platform, from one registry. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

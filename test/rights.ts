@@ -1,4 +1,4 @@
-/** What deploy/ lets the account of a process do, and an API in memory that lets it do no more. @module */
+/** The rights that deploy/ grants to the account of a process, and an API in memory that refuses everything else. @module */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";

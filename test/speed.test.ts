@@ -1,4 +1,4 @@
-/** No test may pass only at the usual speed, or only the second time: what would make one do so is not used. @module */
+/** No test may depend on the speed of the machine or on a second try: tests do not retry, and every wait names its timeout. @module */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Looks at every version of a claim for one that is Ready without the annotations that clients read at that moment. @module */
+/** Checks every version of a claim: it must not be Ready without the annotations that clients read at that moment. @module */
 import type { SandboxClaim } from "../packages/api/sandboxclaim.ts";
 import { findCondition } from "../packages/api/objects/conditions.ts";
 import {

@@ -1,4 +1,4 @@
-/** Which right an account lacks, in the words of an API server's authorizer. @module */
+/** Reads from an authorizer's message which right an account lacks. @module */
 import { expect, test } from "vitest";
 import { lackedRight } from "../../packages/api/lackedright.ts";
 

@@ -1,4 +1,4 @@
-/** When a Sandbox ends that a router has let expire, and that was resumed or changed since. @module */
+/** When a Sandbox ends that a router has let expire, and that was resumed or changed afterwards. @module */
 import { describe, expect, test } from "vitest";
 import { expiryPhase } from "../../hooks/sandbox/expiry.ts";
 import { calledOff, idleExpiryText, lifetimeOf } from "../../packages/api/expiry.ts";

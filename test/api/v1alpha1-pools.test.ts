@@ -1,4 +1,4 @@
-/** Pools of v1alpha1 in v1beta1 and back. @module */
+/** Converts the pools of claims between v1alpha1 and v1beta1, in both directions. @module */
 import { expect, test } from "vitest";
 import { alpha, beta, specOf, toAlpha, toBeta } from "./versions.ts";
 

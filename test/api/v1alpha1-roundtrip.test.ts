@@ -1,4 +1,4 @@
-/** Objects of either version that are converted and converted back are what they were. @module */
+/** Objects of both versions are unchanged after a conversion and its reverse. @module */
 import { describe, expect, test } from "vitest";
 import { convertObject } from "../../packages/api/v1alpha1.ts";
 import fc from "../properties.ts";

@@ -1,4 +1,4 @@
-/** The lifecycle that a pool gives to claims without one: in the claim before the claim has its Sandbox, and never later. @module */
+/** The binder copies a pool's default lifecycle into a claim before it binds the claim, and never afterwards. @module */
 import { afterEach, expect, test } from "vitest";
 import { readClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";

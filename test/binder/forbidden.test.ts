@@ -1,4 +1,4 @@
-/** A right that the binder's account lacks: every claim that waits for it says which one, and no member is blamed. @module */
+/** The binder's account lacks a right: every waiting claim reports which one, and no member is left out. @module */
 import { afterEach, expect, test } from "vitest";
 import { readClaimProblem } from "../../packages/api/claimproblem.ts";
 import { isBindersProblem } from "../../packages/api/claims/unserved.ts";

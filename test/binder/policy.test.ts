@@ -1,4 +1,4 @@
-/** The binder's admission policy lists every label, annotation and field that the binder writes: others are refused. @module */
+/** The binder's admission policy lists every label, annotation and field that the binder writes, and refuses others. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";

@@ -1,4 +1,4 @@
-/** After a restore of etcd: a claim that was told what it has, and says nothing of it again, is told once more. @module */
+/** After a restore of etcd, the binder writes the status of a claim again if the restore has undone it. @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { createBinding } from "../../packages/binder/bind.ts";

@@ -1,4 +1,4 @@
-/** After a restore of etcd: a member that came back to its pool is marked, so that the pool destroys it. @module */
+/** After a restore of etcd, the binder marks members whose binding was undone, so that the pool deletes them. @module */
 import { expect, test } from "vitest";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createReturns } from "../../packages/binder/returns.ts";

@@ -1,4 +1,4 @@
-/** What `hookbox doctor` says of the rights of hookbox' own accounts. @module */
+/** What `hookbox doctor` reports about the rights of hookbox's own accounts. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";

@@ -1,4 +1,4 @@
-/** What the transcript in docs/cli.md is cleared of: whatever depends on how long a step took. @module */
+/** What is normalised in the transcript of docs/cli.md: everything that depends on how long a step took. @module */
 import { expect, test } from "vitest";
 import { normal } from "../node/transcript/normal.ts";
 

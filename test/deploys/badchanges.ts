@@ -1,4 +1,4 @@
-/** Bad deploys that change what is there: children that stay, and what others read of them. @module */
+/** Bad deploys that change existing children, and fields of them that other components read. @module */
 import {
   CLAIM_UID_LABEL,
   LOSSES_ALLOWED_ANNOTATION,

@@ -1,4 +1,4 @@
-/** The bad deploys that take things away, and all of those that change them. @module */
+/** The bad deploys that delete something, and all bad deploys that change something. @module */
 import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
 import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
 import { BAD_CHANGES } from "./badchanges.ts";

@@ -1,4 +1,4 @@
-/** What a bad deploy would make is not made; what is missing meanwhile is made by the good one that follows. @module */
+/** The guard refuses what a bad deploy would create. The good deploy that follows creates what is missing. @module */
 import { expect, test } from "vitest";
 import { claim, pool, sandbox } from "../testing/objects.ts";
 import { faulty } from "./faulty.ts";

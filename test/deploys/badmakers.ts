@@ -1,4 +1,4 @@
-/** Bad deploys that show in what is made only: whatever is made of it runs. @module */
+/** Bad deploys that create wrong children, but leave existing ones alone. @module */
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { annotated, changed, copies, type Fault, labelled, withContainers, withMetadata, withSpec } from "./faulty.ts";
 

@@ -1,4 +1,4 @@
-/** Hooks as they may be deployed by mistake: what ours decide, spoilt before the guard looks at it. @module */
+/** Hooks with a mistake: our hooks' answers, changed before the guard checks them. @module */
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";

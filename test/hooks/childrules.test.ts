@@ -1,4 +1,4 @@
-/** The rules of every hook's children are those of its controller's manifest. @module */
+/** The child rules of every hook match those of its controller's manifest. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";

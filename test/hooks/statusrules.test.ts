@@ -1,4 +1,4 @@
-/** What the fields of a status, and a decorator's labels and annotations, may say: the guard of each hook refuses the rest. @module */
+/** The values that a status, and a decorator's labels and annotations, may have: each hook's guard refuses others. @module */
 import { describe, expect, test } from "vitest";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";

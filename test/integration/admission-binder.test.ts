@@ -1,4 +1,4 @@
-/** The binder's admission policy on a real API server: what its account may do. @module */
+/** The binder's admission policy on a real API server: what its account may do, and what it may not. @module */
 import { beforeAll, expect, test } from "vitest";
 import {
   ASSIGNED_AT_ANNOTATION,

@@ -1,4 +1,4 @@
-/** The router's admission policy on a real API server: which Sandboxes it may let expire, and that a router does its work under it. @module */
+/** The router's admission policy on a real API server: which Sandboxes may expire; a router works under it. @module */
 import { beforeAll, expect, test } from "vitest";
 import {
   DELETE_ANNOTATION,

@@ -1,4 +1,4 @@
-/** The router's admission policy on a real API server: what its account may do to Sandboxes, and what no more. @module */
+/** The router's admission policy on a real API server: which changes of Sandboxes it allows, and which it refuses. @module */
 import { beforeAll, expect, test } from "vitest";
 import {
   ACTIVE_ANNOTATION,

@@ -1,4 +1,4 @@
-/** The keeper's admission policy on a real API server: what its account may do, and what no more. @module */
+/** The keeper's admission policy on a real API server: what its account may do, and what it may not. @module */
 import { beforeAll, expect, test } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import {

@@ -1,4 +1,4 @@
-/** The chart renews the conversion hook's certificate, and API servers trust the old one and the new one meanwhile. @module */
+/** The chart renews the conversion hook's certificate, and API servers trust both the old and the new one. @module */
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The chart's policy in place of a label: in the release's namespace it refuses what Pod Security "restricted" refuses. @module */
+/** The chart's policy refuses the same Pods in the release's namespace as Pod Security "restricted" with a label. @module */
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { template, templateOn } from "./chart.ts";
 import { attempt, run, until } from "./kubectl.ts";

@@ -1,4 +1,4 @@
-/** What others write reaches our statuses on a real API server, whose CRDs check each field. @module */
+/** Text of other components reaches our statuses on a real API server, whose CRDs check each field. @module */
 import { expect, test } from "vitest";
 import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import { condition, makeNamespace, sleeper } from "./namespace.ts";

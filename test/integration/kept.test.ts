@@ -1,6 +1,6 @@
 /**
- * What an installer owns holds no user data: Sandboxes, and volumes, in each namespace that hookbox uses, survive every
- * command that upgrades, rolls back or removes hookbox. On a cluster with simulated nodes. @module
+ * Sandboxes and volumes in each namespace that hookbox uses survive every command that upgrades, rolls back or removes
+ * hookbox. On a cluster with simulated nodes. @module
  */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** On a real API server: a Pod that is deleted again and again, and a volume that is another Sandbox's. @module */
+/** On a real API server: a Pod that is deleted again and again, and a volume that belongs to another Sandbox. @module */
 import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, sleeper, VOLUME } from "./namespace.ts";
 import "./suite.ts";

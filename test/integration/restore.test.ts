@@ -1,6 +1,6 @@
 /**
- * etcd is restored from a backup: claims that were made since are gone, and what they had is in its pool again, used. On a
- * cluster of its own, with a real etcd whose versions go back. @module
+ * etcd is restored from a backup. Claims that were created since the backup are gone, and their used Sandboxes are pool
+ * members again. On a cluster of its own, with a real etcd whose versions go back. @module
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Breakable, startBreakable } from "./breakable.ts";

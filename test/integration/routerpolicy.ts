@@ -1,4 +1,4 @@
-/** Sandboxes for tests of the router's admission policy, and what a router writes about them. @module */
+/** Sandboxes for tests of the router's admission policy, and the annotations that a router writes on them. @module */
 import {
   DELETE_ANNOTATION,
   EXPIRED_ANNOTATION,

@@ -3,7 +3,7 @@ import { onTestFinished, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
 import "./suite.ts";
 
-/** Has such requests for Pods and Services refused in a namespace; returns how to allow them again. */
+/** Makes the API server refuse such requests for Pods and Services in a namespace. Returns a function that allows them again. */
 async function freeze(ns: Namespace, operations: string[], expression = "false"): Promise<() => Promise<void>> {
   const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "services"], operations };
   const group = "admissionregistration.k8s.io/v1";

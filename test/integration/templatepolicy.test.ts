@@ -1,4 +1,4 @@
-/** What runs under a template's NetworkPolicy on a real API server: the garbage collector, quotas, limits of size and name. */
+/** NetworkPolicies of templates on a real API server: garbage collector, quotas, limits of size and name. */
 import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { run } from "./kubectl.ts";

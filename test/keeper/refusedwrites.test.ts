@@ -1,4 +1,4 @@
-/** Which writes of children are outstanding, and which refusals of the API server are remembered. @module */
+/** Which writes of children are outstanding, and which refusals of the API server the keeper remembers. @module */
 import { expect, test } from "vitest";
 import { buildPod, keepPod } from "../../hooks/sandbox/pod.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";

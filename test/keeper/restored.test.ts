@@ -1,4 +1,4 @@
-/** A list is the truth for the keeper: what it has done may have been undone by a restore of etcd. @module */
+/** The keeper trusts lists: a restore of etcd may have undone what the keeper did. @module */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { begin, end, keep, keeper, pass, server } from "./stage.ts";
 import { putSandbox, SANDBOX } from "./keeping.ts";

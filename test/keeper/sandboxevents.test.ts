@@ -1,4 +1,4 @@
-/** Events in the life of a Sandbox: which, of what words, and none twice. @module */
+/** Events in the life of a Sandbox: their reasons and messages, each reported once. @module */
 import { beforeEach, describe, expect, test } from "vitest";
 import { eventOf, type Occurrence } from "../../packages/kube/event.ts";
 import { createSandboxEvents, sandboxOccurrences } from "../../packages/keeper/observability/sandboxevents.ts";

@@ -1,4 +1,4 @@
-/** createServerClock(): the API server's time, whatever this machine's wall clock says. @module */
+/** createServerClock() computes the API server's time, independently of this machine's wall clock. @module */
 import { expect, test } from "vitest";
 import { createServerClock } from "../../packages/kube/serverclock.ts";
 import { connected, json } from "./connected.ts";

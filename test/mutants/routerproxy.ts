@@ -1,4 +1,4 @@
-/** Mutants of what passes the router between clients, browsers among them, and sandboxes. @module */
+/** Mutants of the code that passes requests and answers between clients, browsers included, and sandboxes. @module */
 import type { Mutant } from "./mutant.ts";
 
 const PAGES_TEST = ["test/router/access/pages.test.ts"];

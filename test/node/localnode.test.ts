@@ -1,4 +1,4 @@
-/** The local cluster's real node outlives what users do to their Pods. @module */
+/** The local cluster's real node keeps running, whatever users do to their Pods. @module */
 import { describe, expect, test } from "vitest";
 import { attempt } from "../integration/kubectl.ts";
 import { makeNamespace, sleeper } from "../integration/namespace.ts";

@@ -1,4 +1,4 @@
-/** Names of files whose bytes are no UTF-8, as text, in URLs and back. @module */
+/** File names that are not UTF-8: as text, in URLs, and back to bytes. @module */
 import { Buffer } from "node:buffer";
 import fc from "../properties.ts";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Packages that the SDK may do without: a bundler leaves them out only where their import may fail. @module */
+/** Packages that the SDK can do without: a bundler leaves out a package only if its import may fail. @module */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

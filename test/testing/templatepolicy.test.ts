@@ -1,4 +1,4 @@
-/** What runs under the NetworkPolicy of a template, from the first Pod to the last: hooks, keeper and binder together. */
+/** A template's NetworkPolicy exists from the first Pod to the last: hooks, keeper and binder together. */
 import { expect, test } from "vitest";
 import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";

@@ -1,4 +1,4 @@
-/** What an answer may make of children: what a hook's rules do not list is refused. @module */
+/** How an answer may create and change children: the guard refuses what a hook's rules do not list. @module */
 import { describe, expect, test } from "vitest";
 import { type ChildRules, unexpectedStrategy } from "../../packages/webhook/childrules.ts";
 import { guardAnswer } from "../../packages/webhook/guard.ts";

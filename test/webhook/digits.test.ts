@@ -1,4 +1,4 @@
-/** Integers of 64 bits go through hooks, conversion and hand-over with all their digits: people set the largest there is. @module */
+/** Integers of 64 bits keep all digits in hooks, conversion and binding: users do set the largest ones. @module */
 import { expect, test } from "vitest";
 import { answerReview, reviewSchema } from "../../hooks/conversion/review.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";

@@ -1,4 +1,4 @@
-/** What the command line says reaches the hooks that are served. @module */
+/** The flags of the command line reach the hooks that are served. @module */
 import { expect, test } from "vitest";
 import { makeHooks, readSettings } from "../../hooks/all.ts";
 import { aPoolRequest } from "../poolcalls.ts";

@@ -1,4 +1,4 @@
-/** A router whose view is old reaches a stranger's Pod: a runtime that knows its Pod refuses, and the router looks again. @module */
+/** A router with stale data reaches another Pod: the runtime refuses, and the router asks the API server. @module */
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setImmediate } from "node:timers";

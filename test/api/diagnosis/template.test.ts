@@ -1,4 +1,4 @@
-/** Why nothing of a template starts: its NetworkPolicy, asked of the template, its pool and a claim. @module */
+/** Why no sandbox of a template starts: its NetworkPolicy, in the diagnosis of the template, a pool and a claim. @module */
 import { expect, test } from "vitest";
 import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";

@@ -1,4 +1,4 @@
-/** JSON with all its digits: what is read is written as it was, compared, merged and shown as a number. @module */
+/** JSON with large integers: values are written as they were read, and compared, merged and shown as numbers. @module */
 import fc from "../../properties.ts";
 import { expect, test } from "vitest";
 import { applyUpdate, canonicalJson, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";

@@ -1,4 +1,4 @@
-/** Text of others in fields that the API server checks: whatever it is, the field takes what comes of it. @module */
+/** Text of other components in fields that the API server checks: every text becomes valid. @module */
 import fc from "../../properties.ts";
 import { expect, test } from "vitest";
 import { conditionsSchema } from "../../../packages/api/condition.ts";

@@ -1,4 +1,4 @@
-/** How large objects may be: the limits that are named hold, and a refusal for size names them. @module */
+/** How large objects may be: the documented limits hold, and a refusal because of size names them. @module */
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
 import { buildPod } from "../../../hooks/sandbox/pod.ts";

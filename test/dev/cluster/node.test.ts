@@ -1,4 +1,4 @@
-/** node.sh: what runs in the real node is started again when it ends, unless it does not come up. @module */
+/** node.sh restarts a program of the real node when it ends, unless the program fails to start. @module */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

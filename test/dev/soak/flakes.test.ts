@@ -1,4 +1,4 @@
-/** What `npm run soak -- flakes` is told, and what it lists. @module */
+/** The options of `npm run soak -- flakes`, and the list of failures that it prints. @module */
 import { expect, test } from "vitest";
 import { failureLines, failuresOf, type Run, type RunReport } from "../../../dev/soak/failures.ts";
 import { halfOfCPUs, readFlakesOptions } from "../../../dev/soak/flakes.ts";

@@ -1,4 +1,4 @@
-/** What an answer may make of a Sandbox's Pod and Service that exist, judged by Metacontroller's own merge. @module */
+/** How an answer may change an existing Pod and Service of a Sandbox, after Metacontroller's own merge. @module */
 import { expect, test } from "vitest";
 import { childRules } from "../../../hooks/sandbox/childrules.ts";
 import { buildPod, keepPod } from "../../../hooks/sandbox/pod.ts";

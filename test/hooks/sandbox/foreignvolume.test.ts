@@ -1,4 +1,4 @@
-/** A Sandbox whose volume is not seen to be its own is not started: its Pod would mount what another one writes. @module */
+/** A Sandbox does not start before it owns its volumes: its Pod could mount another Sandbox's volume. @module */
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { findCondition } from "../../../packages/api/objects/conditions.ts";

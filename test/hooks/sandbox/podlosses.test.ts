@@ -1,4 +1,4 @@
-/** A Pod that disappears again and again: the next one waits longer each time, all else stays, and a condition says so. @module */
+/** A Pod keeps disappearing: each next one waits longer, the other children stay, a condition reports it. @module */
 import { expect, test } from "vitest";
 import type { Sandbox, SandboxStatus } from "../../../packages/api/sandbox.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";

@@ -1,4 +1,4 @@
-/** A child that the API server does not let be changed or deleted: Ready and Suspended say so, and nothing else is touched. @module */
+/** The API server refuses to change or delete a child: Ready and Suspended report it, and no other child is changed. @module */
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { findCondition } from "../../../packages/api/objects/conditions.ts";

@@ -1,4 +1,4 @@
-/** The grace period that a pool sets itself: it goes before the flag, and makes no member stale. @module */
+/** The readiness grace period of a pool: it overrides the flag, and makes no member outdated. @module */
 import { expect, test } from "vitest";
 import { marks, syncPool } from "../../poolcalls.ts";
 import { aMember, aPool } from "../../pools.ts";

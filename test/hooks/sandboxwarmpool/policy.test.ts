@@ -1,4 +1,4 @@
-/** A pool whose template's NetworkPolicy is not in force: no member starts, and the pool says why. */
+/** A pool whose template's NetworkPolicy is not in force: no member starts, and the pool reports why. */
 import { expect, test } from "vitest";
 import { aPool } from "../../pools.ts";
 import { newNames, syncPool } from "../../poolcalls.ts";

@@ -1,4 +1,4 @@
-/** Requests and streams that go on: they end with their token, and with their client's right to connect. */
+/** Long requests and streams: they end with their token, and when their client loses the right to connect. */
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

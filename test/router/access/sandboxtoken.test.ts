@@ -1,4 +1,4 @@
-/** Scoped tokens of the second format: by Ed25519, for one Sandbox. */
+/** Scoped tokens of version 2: signed with Ed25519, for one Sandbox. */
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";

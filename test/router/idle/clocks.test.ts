@@ -1,4 +1,4 @@
-/** Idleness is judged by the API server's time, whatever a router's own clock says. @module */
+/** Idleness is computed with the API server's time, independently of a router's own clock. @module */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { key, startIdlers, TARGET } from "./idlers.ts";
 

@@ -1,4 +1,4 @@
-/** Which suspended Sandboxes expire by themselves: those that a router suspended, and that nobody has touched since. @module */
+/** Which suspended Sandboxes expire: those that a router suspended and that nobody has changed since. @module */
 import { describe, expect, test } from "vitest";
 import { createIdler } from "../../../packages/router/idle/idler.ts";
 import { readSandbox } from "../../../packages/router/index/records.ts";

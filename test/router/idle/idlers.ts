@@ -1,4 +1,4 @@
-/** One idle Sandbox with a Ready Pod in an API in memory, and routers that look only when told. @module */
+/** One idle Sandbox with a Ready Pod in an API in memory, and routers that check it only when the test says so. @module */
 import { createIdler } from "../../../packages/router/idle/idler.ts";
 import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
 import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";

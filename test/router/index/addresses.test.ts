@@ -1,4 +1,4 @@
-/** Two Pods at one address, of which one has not been seen to go: the younger one has it. @module */
+/** Two Pods with the same address, because the router missed the end of one: the address belongs to the younger Pod. @module */
 import { describe, expect, test } from "vitest";
 import { reachabilityOf } from "../../../packages/router/index/reachability.ts";
 import { readPod, readSandbox } from "../../../packages/router/index/records.ts";

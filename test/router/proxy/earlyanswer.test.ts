@@ -1,4 +1,4 @@
-/** A sandbox that answers before an upload has ended: its answer reaches the client, whatever comes of the rest. */
+/** A sandbox that answers before an upload has ended: the answer reaches the client. */
 import { Buffer } from "node:buffer";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-/** gRPC through the router: native and as browsers send it, to the runtime's services and to a server of an app. */
+/** gRPC through the router, native and gRPC-Web, to the runtime's services and to a server of an app. */
 import { Buffer } from "node:buffer";
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";

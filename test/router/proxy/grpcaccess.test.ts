@@ -1,4 +1,4 @@
-/** gRPC through the router: who may, what wakes, and how refusals look. */
+/** gRPC through the router: who may call, what wakes a sandbox, and how refusals look. */
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Clients of gRPC for a port of a sandbox, in each form, and a router in front of it. @module */
+/** Clients of gRPC for a port of a sandbox, in each protocol, and a router in front of it. @module */
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";

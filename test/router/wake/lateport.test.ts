@@ -1,4 +1,4 @@
-/** An app that listens later than its sandbox is Ready: who has woken it waits on. */
+/** An app that begins to listen after its sandbox is Ready: the request that has woken the sandbox waits for it. */
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WOKEN_AT_ANNOTATION } from "../../../packages/api/router/annotations.ts";

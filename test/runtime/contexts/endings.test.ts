@@ -1,4 +1,4 @@
-/** Code that ends its interpreter, in whatever way: the run is told, the next code has another one, nothing hangs. @module */
+/** Code that ends its interpreter, in any way: the run reports it, the next code gets a new one, nothing hangs. @module */
 import { expect, onTestFinished, test } from "vitest";
 import { type Context, type Contexts, createContexts } from "../../../packages/runtime/contexts/contexts.ts";
 import type { Language } from "../../../packages/runtime/contexts/kernel.ts";

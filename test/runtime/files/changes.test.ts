@@ -1,4 +1,4 @@
-/** changesOf(): what is told of several changes at once. @module */
+/** changesOf() reports several changes at once. @module */
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { changesOf, type Kind, type Known } from "../../../packages/runtime/files/changes.ts";

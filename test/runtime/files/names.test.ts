@@ -1,4 +1,4 @@
-/** Files whose names are no UTF-8, on each interface of files: listed, read, written, moved, packed, watched, removed. @module */
+/** Files whose names are not UTF-8, on each file interface: listed, read, written, moved, packed, watched, removed. @module */
 import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** killAllOf(): what a command has started in whatever session is killed with it; what others have started is not. @module */
+/** killAllOf() kills all processes that a command has started, in any session, but no process of others. @module */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Scripts that are longer than a word of execve(2) may be. @module */
+/** Scripts that are longer than an argument of execve(2) may be. @module */
 import { expect, test } from "vitest";
 import { passLong } from "../../../packages/runtime/processes/longscript.ts";
 import { run } from "../../../packages/runtime/processes/run.ts";

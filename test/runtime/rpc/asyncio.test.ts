@@ -1,4 +1,4 @@
-/** Python code that uses the event loop before its first await, without one, or by itself. @module */
+/** Python code that uses the event loop before its first await, without an await, or with a loop of its own. @module */
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { aClient } from "./running.ts";

@@ -1,4 +1,4 @@
-/** What libraries show by other ways than a last value. The libraries are as much of the real ones as the kernel asks for. @module */
+/** Output that libraries show themselves. The libraries are small copies with the parts that the kernel uses. @module */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Text of contexts whose characters come in pieces, or in another encoding; imports of JavaScript. @module */
+/** Text of contexts whose characters arrive in several pieces, or in another encoding; imports of JavaScript. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

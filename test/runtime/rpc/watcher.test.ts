@@ -1,4 +1,4 @@
-/** watcher.v1.FileWatcherService over gRPC: what is told of each change, once, and how a watch ends. @module */
+/** watcher.v1.FileWatcherService over gRPC: each change is reported once, and a watch ends as it should. @module */
 import { Code, createClient } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";

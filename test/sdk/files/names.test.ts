@@ -1,4 +1,4 @@
-/** Files whose names are no UTF-8, brought to a sandbox and back; those of the caller's disk too. @module */
+/** Files whose names are not UTF-8: uploads from the caller's disk, and downloads to it. @module */
 import { Buffer } from "node:buffer";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Signed addresses: by a secret, or by a private key for one Sandbox alone; tokens are opened as the router opens them. @module */
+/** Signed addresses, with a secret, or with a private key for one Sandbox; the router's code checks their tokens. @module */
 import { generateKeyPairSync } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { expect, onTestFinished, test, vi } from "vitest";
