@@ -34,8 +34,8 @@ export interface HandleParts {
 /** Which address of a port. */
 export interface URLOptions extends CallOptions {
   /**
-   * How many milliseconds the address itself lets in whoever has it, by a token in its query; needs a router, and its
-   * secret or a key that it knows. @default never
+   * For how many milliseconds everybody who has the address may connect, by a token in its query. Needs a router, and the
+   * router's secret or a key that the router knows. @default never
    */
   signedForMs?: number | undefined;
 }

@@ -37,8 +37,8 @@ export interface ClientOptions {
   /** Secret of the router by which addresses are signed, 32 bytes or more. @default HOOKBOX_SIGNING_SECRET */
   signingSecret?: string | Uint8Array;
   /**
-   * Ed25519 key by which addresses are signed in place of a secret: the name by which the router knows its public key, and
-   * the private key (PKCS #8) in PEM. Such an address opens this very Sandbox, and no later one of its name; to sign it the
+   * Ed25519 key that signs addresses instead of a secret: the name by which the router knows its public key, and the private
+   * key (PKCS #8) in PEM. Such an address opens only this Sandbox, but no later Sandbox of the same name. To sign it, the
    * client reads the Sandbox from the cluster.
    *
    * @default HOOKBOX_SIGNING_KEY, with HOOKBOX_SIGNING_KEY_ID, unless there is a `signingSecret`

@@ -1,4 +1,4 @@
-/** Signs addresses of ports: with a secret that the router has, too, or with a private key. @module */
+/** Signs addresses of ports: with a secret that the router also has, or with a private key. @module */
 import {
   isKeyID,
   readSigningKey,
