@@ -44,8 +44,10 @@ function rights(): object[] {
 function statefulSet(): object {
   const { metadata, spec, ...rest }: StatefulSet = parse(read("statefulset.yaml"));
   const { template } = spec;
-  const probe = (path: string) => ({ httpGet: { path, port: 8081 }, periodSeconds: 2 });
-  const probes = { livenessProbe: probe("/healthz"), readinessProbe: probe("/readyz") };
+  const probe = (path: string) => ({ httpGet: { path, port: 8081 }, periodSeconds: 2, timeoutSeconds: 5 });
+  // A busy node answers late: the kubelet must not kill what works.
+  const livenessProbe = { ...probe("/healthz"), periodSeconds: 10, failureThreshold: 6 };
+  const probes = { livenessProbe, readinessProbe: probe("/readyz") };
   const containers = template.spec.containers.map((container) => ({ ...container, image: ENGINE_IMAGE, ...probes }));
   return {
     ...rest,
