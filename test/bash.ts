@@ -44,15 +44,13 @@ export interface Typed {
   output: string;
 }
 
-/** Runs a text to its end, or for as long as it may take, in milliseconds. */
-export async function typed(
-  text: string,
-  cwd: string,
-  env: Record<string, string | undefined>,
-  longestMs: number,
-): Promise<Typed> {
-  const { output, ended, stop } = startBash(text, cwd, env);
-  const late = setTimeout(stop, longestMs);
+/** Longest wait for a text in milliseconds. */
+const PATIENCE_MS = 800_000;
+
+/** Runs a text to its end. Waits of kubectl in it take as long as a busy machine needs. */
+export async function typed(text: string, cwd: string, env: Record<string, string | undefined>): Promise<Typed> {
+  const { output, ended, stop } = startBash(text.replaceAll(/--timeout=\d+s/g, "--timeout=600s"), cwd, env);
+  const late = setTimeout(stop, PATIENCE_MS);
   const code = await ended;
   clearTimeout(late);
   return { code, output: output() };

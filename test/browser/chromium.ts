@@ -42,6 +42,9 @@ export async function findChromium(progress: (line: string) => void): Promise<st
   throw new Error(`Cannot test in a browser: there is no Chromium; ${failed ?? `${DEBIANS} is still not there`}`);
 }
 
+/** Longest wait in milliseconds: it only ends what hangs. */
+const PATIENCE_MS = 600_000;
+
 /** Starts Chromium with an empty profile; both go with the test. */
 export async function startChromium(path: string): Promise<BrowserContext> {
   const profile = makeTempFolder();
@@ -53,8 +56,9 @@ export async function startChromium(path: string): Promise<BrowserContext> {
     args: FLAGS,
     viewport: { width: 1000, height: 600 },
     colorScheme: "dark",
-    timeout: 120_000,
+    timeout: PATIENCE_MS,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   onTestFinished(() => context.close());
   return context;
 }

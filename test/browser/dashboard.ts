@@ -49,13 +49,13 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
   beforeAll(async () => {
     chromium = await findChromium(say);
     await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
-    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=60s");
+    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=600s");
     await kubectl("create", "serviceaccount", "ada");
     await kubectl("create", "rolebinding", "ada", "--clusterrole=edit-sandboxes", "--serviceaccount=default:ada");
     await apply(RIGHTS);
   });
 
-  afterAll(() => kubectl("delete", "sandboxclaims,sandboxwarmpools,sandboxes", "--all", "--timeout=60s"), 90_000);
+  afterAll(() => kubectl("delete", "sandboxclaims,sandboxwarmpools,sandboxes", "--all", "--timeout=600s"));
 
   /** Opens it with the rights of a ServiceAccount in one namespace. */
   async function open(): Promise<Shown> {
@@ -78,7 +78,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await eventually(() => page.getByRole("row").count()).toBe(2);
     await page.getByLabel("Filter").fill("");
     await apply(example("sandbox"));
-    await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("row", { name: /^demo True/ }).waitFor();
     await picture("sandboxes");
     await page.getByRole("link", { name: "Pools" }).click();
     await page.getByRole("row", { name: /^agents/ }).click();
@@ -92,20 +92,20 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await apply(example("sandbox"));
     await page.getByRole("row", { name: /^demo True/ }).click();
     await page.getByRole("button", { name: "Suspend" }).click();
-    await page.getByRole("row", { name: /^demo False SandboxSuspended/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("row", { name: /^demo False SandboxSuspended/ }).waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByRole("row", { name: /^demo True/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("row", { name: /^demo True/ }).waitFor();
     await page.getByRole("button", { name: "New sandbox" }).click();
     await page.getByLabel("Pool").fill("agents");
     await page.getByLabel("Name (optional)").fill("from-the-page");
     await picture("create");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("link", { name: "Claims" }).click();
-    await page.getByRole("row", { name: /^from-the-page True/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole("row", { name: /^from-the-page True/ }).waitFor();
     await page.getByRole("row", { name: /^from-the-page/ }).click();
     await page.getByRole("complementary").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("It no longer exists.").waitFor({ timeout: 60_000 });
+    await page.getByText("It no longer exists.").waitFor();
     await page.getByRole("link", { name: "Pools" }).click();
     await page.getByRole("row", { name: /^agents/ }).click();
     await page.getByLabel("Size").fill("5");
@@ -120,7 +120,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
       const { page, picture } = await open();
       await apply(JSON.stringify(BROKEN));
       await page.getByRole("row", { name: /^broken False/ }).click();
-      await page.getByText(/^ImageNotPresent: The node does not have the image/).waitFor({ timeout: 60_000 });
+      await page.getByText(/^ImageNotPresent: The node does not have the image/).waitFor();
       await picture("why");
       await page.getByLabel("Namespace").fill("");
       await page.getByLabel("Namespace").press("Enter");
@@ -142,7 +142,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await importRuntimeImage(cluster().stateDir, { progress: say });
     await apply(example("agent"));
     // Why one is not Ready yet is asked of nodes, too, which this user may not see.
-    await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=120s");
+    await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=600s");
     const { page, wrong, picture } = await open();
     await page.getByRole("row", { name: /^agent True/ }).click();
     await page.getByText("Files", { exact: true }).click();

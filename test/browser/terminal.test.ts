@@ -9,7 +9,7 @@ import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
 import { findChromium, followErrors, startChromium } from "./chromium.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
 

@@ -83,12 +83,12 @@ test("14. a user's operatingMode stays; annotations added to and removed from a 
   const annotations = { "example.com/old": null, "example.com/snapshot": "s-1" };
   await ns.patch("sandboxclaim", told.claim, { spec: { additionalPodMetadata: { annotations } } });
   const arrived = ({ spec }: Loose) => spec.podTemplate.metadata.annotations?.["example.com/snapshot"] === "s-1";
-  const sandbox = await ns.until("sandbox", told.sandbox, arrived, 30);
+  const sandbox = await ns.until("sandbox", told.sandbox, arrived);
   expect(sandbox.spec.podTemplate.metadata.annotations).not.toHaveProperty(["example.com/old"]);
   expect(sandbox.spec.operatingMode).toBe("Suspended");
   const gone = { "example.com/snapshot": null };
   await ns.patch("sandboxclaim", told.claim, { spec: { additionalPodMetadata: { annotations: gone } } });
-  const { spec } = await ns.until("sandbox", told.sandbox, (object) => !arrived(object), 30);
+  const { spec } = await ns.until("sandbox", told.sandbox, (object) => !arrived(object));
   expect(spec.operatingMode).toBe("Suspended");
 });
 

@@ -25,7 +25,7 @@ const servers = new Map<string, ForkServer>();
 
 /** To be called by each test file: has the client installed, which takes its time on a new machine. */
 export function needsClient(): void {
-  beforeAll(() => clientPython(say), 900_000);
+  beforeAll(() => clientPython(say));
 }
 
 /** Starts `programs/<name>.py` with the namespace and `options` as its arguments. It is ended with the test. */

@@ -50,7 +50,7 @@ const CHILDREN = ["pod", "persistentvolumeclaim"];
 export async function claimsThrough(world: FaultWorld, claims: number, harm: Harm): Promise<Outcome> {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t", { volumeClaimTemplates: VOLUMES }), aPool("p", REPLICAS, "t"));
-  await untilFull(ns, "p", 120);
+  await untilFull(ns, "p");
   const history = await followClaims(ns);
   const visits = await startVisits(world);
   const load = await startLoad(ns, history, "p", claims);

@@ -51,8 +51,6 @@ export interface FaultWorld {
 const NODES = 8;
 /** On Linux all of 127/8 is the machine itself: what listens on a port of all addresses is in every Pod. */
 const POD_SUBNET = "127.64.0.0/10";
-/** All clients come back at once, on a machine that may have other work. */
-const PATIENCE_SECONDS = 300;
 
 const AUDIT_POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -108,7 +106,7 @@ export async function startFaultWorld(): Promise<FaultWorld> {
     folder: flagOf(cluster, "data-dir"),
     async ended() {
       const runs = () => Promise.resolve(recordsOf(cluster, "etcd").some(isRunning));
-      await until(runs, (running) => !running, PATIENCE_SECONDS);
+      await until(runs, (running) => !running);
     },
   };
   const parts = {
@@ -155,7 +153,7 @@ function ownPart(port: number, begin: () => ReturnType<typeof startChild>): Part
     kill: async () => await child?.kill("SIGKILL"),
     async start() {
       child = begin();
-      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up, PATIENCE_SECONDS);
+      await until(() => isUp(`http://127.0.0.1:${port}/healthz`), (up) => up);
     },
   };
 }
@@ -188,7 +186,6 @@ function planePart(cluster: Cluster, name: string, logs: string, isBack: () => P
           return await isBack();
         },
         (back) => back,
-        PATIENCE_SECONDS,
       );
     },
   };

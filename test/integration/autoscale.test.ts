@@ -116,7 +116,7 @@ test("an autoscaler gives a pool what claims take, and takes back what nobody ha
     await ns.apply(aClaim(`c-${claims++}`, "agents"));
   }
   await untilFull(ns, "agents");
-  await ns.until("sandboxwarmpool", "agents", ({ spec }) => spec.replicas === 1, 100);
+  await ns.until("sandboxwarmpool", "agents", ({ spec }) => spec.replicas === 1);
   await untilFull(ns, "agents");
   const owners = (await ns.list("sandbox")).map((sandbox) => controllerOf(sandbox)?.kind);
   expect(owners.filter((kind) => kind === "SandboxClaim")).toHaveLength(claims);

@@ -128,7 +128,7 @@ export async function startBreakable(): Promise<Breakable> {
 /** Waits until the API server serves custom resources, too: it says that it is ready before their storage is. */
 async function untilServing(kubectl: Kubectl): Promise<void> {
   const kinds = "sandboxes,sandboxclaims,sandboxwarmpools,sandboxtemplates";
-  await until(() => attempt(kubectl, ["get", kinds, "-A", "--request-timeout=10s"]), ({ code }) => code === 0, 120);
+  await until(() => attempt(kubectl, ["get", kinds, "-A", "--request-timeout=10s"]), ({ code }) => code === 0);
 }
 
 /** What has to begin anew after a restore, in the order in which it starts. */

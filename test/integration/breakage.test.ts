@@ -84,13 +84,13 @@ const cases = CASES.filter(({ isLong = false }) => inject("isSoak") || !isLong);
 test.for(cases)(`${CLAIMS} claims at once $name`, async ({ replicas, breaking }) => {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
-  await untilFull(ns, "p", 300);
+  await untilFull(ns, "p");
   const history = await followClaims(ns);
   const served = () => history.ready().length;
   await createAll(ns, Array.from({ length: CLAIMS }, (_, index) => aClaim(`c-${index}`, "p")));
   await breaking(served);
-  await until(() => Promise.resolve(served()), (count) => count === CLAIMS, 300);
-  await untilFull(ns, "p", 300);
+  await until(() => Promise.resolve(served()), (count) => count === CLAIMS);
+  await untilFull(ns, "p");
   await expectOneEach(ns, history, CLAIMS, replicas);
 });
 
@@ -101,7 +101,7 @@ if (inject("isSoak")) {
       const [claims, kills, replicas] = [1000, 20, 50];
       const ns = await makeNamespace(world.kubectl);
       await ns.apply(aSimulatedTemplate("t"), aPool("p", replicas, "t"));
-      await untilFull(ns, "p", 300);
+      await untilFull(ns, "p");
       const history = await followClaims(ns);
       const arriving = (async () => {
         for (let index = 0; index < claims; index++) {
@@ -114,8 +114,8 @@ if (inject("isSoak")) {
         await world.killBinder();
       }
       await arriving;
-      await until(() => Promise.resolve(history.ready().length), (count) => count === claims, 300);
-      await untilFull(ns, "p", 300);
+      await until(() => Promise.resolve(history.ready().length), (count) => count === claims);
+      await untilFull(ns, "p");
       await expectOneEach(ns, history, claims, replicas);
       const waits = history.waits();
       const [p50, p99, longest] = [50, 99, 100].map((p) => Math.round(percentile(waits, p) ?? NaN));
@@ -135,7 +135,7 @@ async function repeatedly(times: number, served: () => number, act: () => Promis
 
 /** Every claim shows another Sandbox, which is its own; there are no others but the pool's. */
 async function expectOneEach(ns: Namespace, history: History, claims: number, replicas: number): Promise<void> {
-  await until(async () => (await ns.list("sandbox")).length, (count) => count === claims + replicas, 120);
+  await until(async () => (await ns.list("sandbox")).length, (count) => count === claims + replicas);
   expect(faultsOf(history)).toEqual([]);
   const shown = new Map(
     (await ns.list("sandboxclaim")).map((claim) => [claim.status.sandbox.name, claim.metadata.uid]),

@@ -87,7 +87,7 @@ export async function begin(): Promise<void> {
   await vi.waitFor(async () => {
     expect(await established()).toHaveLength(kinds.length);
     for (const object of [sandbox({}), claim({})]) expect((await send("GET", collection(object))).code).toBe(200);
-  }, { timeout: 30_000, interval: 100 });
+  }, { timeout: 600_000, interval: 100 });
   await send("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
 }
 

@@ -16,9 +16,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What a test's own environment would tell those whom a reader starts. */
 const OURS = /^(VITEST|HOOKBOX|KUBE|GIT_(?!SSL))/;
 
-/** Longest wait for what is typed, and for what stays to be up. */
-const LONGEST_MS = 60_000;
-const UP_MS = 30_000;
+/** Longest wait until a command that stays is up, in milliseconds. */
+const UP_MS = 600_000;
 
 /** The desk. */
 export interface Desk {
@@ -53,9 +52,9 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
   copyFileSync(kubeconfig, join(home, ".kube/config"));
   const kustomization = readFileSync(join(ROOT, "deploy/metacontroller/kustomization.yaml"), "utf8");
   const [, owner = "", tag = ""] = /(https:\/\/github\.com\/[^/]+\/).*\?ref=(\S+)/.exec(kustomization) ?? [];
-  const beside = join(root, "github");
-  makeEngineRepository(beside, tag);
-  writeFileSync(join(home, ".gitconfig"), `[url "file://${beside}/"]\n\tinsteadOf = ${owner}\n`);
+  const github = join(root, "github");
+  makeEngineRepository(github, tag);
+  writeFileSync(join(home, ".gitconfig"), `[url "file://${github}/"]\n\tinsteadOf = ${owner}\n`);
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name))),
     HOME: home,
@@ -65,7 +64,7 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
   };
   return {
     folder,
-    type: (text) => typed(text, folder, env, LONGEST_MS),
+    type: (text) => typed(text, folder, env),
     async keep(line, isUp) {
       const { output, ended, stop } = startBash(line, folder, env);
       let hasEnded = false;

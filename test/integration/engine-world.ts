@@ -6,6 +6,7 @@ import { createApiStore } from "../../dev/metacontroller/store-api.ts";
 import { isNotFound, type Resource, type Store } from "../../packages/testing/engine/store.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type Call, type Hook, type Json, serveHooks } from "./engine-server.ts";
+import { PATIENCE_SECONDS } from "./kubectl.ts";
 import { suite } from "./suite.ts";
 
 export interface EngineWorld {
@@ -59,17 +60,16 @@ export function reference({ apiVersion, kind, metadata: { name, uid } }: KubeObj
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Calls `look` until it returns something. @throws {Error} after `seconds` */
+/** Calls `look` until it returns something. @throws {Error} if that takes too long even for a busy machine */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  seconds = 20,
 ): Promise<T> {
-  const late = Date.now() + seconds * 1000;
+  const late = Date.now() + PATIENCE_SECONDS * 1000;
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > late) throw new Error(`Waited ${seconds} s in vain for ${what}`);
+    if (Date.now() > late) throw new Error(`Waited ${PATIENCE_SECONDS} s in vain for ${what}`);
     await sleep(20);
   }
 }

@@ -25,7 +25,7 @@ import type { Loose } from "./namespace.ts";
 
 const NO_POD: [string, string, string] = ["False", "DependenciesNotReady", "Pod does not exist"];
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin());
 afterEach(end);

@@ -29,7 +29,7 @@ import {
 import { until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin());
 afterEach(end);

@@ -40,7 +40,7 @@ async function passMarker(count: number): Promise<string[]> {
   return lines.filter((line) => line !== marker);
 }
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin());
 afterEach(end);

@@ -5,7 +5,7 @@ import { bind, giveSandbox, makeClaim, makePool } from "./keeper-claims.ts";
 import { begin, down, end, listed, namespace, send, startKeeper, up } from "./keeper-world.ts";
 import { until } from "./kubectl.ts";
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin());
 afterEach(end);

@@ -33,7 +33,7 @@ const untilGone = (name = "s") => until(() => read("sandboxes", name), (sandbox)
 const isDeletion = (line: string) => line.startsWith("DELETE") && line.endsWith(`/${namespace}/sandboxes/s`);
 const deletions = () => proxy.requests.filter(isDeletion).length;
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin());
 afterEach(end);

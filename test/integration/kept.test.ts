@@ -96,7 +96,7 @@ function olderChart(): string {
 const values = (...set: string[]) => set.flatMap((value) => ["--set", value]);
 const upgrade = (...set: string[]) => withHelm("upgrade", "hookbox", CHART, ...RELEASE, ...values(...set));
 
-test("no command of Helm deletes users' Sandboxes", { timeout: 300_000 }, async () => {
+test("no command of Helm deletes users' Sandboxes", async () => {
   await withHelm("install", "hookbox", olderChart(), ...RELEASE, "--create-namespace", ...values("router.replicas=0"));
   const before = await usersWork();
   // The first upgrade from a chart that did not keep it may be the one that leaves the router out.
@@ -121,7 +121,7 @@ test("no command of Helm deletes users' Sandboxes", { timeout: 300_000 }, async 
   expect(left.items).toEqual([]);
 });
 
-test("no kustomization with something to run deletes users' Sandboxes", { timeout: 300_000 }, async () => {
+test("no kustomization with something to run deletes users' Sandboxes", async () => {
   for (const folder of ["deploy/namespaces", "crds", "deploy", "deploy/managedfields"]) {
     await run(cluster, ["apply", "-k", join(ROOT, folder)]);
   }
@@ -135,7 +135,7 @@ test("no kustomization with something to run deletes users' Sandboxes", { timeou
   expect(v1alpha1).not.toMatch(/^kind: (Namespace|CustomResourceDefinition)$/m);
 });
 
-test("deleting what a release installs deletes no user's Sandbox", { timeout: 300_000 }, async () => {
+test("deleting what a release installs deletes no user's Sandbox", async () => {
   const options = { namespace: "hookbox-system", image: "r.example/hookbox:1", processes: true };
   const text = renderBundle({ ...options, crds: false, namespaces: false });
   await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], renderKept("hookbox-system"));
@@ -147,7 +147,7 @@ test("deleting what a release installs deletes no user's Sandbox", { timeout: 30
   expect(new Set(kept)).toEqual(new Set(["Namespace", "CustomResourceDefinition"]));
 });
 
-test("hookbox uninstall deletes no user's Sandbox", { timeout: 300_000 }, async () => {
+test("hookbox uninstall deletes no user's Sandbox", async () => {
   await hookbox("install", "--apply", "--force", "--image", "r.example/hookbox:1");
   const before = await usersWork();
   await hookbox("uninstall", "--apply");

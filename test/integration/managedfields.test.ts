@@ -57,7 +57,7 @@ test("what hookbox makes has none, and gets none by what is written later; all e
     return await Promise.all(without.map((object) => hasManagedFields(ns, object)));
   };
   // An API server takes a moment to know a policy.
-  expect(await until(made, (seen) => !seen.includes(true), 60)).toEqual([false, false, false]);
+  expect(await until(made, (seen) => !seen.includes(true))).toEqual([false, false, false]);
   expect(await Promise.all(having.map((object) => hasManagedFields(ns, object)))).toEqual(having.map(() => true));
   for (const { kind, metadata } of without) {
     await ns.patch(kind, metadata.name, { metadata: { labels: { x: "y" } } });

@@ -23,9 +23,9 @@ export interface Namespace {
   kubectl(...args: string[]): Promise<string>;
   attempt(...args: string[]): Promise<Outcome>;
   /** Waits until the object is as `holds` says; undefined stands for no object. */
-  until(kind: string, name: string, holds: (object: Loose) => boolean, seconds?: number): Promise<Loose>;
+  until(kind: string, name: string, holds: (object: Loose) => boolean): Promise<Loose>;
   /** Waits until the Sandbox's Ready condition has this reason. */
-  untilReason(sandbox: string, reason: string, seconds?: number): Promise<Loose>;
+  untilReason(sandbox: string, reason: string): Promise<Loose>;
 }
 
 const made: { cluster: Kubectl; name: string }[] = [];
@@ -33,7 +33,7 @@ const made: { cluster: Kubectl; name: string }[] = [];
 /** Waits until every namespace that this file has made is gone, or its cluster. @throws {Error} in five minutes */
 export async function untilNamespacesGone(): Promise<void> {
   for (const { cluster, name } of made.splice(0)) {
-    await until(() => hasNamespace(cluster, name), (isThere) => !isThere, 300);
+    await until(() => hasNamespace(cluster, name), (isThere) => !isThere);
   }
 }
 
@@ -60,8 +60,7 @@ export async function makeNamespace(
 export function namespaceOf(cluster: Kubectl, name: string): Namespace {
   const kubectl = (...args: string[]) => run(cluster, ["-n", name, ...args]);
   const { get, list, ...writes } = requestsOf(cluster, name);
-  const untilObject: Namespace["until"] = (kind, object, holds, seconds) =>
-    until(() => get(kind, object), holds, seconds);
+  const untilObject: Namespace["until"] = (kind, object, holds) => until(() => get(kind, object), holds);
   return {
     name,
     cluster,
@@ -81,8 +80,8 @@ export function namespaceOf(cluster: Kubectl, name: string): Namespace {
       await kubectl("patch", kind, object, "--type=merge", "-p", JSON.stringify(patch), ...more);
     },
     until: untilObject,
-    untilReason: (sandbox, reason, seconds) =>
-      untilObject("sandbox", sandbox, (object) => condition(object, "Ready")?.reason === reason, seconds),
+    untilReason: (sandbox, reason) =>
+      untilObject("sandbox", sandbox, (object) => condition(object, "Ready")?.reason === reason),
   };
 }
 

@@ -34,7 +34,7 @@ test("a foreign Pod of the Sandbox's name is left alone and named; once it is go
 
   await ns.patch("sandbox", "s", { spec: { operatingMode: "Running" } });
   await ns.kubectl("delete", "pod", "s", "--grace-period=0", "--force");
-  await ns.untilReason("s", "DependenciesReady", 90);
+  await ns.untilReason("s", "DependenciesReady");
   expect((await ns.get("pod", "s")).metadata.ownerReferences[0].uid).toBe(uid(sandbox));
 });
 
@@ -87,7 +87,7 @@ test("a quota that forbids the Pod is named, and lifting it helps", async () => 
   const sandbox = await ns.untilReason("s", "ReconcilerError");
   expect(condition(sandbox, "Ready").message).toContain("exceeded quota: none");
   await ns.kubectl("delete", "resourcequota", "none");
-  await ns.untilReason("s", "DependenciesReady", 120);
+  await ns.untilReason("s", "DependenciesReady");
 });
 
 test.for(

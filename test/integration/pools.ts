@@ -34,11 +34,11 @@ export function aClaim(name: string, pool: string, spec: Loose = {}, metadata: L
  * Waits until the pool has just as many Sandboxes as it should, all Ready, by its status and by themselves: what was
  * handed over a moment ago the status may still count, and a member that binder and pool made both is on its way out.
  */
-export async function untilFull(ns: Namespace, pool: string, seconds?: number): Promise<Loose> {
+export async function untilFull(ns: Namespace, pool: string): Promise<Loose> {
   for (;;) {
     const full = await ns.until("sandboxwarmpool", pool, ({ spec, status }) => {
       return (status?.readyReplicas ?? 0) === spec.replicas && (status?.replicas ?? 0) === spec.replicas;
-    }, seconds);
+    });
     const members = (await ns.list("sandbox")).filter((sandbox) => {
       const owner = controllerOf(sandbox);
       return owner?.kind === "SandboxWarmPool" && owner.name === pool;
@@ -50,11 +50,11 @@ export async function untilFull(ns: Namespace, pool: string, seconds?: number): 
 }
 
 /** Waits until the claim's Ready condition is True, or has the given reason. */
-export async function untilReady(ns: Namespace, claim: string, reason?: string, seconds?: number): Promise<Loose> {
+export async function untilReady(ns: Namespace, claim: string, reason?: string): Promise<Loose> {
   return await ns.until("sandboxclaim", claim, (object) => {
     const ready = condition(object, "Ready");
     return reason === undefined ? ready?.status === "True" : ready?.reason === reason;
-  }, seconds);
+  });
 }
 
 /** Returns the object that controls another. */

@@ -18,7 +18,7 @@ afterAll(() => world?.down());
 async function aFullPool(): Promise<Namespace> {
   const ns = await makeNamespace(world.kubectl);
   await ns.apply(aSimulatedTemplate("t"), aPool("p", CLAIMS, "t"));
-  await untilFull(ns, "p", 300);
+  await untilFull(ns, "p");
   return ns;
 }
 
@@ -27,7 +27,7 @@ async function claimAll(ns: Namespace, prefix: string): Promise<Set<string>> {
   await createAll(ns, Array.from({ length: CLAIMS }, (_, index) => aClaim(`${prefix}-${index}`, "p")));
   const isServed = (claim: Loose) =>
     claim.metadata.name.startsWith(prefix) && condition(claim, "Ready")?.status === "True";
-  await until(async () => (await ns.list("sandboxclaim")).filter(isServed).length, (count) => count === CLAIMS, 300);
+  await until(async () => (await ns.list("sandboxclaim")).filter(isServed).length, (count) => count === CLAIMS);
   const sandboxes = await ns.list("sandbox");
   const given = sandboxes.filter((sandbox) => controllerOf(sandbox)?.kind === "SandboxClaim");
   expect(given.length).toBe(CLAIMS);
@@ -37,8 +37,8 @@ async function claimAll(ns: Namespace, prefix: string): Promise<Set<string>> {
 /** Waits until nothing of `used` is there any more, and the pool is full all the same. */
 async function untilReplaced(ns: Namespace, used: ReadonlySet<string>): Promise<void> {
   const left = async () => (await ns.list("sandbox")).filter(({ metadata }) => used.has(metadata.uid)).length;
-  await until(left, (count) => count === 0, 300);
-  await untilFull(ns, "p", 300);
+  await until(left, (count) => count === 0);
+  await untilFull(ns, "p");
 }
 
 test(

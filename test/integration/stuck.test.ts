@@ -41,11 +41,11 @@ test("a Pod that cannot be deleted: Suspended and Ready say why, until it can", 
   // Policies take a moment: a refused dry run shows that this one has come into force.
   while ((await ns.attempt("delete", "pod", "demo", "--dry-run=server")).code === 0);
   await ns.patch("sandbox", "demo", { spec: { operatingMode: "Suspended" } });
-  await ns.until("sandbox", "demo", says("Suspended", "PodDeletionRefused"), 120);
-  await ns.until("sandbox", "demo", says("Ready", "ReconcilerError"), 120);
+  await ns.until("sandbox", "demo", says("Suspended", "PodDeletionRefused"));
+  await ns.until("sandbox", "demo", says("Ready", "ReconcilerError"));
   await allow();
-  await ns.untilReason("demo", "SandboxSuspended", 180);
-  await ns.until("sandbox", "demo", (sandbox) => condition(sandbox, "Suspended")?.status === "True", 180);
+  await ns.untilReason("demo", "SandboxSuspended");
+  await ns.until("sandbox", "demo", (sandbox) => condition(sandbox, "Suspended")?.status === "True");
 });
 
 test("a Pod whose labels cannot be changed: Ready says why, until they can", async () => {
@@ -55,8 +55,8 @@ test("a Pod whose labels cannot be changed: Ready says why, until they can", asy
   const allow = await freeze(ns, ["UPDATE"], "!has(object.metadata.labels.team)");
   while ((await ns.attempt("label", "pod", "demo", "team=x", "--dry-run=server")).code === 0);
   await ns.patch("sandbox", "demo", { spec: { podTemplate: { metadata: { labels: { team: "red" } } } } });
-  await ns.until("sandbox", "demo", says("Ready", "ReconcilerError"), 120);
+  await ns.until("sandbox", "demo", says("Ready", "ReconcilerError"));
   await allow();
-  await ns.untilReason("demo", "DependenciesReady", 180);
-  await ns.until("pod", "demo", ({ metadata }) => metadata.labels.team === "red", 60);
+  await ns.untilReason("demo", "DependenciesReady");
+  await ns.until("pod", "demo", ({ metadata }) => metadata.labels.team === "red");
 });

@@ -40,7 +40,7 @@ test("a template is labelled and fenced; drift is undone; rules of its own repla
   expect(own.spec.egress).toEqual([{ ports: [{ port: 53, protocol: "UDP" }, { port: 53, protocol: "TCP" }] }]);
 
   await ns.kubectl("delete", "sandboxtemplate", "python");
-  expect(await ns.until("networkpolicy", POLICY, (object) => object === undefined, 60)).toBeUndefined();
+  expect(await ns.until("networkpolicy", POLICY, (object) => object === undefined)).toBeUndefined();
 });
 
 test("Unmanaged removes our policy and lets a foreign one of its name be", async () => {

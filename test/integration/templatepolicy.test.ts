@@ -23,10 +23,10 @@ const QUOTA = {
 /** Nothing of the template starts, and everybody says why. */
 async function untilHeld(ns: Namespace, template: string, words: string): Promise<void> {
   for (const name of ["warm", "cold"]) {
-    const claim = await ns.until("sandboxclaim", name, (object) => message(object, "Ready").includes(words), 60);
+    const claim = await ns.until("sandboxclaim", name, (object) => message(object, "Ready").includes(words));
     expect(condition(claim, "Ready")).toMatchObject({ status: "False", reason: "ReconcilerError" });
   }
-  const pool = await ns.until("sandboxwarmpool", "p", (object) => message(object, "NetworkPolicy").includes(words), 60);
+  const pool = await ns.until("sandboxwarmpool", "p", (object) => message(object, "NetworkPolicy").includes(words));
   expect(condition(pool, "Progressing")).toMatchObject({ status: "False", reason: "NetworkPolicyMissing" });
   expect((await ns.get("sandboxtemplate", template)).metadata.annotations[SAYS]).toContain(words);
   expect([await ns.list("sandbox"), await ns.list("pod")]).toEqual([[], []]);
@@ -40,19 +40,18 @@ test("the policy outlives its template for as long as a sandbox needs it, and an
   const names = ["python", ns.name];
   for (const name of names) {
     await ns.apply(ruled(name, {}), aPool(`p-${name}`, 1, name), aClaim(`c-${name}`, `p-${name}`));
-    await ns.until("sandboxclaim", `c-${name}`, ready, 60);
+    await ns.until("sandboxclaim", `c-${name}`, ready);
     const policy = `${name}-network-policy`;
-    await ns.until("networkpolicy", policy, (object) => kinds(object) === "SandboxTemplate,Namespace", 30);
+    await ns.until("networkpolicy", policy, (object) => kinds(object) === "SandboxTemplate,Namespace");
     await ns.kubectl("delete", "sandboxwarmpool", `p-${name}`);
     await ns.kubectl("delete", "sandboxtemplate", name, `--cascade=${name === "python" ? "foreground" : "background"}`);
-    await ns.until("networkpolicy", policy, (object) => kinds(object) === "Namespace", 30);
+    await ns.until("networkpolicy", policy, (object) => kinds(object) === "Namespace");
   }
   await ns.apply(ruled("python", { networkPolicy: {} }));
   const taken = await ns.until(
     "networkpolicy",
     "python-network-policy",
     (policy) => policy.spec.egress === undefined,
-    60,
   );
   expect(kinds(taken)).toBe("SandboxTemplate,Namespace");
   await ns.kubectl("delete", "sandboxtemplate", "python");
@@ -60,7 +59,7 @@ test("the policy outlives its template for as long as a sandbox needs it, and an
     const { status } = await ns.get("sandboxclaim", `c-${name}`);
     expect(await ns.get("pod", status.sandbox.name)).toBeDefined();
     await ns.kubectl("delete", "sandboxclaim", `c-${name}`);
-    await ns.until("networkpolicy", `${name}-network-policy`, (object) => object === undefined, 120);
+    await ns.until("networkpolicy", `${name}-network-policy`, (object) => object === undefined);
   }
 });
 
@@ -71,8 +70,8 @@ test("while a quota refuses the policy nothing of its template starts; when it g
   await ns.apply(ruled("t", { envVarsInjectionPolicy: "Allowed" }), aPool("p", 1, "t"), ...CLAIMS);
   await untilHeld(ns, "t", "exceeded quota: none");
   await ns.kubectl("delete", "resourcequota", "none");
-  for (const name of ["warm", "cold"]) await ns.until("sandboxclaim", name, ready, 120);
-  const pool = await ns.until("sandboxwarmpool", "p", (object) => condition(object, "NetworkPolicy") === undefined, 60);
+  for (const name of ["warm", "cold"]) await ns.until("sandboxclaim", name, ready);
+  const pool = await ns.until("sandboxwarmpool", "p", (object) => condition(object, "NetworkPolicy") === undefined);
   expect(condition(pool, "NetworkPolicy")).toBeUndefined();
 });
 
@@ -91,7 +90,7 @@ test("a template with the longest name that there is has a policy, and its sandb
   const ns = await makeNamespace();
   const name = `${"a".repeat(240)}.${"b".repeat(12)}`;
   await ns.apply(ruled(name, {}), aPool("p", 1, name), aClaim("c", "p"));
-  await ns.until("sandboxclaim", "c", ready, 60);
+  await ns.until("sandboxclaim", "c", ready);
   const [policy] = await ns.list("networkpolicy");
   expect(policy.metadata.name).toMatch(/^a{229}-[0-9a-f]{8}-network-policy$/);
 });

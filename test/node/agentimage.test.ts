@@ -32,7 +32,7 @@ describe.runIf(hasRealNode)("the image for agents", () => {
     const readinessProbe = { httpGet: { path: "/v1/health", port: 8080 }, periodSeconds: 1 };
     const container = { name: "main", image, imagePullPolicy: "Always", readinessProbe };
     await apply(JSON.stringify(sleeper("agent", {}, { containers: [container] })));
-    await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=300s");
+    await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=600s");
   }, 30 * MINUTE);
 
   afterAll(() => registry?.stop());

@@ -17,7 +17,7 @@ describe.runIf(hasRealNode)("a browser in a sandbox", () => {
   test.for(WAYS)(
     "the example drives it %s",
     async (way) => {
-      await until(() => json("get", "sandboxwarmpool", "browser"), isFull, 300);
+      await until(() => json("get", "sandboxwarmpool", "browser"), isFull);
       const picture = join(makeTempFolder(), "page.png");
       expect(await run(way, picture)).toMatch(/^Clicks: 1\n\S+ shows it, by Chromium \d+\.[\d.]+\n$/);
       const bytes = readFileSync(picture);
@@ -28,7 +28,7 @@ describe.runIf(hasRealNode)("a browser in a sandbox", () => {
   );
 
   test("a browser that dies is started again, and the runtime beside it goes on", async () => {
-    await until(() => json("get", "sandboxwarmpool", "browser"), isFull, 300);
+    await until(() => json("get", "sandboxwarmpool", "browser"), isFull);
     const { items: [{ metadata: { name } }] } = await json("get", "pods");
     // The first of its processes: the others go with it.
     await kubectl("exec", name, "-c", "browser", "--", "pkill", "-KILL", "-o", "-f", "/usr/lib/chromium/");

@@ -58,7 +58,7 @@ export function builtExample(name: string, needs: readonly string[]) {
     const namespace = ["-n", "agent-sandbox-system"];
     const flag = { op: "add", path: "/spec/template/spec/containers/0/args/-", value: "--path-routing-prefix=/s" };
     await kubectl(...namespace, "patch", "deployment/sandbox-router", "--type=json", "-p", JSON.stringify([flag]));
-    await kubectl(...namespace, "rollout", "status", "deployment/sandbox-router", "--timeout=180s");
+    await kubectl(...namespace, "rollout", "status", "deployment/sandbox-router", "--timeout=600s");
     const connect = ["--clusterrole=hookbox-sandbox-user", `--serviceaccount=default:${account}`];
     await kubectl("create", "rolebinding", "users", ...connect);
     const { spec } = await json(...["get", "service", "sandbox-router-svc"], ...namespace);

@@ -15,7 +15,7 @@ import { hasRealNode } from "../integration/suite.ts";
 
 const EXAMPLE = new URL("../../examples/python.yaml", import.meta.url);
 const PAGE = "../../docs/cli.md";
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 
 interface Typed {
   code: number;
@@ -65,7 +65,7 @@ function blocksOf(page: string): string[] {
 }
 
 describe.runIf(hasRealNode)("the transcript", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("docs/cli.md is what the command prints", async () => {
     const ns = await makeNamespace();

@@ -34,7 +34,7 @@ test("install: the API server finds the CRDs and controllers of this checkout un
 });
 
 describe.runIf(hasRealNode)("on a real node", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("run that is interrupted kills its command and deletes its sandbox", async () => {
     const { ns, kubeconfig } = await aPoolOfRuntimes();

@@ -10,7 +10,7 @@ import { rollback, upgrade } from "../../dev/deploy/install.ts";
 import { testDashboard } from "../browser/dashboard.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
-import { until } from "../integration/kubectl.ts";
+import { PATIENCE_SECONDS, until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
 import { hasRealNode } from "../integration/suite.ts";
@@ -22,7 +22,7 @@ describe.runIf(hasRealNode)("helm install", () => {
 
   test("gives a working system: the next command a Sandbox that is Ready", async () => {
     await apply(example("sandbox"));
-    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=90s");
+    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=600s");
     expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
   });
 
@@ -36,7 +36,7 @@ describe.runIf(hasRealNode)("helm install", () => {
         JSON.stringify({ apiVersion: "v1", kind: "List", items: [aSimulatedTemplate("coming"), aPool("coming", 3)] }),
       );
       for (const pool of ["agents", "coming"]) {
-        await until(() => json("get", "sandboxwarmpool", pool), ({ status }) => status?.readyReplicas === 3, 60);
+        await until(() => json("get", "sandboxwarmpool", pool), ({ status }) => status?.readyReplicas === 3);
       }
       const images = async () => {
         const { items } = await json("get", "pods", "-A", "-l", "app.kubernetes.io/part-of=hookbox");
@@ -44,7 +44,7 @@ describe.runIf(hasRealNode)("helm install", () => {
         return new Set(live.map(({ spec }: Item) => spec.containers[0].image));
       };
       for (const name of STANDING) await apply(JSON.stringify(aClaim(name, "agents")));
-      await kubectl("wait", "--for=condition=Ready", "sandboxclaims", "--all", "--timeout=60s");
+      await kubectl("wait", "--for=condition=Ready", "sandboxclaims", "--all", "--timeout=600s");
       const standing = async () => {
         const { items } = await json("get", "pods", "-l", "agents.x-k8s.io/claim-uid,app=agent");
         return items.map(standingOf);
@@ -64,7 +64,7 @@ describe.runIf(hasRealNode)("helm install", () => {
       const longest = served.reduce((most, one) => one.ms > most.ms ? one : most);
       progress(`${served.length} claims, longest wait ${longest.ms} ms, for ${longest.sandbox}`);
       expect(served.length).toBeGreaterThan(10);
-      const left = await until(standing, (now) => now.length <= pods.length, 60);
+      const left = await until(standing, (now) => now.length <= pods.length);
       expect(left).toEqual(pods);
     },
   );
@@ -81,14 +81,14 @@ describe.runIf(hasRealNode)("helm install", () => {
       const pools = "sandboxwarmpools.v1alpha1.extensions.agents.x-k8s.io";
       const claims = "sandboxclaims.v1alpha1.extensions.agents.x-k8s.io";
       await apply(OLD_OBJECTS);
-      await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=60s");
-      await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=60s");
+      await kubectl("wait", "--for=condition=Ready", `${sandboxes}/old`, "--timeout=600s");
+      await kubectl("wait", "--for=condition=Ready", `${claims}/old-claim`, "--timeout=600s");
       expect((await json("get", "sandbox", "old")).spec).toMatchObject({ service: true, operatingMode: "Running" });
       const { spec, status } = await json("get", sandboxes, "old");
       expect([spec.service, spec.replicas, status.replicas]).toEqual([undefined, 1, 1]);
       expect((await json("get", claims, "old-claim")).spec).toMatchObject({ sandboxTemplateRef: { name: "agent" } });
       await kubectl("scale", `${sandboxes}/old`, "--replicas=0");
-      await kubectl("wait", "--for=condition=Suspended", "sandbox/old", "--timeout=60s");
+      await kubectl("wait", "--for=condition=Suspended", "sandbox/old", "--timeout=600s");
       await until(
         () => json("get", "pods"),
         ({ items }) => items.every(({ metadata }: Loose) => metadata.name !== "old"),
@@ -169,10 +169,10 @@ async function startClaims(kubeconfig: string) {
     const began = performance.now();
     const key = `${path.namespace}/${name}`;
     await create(api, path, aClaim(name, "coming"));
-    await until(() => readyAt.has(key), 180);
+    await until(() => readyAt.has(key), PATIENCE_SECONDS);
     const ready = readyAt.get(key);
     if (ready === undefined) {
-      throw new Error(`Waited three minutes in vain for ${name}: ${JSON.stringify(objects.get(key))}`);
+      throw new Error(`Waited in vain for ${name}: ${JSON.stringify(objects.get(key))}`);
     }
     const sandbox = objects.get(key)?.status?.sandbox?.name;
     await remove(api, { ...path, name });

@@ -39,11 +39,11 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   test("a Sandbox becomes Ready, and its hostname leads to it from another Pod", async () => {
     await apply(example("sandbox"));
-    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=60s");
+    await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=600s");
     const { status } = await json("get", "sandbox", "demo");
     expect(status.serviceFQDN).toBe("demo.default.svc.cluster.local");
     await kubectl("run", "asks", "--image=busybox:1.37", "--restart=Never", "--", "sleep", "600");
-    await kubectl("wait", "--for=condition=Ready", "pod/asks", "--timeout=30s");
+    await kubectl("wait", "--for=condition=Ready", "pod/asks", "--timeout=600s");
     // `kubectl run -i` shows nothing of a command that has ended before it is attached.
     const answer = await kubectl("exec", "asks", "--", "nslookup", status.serviceFQDN);
     expect(answer).toContain(`Address: ${status.podIPs[0]}`);
@@ -52,9 +52,9 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
   test("a claim is given a member of its pool", async () => {
     await apply(`${example("template")}---\n${example("pool")}`);
     const ready = () => json("get", "sandboxwarmpool", "agents");
-    await until(ready, ({ status }) => status?.readyReplicas === 3, 60);
+    await until(ready, ({ status }) => status?.readyReplicas === 3);
     await apply(example("claim"));
-    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=30s");
+    await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=600s");
     const { status } = await json("get", "sandboxclaim", "session");
     expect(status.sandbox.name).toMatch(/^agents-/);
   });
@@ -75,10 +75,10 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
       const connect = ["--clusterrole=hookbox-sandbox-user", "--serviceaccount=default:default"];
       await kubectl("create", "rolebinding", "users", ...connect);
       // The sandbox's own answer: its folder is empty. Each router remembers a refusal for a while.
-      await until(() => ask(user), (status) => status === 404, 45);
+      await until(() => ask(user), (status) => status === 404);
       // One that lets in the router alone.
       const { status } = await json("get", "sandboxclaim", "session");
-      await until(() => ask(user, status.sandbox.name), (code) => code === 404, 45);
+      await until(() => ask(user, status.sandbox.name), (code) => code === 404);
     },
   );
 
@@ -94,12 +94,12 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
       const metadata = { name: "stranger", labels: { app: "sandbox-router" } };
       const spec = { containers: [container], terminationGracePeriodSeconds: 0 };
       await apply(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec }));
-      await kubectl("wait", "--for=condition=Ready", "pod/stranger", "--timeout=30s");
+      await kubectl("wait", "--for=condition=Ready", "pod/stranger", "--timeout=600s");
       const scraping = { name: "scraping", labels: { metrics: "enabled" } };
       await apply(JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: scraping }));
       const scraper = { name: "scraper", namespace: scraping.name };
       await apply(JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: scraper, spec }));
-      await kubectl("-n", scraper.namespace, "wait", "--for=condition=Ready", "pod/scraper", "--timeout=30s");
+      await kubectl("-n", scraper.namespace, "wait", "--for=condition=Ready", "pod/scraper", "--timeout=600s");
       const reaches = async (pod: string, host: string, port: number) => {
         const namespace = pod === scraper.name ? scraper.namespace : "default";
         const connect = ["-n", namespace, "exec", pod, "--", "nc", "-w", "2", host, String(port), "-e", "true"];
@@ -160,14 +160,14 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     const wokenBefore = await woken("sandbox", "demo");
     const before = await uids();
     await kubectl("-n", "hookbox-system", "rollout", "restart", "deployment/sandboxtemplate");
-    await kubectl("-n", "hookbox-system", "rollout", "status", "deployment/sandboxtemplate", "--timeout=60s");
+    await kubectl("-n", "hookbox-system", "rollout", "status", "deployment/sandboxtemplate", "--timeout=600s");
     const gone = async () => {
       const after = await uids();
       return [...before].flatMap(([uid, name]) => after.has(uid) ? [] : name);
     };
     // They answer for a while after they were told to end.
-    expect(await until(gone, (names) => names.length > 1, 60)).toEqual(["sandboxtemplate", "sandboxtemplate"]);
-    await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined, 60);
+    expect(await until(gone, (names) => names.length > 1)).toEqual(["sandboxtemplate", "sandboxtemplate"]);
+    await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined);
     expect(await woken("sandbox", "demo")).toBe(wokenBefore);
     expect(await gone()).toHaveLength(2);
   });

@@ -52,11 +52,11 @@ async function works(ns: Namespace, kubeconfig: string, router: string): Promise
 }
 
 describe.runIf(hasRealNode)("the Go client makes a sandbox, works in it, finds it and deletes it", () => {
-  beforeAll(build, 600_000);
+  beforeAll(build);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   describe("by the address of a router", () => {
-    beforeAll(needsRuntime, 600_000);
+    beforeAll(needsRuntime);
 
     test("in any namespace", async () => {
       await works(await makeNamespace(), suite.kubeconfig, (await startRouter()).url);

@@ -42,7 +42,7 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
     for (const { line, file, text } of steps) {
       if (file !== undefined) writeFileSync(join(folder, file), text);
       else {
-        const { code, output } = await typed(withFailures(text), folder, env, 150_000);
+        const { code, output } = await typed(withFailures(text), folder, env);
         expect(code, `${page}:${line}\n${output}`).toBe(0);
       }
     }
@@ -67,7 +67,7 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
     );
     await apply(JSON.stringify(pod("usual", {})));
     await apply(JSON.stringify(pod("isolated", { runtimeClassName: "other" })));
-    await kubectl("wait", "--for=condition=Ready", "pod/usual", "pod/isolated", "--timeout=60s");
+    await kubectl("wait", "--for=condition=Ready", "pod/usual", "pod/isolated", "--timeout=600s");
     const { pid } = readRecord(cluster().stateDir)!.realNode!.container!.first;
     const files = async (name: string) => {
       const id = (await json("get", "pod", name)).status.containerStatuses[0].containerID.replace(/^.*\//, "");

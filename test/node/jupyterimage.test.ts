@@ -11,7 +11,7 @@ describe.runIf(hasRealNode)("Jupyter in a sandbox", () => {
   const { kubectl, json, run } = builtExample("jupyter", ["ws"]);
 
   test.for(WAYS)("the example has it compute %s", async (way) => {
-    await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull, 300);
+    await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull);
     const picture = join(makeTempFolder(), "squares.png");
     expect(await run(way, picture)).toBe(`The sum of squares is 14\n${picture} shows them\n`);
     expect(readFileSync(picture).subarray(1, 4).toString()).toBe("PNG");
@@ -19,7 +19,7 @@ describe.runIf(hasRealNode)("Jupyter in a sandbox", () => {
   });
 
   test("notebooks and commands share a folder", async () => {
-    await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull, 300);
+    await until(() => json("get", "sandboxwarmpool", "jupyter"), isFull);
     const { items: [{ metadata: { name } }] } = await json("get", "pods");
     await kubectl("exec", name, "-c", "main", "--", "sh", "-c", "echo kept > note");
     expect(await kubectl("exec", name, "-c", "jupyter", "--", "cat", "note")).toBe("kept\n");

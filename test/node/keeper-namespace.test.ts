@@ -23,7 +23,7 @@ const MULTIPLE = "multiple Pods (2) are controlled by this Sandbox; refusing to 
 const posts = () =>
   proxy.requests.filter((line) => line.startsWith("POST") && line.endsWith(`/${namespace}/events`)).length;
 
-beforeAll(up, 600_000);
+beforeAll(up);
 afterAll(down);
 beforeEach(() => begin("all namespaces"));
 afterEach(end);

@@ -28,7 +28,7 @@ const SERVING = {
 };
 
 describe.runIf(hasRealNode)("inside a sandbox", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("commands and files work through the router; a request wakes a suspended sandbox", async () => {
     const ns = await makeNamespace();

@@ -82,14 +82,14 @@ test(`${COUNT} Sandboxes suspended and resumed, rounds: ${ROUNDS}; nothing extra
       condition(sandbox, "Ready")?.reason === reason &&
       condition(sandbox, "Ready").observedGeneration === sandbox.metadata.generation
     ).length;
-  await until(inMode("DependenciesReady"), (ready) => ready === COUNT, 120);
+  await until(inMode("DependenciesReady"), (ready) => ready === COUNT);
   const services = await uids(ns, "services");
 
   for (let round = 0; round < ROUNDS; round++) {
     await patchAll(ns, names, { spec: { operatingMode: "Suspended" } });
-    await until(async () => (await ns.list("pods")).length, (pods) => pods === 0, 120);
+    await until(async () => (await ns.list("pods")).length, (pods) => pods === 0);
     await patchAll(ns, names, { spec: { operatingMode: "Running" } });
-    await until(inMode("DependenciesReady"), (ready) => ready === COUNT, 120);
+    await until(inMode("DependenciesReady"), (ready) => ready === COUNT);
   }
   expect((await ns.list("pods")).map(({ metadata }) => metadata.name).sort()).toEqual(names);
   expect(await uids(ns, "services")).toEqual(services);

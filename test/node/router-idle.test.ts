@@ -52,7 +52,7 @@ async function untilSuspended({ ns }: Stage, name: string): Promise<Loose> {
 }
 
 describe.runIf(hasRealNode)("an idle sandbox", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("is suspended, says why and when, wakes up for a request, and is deleted when its time has come", async () => {
     const stage = await start();

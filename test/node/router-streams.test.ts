@@ -28,7 +28,7 @@ async function start(sandbox: Loose, ...args: string[]): Promise<{ ns: Namespace
 }
 
 describe.runIf(hasRealNode)("through the router", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("WebSocket and event streams outlive the longest silence of other bodies", async () => {
     const { ns, router } = await start(await withWebSockets("s"), "--proxy-timeout", "2s");

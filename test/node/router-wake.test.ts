@@ -39,7 +39,7 @@ describe.runIf(hasRealNode)("waking many at once", () => {
     expect(await sum("sandbox_router_held_requests")).toBe(0);
     expect(await sum("sandbox_router_upstream_errors_total")).toBe(0);
     // A router looks at the Pods, which are Ready before their Sandboxes say so.
-    const sandboxes = await until(() => ns.list("sandbox"), (all) => all.every(isReady), 120);
+    const sandboxes = await until(() => ns.list("sandbox"), (all) => all.every(isReady));
     const isWokenOnce = (sandbox: Loose) =>
       sandbox.metadata.generation === 2 && sandbox.spec.operatingMode === "Running" &&
       annotationOf(sandbox, "woken-at") !== undefined;

@@ -18,7 +18,7 @@ export interface Router extends Child {
   said(namespace: string, name: string): { message: string; because?: string }[];
 }
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 
 /** Starts a router that lets everybody in, unless `args` say otherwise; it is ended with the test. */
 export async function startRouter(...args: string[]): Promise<Router> {

@@ -33,7 +33,7 @@ export async function makeSuspended(ns: Namespace, count: number): Promise<strin
   const names = Array.from({ length: count }, (_, i) => `echo-${i}`);
   await createAll(ns, names.map(suspendedEcho));
   const isSuspended = (sandbox: Loose) => condition(sandbox, "Ready")?.reason === "SandboxSuspended";
-  await until(() => ns.list("sandbox"), (all) => all.filter(isSuspended).length === count, 120);
+  await until(() => ns.list("sandbox"), (all) => all.filter(isSuspended).length === count);
   return names;
 }
 

@@ -10,7 +10,7 @@ import { COMMANDS, FILES, isReady, needsRuntime, SERVING } from "./runtimepods.t
 import { hasRealNode } from "../integration/suite.ts";
 
 describe.runIf(hasRealNode)("the runtime in a Pod", () => {
-  beforeAll(needsRuntime, 600_000);
+  beforeAll(needsRuntime);
 
   test("no path and no symlink leads out of its root", async () => {
     // The test sees the same folder as the Pod: what lies around the root is there to be reached.

@@ -32,7 +32,7 @@ function clientOf(ns: Namespace, more: object = {}): SandboxClient {
 }
 
 describe.runIf(hasRealNode)("with the runtime inside", () => {
-  beforeAll(needsRuntime, 300_000);
+  beforeAll(needsRuntime);
 
   test.for(["forward", "router"] as const)("a sandbox's whole life, by %s", async (way) => {
     const ns = await pooled();

@@ -31,8 +31,8 @@ const apply = (...items: Loose[]) =>
 const get = async (kind: string, name: string): Promise<Loose> =>
   JSON.parse(await kubectl("get", kind, name, "-o", "json"));
 const untilReady = (kind: string, ...names: string[]) =>
-  kubectl("wait", "--for=condition=Ready", "--timeout=90s", ...names.map((name) => `${kind}/${name}`));
-const untilFull = () => until(() => get("sandboxwarmpool", "pool"), ({ status }) => status?.readyReplicas === 3, 90);
+  kubectl("wait", "--for=condition=Ready", "--timeout=600s", ...names.map((name) => `${kind}/${name}`));
+const untilFull = () => until(() => get("sandboxwarmpool", "pool"), ({ status }) => status?.readyReplicas === 3);
 
 /** What was written in `v1alpha1`, with a claim that names its pool. */
 function inAlpha(): Loose[] {
@@ -149,7 +149,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
         return metadata.ownerReferences?.[0]?.kind === "SandboxWarmPool" && label !== undefined;
       }).length;
     };
-    await until(isOurs, (count) => count >= 3, 120);
+    await until(isOurs, (count) => count >= 3);
     await untilFull();
     await apply(aClaim("next", "pool"));
     await untilReady("sandboxclaim", "warm", "cold", "old-claim", "next");
@@ -177,7 +177,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     expect((await get("sandbox.v1alpha1.agents.x-k8s.io", "old")).spec).toMatchObject({ replicas: 1 });
     const { spec: claim } = await get("sandboxclaim.v1alpha1.extensions.agents.x-k8s.io", "old-claim");
     expect(claim).toMatchObject({ sandboxTemplateRef: { name: "template" }, warmpool: "empty" });
-    await kubectl("delete", "sandboxclaim", "warm", "--timeout=60s");
-    await kubectl("wait", "--for=delete", `pod/${warm.sandbox.name}`, "--timeout=90s");
+    await kubectl("delete", "sandboxclaim", "warm", "--timeout=600s");
+    await kubectl("wait", "--for=delete", `pod/${warm.sandbox.name}`, "--timeout=600s");
   });
 });

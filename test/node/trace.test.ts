@@ -45,7 +45,7 @@ const CASES: Case[] = [
 ];
 
 describe.runIf(hasRealNode)("on a real node", () => {
-  beforeAll(needsRuntime, 300_000);
+  beforeAll(needsRuntime);
 
   test.for(CASES)("a $way claim is one trace, and its times add up", async ({ way, env, sync }) => {
     const { spans } = await startCollector(200, Number(new URL(suite.tracesURL).port));
@@ -82,7 +82,7 @@ describe.runIf(hasRealNode)("on a real node", () => {
       const isStarted = said("sandbox").includes("True") &&
         (way === "warm" || named("hookbox.start_sandbox").length > 0);
       return isTold && isStarted && named("hookbox.bind").length > 0 && named("router POST").length > 0;
-    }, 30);
+    });
     const [create, object, wait, run] = ["create", "create_object", "wait_until_ready", "commands.run"].map((name) =>
       only(`hookbox.${name}`)
     ) as [CollectedSpan, CollectedSpan, CollectedSpan, CollectedSpan];
