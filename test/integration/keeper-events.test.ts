@@ -28,6 +28,8 @@ import {
 } from "./keeper-world.ts";
 import { run, until } from "./kubectl.ts";
 
+/** Flags of a keeper that records no Events of Sandboxes: a test counts its requests. */
+const OF_CLAIMS = ["--no-leader-election", "--disable-sandbox-events"];
 const ADOPTED = 'Normal SandboxAdopted SandboxClaim/c: Adopted warm pool Sandbox "p-1"';
 const isEvent = (line: string) => line.startsWith("POST") && line.endsWith(`/${namespace}/events`);
 const posts = () => proxy.requests.filter(isEvent).length;
@@ -47,7 +49,7 @@ afterEach(end);
 
 describe("a claim that is served", () => {
   test("has one Event, under the contract's names, for one request", async () => {
-    startKeeper("--no-leader-election", "--disable-sandbox-events");
+    startKeeper(...OF_CLAIMS);
     await listed();
     const claim = await makeClaim();
     await giveSandbox(claim, "p-1");
@@ -77,8 +79,8 @@ describe("a claim that is served", () => {
   });
 
   test("has one Event of two keepers", async () => {
-    startKeeper("--no-leader-election", "--disable-sandbox-events");
-    startKeeper("--no-leader-election", "--disable-sandbox-events");
+    startKeeper(...OF_CLAIMS);
+    startKeeper(...OF_CLAIMS);
     const watches = () =>
       Promise.resolve(proxy.requests.filter((line) => line.endsWith("/sandboxclaims watch")).length);
     await until(watches, (count) => count === 2);
@@ -93,7 +95,7 @@ describe("a claim that is served", () => {
   test.for(["hold", "mute"] as const)(
     "has one Event if the keeper is killed while it records it (%s)",
     async (gate) => {
-      const first = startKeeper();
+      const first = startKeeper(...OF_CLAIMS);
       await listed();
       const held = proxy.held();
       proxy.gate = (line) => isEvent(line) ? gate : "pass";
@@ -104,7 +106,7 @@ describe("a claim that is served", () => {
       await first.kill("SIGKILL");
       expect(await told()).toEqual(gate === "hold" ? [] : [ADOPTED]);
       proxy.gate = () => "pass";
-      startKeeper();
+      startKeeper(...OF_CLAIMS);
       await until(() => Promise.resolve(posts()), (count) => count === 2);
       expect(await passMarker(1)).toEqual([ADOPTED]);
     },
