@@ -17,6 +17,9 @@ import { suite } from "./suite.ts";
 
 const FOLDER = new URL("../../packages/testing/scenarios/", import.meta.url);
 
+/** On a busy machine it may take seconds from one write to the next. */
+const QUIET_MS = 5000;
+
 /** What the cluster has shown of each file. */
 const shown = new Map<string, ScenarioHistory>();
 
@@ -28,7 +31,7 @@ async function onCluster(file: URL): Promise<ScenarioHistory> {
   const { name: namespace } = await makeNamespace();
   const credentials = await kubeconfigCredentials(suite.kubeconfig);
   const api = connect(credentials, { signal: ending.signal, userAgent: "hookbox-test" });
-  const history = await runScenario(file, { api, namespace });
+  const history = await runScenario(file, { api, namespace }, { quietMs: QUIET_MS });
   shown.set(file.href, history);
   return history;
 }
