@@ -53,11 +53,14 @@ function seedOf(): number {
   }
 }
 
-/** Files that take half a minute or more, the longest first: what is begun last has little beside it. */
+/**
+ * Files that take half a minute or more, the longest first: what is begun last has little beside it. The two that install
+ * hookbox on a node of their own do not begin together.
+ */
 const SLOW = `
   races/mutations races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks
-  node/deploy node/deploy-helm integration/scenario node/router-idle integration/breakage integration/docs-steps
-  clients/checklist-reasons integration/release integration/pool node/cli-transcript integration/obstacles node/examples
+  node/deploy integration/scenario node/router-idle integration/breakage integration/docs-steps
+  clients/checklist-reasons node/deploy-helm integration/restore integration/release integration/pool node/cli-transcript integration/obstacles node/examples
   integration/autoscale node/sdk node/quiet node/why clients/checklist-names clients/checklist-ready integration/keeper
   clients/lifecycle node/router-streams integration/package node/pythonclient browser/terminal node/cli node/readme
 `.trim().split(/\s+/);

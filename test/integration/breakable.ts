@@ -34,6 +34,9 @@ export interface Breakable {
    * and begin anew on the copy, as docs/reliability.md has it. hookbox goes on.
    */
   backUp(): Promise<() => Promise<void>>;
+  /** Kills both binders, and starts them again when `during` has ended, well or not: then none remembers anything. */
+  withoutBinders(during: () => Promise<void>): Promise<void>;
+  logs: string;
   down(): Promise<void>;
 }
 
@@ -116,6 +119,15 @@ export async function startBreakable(): Promise<Breakable> {
           cpSync(copy, folder, { recursive: true });
         });
     },
+    withoutBinders: async (during) => {
+      await Promise.all([...binders.values()].map((binder) => binder.kill("SIGKILL")));
+      try {
+        await during();
+      } finally {
+        for (const port of binders.keys()) binders.set(port, startBinder(port));
+      }
+    },
+    logs,
     down: async () => {
       await Promise.all([keeper, engine, ...hooks.values(), ...binders.values()].map((child) => child.stop()));
       await plane.end();
