@@ -1,6 +1,7 @@
 /** The status of a Sandbox, and whether its first one can wait: most are Ready soon, and are written once instead of twice. @module */
 import type { SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
+import type { Problem } from "../../packages/api/unresolved.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import {
   type Condition,
@@ -22,7 +23,7 @@ import {
 } from "./podconditions.ts";
 import type { PodLosses } from "./podlosses.ts";
 import { readyVerdict } from "./readiness.ts";
-import { isPodTaken, type View } from "./view.ts";
+import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 const OUR_TYPES = new Set([
   "ContainersFailing",
@@ -33,7 +34,14 @@ const OUR_TYPES = new Set([
   "Ready",
   "Suspended",
 ]);
-const EXPIRED: Verdict = { type: "Ready", status: "False", reason: "SandboxExpired", message: "Sandbox has expired" };
+
+/** Says that it has expired, and which of its children the API server refuses to delete. */
+function expiredVerdict(view: View): Verdict {
+  const isStuck = ({ kind, state }: Problem) => state === "stuck" && (kind !== "Pod" || stuckPod(view) !== undefined);
+  const stuck = view.problems.filter(isStuck).map(({ message }) => message);
+  const message = ["Sandbox has expired", ...(stuck.length > 0 ? [`Error seen: ${stuck.join("\n")}`] : [])].join(". ");
+  return { type: "Ready", status: "False", reason: "SandboxExpired", message };
+}
 
 /**
  * Computes the status.
@@ -62,7 +70,7 @@ export function computeStatus(
     losses?.verdict,
     expiry === "none" ? podOutdatedVerdict(view) : undefined,
     expiry === "none" ? podScheduledVerdict(view) : undefined,
-    expiry === "none" ? readyVerdict(view) : EXPIRED,
+    expiry === "none" ? readyVerdict(view) : expiredVerdict(view),
     suspendedVerdict(view),
   ].filter((verdict) => verdict !== undefined);
   const status: SandboxStatus = {
@@ -76,7 +84,11 @@ export function computeStatus(
 
 function retainedStatus(view: View, now: Date): SandboxStatus {
   const old = view.sandbox.status?.conditions;
-  const kept = [findCondition(old, "Finished"), stamped(view, EXPIRED, now), findCondition(old, "Suspended")];
+  const kept = [
+    findCondition(old, "Finished"),
+    stamped(view, expiredVerdict(view), now),
+    findCondition(old, "Suspended"),
+  ];
   return { conditions: [...kept.filter((condition) => condition !== undefined), ...foreignConditions(view)] };
 }
 

@@ -8,6 +8,7 @@ import type {
 } from "../../packages/api/sandboxwarmpool.ts";
 import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
 import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
+import { readUnresolved } from "../../packages/api/unresolved.ts";
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { tooLarge } from "../../packages/api/objects/limits.ts";
@@ -90,6 +91,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  *
  * | what holds, the first that does | verdict |
  * |---|---|
+ * | the API server refuses to delete or mark a member | False ReconcilerError, in its words |
  * | as many are Ready as should be | True Full |
  * | the template is missing | False TemplateNotFound |
  * | the template's NetworkPolicy is required but not in force | False, with what is wrong |
@@ -103,6 +105,14 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const { pool, template, members, policyFault } = view;
   const wanted = pool.spec.replicas;
   const ready = members.filter(isReady).length;
+  const stuck = readUnresolved(pool.metadata)?.problems.find(({ state }) => state === "stuck");
+  if (stuck && isOutstanding(view)) {
+    return verdict(
+      "False",
+      "ReconcilerError",
+      `${ready} of ${wanted} sandboxes are Ready. Error seen: ${stuck.message}`,
+    );
+  }
   if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
   if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
   if (policyFault && isUnfenced(view, config)) {
@@ -120,6 +130,11 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const message = `${ready} of ${wanted} sandboxes are Ready, ${same.length} failing: ${same[0]?.detail}`;
   if (reason !== "Unschedulable" && reason !== "SchedulingGated") return verdict("False", reason, message);
   return waitVerdict(view, config, reason, message, now);
+}
+
+/** What the keeper reports may have been overtaken: a deletion that succeeded, or a pool that wants more members now. */
+function isOutstanding({ pool, members, draining }: View): boolean {
+  return draining.length > 0 || members.length > pool.spec.replicas;
 }
 
 const REFUSED = "sandboxes are Ready. None of those asked for last has been created:";

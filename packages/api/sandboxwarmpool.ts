@@ -100,6 +100,7 @@ export type PoolProgressingReason =
   | "ContainersFailing"
   | "InvalidConfiguration"
   | "ChildrenRefused"
+  | "ReconcilerError"
   | "PodsFinished"
   | "NotReadyInTime";
 

@@ -18,8 +18,8 @@ import type { ObjectMeta } from "./objects/objects.ts";
  * | `missing` | the API server would accept it, but no hook creates it; only for a NetworkPolicy |
  */
 const problemSchema = z.object({
-  /** The first three are a Sandbox's, the last is a template's. */
-  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy"]),
+  /** The first three are children of a Sandbox, then those of a template and of a pool. */
+  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy", "Sandbox"]),
   name: z.string(),
   state: z.enum(["taken", "invalid", "refused", "stuck", "missing"]),
   /** For people, as the contract words it; becomes part of the Ready condition. */

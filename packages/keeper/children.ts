@@ -18,10 +18,10 @@ import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } 
 import type { Reconciler, Report } from "./reconciler.ts";
 import { findObject } from "../kube/find.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
-import { leavingService, stuckOrOurs } from "./stuckchildren.ts";
+import { leavingChildren, leavingService, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
 
-export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy">;
+export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy" | "Sandbox">;
 
 /** A child that should exist, and what stands in its place; undefined: nothing. */
 export interface Child {
@@ -86,7 +86,7 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
     clock,
     situationOf: (sandbox: Sandbox, now) => situationOf(sandbox, now, refusedWrites?.of(sandbox.metadata.uid, now)),
     async look(sandbox: Sandbox, { kind }) {
-      const findings = kind === "leftover" ? [] : await findingsOf(sandbox, options);
+      const findings = await (kind === "leftover" ? leavingChildren(sandbox, options) : findingsOf(sandbox, options));
       const problems = wordsOf(findings);
       const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
       return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";

@@ -28,6 +28,7 @@ import { createQueue, type WorkQueue } from "./workqueue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
+import { stuckMembersReconciler } from "./stuckmembers.ts";
 import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler, withSandboxes } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
@@ -61,6 +62,7 @@ const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxE
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
 const SANDBOX = { parse: (object: unknown) => sandboxSchema.safeParse(object).data };
+const POOL = { parse: (object: unknown) => sandboxWarmPoolSchema.safeParse(object).data };
 
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
@@ -88,10 +90,19 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
-  const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (namespace, name) => {
-    const asked = findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
-    asked.then((sandbox) => sandbox && children.observe(sandbox)).catch((error) => {
-      log("warn", "Cannot read a Sandbox whose children the API server refuses to change", {
+  const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (kind, namespace, name) => {
+    const check = async () => {
+      if (kind === "Sandbox") {
+        const sandbox = await findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
+        if (sandbox) children.observe(sandbox);
+      } else {
+        const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, POOL);
+        if (pool) stuckMembers.observe(pool);
+      }
+    };
+    check().catch((error) => {
+      log("warn", "Cannot read an object whose children the API server refuses to change", {
+        kind,
         namespace,
         name,
         ...errorFields(error),
@@ -99,6 +110,16 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     });
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
+  const stuckMembers = queue(
+    stuckMembersReconciler({
+      api,
+      report: reportFor("SandboxWarmPool"),
+      refusedWrites,
+      intervals: options.intervals,
+      clock,
+    }),
+    pools,
+  );
   const handlers: EventHandlers = {
     sandboxes: [
       queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY), sandboxes),
@@ -128,6 +149,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...binding ? [binding.handlers.sandboxwarmpools] : [],
       references.pools.handler,
       queue(poolWakeReconciler(api), pools),
+      stuckMembers,
       ...observers.sandboxwarmpools ?? [],
     ],
     sandboxtemplates: [

@@ -40,7 +40,7 @@ export interface Look {
  */
 export type Outcome = "problem" | "coming" | "whole" | "nothing";
 
-/** What calls for attention; another `key` begins afresh. `leftover`: only the annotation is to go. */
+/** What calls for attention; another `key` begins afresh. `leftover`: no child is wanted any more. */
 export interface Situation {
   key: string;
   kind: "look" | "leftover";
@@ -54,7 +54,7 @@ export interface Situation {
  * | mode | Ready | Suspended | annotation | situation |
  * |---|---|---|---|---|
  * | (being deleted) | | | any | none |
- * | (expired) | | | there | leftover |
+ * | (expired) | | | there, or a write of a child was refused | leftover |
  * | any | any | any | there | look |
  * | any | any | any | none, but a write of a child was refused | look |
  * | Running | False: something does not exist | any | none | look |
@@ -68,7 +68,8 @@ export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Si
   if (metadata.deletionTimestamp !== undefined) return undefined;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
   if (isExpired(sandbox, now)) {
-    return isAnnotated ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" } : undefined;
+    const isCalling = isAnnotated || refusal !== undefined;
+    return isCalling ? { key: `leftover ${metadata.generation} ${refusal ?? ""}`, kind: "leftover" } : undefined;
   }
   const ready = findCondition(status?.conditions, "Ready");
   const suspended = findCondition(status?.conditions, "Suspended");

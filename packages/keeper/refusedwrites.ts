@@ -1,7 +1,7 @@
 /**
- * Remembers which Sandboxes have children that the API server does not let Metacontroller change or delete. Metacontroller
- * only reports this in Events of the Sandbox. Anybody may create Events, so an Event only makes the keeper check the children;
- * its text is used if a write is seen to be outstanding (stuckchildren.ts). @module
+ * Remembers which Sandboxes and pools have children that the API server does not let Metacontroller change or delete.
+ * Metacontroller only reports this in Events of the parent. Anybody may create Events, so an Event only makes the keeper check
+ * the children; its text is used if a write is seen to be outstanding (stuckchildren.ts, stuckmembers.ts). @module
  */
 import { readRefusal } from "../api/diagnosis/refusal.ts";
 import { cutText } from "../api/objects/fit.ts";
@@ -9,7 +9,10 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
 
-/** The fields of an Event of a Sandbox that the keeper reads. */
+/** The kinds of parents whose refusals are remembered. */
+export type RefusedParent = "Sandbox" | "SandboxWarmPool";
+
+/** The fields of an Event of a parent that the keeper reads. */
 export interface SyncError {
   metadata: ObjectMeta;
   involvedObject: { kind?: string; namespace?: string; name?: string; uid?: string };
@@ -18,35 +21,37 @@ export interface SyncError {
   lastTimestamp?: string | null;
 }
 
-/** Metacontroller's Events about failed syncs of Sandboxes; there are few. */
+/** Metacontroller's Events about failed syncs; there are few. */
 export const SYNC_ERRORS: Collection<SyncError> = {
   path: pathOf({ resource: "events" }),
-  query: { fieldSelector: "reason=SyncError,involvedObject.kind=Sandbox" },
+  query: { fieldSelector: "reason=SyncError" },
   parse: (object) => object as SyncError,
 };
 
 /** How long an Event counts. Metacontroller retries within 30 s, and repeats the Event after 5 min at most. */
 const RECENT_MS = 15 * 60_000;
-/** How many Sandboxes are remembered; the oldest are forgotten. */
+/** How many parents are remembered; the oldest are forgotten. */
 const MOST = 5000;
 /** Longest text in characters: it goes into an annotation and a condition. */
 const LONGEST = 2000;
 
 export interface RefusedWrites {
   handler: EventHandler<SyncError>;
-  /** Returns the API server's last error about the children of a Sandbox; undefined: there was none recently. */
+  /** Returns the API server's last error about the children of a parent; undefined: there was none recently. */
   of(uid: string | undefined, now: number): string | undefined;
 }
 
-/** Remembers refusals. @param onRefused called with each, so that the keeper checks the Sandbox */
+/** Remembers refusals. @param onRefused called with each, so that the keeper checks the parent */
 export function createRefusedWrites(
   now: () => number,
-  onRefused: (namespace: string, name: string) => void,
+  onRefused: (kind: RefusedParent, namespace: string, name: string) => void,
 ): RefusedWrites {
   const known = new Map<string, { message: string; at: number }>();
   return {
     handler: {
-      observe({ involvedObject: { uid = "", namespace = "", name = "" }, message = "", lastTimestamp, metadata }) {
+      observe({ involvedObject, message = "", lastTimestamp, metadata }) {
+        const { kind, uid = "", namespace = "", name = "" } = involvedObject;
+        if (kind !== "Sandbox" && kind !== "SandboxWarmPool") return;
         const at = Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? "");
         if (now() - at > RECENT_MS || readRefusal(message, namespace) === undefined) return;
         known.delete(uid);
@@ -55,7 +60,7 @@ export function createRefusedWrites(
           if (known.size <= MOST) break;
           known.delete(oldest);
         }
-        onRefused(namespace, name);
+        onRefused(kind, namespace, name);
       },
       gone: () => {},
       listed: () => {},

@@ -4,6 +4,7 @@ import { keepService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { readUnresolved } from "../api/unresolved.ts";
 import { lastApplied } from "../api/objects/apply.ts";
+import { findCondition } from "../api/objects/conditions.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import { podSchema } from "../api/objects/pods.ts";
@@ -16,11 +17,27 @@ type StuckOptions = Pick<ChildrenReconcilerOptions, "api" | "clock" | "refusedWr
 
 /** Finds the Service of a Sandbox that no longer wants one, if the API server refuses to delete it. */
 export async function leavingService(sandbox: Sandbox, options: StuckOptions): Promise<Finding | undefined> {
-  if (sandbox.spec.service !== false || wordsOfStuck(sandbox, "Service", options) === undefined) return undefined;
+  return sandbox.spec.service === false ? await leavingChild(sandbox, "Service", options) : undefined;
+}
+
+/** Finds the Pod and the Service of a Sandbox that has expired, if the API server refuses to delete them. */
+export async function leavingChildren(sandbox: Sandbox, options: StuckOptions): Promise<Finding[]> {
+  const found = [await leavingChild(sandbox, "Pod", options), await leavingChild(sandbox, "Service", options)];
+  return found.filter((finding) => finding !== undefined);
+}
+
+async function leavingChild(
+  sandbox: Sandbox,
+  kind: "Pod" | "Service",
+  options: StuckOptions,
+): Promise<Finding | undefined> {
+  if (wordsOfStuck(sandbox, kind, options) === undefined) return undefined;
   const { uid, namespace, name } = sandbox.metadata;
-  const found = await findObject(options.api, { resource: "services", namespace, name }, kubeObjectSchema);
+  const found = await findObject(options.api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
   return found && controllerOf(found.metadata)?.uid === uid ? stuckOrOurs(sandbox, found, options) : undefined;
 }
+
+const RESOURCES = { Pod: "pods", Service: "services" } as const;
 
 /** Reports a child as stuck if a write of it is outstanding and the API server has refused that write. */
 export function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckOptions): Finding {
@@ -55,6 +72,7 @@ function wordsOfStuck(
  */
 export function outstandingWrite(sandbox: Sandbox, found: KubeObject): "delete" | "update" | undefined {
   if (found.metadata.deletionTimestamp !== undefined) return undefined;
+  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return "delete";
   const { operatingMode, service } = sandbox.spec;
   if (found.kind === "Pod" && operatingMode === "Suspended") return "delete";
   if (found.kind === "Service" && service === false) return "delete";

@@ -1,11 +1,15 @@
-/** On a real API server: an admission policy refuses changes and deletions of a Sandbox's children. @module */
+/** On a real API server: an admission policy refuses changes and deletions of children of Sandboxes and pools. @module */
 import { onTestFinished, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
+import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import "./suite.ts";
 
-/** Makes the API server refuse such requests for Pods and Services in a namespace. Returns a function that allows them again. */
+/** Makes the API server refuse such requests for Pods, Services and Sandboxes in a namespace. Returns a function that allows them again. */
 async function freeze(ns: Namespace, operations: string[], expression = "false"): Promise<() => Promise<void>> {
-  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "services"], operations };
+  const rules = [
+    { apiGroups: [""], apiVersions: ["v1"], resources: ["pods", "services"], operations },
+    { apiGroups: ["agents.x-k8s.io"], apiVersions: ["v1beta1"], resources: ["sandboxes"], operations },
+  ];
   const group = "admissionregistration.k8s.io/v1";
   const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": ns.name } };
   const metadata = { name: `freeze-${ns.name}` };
@@ -13,7 +17,7 @@ async function freeze(ns: Namespace, operations: string[], expression = "false")
     {
       ...{ apiVersion: group, kind: "ValidatingAdmissionPolicy", metadata },
       spec: {
-        matchConstraints: { resourceRules: [rule] },
+        matchConstraints: { resourceRules: rules },
         validations: [{ expression, message: "change freeze until Monday" }],
       },
     },
@@ -59,4 +63,34 @@ test("a Pod whose labels cannot be changed: Ready says why, until they can", asy
   await allow();
   await ns.untilReason("demo", "DependenciesReady");
   await ns.until("pod", "demo", ({ metadata }) => metadata.labels.team === "red");
+});
+
+test("a member that cannot be deleted: the pool says why, goes on, and deletes it once it can", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t"), aPool("p", 2, "t"));
+  await untilFull(ns, "p");
+  const allow = await freeze(ns, ["DELETE"]);
+  const [{ metadata: { name } }] = (await ns.list("sandbox")) as [Loose];
+  while ((await ns.attempt("delete", "sandbox", name, "--dry-run=server")).code === 0);
+  await ns.patch("sandboxwarmpool", "p", { spec: { replicas: 1 } });
+  await ns.until("sandboxwarmpool", "p", says("Progressing", "ReconcilerError"));
+  await ns.apply(aClaim("c", "p"));
+  await untilReady(ns, "c");
+  await ns.until("sandboxwarmpool", "p", ({ status }) => status.readyReplicas === 1 && status.replicas === 1);
+  await allow();
+  await ns.until("sandboxwarmpool", "p", (pool) => condition(pool, "Progressing")?.reason === "Full");
+  await untilFull(ns, "p");
+});
+
+test("a Sandbox that expires, and whose Pod cannot be deleted: Ready says both, until it can", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(sleeper("demo"));
+  await ns.untilReason("demo", "DependenciesReady");
+  const allow = await freeze(ns, ["DELETE"]);
+  while ((await ns.attempt("delete", "pod", "demo", "--dry-run=server")).code === 0);
+  await ns.patch("sandbox", "demo", { spec: { shutdownTime: "2026-01-01T00:00:00Z", shutdownPolicy: "Retain" } });
+  await ns.until("sandbox", "demo", says("Ready", "SandboxExpired"));
+  await allow();
+  await ns.until("pod", "demo", (pod) => pod === undefined);
+  await ns.until("sandbox", "demo", (sandbox) => condition(sandbox, "Ready")?.message === "Sandbox has expired");
 });

@@ -65,5 +65,5 @@ test("refusals are remembered for a while, and each has its Sandbox looked at; o
     undefined,
   ]);
   expect(of("a", NOW.getTime() + 3600_000)).toBeUndefined();
-  expect(asked).toEqual(["team-a/demo"]);
+  expect(asked).toEqual(["Sandbox/team-a/demo"]);
 });

@@ -43,6 +43,26 @@ const cases: Case[] = [
     want: ["TemplateNotFound", "SandboxTemplate/python", true],
     says: '"python"',
   },
+  {
+    name: "a member that an admission policy does not let go, though the pool is full",
+    facts: of({
+      spec: { replicas: 0 },
+      metadata: {
+        annotations: {
+          "agents.x-k8s.io/unresolved": JSON.stringify({
+            generation: 1,
+            problems: [{
+              ...{ kind: "Sandbox", name: "warm-1", state: "stuck" },
+              message: `cannot delete Sandbox "warm-1": sandboxes.agents.x-k8s.io "warm-1" is forbidden: ` +
+                "ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: change freeze until Monday",
+            }],
+          }),
+        },
+      },
+    }),
+    want: ["AdmissionPolicyDenied", "ValidatingAdmissionPolicy/freeze", true],
+    says: "change freeze until Monday",
+  },
   { name: "nothing yet", facts: of({}), want: ["Starting", "SandboxWarmPool/warm", false], says: "0 of 3" },
   {
     name: "a member's quota",

@@ -30,6 +30,15 @@ test("a Pod that cannot be deleted is not said to terminate", () => {
   });
 });
 
+test("a Sandbox that has expired, and whose Pod cannot be deleted, says so until it can", () => {
+  const shutdown = { shutdownTime: "2026-11-20T12:00:00Z", shutdownPolicy: "Retain" };
+  expect(says(shutdown, aReadyPod())).toMatchObject({
+    ready: `SandboxExpired: Sandbox has expired. Error seen: ${WORDS}`,
+  });
+  expect(says(shutdown, aReadyPod({ metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } })).ready)
+    .toBe("SandboxExpired: Sandbox has expired");
+});
+
 test.for(
   [
     ["is being deleted", [aReadyPod({ metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } })], "PodTerminating"],

@@ -6,7 +6,7 @@ import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { worstMember } from "../sandboxcause.ts";
 import { evidenceOf, refOf } from "../scene.ts";
 import { beingDeleted } from "./deletion.ts";
-import { creationRefused } from "./refused.ts";
+import { creationRefused, stuck } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { poolUnfenced } from "./template.ts";
@@ -20,7 +20,9 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
-  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ?? full(pool, at) ??
+  const ground = { at, blueprint: at, facts, pod: undefined };
+  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ?? stuck(ground, pool.metadata) ??
+    full(pool, at) ??
     withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
 }

@@ -4,7 +4,7 @@ import { lackedRight } from "../../lackedright.ts";
 import { readUnresolved } from "../../unresolved.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../objects/keys.ts";
-import { controllerOf } from "../../objects/objects.ts";
+import { controllerOf, type ObjectMeta } from "../../objects/objects.ts";
 import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal, type Refusal } from "../refusal.ts";
@@ -25,9 +25,9 @@ export function refused(scene: Scene): Cause | undefined {
   return refusalCause(scene, { code: "ChildRefused" }, readyTelling(scene.at, ready));
 }
 
-/** A child exists, but the API server refuses to change or delete it. The keeper has reported this in an annotation. */
-export function stuck(scene: Scene): Cause | undefined {
-  const problem = readUnresolved(scene.sandbox.metadata)?.problems.find(({ state }) => state === "stuck");
+/** A child exists, but the API server refuses to change or delete it. The keeper has reported this in an annotation of the parent. */
+export function stuck(scene: Ground, parent: ObjectMeta): Cause | undefined {
+  const problem = readUnresolved(parent)?.problems.find(({ state }) => state === "stuck");
   if (!problem) return undefined;
   const text = problem.message;
   const evidence = { object: scene.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };

@@ -23,7 +23,8 @@ import { volumes } from "./volumes.ts";
 /** From here on nobody calls it starting: it does not get Ready. */
 const STARTING_SECONDS = 60;
 
-const BEFORE_THE_POD = [going, expired, stuck, suspended, ready, multiplePods, ended, refused, podTaken];
+const stuckChild = (scene: Scene) => stuck(scene, scene.sandbox.metadata);
+const BEFORE_THE_POD = [going, expired, stuckChild, suspended, ready, multiplePods, ended, refused, podTaken];
 const OF_THE_POD = [
   terminating,
   gated,

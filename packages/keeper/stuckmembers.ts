@@ -1,0 +1,78 @@
+/** Reports members of a pool that the API server does not let Metacontroller delete, or mark for deletion. @module */
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
+import { nameHash } from "../api/objects/names.ts";
+import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
+import { isQuotaExceeded } from "../api/diagnosis/refusal.ts";
+import { type Api, pathOf } from "../kube/api.ts";
+import { pagesOf } from "../kube/pages.ts";
+import type { Clock } from "../process/clock.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Situation } from "./look.ts";
+import type { Reconciler, Report } from "./reconciler.ts";
+import type { RefusedWrites } from "./refusedwrites.ts";
+import { publishProblems } from "./unresolved.ts";
+
+interface StuckMembersOptions {
+  api: Api;
+  report: Report;
+  refusedWrites: Pick<RefusedWrites, "of">;
+  intervals?: Intervals | undefined;
+  clock?: Clock | undefined;
+}
+
+/** Makes the reconciler. A pool without refused writes costs no request; one with them, a list of its Sandboxes per look. */
+export function stuckMembersReconciler(
+  { api, report, refusedWrites, intervals = INTERVALS, clock }: StuckMembersOptions,
+): Reconciler<SandboxWarmPool> {
+  return lookReconciler({
+    name: "stuck members",
+    intervals,
+    clock,
+    situationOf({ metadata }: SandboxWarmPool, now): Situation & { refusal: string | undefined } | undefined {
+      const refusal = refusedWrites.of(metadata.uid, now);
+      const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
+      if (metadata.deletionTimestamp !== undefined || (refusal === undefined && !isAnnotated)) return undefined;
+      return { key: `${metadata.generation} ${refusal ?? ""}`, kind: "look", refusal };
+    },
+    async look(pool, { refusal }) {
+      const problem = await findStuck(api, pool, refusal);
+      const parent = { kind: "SandboxWarmPool", resource: "sandboxwarmpools", metadata: pool.metadata } as const;
+      const isPublished = await publishProblems(api, report, parent, problem ? [problem] : []);
+      return problem || !isPublished ? "problem" : "whole";
+    },
+  });
+}
+
+/** An earlier report holds until the write has succeeded: Events expire, and a new keeper may not have seen them. */
+async function findStuck(api: Api, pool: SandboxWarmPool, refusal: string | undefined): Promise<Problem | undefined> {
+  const before = readUnresolved(pool.metadata)?.problems.find(({ state }) => state === "stuck");
+  const words = refusal ?? before?.message.replace(/^cannot (?:delete|update) Sandbox "[^"]*"(?: and \d+ more)?: /, "");
+  if (words === undefined) return undefined;
+  const sandboxes = await sandboxesOf(api, pool);
+  const staying = sandboxes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const marked = staying.filter(({ metadata }) => metadata.labels?.[DRAINING_LABEL] !== undefined);
+  if (marked.length > 0) return problemOf("delete", marked, words);
+  const members = staying.filter(({ metadata }) => metadata.labels?.[CLAIM_UID_LABEL] === undefined);
+  // The refused write may have been the creation of another member.
+  const isSurplus = members.length > pool.spec.replicas && !isQuotaExceeded(words);
+  return isSurplus ? problemOf("update", members.slice(pool.spec.replicas), words) : undefined;
+}
+
+async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: SandboxWarmPool): Promise<KubeObject[]> {
+  const found: KubeObject[] = [];
+  const query = { labelSelector: `${WARM_POOL_LABEL}=${nameHash(name)}` };
+  for await (const { items } of pagesOf<KubeObject>(api, pathOf({ resource: "sandboxes", namespace }), query)) {
+    // Of the page only what is read stays in memory: members may be large.
+    for (const { apiVersion, kind, metadata } of items) {
+      if (controllerOf(metadata)?.uid === uid) found.push({ apiVersion, kind, metadata: { ...metadata } });
+    }
+  }
+  return found;
+}
+
+function problemOf(verb: "delete" | "update", [first, ...others]: KubeObject[], words: string): Problem {
+  const name = first?.metadata.name ?? "";
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  return { kind: "Sandbox", name, state: "stuck", message: `cannot ${verb} Sandbox "${name}"${more}: ${words}` };
+}

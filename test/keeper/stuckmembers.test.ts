@@ -1,0 +1,89 @@
+/** Members of a pool that the API server does not let Metacontroller delete or mark: what the keeper reports, and for how long. @module */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { nameHash } from "../../packages/api/objects/names.ts";
+import { aSandbox, NOW } from "../sandboxes.ts";
+import { aPool, POOL } from "./extensions.ts";
+import { begin, end, keep, keeper, pass, requests, server } from "./stage.ts";
+
+const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
+const WORDS = `can't delete Sandbox team-a/pool-1: sandboxes.agents.x-k8s.io "pool-1" is forbidden: ` +
+  "ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: change freeze until Monday";
+const DRAINING = { "agents.x-k8s.io/draining": "surplus" };
+const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool", name: "pool" };
+
+/** Puts a member of the pool on the server. */
+function member(name: string, { labels = {}, uid = "uid-pool" }: { labels?: object; uid?: string } = {}): void {
+  const metadata = {
+    ...{ name, uid: `uid-${name}` },
+    labels: { "agents.x-k8s.io/warm-pool-sandbox": nameHash("pool"), ...labels },
+    ownerReferences: [{ ...owner, uid, controller: true }],
+  };
+  server.put(`${SANDBOXES}/${name}`, { ...aSandbox({ metadata }) });
+}
+
+/** Reports a failed sync of the pool, as Metacontroller does. */
+function refuse(message = WORDS, uid = "uid-pool"): void {
+  server.put("/api/v1/namespaces/team-a/events/refused", {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: "refused", namespace: "team-a" },
+    involvedObject: { kind: "SandboxWarmPool", namespace: "team-a", name: "pool", uid },
+    reason: "SyncError",
+    message: `Sync error: can't reconcile children for SandboxWarmPool team-a/pool: ${message}`,
+    lastTimestamp: new Date(Date.now()).toISOString(),
+  });
+}
+
+const annotation = () => server.get(POOL)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
+const messages = () =>
+  (JSON.parse(annotation() ?? '{"problems":[]}').problems as { message: string }[])
+    .map(({ message }) => message);
+
+beforeEach(() => {
+  begin();
+  server.put(POOL, { ...aPool({ metadata: { creationTimestamp: NOW.toISOString() } }) });
+});
+afterEach(end);
+
+test("a member that cannot be deleted is named until it is gone, and costs a request only then", async () => {
+  member("pool-1", { labels: DRAINING });
+  member("pool-2", { labels: DRAINING });
+  await keep(60);
+  expect(requests().filter(({ query }) => query?.["labelSelector"]?.includes("warm-pool"))).toEqual([]);
+  refuse();
+  await pass(5);
+  expect(messages()).toEqual([`cannot delete Sandbox "pool-1" and 1 more: ${WORDS}`]);
+  server.remove(`${SANDBOXES}/pool-2`);
+  // The Event is no longer recent; what it said is still so.
+  await pass(3600);
+  expect(messages()).toEqual([`cannot delete Sandbox "pool-1": ${WORDS}`]);
+  server.remove(`${SANDBOXES}/pool-1`);
+  await pass(60);
+  expect(annotation()).toBeUndefined();
+  expect(keeper.actions).toEqual(["annotated", "annotated", "annotation removed"]);
+});
+
+test("a member that cannot be marked is named if the pool has more than it should", async () => {
+  member("pool-1");
+  member("pool-2");
+  await keep(1);
+  refuse();
+  await pass(5);
+  expect(messages()).toEqual([`cannot update Sandbox "pool-2": ${WORDS}`]);
+});
+
+test.for<[string, () => void]>([
+  ["members that are all wanted", () => (member("pool-1"), refuse())],
+  ["a Sandbox that is another pool's", () => (member("pool-1", { labels: DRAINING, uid: "uid-another" }), refuse())],
+  ["an Event of an earlier pool of the name", () => (member("pool-1", { labels: DRAINING }), refuse(WORDS, "uid-old"))],
+  ["another failure", () => (member("pool-1", { labels: DRAINING }), refuse("sync hook failed: connection refused"))],
+  [
+    "a quota that other members would exceed",
+    () => (member("pool-1"), member("pool-2"), refuse('sandboxes "pool-3" is forbidden: exceeded quota: q')),
+  ],
+])("%s: nothing is reported", async ([, happen]) => {
+  await keep(1);
+  happen();
+  await pass(60);
+  expect(annotation()).toBeUndefined();
+});
