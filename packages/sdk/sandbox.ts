@@ -170,16 +170,8 @@ export class SandboxHandle implements AsyncDisposable {
         remedy: "Give the client a `routerUrl`.",
       });
     }
-    if (!Number.isFinite(signedForMs)) {
-      throw new InvalidArgumentError("Cannot sign an address: signedForMs is not finite");
-    }
-    const exp = Math.floor((Date.now() + signedForMs) / 1000);
-    const claims = { ns: this.namespace, name: this.sandboxName, exp, port };
-    const readUID = async () => {
-      const { metadata } = await readSandbox(await context.api(), this.namespace, this.sandboxName, signal);
-      return metadata.uid ?? "";
-    };
-    address.searchParams.set("token", await signAddress(context.options, claims, readUID));
+    const what = { ns: this.namespace, name: this.sandboxName, port };
+    address.searchParams.set("token", await signAddress(context, what, signedForMs, signal));
     return address.href;
   }
 

@@ -2,6 +2,7 @@
  * The hook protocol of Metacontroller, `version: v2`, as schemas and types. Source: Metacontroller 4.17.2,
  * pkg/controller/{composite,decorator,common/customize}/api/v2. @module
  */
+import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
 
@@ -121,7 +122,7 @@ export function childKey(object: { kind: string; metadata: { name: string } }): 
 export function listKind<T>(objects: ObjectMap, key: string, schema: z.ZodType<T>): T[] {
   const named = objects[key];
   if (!named) throw new RangeError(`Cannot list ${key}: the controller has no rule for it`);
-  return byName(named).map((object) => schema.parse(object));
+  return byName(named).map((object) => parseExactly(schema, object));
 }
 
 /** Lists every object of the map, of whatever kind, in order of kind and name. */

@@ -6,21 +6,28 @@ import {
   signToken,
   type TokenClaims,
 } from "../../api/router/scopedtoken.ts";
+import { readSandbox } from "../control/find.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { ClientContext } from "./clientcontext.ts";
 import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
 /**
- * Returns a token that opens a Sandbox.
+ * Returns a token that opens a Sandbox for so many milliseconds.
  *
- * @param readUID reads the Sandbox's UID; called only if the token needs it
- * @throws {@link InvalidArgumentError} if the options have neither a secret nor a key, or the key is unusable
+ * @throws {@link InvalidArgumentError} if that time is not finite, or if the client has neither a secret nor a key, or the key is unusable
+ * @throws {@link SandboxNotFoundError} if there is no such Sandbox, which a key's token names by its UID
  */
 export async function signAddress(
-  options: Pick<ClientOptions, "signingKey" | "signingSecret">,
-  claims: TokenClaims,
-  readUID: () => Promise<string>,
+  { options, api }: Pick<ClientContext, "options" | "api">,
+  what: Omit<TokenClaims, "exp">,
+  validForMs: number,
+  signal?: AbortSignal,
 ): Promise<string> {
+  if (!Number.isFinite(validForMs)) {
+    throw new InvalidArgumentError("Cannot sign an address: signedForMs is not finite");
+  }
+  const claims = { ...what, exp: Math.floor((Date.now() + validForMs) / 1000) };
   const signingKey = options.signingKey ?? (options.signingSecret === undefined ? keyOfEnvironment() : undefined);
   if (signingKey) {
     const { id, privateKey } = signingKey;
@@ -28,7 +35,8 @@ export async function signAddress(
     const key = await readSigningKey(privateKey).catch((cause) => {
       throw new InvalidArgumentError("Cannot sign an address: the key is not an Ed25519 private key in PEM", { cause });
     });
-    return await signSandboxToken(key, id, { ...claims, uid: await readUID() });
+    const { metadata: { uid = "" } } = await readSandbox(await api(), claims.ns, claims.name, signal);
+    return await signSandboxToken(key, id, { ...claims, uid });
   }
   const secret = options.signingSecret ?? variable("HOOKBOX_SIGNING_SECRET");
   if (secret === undefined) {

@@ -10,15 +10,6 @@ const NONE_CREATED =
   "0 of 3 sandboxes are Ready. None of those asked for last has been created: a ResourceQuota or an " +
   "admission policy of the namespace may refuse Sandboxes; one is tried at least every 30 s";
 
-const STUCK = 'cannot delete Sandbox "warm-2": denied request: change freeze';
-
-/** A pool in which the keeper has found a member that the API server does not let go. */
-function stuckPool(replicas: number): SandboxWarmPool {
-  const problems = [{ kind: "Sandbox", name: "warm-2", state: "stuck", message: STUCK }];
-  const annotations = { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) };
-  return aPool({ spec: { replicas }, metadata: { annotations } });
-}
-
 interface Case extends World {
   name: string;
   want: [string, string, string];
@@ -37,24 +28,6 @@ const cases: Case[] = [
     sandboxes: [aMember(1), aMember(2)],
     pool: one,
     want: ["True", "Full", "2 of 1 sandboxes are Ready"],
-  },
-  {
-    name: "a member that cannot be deleted, though enough are Ready",
-    pool: stuckPool(1),
-    sandboxes: [aMember(1), aMember(2, { metadata: { labels: { "agents.x-k8s.io/draining": "surplus" } } })],
-    want: ["False", "ReconcilerError", `1 of 1 sandboxes are Ready. Error seen: ${STUCK}`],
-  },
-  {
-    name: "a member that cannot be marked",
-    pool: stuckPool(1),
-    sandboxes: [aMember(1), aMember(2)],
-    want: ["False", "ReconcilerError", `2 of 1 sandboxes are Ready. Error seen: ${STUCK}`],
-  },
-  {
-    name: "one that could not be deleted, and is gone",
-    pool: stuckPool(1),
-    sandboxes: [aMember(1)],
-    want: ["True", "Full", "1 of 1 sandboxes are Ready"],
   },
   {
     name: "a pool of none",
