@@ -37,7 +37,7 @@ const CASES: [what: string, over: Parameters<typeof put>[2], patch: Loose, says?
     "wakes what forbids it",
     { annotations: { [WAKE_ANNOTATION]: "false" }, hours: 1 },
     WAKE,
-    "wake those that do not forbid",
+    "wake Sandboxes that do not forbid",
   ],
   ["notes traffic", { annotations: {} }, annotate({ [ACTIVE_ANNOTATION]: "x", [FIRST_ACTIVE_ANNOTATION]: "x" })],
   [
