@@ -58,7 +58,7 @@ function seedOf(): number {
  * hookbox on a node of their own do not begin together.
  */
 const SLOW = `
-  races/mutations races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks
+  races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks
   node/deploy integration/scenario node/router-idle integration/breakage integration/docs-steps
   clients/checklist-reasons node/deploy-helm integration/restore integration/release integration/pool node/cli-transcript integration/obstacles node/examples
   integration/autoscale node/sdk node/quiet node/why clients/checklist-names clients/checklist-ready integration/keeper

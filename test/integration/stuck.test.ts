@@ -56,7 +56,7 @@ test("a Pod whose labels cannot be changed: Ready says why, until they can", asy
   const ns = await makeNamespace();
   await ns.apply(sleeper("demo"));
   await ns.untilReason("demo", "DependenciesReady");
-  const allow = await freeze(ns, ["UPDATE"], "!has(object.metadata.labels.team)");
+  const allow = await freeze(ns, ["UPDATE"], "!has(object.metadata.labels) || !has(object.metadata.labels.team)");
   while ((await ns.attempt("label", "pod", "demo", "team=x", "--dry-run=server")).code === 0);
   await ns.patch("sandbox", "demo", { spec: { podTemplate: { metadata: { labels: { team: "red" } } } } });
   await ns.until("sandbox", "demo", says("Ready", "ReconcilerError"));

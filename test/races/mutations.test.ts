@@ -13,21 +13,22 @@ vi.mock(import("../../packages/binder/writes.ts"), async (actual) => rashWrites(
 /** The same for everybody and every commit: what is found once is found again. Of 25 the one that finds all of them soonest. */
 const SEED = 3;
 const MOST_RUNS = 200;
-const PATIENCE_MS = 240_000;
 
 const SCENARIOS = fc.sample(scenarios(true), { numRuns: MOST_RUNS, seed: SEED });
 
-test.for([...POOL_MUTANTS, ...CLAIM_MUTANTS])("$name: $reason", { timeout: PATIENCE_MS }, async ({ variant, on }) => {
+test.for([...POOL_MUTANTS, ...CLAIM_MUTANTS])("$name: $reason", async ({ variant, on, foundBy }) => {
   switched.on = on;
   onTestFinished(() => void (switched.on = undefined));
-  const found = await firstFound(variant);
+  const found = await firstFound(variant, foundBy);
   if (found === undefined) return expect.fail(`nothing goes wrong in ${MOST_RUNS} scenarios`);
   switched.on = undefined;
   expect(await whatGoesWrong(found)).toEqual([]);
 });
 
-async function firstFound(variant: Variant | undefined): Promise<Scenario | undefined> {
-  for (const scenario of SCENARIOS) {
+/** Looks first at the scenario that found it before: when the product changes, it may be another one. */
+async function firstFound(variant: Variant | undefined, foundBy: number): Promise<Scenario | undefined> {
+  const sooner = SCENARIOS.slice(foundBy, foundBy + 1);
+  for (const scenario of [...sooner, ...SCENARIOS]) {
     if ((await whatGoesWrong(scenario, variant)).length > 0) return scenario;
   }
   return undefined;

@@ -13,26 +13,31 @@ export const CLAIM_MUTANTS: Mutant[] = [
   {
     name: "the binder gives what is marked",
     reason: "it is deleted",
+    foundBy: 26,
     variant: { binderApi: seeing(unmarked) },
   },
   {
     name: "a write without an answer counts as one that did not land",
     reason: "the claim gets another Sandbox",
+    foundBy: 112,
     on: "rash",
   },
   {
     name: "a claim believes at once that its Sandbox is missing",
     reason: "views of claims and Sandboxes differ in age",
+    foundBy: 19,
     variant: { hooks: { sandboxclaim: asking(forgetTimes) } },
   },
   {
     name: "volumes are left out while a Sandbox is suspended",
     reason: "what an answer leaves out is deleted",
+    foundBy: 4,
     variant: { hooks: { sandbox: answering(withoutVolumes) } },
   },
   {
     name: "the keeper deletes what has expired whatever has changed",
     reason: "its user may have put off the end, or made it anew",
+    foundBy: 36,
     variant: { keeperApi: sending(withoutPreconditions) },
   },
 ];

@@ -8,6 +8,8 @@ export interface Mutant {
   name: string;
   /** What comes of it. */
   reason: string;
+  /** Index of the scenario that found it before. */
+  foundBy: number;
   variant?: Variant;
   on?: Switch;
 }
