@@ -62,8 +62,7 @@ test("the keeper tries out what could be created, annotates, sets the label for 
   const ours = [box, claim, ["sandboxwarmpool", "p"], ["sandboxtemplate", "t"]];
   const PATCHES: [object: string[], body: Loose, says?: string][] = [
     ...[box, aPod, service].flatMap((it): [string[], Loose][] => [[it, label("u-1")], [it, label(null)]]),
-    ...ours.map((it): [string[], Loose] => [it, woken]),
-    ...[box, claim, ["sandboxtemplate", "t"]].map((it): [string[], Loose] => [it, word]),
+    ...ours.flatMap((it): [string[], Loose][] => [[it, woken], [it, word]]),
     [box, annotate({ [UNRESOLVED_ANNOTATION]: null })],
     [box, annotate({ [DECORATOR_ANNOTATION]: "sandboxclaim" })],
     [box, annotate({ [POD_NAME_ANNOTATION]: null })],
@@ -83,7 +82,7 @@ test("the keeper tries out what could be created, annotates, sets the label for 
       "The keeper may change annotations that are its own",
     ]),
     [box, annotate({ mine: null }), "The keeper may change annotations that are its own"],
-    [["sandboxwarmpool", "p"], word, "The keeper may change annotations that are its own"],
+    [["sandboxwarmpool", "p"], annotate({ [FIRST_OBSERVED_ANNOTATION]: "x" }), "The keeper may change annotations"],
     [box, annotate({ [DECORATOR_ANNOTATION]: "sandboxtemplate" }), "The keeper may shorten"],
     [box, annotate({ [POD_NAME_ANNOTATION]: "another" }), "The keeper may shorten"],
     [box, annotate(APPLIED), "The keeper may shorten"],
