@@ -139,6 +139,18 @@ describe("createSandboxEvents()", () => {
     expect(reasons).toEqual([...life, "SandboxSuspended", ...life]);
   });
 
+  test("one that is suspended and resumed within a second has Events of its own for each", () => {
+    const handler = anHandler();
+    const suspended = with_([aCondition("Suspended", "True", "PodTerminated", { lastTransitionTime: T })]);
+    for (let time = 1; time <= 2; time++) {
+      handler.observe(with_([running, starting]));
+      handler.observe(with_([running, ready(), scheduled]));
+      handler.observe(suspended);
+    }
+    const life = ["SandboxPodCreated", "SandboxReady", "SandboxSuspended"];
+    expect(recorded).toEqual([...life.map((reason) => `${reason} ${T}`), ...life.map((reason) => `${reason} ${T} 2`)]);
+  });
+
   test("one that was deleted and made again is another one", () => {
     const handler = anHandler();
     handler.observe(with_([running, ready(), scheduled]));

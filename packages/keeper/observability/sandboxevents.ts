@@ -76,9 +76,22 @@ const REST_MS = 60_000;
 interface Known {
   /** Reason and key of each occurrence. */
   marks: string[];
-  /** The last SandboxReady: its time in milliseconds since the epoch, and since when the Sandbox was running then. */
-  ready: { at: number; runningSince: string };
+  isSuspended: boolean;
+  /** How often it was seen to be suspended or resumed. */
+  turn: number;
+  /** The last SandboxReady: its time in milliseconds since the epoch, and the turn. */
+  ready: { at: number; turn: number };
+  /** By reason: the last Event, and how many had its key. */
+  last: Readonly<Record<string, Last>>;
 }
+
+interface Last {
+  key: string;
+  turn: number;
+  count: number;
+}
+
+const UNKNOWN: Known = { marks: [], isSuspended: false, turn: 0, ready: { at: -Infinity, turn: 0 }, last: {} };
 
 /** Makes the event handler. Of what the first list shows, only recent Events are recorded, as by `eventSource`. */
 export function createSandboxEvents(record: RecordEvent, clock: () => number = Date.now): EventHandler<Sandbox> {
@@ -87,20 +100,25 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
   return {
     observe(sandbox) {
       const { uid = "" } = sandbox.metadata;
-      const { marks = [], ready = { at: -Infinity, runningSince: "" } } = known.get(uid) ?? {};
+      const before = known.get(uid) ?? UNKNOWN;
       const occurrences = sandboxOccurrences(sandbox);
       const now = clock();
-      const next: Known = { marks: occurrences.map(markOf), ready };
+      const isSuspended = findCondition(sandbox.status?.conditions, "Suspended")?.status === "True";
+      const turn = before.turn + (isSuspended === before.isSuspended ? 0 : 1);
+      const last: Record<string, Last> = { ...before.last };
+      let { ready } = before;
       for (const occurrence of occurrences) {
-        if (marks.includes(markOf(occurrence)) || !(isListed || isYoung(occurrence, now))) continue;
-        if (occurrence.reason === "SandboxReady") {
-          const runningSince = runningSinceOf(sandbox);
-          if (now - ready.at < REST_MS && ready.runningSince === runningSince) continue;
-          next.ready = { at: now, runningSince };
+        const { reason, key } = occurrence;
+        if (before.marks.includes(markOf(occurrence)) || !(isListed || isYoung(occurrence, now))) continue;
+        if (reason === "SandboxReady") {
+          if (now - ready.at < REST_MS && ready.turn === turn) continue;
+          ready = { at: now, turn };
         }
-        record(occurrence);
+        const count = countOf(last[reason], key, turn);
+        last[reason] = { key, turn, count };
+        record(count > 1 ? { ...occurrence, key: `${key} ${count}` } : occurrence);
       }
-      known.set(uid, next);
+      known.set(uid, { marks: occurrences.map(markOf), isSuspended, turn, ready, last });
     },
     gone: (uid) => known.delete(uid),
     listed(uids) {
@@ -108,6 +126,12 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
       isListed = true;
     },
   };
+}
+
+/** Conditions have times in whole seconds: a Sandbox that is suspended and resumed within one has the same key twice. */
+function countOf(last: Last | undefined, key: string, turn: number): number {
+  if (last?.key !== key) return 1;
+  return last.turn === turn ? last.count : last.count + 1;
 }
 
 function markOf({ reason, key }: Occurrence): string {
