@@ -124,6 +124,15 @@ test.runIf(hasIPv6)("with --host=:: a hook listens on IPv6 by the leave that Den
   await until(() => fetch(`http://[::1]:${metricsPort}/metrics`).then(({ status }) => status === 200, () => false));
 });
 
+test.for(["keeper", "binder"])("the %s is reached by namespaces with the label for metrics alone", (name) => {
+  const documents = parseAllDocuments(read(`deploy/${name}/${name}.yaml`)).map((document) => document.toJS());
+  const specOf = (wanted: string) => documents.find(({ kind }) => kind === wanted)?.spec;
+  const { podSelector, ...policy } = specOf("NetworkPolicy");
+  expect(specOf("Deployment").template.metadata.labels).toMatchObject(podSelector.matchLabels);
+  const from = [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }];
+  expect(policy).toEqual({ policyTypes: ["Ingress"], ingress: [{ from, ports: [{ port: "http" }] }] });
+});
+
 test("scraped metrics keep their labels: a target has a namespace and an endpoint of its own", () => {
   const { spec } = parse(read("deploy/monitoring/servicemonitor.yaml"));
   expect(spec.endpoints).toMatchObject([{ port: "metrics", honorLabels: true }, { port: "http", honorLabels: true }]);

@@ -11,8 +11,10 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What is left behind: big, or none of the tests' business. */
 const LEFT = new Set([".git", "node_modules", ".hookbox", "dist"]);
+/** A test that lasts so long has failed: many a fault keeps a test waiting. */
+const TEST_MS = 90_000;
 /** A file of tests ends by itself long before this. */
-const LONGEST_MS = 120_000;
+const LONGEST_MS = 300_000;
 
 /** What became of a file of tests. */
 export interface Outcome {
@@ -59,7 +61,7 @@ interface Report {
 async function runVitest(cwd: string, test: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
   const reportFile = join(cwd, "mutants-report.json");
   rmSync(reportFile, { force: true });
-  const args = ["run", test, "--bail=1", "--reporter=json", `--outputFile=${reportFile}`];
+  const args = ["run", test, "--bail=1", `--testTimeout=${TEST_MS}`, "--reporter=json", `--outputFile=${reportFile}`];
   const output = await new Promise<string>((resolve, reject) => {
     const vitest = join(cwd, "node_modules/vitest/vitest.mjs");
     const options = { cwd, env, timeout: LONGEST_MS, killSignal: "SIGKILL" as const, maxBuffer: 1 << 26 };

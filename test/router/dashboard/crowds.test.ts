@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { until } from "../../eventually.ts";
+import { hurry } from "../../hurry.ts";
 import { open } from "../client.ts";
 import { answerOf, SANDBOXES, start, subjectOf, tokenOf } from "./stage.ts";
 
@@ -100,26 +101,49 @@ test("an API server that does not say who somebody is, is a 502, and asked again
   expect(await look("ada")).toBe(200);
 });
 
-test("a watch ends once its user may not see any more what it shows", async () => {
-  let mayWatch = true;
+const WATCH = `${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&watch=1&resourceVersion=7`;
+const LOG = "/api/v1/namespaces/a/pods/b/log";
+
+/** Opens something of the dashboard that lasts. */
+async function startLasting(port: number, path: string, token: string) {
+  const lasting = await open(port, {
+    path: `/.hookbox/api${path}`,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const state = { isOver: false };
+  lasting.resume().on("error", () => {}).once("close", () => state.isOver = true);
+  return state;
+}
+
+test.for([
+  { what: "watch", path: WATCH, again: `${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&limit=1` },
+  { what: "log", path: `${LOG}?follow=true&tailLines=500`, again: `${LOG}?tailLines=1&limitBytes=1` },
+])("a $what ends once its user may not see any more what it shows", async ({ path: asked, again }) => {
+  let maySee = true;
   const paths: string[] = [];
   const { port } = await start({
     recheckMs: 20,
     apiProxy: ({ path }) => {
       paths.push(path);
-      const watching = { status: 200, chunks: endless(), text: () => Promise.resolve("") };
-      return Promise.resolve(path.includes("watch=") ? watching : answerOf(mayWatch ? 200 : 403, { items: [] }));
+      return Promise.resolve(path === asked ? lasting() : answerOf(maySee ? 200 : 403, { items: [] }));
     },
   });
-  const watch = `/.hookbox/api${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&watch=1&resourceVersion=7`;
-  const watching = await open(port, { path: watch, headers: { authorization: "Bearer ada" } });
-  let isOver = false;
-  watching.resume().on("error", () => {}).once("close", () => isOver = true);
+  const state = await startLasting(port, asked, "ada");
   await until(() => paths.length > 2);
-  expect(paths.at(-1)).toBe(`${SANDBOXES}?fieldSelector=metadata.name%3Ddemo&limit=1`);
-  mayWatch = false;
-  await until(() => isOver);
+  expect(paths.at(-1)).toBe(again);
+  maySee = false;
+  await until(() => state.isOver);
 });
+
+test("a watch ends with its token", async () => {
+  const { port } = await start({ recheckMs: 3_600_000, apiProxy: () => Promise.resolve(lasting()) });
+  hurry(1000);
+  const state = await startLasting(port, WATCH, tokenOf("ada@example.com", "", Date.now() / 1000 + 600));
+  expect(state.isOver).toBe(false);
+  await until(() => state.isOver);
+});
+
+const lasting = () => ({ status: 200, chunks: endless(), text: () => Promise.resolve("") });
 
 async function* endless(): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode("{}\n");

@@ -48,6 +48,12 @@ test.for([
     init: { headers: { authorization: "Basic eDp5" } },
     status: 401,
   },
+  {
+    name: "with a token that a browser sends by itself",
+    path: `${SANDBOXES}?token=abc.def-1`,
+    init: { headers: { cookie: "token=abc.def-1" } },
+    status: 401,
+  },
   { name: "for a Secret", path: "/api/v1/namespaces/a/secrets/b", init: { headers: TOKEN }, status: 403 },
   {
     name: "with a body that is too long",

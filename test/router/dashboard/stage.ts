@@ -92,10 +92,10 @@ export function answerOf(status: number, body: object): Awaited<ReturnType<APIPr
 
 const answerEmpty: APIProxy = () => Promise.resolve(answerOf(200, { items: [] }));
 
-/** What a token of an identity provider, or of a ServiceAccount, looks like to who cannot check it. */
-export function tokenOf(sub: string, id = ""): string {
+/** What a token of an identity provider, or of a ServiceAccount, looks like to who cannot check it; `exp` in seconds. */
+export function tokenOf(sub: string, id = "", exp?: number): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  return `${part({ alg: "RS256" })}.${part({ sub, jti: id })}.x`;
+  return `${part({ alg: "RS256" })}.${part({ sub, jti: id, exp })}.x`;
 }
 
 /** The subject of a token of that form; of any other, what stands before its dash. */

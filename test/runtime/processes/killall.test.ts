@@ -10,20 +10,27 @@ import { startKernel } from "../../../packages/runtime/contexts/kernel.ts";
 import { eventually, until } from "../../eventually.ts";
 
 let last = 700_000 + process.pid % 1000;
-/** A number of seconds that only one test sleeps for. */
-const aNumber = () => String(last++);
+/** A number of seconds that only one test sleeps for; what of it outlives the test is killed then. */
+function aNumber(): string {
+  const seconds = String(last++);
+  onTestFinished(() => {
+    for (const pid of sleepers(seconds)) process.kill(Number(pid), "SIGKILL");
+  });
+  return seconds;
+}
 
-/** How many processes sleep for so long; what has ended and was not waited for has no command line. */
-function sleeping(seconds: string): number {
-  const lines = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((pid) => {
+/** Ids of the processes that sleep for so long; what has ended and was not waited for has no command line. */
+function sleepers(seconds: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`sleep\0${seconds}\0`);
     } catch {
-      return "";
+      return false;
     }
   });
-  return lines.filter((line) => line.startsWith(`sleep\0${seconds}\0`)).length;
 }
+
+const sleeping = (seconds: string) => sleepers(seconds).length;
 
 const NODE =
   "require('child_process').spawn('sleep', [N], { detached: true, stdio: 'ignore' }).unref(); setInterval(() => {}, 1000)";

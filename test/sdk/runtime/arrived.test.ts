@@ -4,16 +4,22 @@ import { refusalOf } from "../../../packages/router/proxy/failure.ts";
 import { type Refusal, unanswered, unreachable } from "../../../packages/router/refusal.ts";
 import { ConnectionError } from "../../../packages/sdk/errors.ts";
 import { errorOfAnswer } from "../../../packages/sdk/runtime/answers.ts";
+import { repeating } from "../../../packages/sdk/runtime/repeat.ts";
+import { hurry } from "../../hurry.ts";
 import { OBJECT } from "../localtransport.ts";
 
 const failed = (code: string, message = code) =>
   refusalOf("demo", Object.assign(new Error(message), { code }), { answerMs: 1000 });
 
-async function arrival(
+async function errorOf(
   { status, headers = {}, ...body }: Omit<Refusal, "detail"> & { detail?: string; text?: string },
 ) {
   const answer = new Response(body.text ?? JSON.stringify(body), { status, headers });
-  const error = await errorOfAnswer(answer, "do it", OBJECT);
+  return await errorOfAnswer(answer, "do it", OBJECT);
+}
+
+async function arrival(refusal: Parameters<typeof errorOf>[0]) {
+  const error = await errorOf(refusal);
   expect(error).toBeInstanceOf(ConnectionError);
   return (error as ConnectionError).mayHaveArrived;
 }
@@ -44,4 +50,20 @@ test("of what stands before a router nobody knows; one that refuses for now has 
   expect(await arrival({ status: 503, detail: "Sandbox team-a/demo is suspended, and requests do not wake it." })).toBe(
     false,
   );
+});
+
+test("what may have arrived is sent again only if that changes nothing, and what was not sent always", async () => {
+  hurry(20);
+  const timesSent = async (refusal: Refusal, repeatable: boolean) => {
+    let times = 0;
+    const send = async () => {
+      times++;
+      throw await errorOf(refusal);
+    };
+    await repeating(send, { repeatable }).catch(() => {});
+    return times;
+  };
+  const lost = unanswered("demo", "it closed the connection before it answered");
+  expect([await timesSent(lost, false), await timesSent(lost, true)]).toEqual([1, 4]);
+  expect(await timesSent(unreachable("demo", "nothing listens on the port"), false)).toBe(4);
 });

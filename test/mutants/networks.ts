@@ -1,0 +1,170 @@
+/** Mutants of what keeps others in the network, pages and bad hooks from harming processes of hookbox. @module */
+import type { Mutant } from "./mutant.ts";
+
+const DASHBOARD_TEST = ["test/router/dashboard/dashboard.test.ts"];
+const CROWDS_TEST = ["test/router/dashboard/crowds.test.ts"];
+const SURVIVE_TEST = ["test/router/survive.test.ts"];
+const STREAMS_TEST = ["test/router/openstreams.test.ts"];
+const POLICY_TEST = ["test/manifests.test.ts"];
+const UNASKED_TEST = ["test/runtime/unasked.test.ts"];
+/** What a body is kept in that costs more than its bytes. */
+const AS_IT_COMES = `const parts: Uint8Array[] = [];
+    let bytes = 0;
+    const body = {
+      size: () => bytes,
+      add: (part: Uint8Array) => void (bytes += part.length, parts.push(part)),
+      take: () => Buffer.concat(parts),
+      takeText: () => Buffer.concat(parts).toString(),
+    };`;
+
+export const NETWORKS: readonly Mutant[] = [
+  {
+    name: "one user holds all places of the dashboard",
+    file: "packages/router/dashboard/concurrency.ts",
+    from: "all >= most || before >= each",
+    to: "all >= most",
+    tests: DASHBOARD_TEST,
+  },
+  {
+    name: "bodies from one address hold all places",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH)",
+    to: "createConcurrencyLimit(MAX_BODIES, MAX_BODIES)",
+    tests: DASHBOARD_TEST,
+  },
+  {
+    name: "a request of the dashboard holds a place before its token is known",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "const identity = await identify(token, address);",
+    to: `leave = places("anybody");
+      if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
+      const identity = await identify(token, address);`,
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "chunks of the dashboard's bodies are kept as they come",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "const body = createGathered();",
+    to: AS_IT_COMES,
+    tests: ["test/router/dashboard/tinychunks.test.ts"],
+  },
+  {
+    name: "chunks of hooks' bodies are kept as they come",
+    file: "packages/webhook/intake.ts",
+    from: "const body = createGathered();",
+    to: AS_IT_COMES,
+    tests: ["test/webhook/intake.test.ts"],
+  },
+  {
+    name: "an exception leaves the connection open that caused it",
+    file: "packages/router/survive.ts",
+    from: "onSurvived(error);\n    end();",
+    to: "onSurvived(error);",
+    tests: SURVIVE_TEST,
+  },
+  {
+    name: "an exception ends all requests of its connection",
+    file: "packages/router/server.ts",
+    from: "workFor(() => cutOff(response), () => handler.request",
+    to: "workFor(() => request.socket.destroy(), () => handler.request",
+    tests: SURVIVE_TEST,
+  },
+  {
+    name: "an HTTP/2 connection has any number of streams",
+    file: "packages/router/server.ts",
+    from: "const HTTP2 = { settings: { maxConcurrentStreams: 250 } };",
+    to: "const HTTP2 = {};",
+    tests: STREAMS_TEST,
+  },
+  {
+    name: "a stream that is answered stays open",
+    file: "packages/router/proxy/answer.ts",
+    from: "setTimeout(() => endRequest(request), DISCARD_MS)",
+    to: "setTimeout(() => {}, DISCARD_MS)",
+    tests: STREAMS_TEST,
+  },
+  {
+    name: "an HTTP/2 connection without streams stays open",
+    file: "packages/router/server.ts",
+    from: "streams === 0 && session.close()",
+    to: "streams < 0 && session.close()",
+    tests: STREAMS_TEST,
+  },
+  {
+    name: "one address asks the API server about any number of unknown tokens",
+    file: "packages/router/dashboard/identity.ts",
+    from: "known.wasGood(key) ? ask()",
+    to: "address ? ask()",
+    tests: DASHBOARD_TEST,
+  },
+  {
+    name: "the dashboard passes unknown tokens on",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "const { holder } = identity;",
+    to: "const { holder = address } = identity;",
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "a watch of the dashboard outlives the right to see it",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "const check = () => askAgain(apiProxy, path, token, gone.signal);",
+    to: "const check = () => ({});",
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "a watch of the dashboard outlives its token",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: "expires: expiryOf(token)",
+    to: "expires: undefined",
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "a log of the dashboard is asked for again whole, and followed",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: '"follow",',
+    to: "",
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "any namespace reads the keeper's metrics",
+    file: "deploy/keeper/keeper.yaml",
+    from: "              metrics: enabled",
+    to: "              {}",
+    tests: POLICY_TEST,
+  },
+  {
+    name: "the binder's policy selects no Pods of it",
+    file: "deploy/binder/binder.yaml",
+    from: "  name: hookbox-binder\nspec:\n  podSelector:\n    matchLabels:\n      app.kubernetes.io/name: binder",
+    to: "  name: hookbox-binder\nspec:\n  podSelector:\n    matchLabels:\n      app.kubernetes.io/name: keeper",
+    tests: POLICY_TEST,
+  },
+  {
+    name: "a router keeps any number of silent connections",
+    file: "packages/router/server.ts",
+    from: 'if (!("alpnProtocol" in socket) || socket.alpnProtocol !== "h2") waiting.open(socket);',
+    to: "",
+    tests: ["test/router/connections.test.ts"],
+  },
+  {
+    name: "a runtime keeps any number of silent connections",
+    file: "packages/runtime/listen.ts",
+    from: 'server.on("connection", waiting.open);',
+    to: "",
+    tests: ["test/runtime/connections.test.ts"],
+  },
+  {
+    name: "a runtime reads bodies of requests without its token",
+    file: "packages/runtime/rpc/routes.ts",
+    from: "requestGate: async ({ requestHeader }: HandlerContext) => {",
+    to: "laterGate: async ({ requestHeader }: HandlerContext) => {",
+    tests: UNASKED_TEST,
+  },
+  {
+    name: "a refused body is waited for without end",
+    file: "packages/runtime/listen-grpc.ts",
+    from: "setTimeout(() => request.socket.destroy(), REST_MS)",
+    to: "setTimeout(() => {}, REST_MS)",
+    tests: UNASKED_TEST,
+  },
+];
