@@ -1,4 +1,4 @@
-/** Counts what a function does to lists, so that a test can say how work grows without a clock. @module */
+/** Counts what a function does to lists, Maps and Sets, so that a test can say how work grows without a clock. @module */
 
 /** Methods that call back for each item, and such as go through a list by themselves. */
 const CALLING = [
@@ -15,6 +15,9 @@ const CALLING = [
   "toSorted",
 ];
 const WALKING = ["includes", "indexOf", "lastIndexOf", "concat", "slice", "splice", "join", "flat", Symbol.iterator];
+
+/** What goes through Maps and Sets, be it a loop, spreading, or a method of iterators. */
+const ITERATORS = [new Map().values(), new Set().values()].map((iterator) => Object.getPrototypeOf(iterator));
 
 type Method = (this: unknown[], ...args: unknown[]) => unknown;
 
@@ -42,9 +45,18 @@ export function operationsOf(work: () => unknown): number {
         return Reflect.apply(original, this, args);
       };
   }
+  const nexts = ITERATORS.map((iterator) => [iterator, iterator.next as Method] as const);
+  for (let i = 0; i < nexts.length; i++) {
+    const [iterator, next] = nexts[i] as (typeof nexts)[number];
+    iterator.next = function () {
+      operations++;
+      return Reflect.apply(next, this, []);
+    };
+  }
   try {
     work();
   } finally {
+    nexts.forEach(([iterator, next]) => iterator.next = next);
     originals.forEach((pair) => methods[pair[0]] = pair[1]);
   }
   return operations;

@@ -147,6 +147,19 @@ test("a Sandbox has the contract's defaults, a preset status, and no others", ()
   });
 });
 
+test("a claim has no field for its Pod but variables, volumes, labels and annotations", () => {
+  const schema = kinds.find(({ resource }) => resource.kind === "SandboxClaim")?.schema;
+  const own = fields(toOpenAPI(schema!)).map(([path]) => path).filter((path) => path.startsWith(".spec."));
+  const inVolumes = ".spec.volumeClaimTemplates[].";
+  expect(own.filter((path) => !path.startsWith(inVolumes)).map((path) => path.replace(".spec.", ""))).toEqual([
+    ...["warmPoolRef", "warmPoolRef.name"],
+    ...["lifecycle", "lifecycle.shutdownTime", "lifecycle.ttlSecondsAfterFinished", "lifecycle.shutdownPolicy"],
+    ...["additionalPodMetadata", "additionalPodMetadata.labels", "additionalPodMetadata.annotations"],
+    ...["env", "env[]", "env[].name", "env[].value", "env[].containerName"],
+    ...["volumeClaimTemplates", "volumeClaimTemplates[]"],
+  ]);
+});
+
 test("enums are ours only: a value that the next Kubernetes adds gets through", () => {
   expect(said("Sandbox", "enum")).toEqual({
     ".spec.operatingMode": ["Running", "Suspended"],

@@ -67,6 +67,19 @@ test("it has the claim's variables, volumes, metadata, client and trace from bir
   });
 });
 
+test("what a claim says in fields that its CRD does not have says nothing of its Sandbox", () => {
+  const podSpec = { serviceAccountName: "other", containers: [{ name: "main", image: "other", command: ["other"] }] };
+  const unknown = { ...podSpec, image: "other", podTemplate: { spec: podSpec }, operatingMode: "Suspended" };
+  expect(cold(aClaim("c", { spec: unknown })).spec).toEqual(cold().spec);
+});
+
+test("a claim's variable is its value, and not that of a Secret which it names", () => {
+  const env = [{ name: "A", value: "1", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }];
+  expect(cold(aClaim("c", { spec: { env } })).spec?.podTemplate.spec.containers[0]?.env).toEqual([
+    { name: "A", value: "1" },
+  ]);
+});
+
 test("without volumes of the claim it has the template's as they are, an empty list too", () => {
   const empty = aTemplate({ spec: { volumeClaimTemplates: [] } });
   expect(cold(aClaim("c"), empty).spec).toMatchObject({ volumeClaimTemplates: [] });

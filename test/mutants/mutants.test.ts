@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { BINDER } from "./binder.ts";
 import { type Checkout, copyCheckout, ROOT } from "./checkout.ts";
 import { CLAIMS } from "./claims.ts";
+import { CLAIM_USERS } from "./claimusers.ts";
 import { GUARD } from "./guard.ts";
 import { KEEPER } from "./keeper.ts";
 import { KUBE } from "./kube.ts";
@@ -13,16 +14,19 @@ import { mutated } from "./mutant.ts";
 import { NETWORKS } from "./networks.ts";
 import { ROUTER } from "./router.ts";
 import { ROUTER_PROXY } from "./routerproxy.ts";
+import { ROUTER_USERS } from "./routerusers.ts";
 import { RUNTIME } from "./runtime.ts";
 import { SANDBOX_CODE } from "./sandboxcode.ts";
 import { SDK } from "./sdk.ts";
+import { TEAMS } from "./teams.ts";
 import { WIRING } from "./wiring.ts";
 import { WIRING_OUTSIDE } from "./wiringoutside.ts";
 
 const RULES = [...GUARD, ...BINDER, ...KUBE, ...KEEPER, ...ROUTER, ...ROUTER_PROXY, ...RUNTIME, ...CLAIMS];
 const STRANGERS = [...SANDBOX_CODE, ...SDK, ...NETWORKS];
+const USERS = [...CLAIM_USERS, ...TEAMS, ...ROUTER_USERS];
 const WIRINGS = [...WIRING, ...WIRING_OUTSIDE];
-const MUTANTS = [...RULES, ...STRANGERS, ...WIRINGS];
+const MUTANTS = [...RULES, ...STRANGERS, ...USERS, ...WIRINGS];
 
 test("there are fifty mutants at least, fifteen of them in wiring, and no name twice", () => {
   expect(MUTANTS.length).toBeGreaterThanOrEqual(50);

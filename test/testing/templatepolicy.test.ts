@@ -1,7 +1,9 @@
 /** A template's NetworkPolicy exists from the first Pod to the last: hooks, keeper and binder together. */
 import { expect, test } from "vitest";
 import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
+import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { claim, conditionOf, pool } from "./objects.ts";
 
@@ -25,6 +27,19 @@ function withheld(): { hook: () => HookCalls; allow(): void } {
   const sync: HookCalls["sync"] = (...call) =>
     isAllowed ? real.sync(...call) : { answer: { attachments: [] }, losses: [], held: [] };
   return { hook: () => ({ ...real, sync }), allow: () => isAllowed = true };
+}
+
+/** A hook for templates that leaves policies as they are after it is told to. */
+function stopping(): { hook: () => HookCalls; stop(): void } {
+  const real = sandboxTemplateHook({ deniedCIDRs: [] });
+  let isStopped = false;
+  const sync: HookCalls["sync"] = (body, ...rest) => {
+    if (!isStopped) return real.sync(body, ...rest);
+    const { attachments } = body as { attachments: Record<string, Record<string, KubeObject>> };
+    const kept = Object.values(attachments["NetworkPolicy.networking.k8s.io/v1"] ?? {}).map(unchanged);
+    return { answer: { attachments: kept }, losses: [], held: [] };
+  };
+  return { hook: () => ({ ...real, sync }), stop: () => isStopped = true };
 }
 
 test("the policy outlives its template as long as a Pod or a suspended Sandbox needs it, whatever the template is called", async () => {
@@ -94,6 +109,24 @@ test("no Pod of a template starts before its policy is there: neither a pool's n
   }
   expect(conditionOf(cluster.get("SandboxWarmPool", "shells"), "NetworkPolicy")).toBeUndefined();
   expect(cluster.get("SandboxTemplate", "shell")?.metadata.annotations?.["agents.x-k8s.io/unresolved"]).toBeUndefined();
+});
+
+test("nothing starts under the rules of an earlier generation of the template, and no member is bound", async () => {
+  const { hook, stop } = stopping();
+  await using cluster = await createTestCluster({ hooks: { sandboxtemplate: hook } });
+  const [template, warm] = pool(1) as [{ spec: object }, object];
+  await apply(cluster, { ...template, spec: { ...template.spec, envVarsInjectionPolicy: "Allowed" } }, warm);
+  await cluster.clock.advance(MINUTE);
+  stop();
+  await cluster.patch("SandboxTemplate", "shell", { spec: { networkPolicy: {} } });
+  await cluster.patch("SandboxWarmPool", "shells", { spec: { replicas: 3 } });
+  await apply(cluster, claim("warm"), claim("cold", { env: [{ name: "A", value: "1" }] }));
+  await cluster.clock.advance(MINUTE);
+  expect(cluster.objects("Sandbox")).toHaveLength(1);
+  for (const name of ["warm", "cold"]) {
+    const words = "does not have the template's rules of generation 2";
+    expect(message(cluster, "SandboxClaim", name, "Ready")).toContain(words);
+  }
 });
 
 test("where the operator allows it sandboxes start without the policy, and the pool says that it is missing", async () => {

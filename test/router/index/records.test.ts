@@ -16,6 +16,14 @@ test("annotations that a router reads are kept: the Sandbox's own, else those of
   expect(read(own, {}, template).annotations).toEqual({ [`${KEY}idle-seconds`]: "5", [`${KEY}wake`]: "false" });
 });
 
+test("of thousands of annotations at most nine are kept", () => {
+  const asked = ["idle-cpu", "idle-delete-seconds", "idle-seconds", "max-active-seconds", "wake"];
+  const said = ["active-at", "first-active-at", "suspended", "woken-at"];
+  const others = Array.from({ length: 5000 }, (_, i) => `other-${i}`);
+  const annotations = Object.fromEntries([...others, ...asked, ...said].map((name) => [`${KEY}${name}`, "x"]));
+  expect(Object.keys(read({ annotations }).annotations)).toEqual([...asked, ...said].map((name) => `${KEY}${name}`));
+});
+
 const PROPOSED = "agents.x-k8s.io/idle-timeout-seconds";
 
 test.for<[name: string, own: Record<string, string>, template: Record<string, string>, want: string | undefined]>([

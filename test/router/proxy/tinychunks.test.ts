@@ -2,7 +2,10 @@
 import { Buffer } from "node:buffer";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type IncomingMessage, request } from "node:http";
+import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { coalesce } from "../../../packages/router/proxy/coalesce.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom } from "../client.ts";
@@ -138,4 +141,19 @@ test("one-byte chunks come through both ways as they were sent, trailers behind 
   expect(got === text, `${got.length} bytes`).toBe(true);
   expect(answer.trailers).toEqual({ "x-sum": "42" });
   expect((await fetchFrom(port, { headers: naming(echo.port) })).status, "what follows").toBe(200);
+});
+
+test("of streams that bring thousands of chunks in a turn of the event loop one goes on in each turn", async () => {
+  const streams = Array.from({ length: STREAMS }, () => new Readable({ read() {} }));
+  const turns: number[] = [];
+  let turn = 0;
+  for (const stream of streams) {
+    coalesce(stream);
+    stream.on("data", (part: Buffer) => part.length > 1 && turns.push(turn));
+  }
+  await setImmediate();
+  for (const stream of streams) for (let i = 0; i < 2000; i++) stream.push(Buffer.of(1));
+  for (; turn < 10; turn++) await setImmediate();
+  expect(turns).toHaveLength(STREAMS);
+  expect(new Set(turns).size).toBe(STREAMS);
 });

@@ -1,0 +1,84 @@
+/** Mutants of what keeps somebody who may only write claims within the template, and from the Sandboxes of others. @module */
+import type { Mutant } from "./mutant.ts";
+
+const SERVICE_TEST = ["test/hooks/sandbox/service.test.ts"];
+
+export const CLAIM_USERS: readonly Mutant[] = [
+  {
+    name: "a claim has a field for the image",
+    file: "packages/api/sandboxclaim.ts",
+    from: "const specSchema = openObject({",
+    to: 'const specSchema = openObject({\n  image: z.string().optional().describe("Image of the first container."),',
+    tests: ["test/api/crds.test.ts"],
+  },
+  {
+    name: "a field that claims do not have reaches the Sandbox that is made for one",
+    file: "packages/binder/handover.ts",
+    from: "...sharedSpec(template, volumes),",
+    to: "...sharedSpec(template, volumes),\n      ...claim.spec,",
+    tests: ["test/binder/cold.test.ts"],
+  },
+  {
+    name: "a variable of a claim is the value of a Secret",
+    file: "packages/api/claims/environment.ts",
+    from: "variables.map(({ name, value }) => [name, { name, value }])",
+    to: "variables.map((variable) => [variable.name, variable])",
+    tests: ["test/binder/cold.test.ts"],
+  },
+  {
+    name: "a field that claims do not have reaches the member that one gets",
+    file: "packages/binder/handover.ts",
+    from: "spec: { ...applied.spec, podTemplate:",
+    to: "spec: { ...applied.spec, ...claim.spec, podTemplate:",
+    tests: ["test/binder/handover.test.ts"],
+  },
+  {
+    name: "a bound claim puts any annotation on its Pod",
+    file: "hooks/sandboxclaim/attachment.ts",
+    from: "config.labelDomains, config.annotationDomains)",
+    to: "config.labelDomains)",
+    tests: ["test/hooks/sandboxclaim/podmetadata.test.ts"],
+  },
+  {
+    name: "a member is bound whatever has become of it",
+    file: "packages/binder/writes.ts",
+    from: "managedFields: FORGOTTEN }",
+    to: "managedFields: FORGOTTEN, resourceVersion: undefined }",
+    tests: ["test/binder/writes.test.ts"],
+  },
+  {
+    name: "a new Service selects by the hash of the name alone",
+    file: "hooks/sandbox/service.ts",
+    from: "headless(sandbox, servicePorts(sandbox), true)",
+    to: "headless(sandbox, servicePorts(sandbox), false)",
+    tests: SERVICE_TEST,
+  },
+  {
+    name: "a Service never selects by UID that did not from the beginning",
+    file: "hooks/sandbox/service.ts",
+    from: "const byUID = hasPod || ",
+    to: "const byUID = ",
+    tests: SERVICE_TEST,
+  },
+  {
+    name: "a page of a list may be of any size",
+    file: "packages/kube/pages.ts",
+    from: "limit > 1 ? { mostBytes: MOST_BYTES } : {}",
+    to: "{}",
+    tests: ["test/kube/pages.test.ts"],
+  },
+  {
+    name: "other events wait until the keeper has nothing to do",
+    file: "packages/keeper/workqueue.ts",
+    from: "queue.inARow++ < MOST_IN_A_ROW",
+    to: "queue.inARow++ >= 0",
+    tests: ["test/keeper/workqueue.test.ts"],
+  },
+  {
+    name: "a claim of many labels is judged each time that the keeper looks at it",
+    file: "packages/keeper/claimproblem.ts",
+    from: "if (before && before.policyProblem === policyProblem) return before.found;",
+    to: "",
+    tests: ["test/keeper/crowds.test.ts"],
+  },
+];

@@ -1,0 +1,153 @@
+/** Mutants of what keeps one user of a router from using up the router, or its memory, for others. @module */
+import type { Mutant } from "./mutant.ts";
+
+const OBSERVER_TEST = ["test/router/observe/observer.test.ts"];
+const CACHE_TEST = ["test/router/access/cache.test.ts"];
+const CROWDS_TEST = ["test/router/access/crowds.test.ts"];
+const QUESTIONS_TEST = ["test/router/access/questions.test.ts"];
+const CHUNKS_TEST = ["test/router/proxy/tinychunks.test.ts"];
+const RECORDS_TEST = ["test/router/index/records.test.ts"];
+const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
+
+export const ROUTER_USERS: readonly Mutant[] = [
+  {
+    name: "wakes that nobody used are saved up without end",
+    file: "packages/router/budget.ts",
+    from: "Math.min(burst, tokens + (now - at) / 1000 * perSecond)",
+    to: "tokens + (now - at) / 1000 * perSecond",
+    tests: ["test/router/budget.test.ts"],
+  },
+  {
+    name: "one user's answers push out those of others",
+    file: "packages/router/access/shelf.ts",
+    from: "const [oldest] = largestOf(keysOf.values());",
+    to: "const [oldest] = entries.keys();",
+    tests: [...CACHE_TEST, ...CROWDS_TEST],
+  },
+  {
+    name: "refused tokens push out valid ones",
+    file: "packages/router/access/tokenreview.ts",
+    from: "(isGood ? good : bad).add(",
+    to: "(isGood ? good : good).add(",
+    tests: CACHE_TEST,
+  },
+  {
+    name: "a user has any number of names of Sandboxes reviewed",
+    file: "packages/router/access/tokenreview.ts",
+    from: 'if (seconds > 0) return tooMany("Too many sandboxes that this user has not asked for lately.", seconds);',
+    to: "",
+    tests: CROWDS_TEST,
+  },
+  {
+    name: "an ambiguous request is taken",
+    file: "packages/router/server.ts",
+    from: "maxHeaderSize: 64 * 1024,",
+    to: "maxHeaderSize: 64 * 1024,\n  insecureHTTPParser: true,",
+    tests: ["test/router/proxy/smuggling.test.ts"],
+  },
+  {
+    name: "each method that a client thinks up is a series",
+    file: "packages/router/observe/metrics.ts",
+    from: 'METHODS.has(anyMethod) ? anyMethod : "other"',
+    to: "anyMethod",
+    tests: OBSERVER_TEST,
+  },
+  {
+    name: "each status code that a sandbox thinks up is a series",
+    file: "packages/router/observe/metrics.ts",
+    from: 'CODES.has(anyCode) ? anyCode : "other"',
+    to: "anyCode",
+    tests: OBSERVER_TEST,
+  },
+  {
+    name: "any number of a user's requests wait for the API server's answer",
+    file: "packages/router/access/questions.ts",
+    from: "line.waiting.size >= MOST_WAITING",
+    to: "line.waiting.size < 0",
+    tests: QUESTIONS_TEST,
+  },
+  {
+    name: "a request waits for the API server's answer as long as it takes",
+    file: "packages/router/access/questions.ts",
+    from: "createDeadlines(LONGEST_WAIT_MS)",
+    to: "createDeadlines(10 * LONGEST_WAIT_MS)",
+    tests: QUESTIONS_TEST,
+  },
+  {
+    name: "who has been denied too often is asked for all the same",
+    file: "packages/router/access/questions.ts",
+    from: "begin(seconds > 0 ? tooMany(detail, seconds) : undefined);",
+    to: "begin();",
+    tests: QUESTIONS_TEST,
+  },
+  {
+    name: "chunks of an upload wait one by one",
+    file: "packages/router/handle.ts",
+    from: "coalesceBody(request);",
+    to: "",
+    tests: CHUNKS_TEST,
+  },
+  {
+    name: "frames of an upload by HTTP/2 wait one by one",
+    file: "packages/router/proxy/coalesce.ts",
+    from: "if (isHttp2(request)) coalesce((request as unknown as Http2ServerRequest).stream);",
+    to: "",
+    tests: CHUNKS_TEST,
+  },
+  {
+    name: "all streams of tiny chunks go on in the same turn",
+    file: "packages/router/proxy/coalesce.ts",
+    from: "if (isTaken) return false;",
+    to: "",
+    tests: CHUNKS_TEST,
+  },
+  {
+    name: "an annotation is kept, however long it is",
+    file: "packages/router/index/records.ts",
+    from: "text !== undefined && text.length <= MOST_CHARACTERS",
+    to: "text !== undefined",
+    tests: RECORDS_TEST,
+  },
+  {
+    name: "all annotations of a Sandbox are kept",
+    file: "packages/router/index/records.ts",
+    from: "...keptOf(SAID_ANNOTATIONS, own),",
+    to: "...keptOf(Object.keys(metadata.annotations ?? {}), own),",
+    tests: RECORDS_TEST,
+  },
+  {
+    name: "the message of a condition is kept, however long it is",
+    file: "packages/router/index/records.ts",
+    from: " ?? []).map(cut);",
+    to: " ?? []);",
+    tests: RECORDS_TEST,
+  },
+  {
+    name: "one namespace's names use up the looks at the API server",
+    file: "packages/router/index/sandboxapi.ts",
+    from: "looksOf(namespace, time) > 0 || ",
+    to: "",
+    tests: ["test/router/index/sandboxapi.test.ts"],
+  },
+  {
+    name: "one namespace takes all places for requests",
+    file: "packages/router/room.ts",
+    from: "if (own >= most - taken) {",
+    to: "if (taken >= most) {",
+    tests: CONNECTIONS_TEST,
+  },
+  {
+    name: "any number of requests is open",
+    file: "packages/router/assemble.ts",
+    from: "createRoom(options.maxOpen || Infinity,",
+    to: "createRoom(Infinity,",
+    tests: CONNECTIONS_TEST,
+  },
+  {
+    name: "ten times as many requests are open on one connection",
+    file: "packages/router/server.ts",
+    from: "waiting.begin(socket) > MOST_PIPELINED",
+    to: "waiting.begin(socket) > 10 * MOST_PIPELINED",
+    tests: CONNECTIONS_TEST,
+  },
+];
