@@ -81,6 +81,13 @@ export const ROUTER_USERS: readonly Mutant[] = [
     tests: QUESTIONS_TEST,
   },
   {
+    name: "chunks of an answer wait one by one",
+    file: "packages/router/proxy/forward.ts",
+    from: "  coalesce(answer);\n",
+    to: "",
+    tests: CHUNKS_TEST,
+  },
+  {
     name: "chunks of an upload wait one by one",
     file: "packages/router/handle.ts",
     from: "coalesceBody(request);",

@@ -95,29 +95,44 @@ function frameOf(type: number, flags: number, stream: number, payload: Uint8Arra
   return Buffer.concat([head, payload]);
 }
 
-test("uploads by HTTP/2 that wait for a sandbox, each byte in a frame of its own", async () => {
-  const { port, router } = await start();
-  const headers = {
-    ":method": "POST",
-    ":scheme": "http",
-    ":path": "/",
-    ":authority": "localhost",
-    ...naming(1, "starting"),
-  };
+/** The beginning of a connection with one request; `more` are the frames after it. */
+function openingOf(method: string, named: Record<string, string>, settings: Uint8Array, more: Uint8Array[]): Buffer {
+  const headers = { ":method": method, ":scheme": "http", ":path": "/", ":authority": "localhost", ...named };
   const literals = Object.entries(headers).flatMap(([name, value]) => [
     Buffer.of(0, name.length),
     Buffer.from(name.toLowerCase()),
     Buffer.of(value.length),
     Buffer.from(value),
   ]);
-  const opening = [Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frameOf(4, 0, 0, Buffer.alloc(0))];
+  const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  const flags = more.length > 0 ? 4 : 5;
+  return Buffer.concat([preface, frameOf(4, 0, 0, settings), frameOf(1, flags, 1, Buffer.concat(literals)), ...more]);
+}
+
+test("uploads by HTTP/2 that wait for a sandbox, each byte in a frame of its own", async () => {
+  const { port, router } = await start();
   const frames = Array<Uint8Array>(65_000).fill(frameOf(0, 0, 1, Buffer.from("a")));
-  const bytes = Buffer.concat([...opening, frameOf(1, 4, 1, Buffer.concat(literals)), ...frames]);
+  const bytes = openingOf("POST", naming(1, "starting"), Buffer.alloc(0), frames);
   const before = liveBytes();
   const sockets = await Promise.all(Array.from({ length: STREAMS }, () => dial(port)));
   sockets.forEach((socket) => socket.write(bytes));
   await until(() => router.metrics.now.held === STREAMS);
   const written = sockets.map((socket) => () => socket.bytesWritten - socket.writableLength);
+  expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
+});
+
+test("answers by HTTP/2 for which their clients have no window", async () => {
+  const { port } = await start();
+  const written: (() => number)[] = [];
+  const deaf = await startDeaf((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}`);
+    written.push(flood(socket));
+  });
+  const before = liveBytes();
+  // SETTINGS_INITIAL_WINDOW_SIZE is 0.
+  const bytes = openingOf("GET", naming(deaf), Buffer.of(0, 4, 0, 0, 0, 0), []);
+  for (let i = 0; i < STREAMS; i++) (await dial(port)).write(bytes);
+  await until(() => written.length === STREAMS);
   expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
 });
 
