@@ -7,6 +7,7 @@ const SURVIVE_TEST = ["test/router/survive.test.ts"];
 const STREAMS_TEST = ["test/router/openstreams.test.ts"];
 const POLICY_TEST = ["test/manifests.test.ts"];
 const UNASKED_TEST = ["test/runtime/unasked.test.ts"];
+const DEPLOYS_TEST = ["test/deploys/baddeploys.test.ts"];
 /** What a body is kept in that costs more than its bytes. */
 const AS_IT_COMES = `const parts: Uint8Array[] = [];
     let bytes = 0;
@@ -18,6 +19,20 @@ const AS_IT_COMES = `const parts: Uint8Array[] = [];
     };`;
 
 export const NETWORKS: readonly Mutant[] = [
+  {
+    name: "a host that is none throws in a runtime",
+    file: "packages/runtime/listen-grpc.ts",
+    from: "// It makes a URL of what the client calls the host.",
+    to: 'throw new TypeError("host");',
+    tests: ["test/fuzz/runtime.test.ts"],
+  },
+  {
+    name: "a connection that breaks where a terminal was asked for throws in a runtime",
+    file: "packages/runtime/terminal/socket.ts",
+    from: 'socket.on("error", () => socket.destroy());',
+    to: "",
+    tests: ["test/fuzz/upgrades.test.ts"],
+  },
   {
     name: "one user holds all places of the dashboard",
     file: "packages/router/dashboard/concurrency.ts",
@@ -102,7 +117,7 @@ export const NETWORKS: readonly Mutant[] = [
     file: "packages/router/dashboard/dashboard.ts",
     from: "const { holder } = identity;",
     to: "const { holder = address } = identity;",
-    tests: CROWDS_TEST,
+    tests: [...DASHBOARD_TEST, ...CROWDS_TEST],
   },
   {
     name: "a watch of the dashboard outlives the right to see it",
@@ -124,6 +139,13 @@ export const NETWORKS: readonly Mutant[] = [
     from: '"follow",',
     to: "",
     tests: CROWDS_TEST,
+  },
+  {
+    name: "the dashboard takes a token that browsers send by themselves",
+    file: "packages/router/dashboard/dashboard.ts",
+    from: 'TOKEN.exec(headers.authorization ?? "")',
+    to: 'TOKEN.exec(headers.authorization ?? headers.cookie?.replace("token=", "Bearer ") ?? "")',
+    tests: DASHBOARD_TEST,
   },
   {
     name: "any namespace reads the keeper's metrics",
@@ -166,5 +188,19 @@ export const NETWORKS: readonly Mutant[] = [
     from: "setTimeout(() => request.socket.destroy(), REST_MS)",
     to: "setTimeout(() => {}, REST_MS)",
     tests: UNASKED_TEST,
+  },
+  {
+    name: "the template's hook changes a NetworkPolicy as it likes",
+    file: "hooks/sandboxtemplate/childrules.ts",
+    from: "spec: (change) => comesNearer(change, specOf(change.observed.parent, deniedCIDRs)),",
+    to: "spec: () => true,",
+    tests: DEPLOYS_TEST,
+  },
+  {
+    name: "the Sandbox's hook labels Pods as it likes",
+    file: "hooks/sandbox/podrules.ts",
+    from: '"metadata.labels": (change) => followsSandbox(change, labelOf, inheritedLabels(change.child)),',
+    to: '"metadata.labels": () => true,',
+    tests: DEPLOYS_TEST,
   },
 ];

@@ -129,6 +129,13 @@ export const SANDBOX_CODE: readonly Mutant[] = [
     tests: KILL_TEST,
   },
   {
+    name: "input of a terminal is written again and again until its program reads",
+    file: "packages/runtime/processes/typing.ts",
+    from: "if (ON_DENO) return void socket.write(bytes, done);",
+    to: "return void socket.write(bytes, done);",
+    tests: ["test/runtime/terminal/paste.test.ts"],
+  },
+  {
     name: "parts of a line are kept as they come",
     file: "packages/runtime/contexts/lines.ts",
     from: "const line = createGathered();",
