@@ -6,7 +6,9 @@ export async function onClock<T>(clock: Clock, act: () => Promise<T>): Promise<T
   const { setTimeout, clearTimeout } = globalThis;
   const { now } = Date;
   const later = (run: () => void, ms = 0) => clock.setTimeout(run, ms);
-  Object.assign(globalThis, { setTimeout: later, clearTimeout: (cancel?: () => void) => cancel?.() });
+  // Files before this one in the same process may still have timers of the machine.
+  const clear = (timer?: (() => void) | NodeJS.Timeout) => typeof timer === "function" ? timer() : clearTimeout(timer);
+  Object.assign(globalThis, { setTimeout: later, clearTimeout: clear });
   Date.now = clock.now;
   try {
     return await act();
