@@ -74,7 +74,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
     tests: QUESTIONS_TEST,
   },
   {
-    name: "who has been denied too often is asked for all the same",
+    name: "a user who was denied too often still causes requests to the API server",
     file: "packages/router/access/questions.ts",
     from: "begin(seconds > 0 ? tooMany(detail, seconds) : undefined);",
     to: "begin();",

@@ -61,8 +61,8 @@ export const OBJECT_CODES = {
     "Wait for the next one; find out who deletes Sandboxes of claims.",
   ),
   BinderDown: transient(
-    "The binder is not running: nobody holds Lease hookbox-binder, so claims get no Sandboxes.",
-    "Run hookbox keeper, which has a binder unless it is told --no-binder, or hookbox binder; if one runs, look at its log.",
+    "No process holds the Lease hookbox-binder, so the binder is not running and claims get no Sandboxes.",
+    "Run hookbox keeper, which includes a binder unless it has --no-binder, or hookbox binder. If one of them runs, read its log.",
   ),
   // What the API server refuses.
   QuotaExceeded: final(

@@ -4,8 +4,8 @@ import { type Entry, final, transient } from "./entry.ts";
 export const POD_CODES = {
   // Scheduling.
   SchedulingGated: transient(
-    "A scheduling gate holds the Pod back.",
-    "Ask whoever is to lift the gate, or take it out of schedulingGates in the Pod's spec.",
+    "A scheduling gate keeps the Pod from being scheduled.",
+    "Find the controller that should remove the gate, or remove it from schedulingGates in the Pod's spec.",
   ),
   NoNodes: transient("The cluster has no nodes.", "Add a node."),
   InsufficientResources: transient(
@@ -70,7 +70,7 @@ export const POD_CODES = {
     "Name valid credentials in imagePullSecrets of the Pod's spec, and check the image's name.",
   ),
   ImageNotPresent: final(
-    "The node lacks the image and is told never to pull it.",
+    "The node does not have the image, and imagePullPolicy is Never.",
     "Bring the image to the node, or change imagePullPolicy in the Pod's spec.",
   ),
   ImagePullFailed: transient(
@@ -106,8 +106,8 @@ export const POD_CODES = {
     "Fix what the probe checks, or change the probe in the Pod's spec.",
   ),
   ReadinessGateWaiting: transient(
-    "A readiness gate of the Pod is not True.",
-    "Ask whoever sets that condition on the Pod.",
+    "The Pod has a readiness gate whose condition is not True.",
+    "Find the controller that sets that condition on the Pod.",
   ),
   PodFailed: final(
     "The Pod has failed and does not start again.",

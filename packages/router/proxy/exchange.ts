@@ -17,12 +17,13 @@ export interface Exchange {
   /** What is asked of the sandbox: path and query. */
   path: string;
   proto: "http" | "https";
-  /** Names of headers that the sandbox does not get, in lower case, and some that it gets beside the client's, flat. */
+  /** Names of headers of the client that the sandbox does not get, in lower case. */
   withheld: ReadonlySet<string>;
+  /** Headers that the sandbox gets in addition to the client's: names and values in turn. */
   added: readonly string[];
   /** What is done to the headers of the answer. */
   rules: AnswerRules;
-  /** Headers for the answer beside the sandbox's own, flat. */
+  /** Headers that the answer has in addition to the sandbox's: names and values in turn. */
   extra: string[];
   /** The client waits for a sign before it sends its body. */
   expectsContinue: boolean;

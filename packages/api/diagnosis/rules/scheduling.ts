@@ -9,7 +9,7 @@ import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.t
 /** A Pod that no scheduler has looked at for so many seconds is nobody's. */
 const SILENCE_SECONDS = 30;
 
-/** A scheduling gate holds the Pod back. */
+/** A scheduling gate keeps the Pod from being scheduled. */
 export function gated(scene: PodScene): Cause | undefined {
   const { pod, podRef } = scene;
   const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name);
