@@ -6,37 +6,20 @@ import { MOST_VOLUMES } from "../api/blueprint.ts";
 import { podNameOf } from "../api/podname.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
-import { type Answer, type Api, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type Answer, type Api, messageOf, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { applyCreate } from "../api/objects/apply.ts";
 import type { Clock } from "../process/clock.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import { type Child, type ChildKind, findChild, RESOURCES } from "./child.ts";
 import { diagnose, DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { findObject } from "../kube/find.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
-import { leavingChildren, leavingService, stuckOrOurs } from "./stuckchildren.ts";
+import { leavingChildren, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
-
-export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy" | "Sandbox">;
-
-/** A child that should exist, and what stands in its place; undefined: nothing. */
-export interface Child {
-  kind: ChildKind;
-  name: string;
-  desired: DesiredObject;
-  found: KubeObject | undefined;
-}
-
-/** Plural of each kind of child, as in the URL. */
-export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
-  PersistentVolumeClaim: "persistentvolumeclaims",
-  Pod: "pods",
-  Service: "services",
-};
 
 /**
  * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service, as the hook builds it: that is what
@@ -86,7 +69,9 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
     clock,
     situationOf: (sandbox: Sandbox, now) => situationOf(sandbox, now, refusedWrites?.of(sandbox.metadata.uid, now)),
     async look(sandbox: Sandbox, { kind }) {
-      const findings = await (kind === "leftover" ? leavingChildren(sandbox, options) : findingsOf(sandbox, options));
+      const findings = await (kind === "leftover"
+        ? leavingChildren(sandbox, ["Pod", "Service"], options)
+        : findingsOf(sandbox, options));
       const problems = wordsOf(findings);
       const parent = { kind: "Sandbox", resource: "sandboxes", metadata: sandbox.metadata } as const;
       return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";
@@ -108,7 +93,7 @@ const MOST_REFUSED = 3;
 
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
   let refused = 0;
-  const leaving = await leavingService(sandbox, options);
+  const leaving = await leavingChildren(sandbox, sandbox.spec.service === false ? ["Service"] : [], options);
   const findings = await fewAtATime(wantedChildren(sandbox), AT_ONCE, async (child) => {
     if (child.kind === "PersistentVolumeClaim" && refused >= MOST_REFUSED) return { isOurs: false };
     const found = await findChild(options.api, sandbox, child);
@@ -116,7 +101,7 @@ async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions):
     if (isRefusedVolume(finding.problem)) refused++;
     return finding;
   });
-  return leaving ? [...findings, leaving] : findings;
+  return [...findings, ...leaving];
 }
 
 /** Of volumes that are refused those that come first, whichever was answered first: another list would be another annotation. */
@@ -176,16 +161,6 @@ async function absenceOf(
   log("warn", "Dry run without an answer", { namespace, name, kind: child.kind, error: messageOf(answer) });
   const before = readUnresolved(sandbox.metadata)?.problems ?? [];
   return before.find(({ kind, name, state }) => kind === child.kind && name === child.name && state !== "taken");
-}
-
-/** Reads what exists under the child's name; undefined: nothing. */
-export async function findChild(
-  api: Api,
-  sandbox: Sandbox,
-  { kind, name }: Pick<Child, "kind" | "name">,
-): Promise<KubeObject | undefined> {
-  const { namespace } = sandbox.metadata;
-  return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
 }
 
 /**

@@ -8,7 +8,7 @@ import { cutText } from "../api/objects/fit.ts";
 import { withLimit } from "../api/objects/limits.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
-import type { Child } from "./children.ts";
+import type { Child } from "./child.ts";
 
 /** What is to be done about one child. */
 export type Verdict =

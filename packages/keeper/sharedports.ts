@@ -5,7 +5,7 @@ import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
-import { type Child, findChild, RESOURCES } from "./children.ts";
+import { type Child, findChild, RESOURCES } from "./child.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 
 /** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */

@@ -2,67 +2,50 @@
 import { keepPod } from "../../hooks/sandbox/pod.ts";
 import { keepService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import { readUnresolved } from "../api/unresolved.ts";
 import { lastApplied } from "../api/objects/apply.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
-import { controllerOf, type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import { controllerOf, type DesiredObject, type KubeObject } from "../api/objects/objects.ts";
 import { podSchema } from "../api/objects/pods.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
-import { findObject } from "../kube/find.ts";
 import { systemClock } from "../process/clock.ts";
-import type { ChildKind, ChildrenReconcilerOptions, Finding } from "./children.ts";
+import { type ChildKind, findChild } from "./child.ts";
+import type { ChildrenReconcilerOptions, Finding } from "./children.ts";
+import { refusalWords, stuckProblem } from "./stuckproblem.ts";
 
 type StuckOptions = Pick<ChildrenReconcilerOptions, "api" | "clock" | "refusedWrites">;
 
-/** Finds the Service of a Sandbox that no longer wants one, if the API server refuses to delete it. */
-export async function leavingService(sandbox: Sandbox, options: StuckOptions): Promise<Finding | undefined> {
-  return sandbox.spec.service === false ? await leavingChild(sandbox, "Service", options) : undefined;
-}
-
-/** Finds the Pod and the Service of a Sandbox that has expired, if the API server refuses to delete them. */
-export async function leavingChildren(sandbox: Sandbox, options: StuckOptions): Promise<Finding[]> {
-  const found = [await leavingChild(sandbox, "Pod", options), await leavingChild(sandbox, "Service", options)];
-  return found.filter((finding) => finding !== undefined);
-}
-
-async function leavingChild(
+/** Finds children of these kinds that the Sandbox no longer wants, and that the API server refuses to delete. */
+export async function leavingChildren(
   sandbox: Sandbox,
-  kind: "Pod" | "Service",
+  kinds: ("Pod" | "Service")[],
   options: StuckOptions,
-): Promise<Finding | undefined> {
-  if (wordsOfStuck(sandbox, kind, options) === undefined) return undefined;
-  const { uid, namespace, name } = sandbox.metadata;
-  const found = await findObject(options.api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
-  return found && controllerOf(found.metadata)?.uid === uid ? stuckOrOurs(sandbox, found, options) : undefined;
+): Promise<Finding[]> {
+  const { uid, name } = sandbox.metadata;
+  const findings: Finding[] = [];
+  for (const kind of kinds) {
+    if (wordsOf(sandbox, kind, options) === undefined) continue;
+    const found = await findChild(options.api, sandbox, { kind, name });
+    if (found && controllerOf(found.metadata)?.uid === uid) findings.push(stuckOrOurs(sandbox, found, options));
+  }
+  return findings;
 }
-
-const RESOURCES = { Pod: "pods", Service: "services" } as const;
 
 /** Reports a child as stuck if a write of it is outstanding and the API server has refused that write. */
 export function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckOptions): Finding {
-  const { name } = found.metadata;
-  const kind = found.kind as ChildKind;
-  const words = wordsOfStuck(sandbox, kind, options);
+  const child = { kind: found.kind as ChildKind, name: found.metadata.name };
+  const words = wordsOf(sandbox, child.kind, options);
   const verb = words === undefined ? undefined : outstandingWrite(sandbox, found);
-  if (words === undefined || !verb) return { isOurs: true };
-  return {
-    problem: { kind, name, state: "stuck", message: `cannot ${verb} ${kind} "${name}": ${words}` },
-    isOurs: true,
-  };
+  const problem = words === undefined || !verb ? undefined : stuckProblem(verb, child, words);
+  return { ...(problem && { problem }), isOurs: true };
 }
 
-/** An earlier report holds until the write has succeeded: Events expire, and a new keeper may not have seen them. */
-function wordsOfStuck(
+function wordsOf(
   { metadata }: Sandbox,
   kind: ChildKind,
   { refusedWrites, clock = systemClock }: StuckOptions,
 ): string | undefined {
-  const news = refusedWrites?.of(metadata.uid, clock.now());
-  const before = readUnresolved(metadata)?.problems.find((problem) =>
-    problem.kind === kind && problem.state === "stuck"
-  );
-  return news ?? before?.message.replace(/^cannot (?:update|delete) \w+ "[^"]*": /, "");
+  return refusalWords(metadata, kind, refusedWrites?.of(metadata.uid, clock.now()));
 }
 
 /**

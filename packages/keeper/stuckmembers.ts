@@ -1,6 +1,6 @@
 /** Reports members of a pool that the API server does not let Metacontroller delete, or mark for deletion. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import type { Problem } from "../api/unresolved.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
@@ -11,6 +11,7 @@ import type { Clock } from "../process/clock.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
+import { refusalWords, stuckProblem } from "./stuckproblem.ts";
 import { publishProblems } from "./unresolved.ts";
 
 interface StuckMembersOptions {
@@ -44,10 +45,8 @@ export function stuckMembersReconciler(
   });
 }
 
-/** An earlier report holds until the write has succeeded: Events expire, and a new keeper may not have seen them. */
 async function findStuck(api: Api, pool: SandboxWarmPool, refusal: string | undefined): Promise<Problem | undefined> {
-  const before = readUnresolved(pool.metadata)?.problems.find(({ state }) => state === "stuck");
-  const words = refusal ?? before?.message.replace(/^cannot (?:delete|update) Sandbox "[^"]*"(?: and \d+ more)?: /, "");
+  const words = refusalWords(pool.metadata, "Sandbox", refusal);
   if (words === undefined) return undefined;
   const sandboxes = await sandboxesOf(api, pool);
   const staying = sandboxes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -72,7 +71,5 @@ async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: San
 }
 
 function problemOf(verb: "delete" | "update", [first, ...others]: KubeObject[], words: string): Problem {
-  const name = first?.metadata.name ?? "";
-  const more = others.length > 0 ? ` and ${others.length} more` : "";
-  return { kind: "Sandbox", name, state: "stuck", message: `cannot ${verb} Sandbox "${name}"${more}: ${words}` };
+  return stuckProblem(verb, { kind: "Sandbox", name: first?.metadata.name ?? "" }, words, others.length);
 }

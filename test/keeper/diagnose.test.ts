@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type ChildKind, wantedChildren } from "../../packages/keeper/children.ts";
+import type { ChildKind } from "../../packages/keeper/child.ts";
+import { wantedChildren } from "../../packages/keeper/children.ts";
 import { diagnose } from "../../packages/keeper/diagnose.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";

@@ -1,0 +1,33 @@
+/** A child of a Sandbox as the keeper knows it: what it should be, and what exists under its name. @module */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { Problem } from "../api/unresolved.ts";
+import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import type { Api, ObjectPath } from "../kube/api.ts";
+import { findObject } from "../kube/find.ts";
+
+export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy" | "Sandbox">;
+
+/** A child that should exist, and the object that has its name; undefined: none has. */
+export interface Child {
+  kind: ChildKind;
+  name: string;
+  desired: DesiredObject;
+  found: KubeObject | undefined;
+}
+
+/** Plural of each kind of child, as in the URL. */
+export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
+  PersistentVolumeClaim: "persistentvolumeclaims",
+  Pod: "pods",
+  Service: "services",
+};
+
+/** Reads the object that has the name of a child; undefined: none has. */
+export async function findChild(
+  api: Api,
+  sandbox: Sandbox,
+  { kind, name }: Pick<Child, "kind" | "name">,
+): Promise<KubeObject | undefined> {
+  const { namespace } = sandbox.metadata;
+  return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
+}
