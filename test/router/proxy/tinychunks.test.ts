@@ -59,13 +59,19 @@ async function costOf(before: number, counts: (() => number)[]): Promise<number>
   return (liveBytes() - before) / STREAMS;
 }
 
-test("answers that their clients do not read", async () => {
-  const { port } = await start();
+/** Starts an app that answers each request with chunks without end; `written` counts the bytes of each answer. */
+async function startFlood() {
   const written: (() => number)[] = [];
   const deaf = await startDeaf((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}`);
     written.push(flood(socket));
   });
+  return { deaf, written };
+}
+
+test("answers that their clients do not read", async () => {
+  const { port } = await start();
+  const { deaf, written } = await startFlood();
   const before = liveBytes();
   for (let i = 0; i < STREAMS; i++) {
     (await dial(port)).write(`GET / HTTP/1.1\r\nHost: localhost\r\n${headOf(deaf)}\r\n`);
@@ -123,11 +129,7 @@ test("uploads by HTTP/2 that wait for a sandbox, each byte in a frame of its own
 
 test("answers by HTTP/2 for which their clients have no window", async () => {
   const { port } = await start();
-  const written: (() => number)[] = [];
-  const deaf = await startDeaf((socket) => {
-    socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}`);
-    written.push(flood(socket));
-  });
+  const { deaf, written } = await startFlood();
   const before = liveBytes();
   // SETTINGS_INITIAL_WINDOW_SIZE is 0.
   const bytes = openingOf("GET", naming(deaf), Buffer.of(0, 4, 0, 0, 0, 0), []);
