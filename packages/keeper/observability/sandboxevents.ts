@@ -79,19 +79,20 @@ interface Known {
   isSuspended: boolean;
   /** How often it was seen to be suspended or resumed. */
   turn: number;
-  /** The last SandboxReady: its time in milliseconds since the epoch, and the turn. */
-  ready: { at: number; turn: number };
-  /** By reason: the last Event, and how many had its key. */
+  /** The last Event of each reason. */
   last: Readonly<Record<string, Last>>;
 }
 
 interface Last {
   key: string;
-  turn: number;
+  /** How many Events have had this key. */
   count: number;
+  turn: number;
+  /** When it was recorded, in milliseconds since the epoch. */
+  at: number;
 }
 
-const UNKNOWN: Known = { marks: [], isSuspended: false, turn: 0, ready: { at: -Infinity, turn: 0 }, last: {} };
+const UNKNOWN: Known = { marks: [], isSuspended: false, turn: 0, last: {} };
 
 /** Makes the event handler. Of what the first list shows, only recent Events are recorded, as by `eventSource`. */
 export function createSandboxEvents(record: RecordEvent, clock: () => number = Date.now): EventHandler<Sandbox> {
@@ -106,19 +107,16 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
       const isSuspended = findCondition(sandbox.status?.conditions, "Suspended")?.status === "True";
       const turn = before.turn + (isSuspended === before.isSuspended ? 0 : 1);
       const last: Record<string, Last> = { ...before.last };
-      let { ready } = before;
       for (const occurrence of occurrences) {
         const { reason, key } = occurrence;
         if (before.marks.includes(markOf(occurrence)) || !(isListed || isYoung(occurrence, now))) continue;
-        if (reason === "SandboxReady") {
-          if (now - ready.at < REST_MS && ready.turn === turn) continue;
-          ready = { at: now, turn };
-        }
-        const count = countOf(last[reason], key, turn);
-        last[reason] = { key, turn, count };
+        const earlier = last[reason];
+        if (reason === "SandboxReady" && earlier?.turn === turn && now - earlier.at < REST_MS) continue;
+        const count = countOf(earlier, key, turn);
+        last[reason] = { key, count, turn, at: now };
         record(count > 1 ? { ...occurrence, key: `${key} ${count}` } : occurrence);
       }
-      known.set(uid, { marks: occurrences.map(markOf), isSuspended, turn, ready, last });
+      known.set(uid, { marks: occurrences.map(markOf), isSuspended, turn, last });
     },
     gone: (uid) => known.delete(uid),
     listed(uids) {
@@ -129,9 +127,9 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
 }
 
 /** Conditions have times in whole seconds: a Sandbox that is suspended and resumed within one has the same key twice. */
-function countOf(last: Last | undefined, key: string, turn: number): number {
-  if (last?.key !== key) return 1;
-  return last.turn === turn ? last.count : last.count + 1;
+function countOf(earlier: Last | undefined, key: string, turn: number): number {
+  if (earlier?.key !== key) return 1;
+  return earlier.turn === turn ? earlier.count : earlier.count + 1;
 }
 
 function markOf({ reason, key }: Occurrence): string {
