@@ -6,6 +6,7 @@ import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { worstMember } from "../sandboxcause.ts";
 import { evidenceOf, refOf } from "../scene.ts";
 import { beingDeleted } from "./deletion.ts";
+import type { Ground } from "./refusalremedy.ts";
 import { creationRefused, stuck } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
@@ -20,8 +21,8 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // What ails a member is more than that others cannot be made.
   const definite = member && !member.isGuess ? member : undefined;
-  const ground = { at, blueprint: at, facts, pod: undefined };
-  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ?? stuck(ground, pool.metadata) ??
+  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ??
+    stuck(groundOf(facts, pool, at), pool.metadata) ??
     full(pool, at) ??
     withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
@@ -67,10 +68,14 @@ export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
 
 /** The pool cannot make Sandboxes at all; undefined: nothing says so. */
 export function poolUnable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
-  const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
   const recent = new Date(now.getTime() - RECENT_MS).toISOString();
-  return creationRefused({ at, blueprint, facts, pod: undefined }, pool.metadata.uid, recent) ??
+  return creationRefused(groundOf(facts, pool, at), pool.metadata.uid, recent) ??
     hookFailing(pool, at, facts, now) ?? silent(pool, at, now);
+}
+
+function groundOf(facts: Facts, pool: SandboxWarmPool, at: ObjectRef): Ground {
+  const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
+  return { at, blueprint, facts, pod: undefined };
 }
 
 function memberCause(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {

@@ -26,12 +26,12 @@ export function refused(scene: Scene): Cause | undefined {
 }
 
 /** A child exists, but the API server refuses to change or delete it. The keeper has reported this in an annotation of the parent. */
-export function stuck(scene: Ground, parent: ObjectMeta): Cause | undefined {
+export function stuck(ground: Ground, parent: ObjectMeta): Cause | undefined {
   const problem = readUnresolved(parent)?.problems.find(({ state }) => state === "stuck");
   if (!problem) return undefined;
   const text = problem.message;
-  const evidence = { object: scene.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };
-  return refusalCause(scene, readRefusal(text, scene.at.namespace) ?? { code: "ChildRefused" }, { text, evidence });
+  const evidence = { object: ground.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };
+  return refusalCause(ground, readRefusal(text, ground.at.namespace) ?? { code: "ChildRefused" }, { text, evidence });
 }
 
 interface Telling {
