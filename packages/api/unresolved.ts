@@ -1,6 +1,6 @@
 /**
- * The annotation by which the keeper tells a hook what a hook cannot see: why a child does not come into being.
- * The keeper writes and removes it, hooks read it, nobody else touches it. @module
+ * The annotation in which the keeper reports why a child of an object cannot be created, changed or deleted. A hook does not
+ * see what the API server answers. Only the keeper writes and removes the annotation; hooks read it. @module
  */
 import * as z from "zod";
 import { UNRESOLVED_ANNOTATION } from "./objects/keys.ts";

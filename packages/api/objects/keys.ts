@@ -81,8 +81,8 @@ export const PROPAGATED_ANNOTATIONS_ANNOTATION = `${PREFIX}propagated-annotation
 /** Annotation on Sandboxes and claims: W3C trace context as JSON; never reaches a Pod. */
 export const TRACE_CONTEXT_ANNOTATION = "opentelemetry.io/trace-context";
 /**
- * Annotation written by the keeper: on Sandboxes what keeps a child from being made (packages/api/unresolved.ts), on claims what
- * keeps them from being given a Sandbox (packages/api/claimproblem.ts).
+ * Annotation written by the keeper: why a child of a Sandbox, pool or template cannot be created, changed or deleted
+ * (packages/api/unresolved.ts), and why a claim gets no Sandbox (packages/api/claimproblem.ts).
  */
 export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
 
