@@ -29,7 +29,7 @@ export async function openSandbox(
   });
 }
 
-/** Returns a text with the progress and the time so far. The time is computed anew each time the text is written. */
+/** Returns a text with the progress and the time so far. The time is computed whenever the text is written. */
 export function wordsFor({ reason, message, elapsedMs }: Progress): () => string {
   const why = [reason, message].filter(Boolean).join(": ");
   const begun = performance.now() - elapsedMs;

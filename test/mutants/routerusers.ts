@@ -11,7 +11,7 @@ const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
 
 export const ROUTER_USERS: readonly Mutant[] = [
   {
-    name: "wakes that nobody used are saved up without end",
+    name: "unused wakes of a namespace add up without limit",
     file: "packages/router/budget.ts",
     from: "Math.min(burst, tokens + (now - at) / 1000 * perSecond)",
     to: "tokens + (now - at) / 1000 * perSecond",

@@ -137,7 +137,7 @@ export const SDK: readonly Mutant[] = [
     tests: ENDLESS_TEST,
   },
   {
-    name: "a command that begins anew and breaks off is followed without end",
+    name: "a command whose stream breaks off at once is followed without limit",
     file: "packages/sdk/commands/events.ts",
     from: 'if (read?.type === "output" ||',
     to: 'if (read?.type === "started" || read?.type === "output" ||',

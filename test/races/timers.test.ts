@@ -1,4 +1,4 @@
-/** The clock of the races in place of the machine's: both kinds of timers can be cleared meanwhile. @module */
+/** While the clock of the races replaces the machine's, timers of both can be cleared. @module */
 import { expect, test } from "vitest";
 import { systemClock } from "../../packages/process/clock.ts";
 import { onClock } from "./timers.ts";

@@ -29,7 +29,7 @@ function withheld(): { hook: () => HookCalls; allow(): void } {
   return { hook: () => ({ ...real, sync }), allow: () => isAllowed = true };
 }
 
-/** A hook for templates that leaves policies as they are after it is told to. */
+/** A hook for templates that stops changing policies when a test asks for it. */
 function stopping(): { hook: () => HookCalls; stop(): void } {
   const real = sandboxTemplateHook({ deniedCIDRs: [] });
   let isStopped = false;

@@ -1,4 +1,4 @@
-/** Opens connections to sandboxes, keeps them while they are of use, and gives up those that nobody accepts. @module */
+/** Opens connections to sandboxes, keeps them while they are of use, and gives up connections that are not accepted in time. @module */
 import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import { createHttp2Dialler, type Http2Dialler } from "./http2dial.ts";

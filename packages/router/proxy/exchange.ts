@@ -27,7 +27,7 @@ export interface Exchange {
   extra: string[];
   /** The client waits for a sign before it sends its body. */
   expectsContinue: boolean;
-  /** Finds the address anew before another try; `signal` fires when the client has gone. */
+  /** Finds the address again before another try; `signal` fires when the client has gone. */
   locate(signal: AbortSignal): Promise<string | Refusal>;
   /** Whether the sandbox has just woken: what does not listen yet may do so in a moment. */
   mayYetListen(): boolean;

@@ -33,7 +33,7 @@ export interface Process {
   log: OutputLog | undefined;
   /** How many read its output now. */
   attached: number;
-  /** The caller that started it has received its end, so that probably nobody asks for it again. */
+  /** The caller that started it has received its end, so probably no other caller asks for it. */
   isDelivered: boolean;
   /** Resolves when it has ended, and a detached one's log too. */
   ended: Promise<End>;
