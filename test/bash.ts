@@ -1,6 +1,7 @@
 /** Has bash run what a document says, as its reader would type it. @module */
 import { spawn } from "node:child_process";
 import process from "node:process";
+import { PATIENCE_MS } from "./patience.ts";
 
 /** A bash that runs. */
 export interface Bash {
@@ -44,13 +45,12 @@ export interface Typed {
   output: string;
 }
 
-/** Longest wait for a text in milliseconds. */
-const PATIENCE_MS = 800_000;
-
 /** Runs a text to its end. Waits of kubectl in it take as long as a busy machine needs. */
 export async function typed(text: string, cwd: string, env: Record<string, string | undefined>): Promise<Typed> {
-  const { output, ended, stop } = startBash(text.replaceAll(/--timeout=\d+s/g, "--timeout=600s"), cwd, env);
-  const late = setTimeout(stop, PATIENCE_MS);
+  const patient = text.replaceAll(/--timeout=\d+s/g, `--timeout=${PATIENCE_MS / 1000}s`);
+  const { output, ended, stop } = startBash(patient, cwd, env);
+  // Later than kubectl, which says what it has waited for.
+  const late = setTimeout(stop, PATIENCE_MS + 60_000);
   const code = await ended;
   clearTimeout(late);
   return { code, output: output() };

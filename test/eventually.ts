@@ -1,7 +1,7 @@
 /** Waiting for what happens elsewhere, on a machine that may be busy. @module */
 import { expect } from "vitest";
+import { PATIENCE_MS } from "./patience.ts";
 
-const PATIENCE_MS = 600_000;
 const LOOK_MS = 2;
 
 /** `expect.poll` that gives up late. What it reads is for the matcher behind it: one inside would never be asked. */

@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import { withLock } from "../../dev/cluster/lock.ts";
 import { installDebian } from "../installdebian.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const DEBIANS = "/usr/bin/chromium";
@@ -41,9 +42,6 @@ export async function findChromium(progress: (line: string) => void): Promise<st
   if (installed !== undefined) return installed;
   throw new Error(`Cannot test in a browser: there is no Chromium; ${failed ?? `${DEBIANS} is still not there`}`);
 }
-
-/** Longest wait in milliseconds: it only ends what hangs. */
-const PATIENCE_MS = 600_000;
 
 /** Starts Chromium with an empty profile; both go with the test. */
 export async function startChromium(path: string): Promise<BrowserContext> {

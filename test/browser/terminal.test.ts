@@ -8,8 +8,8 @@ import { startRouter } from "../node/router.ts";
 import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
 import { findChromium, followErrors, startChromium } from "./chromium.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
-const PATIENCE_MS = 600_000;
 const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
 

@@ -12,6 +12,7 @@ import { CRD_FOLDER } from "../../dev/crdgen/files.ts";
 import { kinds } from "../../dev/crdgen/kinds.ts";
 import { claim, pool, sandbox, template } from "../api/samples.ts";
 import { shared } from "./shared.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 // deno-lint-ignore no-explicit-any -- answers of the API server are compared, not computed with
 type Json = any;
@@ -87,7 +88,7 @@ export async function begin(): Promise<void> {
   await vi.waitFor(async () => {
     expect(await established()).toHaveLength(kinds.length);
     for (const object of [sandbox({}), claim({})]) expect((await send("GET", collection(object))).code).toBe(200);
-  }, { timeout: 600_000, interval: 100 });
+  }, { timeout: PATIENCE_MS, interval: 100 });
   await send("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
 }
 

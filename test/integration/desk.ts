@@ -11,13 +11,11 @@ import { fileURLToPath } from "node:url";
 import type { Cluster } from "../../dev/cluster/cluster.ts";
 import { startBash, type Typed, typed } from "../bash.ts";
 import { DOCKER, KUSTOMIZE, makeEngineRepository, makeRepository } from "./standins.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What a test's own environment would tell those whom a reader starts. */
 const OURS = /^(VITEST|HOOKBOX|KUBE|GIT_(?!SSL))/;
-
-/** Longest wait until a command that stays is up, in milliseconds. */
-const UP_MS = 600_000;
 
 /** The desk. */
 export interface Desk {
@@ -69,7 +67,7 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
       const { output, ended, stop } = startBash(line, folder, env);
       let hasEnded = false;
       void ended.then(() => hasEnded = true);
-      const deadline = Date.now() + UP_MS;
+      const deadline = Date.now() + PATIENCE_MS;
       while (!isUp.test(output())) {
         if (hasEnded || Date.now() > deadline) {
           stop();

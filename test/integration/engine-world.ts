@@ -6,7 +6,7 @@ import { createApiStore } from "../../dev/metacontroller/store-api.ts";
 import { isNotFound, type Resource, type Store } from "../../packages/testing/engine/store.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type Call, type Hook, type Json, serveHooks } from "./engine-server.ts";
-import { PATIENCE_SECONDS } from "./kubectl.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { suite } from "./suite.ts";
 
 export interface EngineWorld {
@@ -65,11 +65,11 @@ export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
-  const late = Date.now() + PATIENCE_SECONDS * 1000;
+  const late = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > late) throw new Error(`Waited ${PATIENCE_SECONDS} s in vain for ${what}`);
+    if (Date.now() > late) throw new Error(`Waited ${PATIENCE_MS / 1000} s in vain for ${what}`);
     await sleep(20);
   }
 }

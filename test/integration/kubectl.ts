@@ -1,6 +1,7 @@
 /** kubectl for tests: run it, read objects, wait until something holds. @module */
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { PATIENCE_MS } from "../patience.ts";
 
 /** Which kubectl, and which cluster. */
 export interface Kubectl {
@@ -36,16 +37,13 @@ export async function run(cluster: Kubectl, args: string[], input = ""): Promise
   return stdout;
 }
 
-/** Longest wait in seconds: it only ends what hangs, as a busy machine may take ten times as long. */
-export const PATIENCE_SECONDS = 600;
-
 /** Calls `look` until `holds` is true of what it returns, and returns that. @throws {Error} with the last look, in time */
 export async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + PATIENCE_SECONDS * 1000;
+  const deadline = Date.now() + PATIENCE_MS;
   let last = await look();
   while (!holds(last)) {
     if (Date.now() > deadline) {
-      throw new Error(`Waited ${PATIENCE_SECONDS} s in vain; last seen: ${JSON.stringify(last, null, 1)}`);
+      throw new Error(`Waited ${PATIENCE_MS / 1000} s in vain; last seen: ${JSON.stringify(last, null, 1)}`);
     }
     await sleep(100);
     last = await look();

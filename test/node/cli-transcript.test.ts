@@ -12,10 +12,10 @@ import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 import { filled, normal, type Replacement } from "./transcript/normal.ts";
 import { type Step, STORY, TITLE } from "./transcript/story.ts";
 import { hasRealNode } from "../integration/suite.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const EXAMPLE = new URL("../../examples/python.yaml", import.meta.url);
 const PAGE = "../../docs/cli.md";
-const PATIENCE_MS = 600_000;
 
 interface Typed {
   code: number;

@@ -10,11 +10,12 @@ import { rollback, upgrade } from "../../dev/deploy/install.ts";
 import { testDashboard } from "../browser/dashboard.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
-import { PATIENCE_SECONDS, until } from "../integration/kubectl.ts";
+import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { example, installedBy, progress } from "./installed.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 describe.runIf(hasRealNode)("helm install", () => {
   const installed = installedBy("helm", [], 1);
@@ -169,7 +170,7 @@ async function startClaims(kubeconfig: string) {
     const began = performance.now();
     const key = `${path.namespace}/${name}`;
     await create(api, path, aClaim(name, "coming"));
-    await until(() => readyAt.has(key), PATIENCE_SECONDS);
+    await until(() => readyAt.has(key), PATIENCE_MS / 1000);
     const ready = readyAt.get(key);
     if (ready === undefined) {
       throw new Error(`Waited in vain for ${name}: ${JSON.stringify(objects.get(key))}`);

@@ -6,6 +6,7 @@ import { onTestFinished } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { type Child, startChild } from "../integration/processes.ts";
 import { suite } from "../integration/suite.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 /** A router that answers. */
 export interface Router extends Child {
@@ -17,8 +18,6 @@ export interface Router extends Child {
   /** What it has logged of a Sandbox beside requests, in order; at level debug also why it lets it be. */
   said(namespace: string, name: string): { message: string; because?: string }[];
 }
-
-const PATIENCE_MS = 600_000;
 
 /** Starts a router that lets everybody in, unless `args` say otherwise; it is ended with the test. */
 export async function startRouter(...args: string[]): Promise<Router> {
