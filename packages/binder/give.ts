@@ -53,8 +53,10 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   const { choice } = job;
   if (!chosen || !choice) return undefined;
   const claim = await withDefaults(api, entry, chosen, choice.pool);
-  const now = new Date(clock.now());
+  // Annotations that name a member which was lost could otherwise land after those that follow.
+  await entry.noting;
   entry.noting = undefined;
+  const now = new Date(clock.now());
   if (choice.kind === "cold") {
     const problem = nameTooLong(claim.metadata.name, choice.template);
     if (problem) throw new RefusalError(problem.message, problem);

@@ -5,6 +5,27 @@ import { CALM } from "./world.ts";
 
 const cases: Found[] = [
   {
+    name: "a claim loses its member to another writer, gets the next one, and the annotations of the first land last",
+    reason: "they were sent and nobody waited for them, so a Ready claim named a Sandbox that it did not have",
+    scenario: {
+      replicas: 2,
+      acts: [
+        { act: "claim", claim: 1, expiresInMs: 0, policy: "Retain", wait: 100 },
+        { act: "restartBinder", overlap: false, wait: 0 },
+        { act: "claim", claim: 2, cold: true, wait: 100 },
+        { act: "claim", claim: 0, cold: false, wait: 0 },
+      ],
+      fates: [],
+      forecast: {
+        ...CALM,
+        requestMs: [0, 37, 0, 0, 0, 32, 0],
+        answerMs: [16, 8, 27, 59],
+        troubles: [{ nth: 16, of: undefined, outcome: "touched" }, { nth: 4, of: undefined, outcome: "touched" }],
+      },
+      doubles: ["engine"],
+    },
+  },
+  {
     name: "binders change while events of claims get lost, and neither says what the claim was given",
     reason: "the old one is gone before the Sandbox is Ready, and the hook is silent for its sake",
     scenario: {
