@@ -1,10 +1,10 @@
 /** Which of the Sandboxes that it was given a claim keeps, and that one as it is answered: untouched, but for the Pod metadata that follows the claim. @module */
-import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import { type ClaimProblem, readClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { updatedMetadata } from "../../packages/api/claims/boundmetadata.ts";
+import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
-import { canonicalJson } from "../../packages/api/objects/apply.ts";
+import { isWriteRefused } from "../../packages/api/claims/unserved.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_METADATA_ANNOTATION,
@@ -53,10 +53,10 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
   const desired = unchanged(sandbox);
   const problem = metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains);
   if (problem) return { desired, problem };
-  const { metadata = {} } = sandbox.spec.podTemplate;
-  const update = updatedMetadata(metadata, recorded(claim, sandbox), claim);
+  const update = outstandingMetadata(claim, sandbox);
+  if (!update) return { desired };
   if ("problem" in update) return { desired, problem: update.problem };
-  if (!hasChanged(claim, sandbox, update.record)) return { desired };
+  const refusal = refusedWrite(claim);
   const spec = (desired.spec ?? {}) as Partial<Sandbox["spec"]>;
   return {
     desired: {
@@ -67,17 +67,12 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
       },
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
+    ...(refusal && { problem: refusal }),
   };
 }
 
-/** Without a record, what the claim wants and the Pod has counts as the claim's: another controller has put it there. */
-function recorded({ spec }: SandboxClaim, { metadata }: Sandbox): Record<string, string> {
-  return { [CLAIM_METADATA_ANNOTATION]: canonicalJson(spec.additionalPodMetadata ?? {}), ...metadata.annotations };
-}
-
-/** No record and nothing wanted is no change: what another controller bound stays as it is. */
-function hasChanged({ spec }: SandboxClaim, { metadata }: Sandbox, record: string): boolean {
-  const before = metadata.annotations?.[CLAIM_METADATA_ANNOTATION];
-  if (before === undefined) return canonicalJson(spec.additionalPodMetadata ?? {}) !== "{}";
-  return before !== record;
+/** Why the API server refuses what was last answered for the claim's Sandbox, as the keeper reports it; undefined: it does not. */
+export function refusedWrite({ metadata }: SandboxClaim): ClaimProblem | undefined {
+  const problem = readClaimProblem(metadata);
+  return isWriteRefused(problem) ? problem : undefined;
 }

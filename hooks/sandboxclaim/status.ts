@@ -3,6 +3,7 @@ import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { assignedAt } from "../../packages/api/claims/binding.ts";
+import { isWriteRefused } from "../../packages/api/claims/unserved.ts";
 import {
   type Condition,
   findCondition,
@@ -45,8 +46,8 @@ export interface Situation {
  *
  * | what holds | reason |
  * |---|---|
- * | the claim has expired | ClaimExpired |
- * | a problem with what it asks for | the problem's |
+ * | the claim has expired | ClaimExpired; the message says if its Sandbox cannot be deleted |
+ * | a problem with what it asks for, or with changing its Sandbox | the problem's |
  * | no Sandbox | SandboxMissing |
  * | the Sandbox is being deleted | SandboxNotReady |
  * | the Sandbox has expired on its own | SandboxExpired |
@@ -86,7 +87,10 @@ export function finishedCondition({ claim, sandbox, isExpired }: Situation): Con
 }
 
 function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {
-  if (isExpired) return notReady("ClaimExpired", "Claim expired. Sandbox cleanup initiated.");
+  if (isExpired) {
+    const more = isWriteRefused(problem) ? ` ${problem.message}` : "";
+    return notReady("ClaimExpired", `Claim expired. Sandbox cleanup initiated.${more}`);
+  }
   if (problem) return notReady(problem.reason, problem.message);
   if (!sandbox) return notReady("SandboxMissing", "Sandbox does not exist");
   if (sandbox.metadata.deletionTimestamp !== undefined) return notReady("SandboxNotReady", "Sandbox is being deleted");

@@ -4,6 +4,7 @@
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { readClaimProblem } from "../../packages/api/claimproblem.ts";
+import { isWriteRefused } from "../../packages/api/claims/unserved.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
@@ -79,6 +80,7 @@ export const parentRules: ParentRules<SandboxClaim> = {
  * | SandboxMissing | there is no Sandbox |
  * | SandboxNotReady | the Sandbox is not Ready, has no address, is being deleted, or is not the one in the claim's status |
  * | InvalidMetadata, ReconcilerError | the claim asks for metadata |
+ * | ReconcilerError | the keeper has reported that the Sandbox cannot be changed |
  * | any other | there is no Sandbox, and keeper or binder have reported this reason |
  */
 function hasCause({ said: { reason }, observed }: Said): boolean {
@@ -91,9 +93,10 @@ function hasCause({ said: { reason }, observed }: Said): boolean {
   }
   const isMetadata = ["InvalidMetadata", "ReconcilerError"].includes(reason) &&
     spec.additionalPodMetadata !== undefined;
-  if (isMetadata) return true;
+  const reported = readClaimProblem(metadata);
+  if (isMetadata || (reason === reported?.reason && isWriteRefused(reported))) return true;
   if (sandboxes.length > 0) return false;
-  return reason === "SandboxMissing" || readClaimProblem(metadata)?.reason === reason;
+  return reason === "SandboxMissing" || reported?.reason === reason;
 }
 
 function isServing(sandbox: KubeObject): boolean {

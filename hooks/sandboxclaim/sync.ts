@@ -7,11 +7,11 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { attached, missingDoubt, unattached } from "./answer.ts";
-import { chooseSandbox, keepSandbox } from "./attachment.ts";
+import { chooseSandbox, keepSandbox, refusedWrite } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
 import type { ClaimConfig } from "./options.ts";
-import { lacks } from "./status.ts";
+import { computeStatus, lacks } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const SHORTEST_WAIT_SECONDS = 0.05;
@@ -43,7 +43,9 @@ export function syncSandboxClaim(
   const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), ANOTHER]));
   const others = staying.map(unchanged);
   if (phase === "published" && claim.spec.lifecycle?.shutdownPolicy === "Retain") {
-    return { attachments: others, deletions: { ...deletions, [childKey(kept)]: EXPIRED } };
+    const problem = refusedWrite(claim);
+    const status = problem && computeStatus({ claim, sandbox: kept, isExpired: true, problem }, now);
+    return { attachments: others, deletions: { ...deletions, [childKey(kept)]: EXPIRED }, ...(status && { status }) };
   }
   const { desired, problem } = keepSandbox(claim, kept, config);
   const answer = { ...attached(claim, kept, phase, problem, now), attachments: [desired, ...others], deletions };

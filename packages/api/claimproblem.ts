@@ -1,13 +1,14 @@
 /**
- * What keeps a claim from being given a Sandbox: as a verdict, and as the annotation by which the keeper tells the claim
- * hook of it, or the binder where the API server refuses a Sandbox. The keeper removes it, the hook reads it. @module
+ * What keeps a claim from being given a Sandbox, or its Sandbox from following it: as a verdict, and as the annotation in which
+ * the keeper reports it to the claim hook, or the binder where the API server refuses a Sandbox. The keeper removes it, the
+ * hook reads it. @module
  */
 import * as z from "zod";
 import { cutText } from "./objects/fit.ts";
 import { UNRESOLVED_ANNOTATION } from "./objects/keys.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 
-/** Why a claim is not served; `message` is for people, word for word what the Ready condition says. */
+/** What is wrong; `message` is for people, word for word what the Ready condition says. */
 const claimProblemSchema = z.object({
   reason: z.enum([
     "WarmPoolNotFound",

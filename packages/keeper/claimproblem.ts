@@ -1,4 +1,4 @@
-/** Says on claims what keeps them from being served that no hook can see, and takes it back. Nothing is written of what has not lasted. @module */
+/** Says on claims what is wrong that no hook can see, and takes it back. Nothing is written of what has not lasted. @module */
 import { type ClaimProblem, problemText } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
@@ -21,8 +21,10 @@ import {
   type Known,
   type Referred,
 } from "./claimsituation.ts";
-import { type Intervals, lookReconciler } from "./look.ts";
+import { type Intervals, lookReconciler, type Outcome } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
+import type { RefusedWrites } from "./refusedwrites.ts";
+import { stuckSandbox } from "./stucksandbox.ts";
 import { createWaiting, policyGroup, type References, templateGroup } from "./references.ts";
 import { findObject, isAnyLabelled } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
@@ -31,6 +33,8 @@ interface ClaimProblemReconcilerOptions {
   api: Api;
   report: Report;
   references: References;
+  /** What the API server refused to do to the Sandboxes of claims. */
+  refusedWrites?: Pick<RefusedWrites, "of">;
   /** Domains of label keys that claims may use. */
   domains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
@@ -50,8 +54,13 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
     name: "claim problems",
     intervals: CLAIM_INTERVALS,
     clock: options.clock,
-    situationOf: (claim: SandboxClaim) => claimSituation(claim, (unbound) => knownProblem(unbound, options, verdicts)),
+    situationOf: (claim: SandboxClaim, now) => {
+      const refusal = options.refusedWrites?.of(claim.metadata.uid, now);
+      return claimSituation(claim, (unbound) => knownProblem(unbound, options, verdicts), refusal);
+    },
     async look(claim, situation) {
+      const { refusal } = situation;
+      if (refusal !== undefined) return await checkRefusal(claim, refusal, options);
       const decided = situation.isOpen ? await decidedByAsking(claim, options) : situation;
       if (!decided) return "nothing";
       const { problem, notBefore = 0 } = decided;
@@ -114,6 +123,19 @@ function knownProblem(
   const asksForMore = needsColdStart(claim) || claim.spec.additionalPodMetadata !== undefined;
   if (asksForMore) return { large: `${facts.uid} ${facts.version} ${policyProblem}` };
   return policyProblem === undefined ? undefined : policyNotInForce(facts.name, policyProblem);
+}
+
+/** Reports that the claim's Sandbox cannot be changed for as long as that is so. */
+async function checkRefusal(
+  claim: SandboxClaim,
+  refusal: string,
+  options: ClaimProblemReconcilerOptions,
+): Promise<Outcome> {
+  const problem = await stuckSandbox(options.api, claim, refusal, options);
+  const before = claim.metadata.annotations?.[UNRESOLVED_ANNOTATION];
+  const isSaid = before === (problem && problemText(claim, problem));
+  const isPublished = isSaid || await publish(claim, problem, options);
+  return problem || !isPublished ? "problem" : "coming";
 }
 
 async function decidedByAsking(

@@ -1,10 +1,12 @@
-/** What keeps a claim from being served that no hook can see, and what is to be done about its annotation. Pure. @module */
+/** What is wrong with a claim that no hook can see, and what is to be done about its annotation. Pure. @module */
 import { type ClaimProblem, problemText, readClaimProblem } from "../api/claimproblem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { requestProblem } from "../api/claims/request.ts";
 import {
+  apiServersWords,
   isBindersProblem,
+  isWriteRefused,
   LATE_MS,
   NOT_SERVED,
   policyNotInForce,
@@ -50,9 +52,9 @@ export function claimProblem(
 
 /**
  * What is to be done about the annotation: say the problem once it has lasted, or take it back at once; `isOpen`: that is
- * decided by what the API server says.
+ * decided by what the API server says; `refusal`: the API server's error about the claim's Sandbox, to be checked.
  */
-export type ClaimSituation = Situation & { problem?: ClaimProblem; isOpen?: true };
+export type ClaimSituation = Situation & { problem?: ClaimProblem; isOpen?: true; refusal?: string };
 
 /** What is known of what keeps a claim from being served; undefined: nothing does. */
 export type Known = ClaimProblem | undefined | "unknown" | "its hook's" | Large;
@@ -68,6 +70,7 @@ interface Large {
  * | claim | problem | annotation | what comes of it |
  * |---|---|---|---|
  * | being deleted | | any | none |
+ * | bound | a write of its Sandbox was refused, now or as the annotation says | any | is checked |
  * | bound | | there | goes |
  * | unbound | not known yet | any | none |
  * | unbound | its hook's to say | there | goes |
@@ -82,10 +85,12 @@ interface Large {
  *
  * @param problemOf is asked for unbound claims only; `unknown`: not everything has been listed; `its hook's`: there is
  * one that the hook says by itself
+ * @param refusal the API server's recent error about the claim's Sandbox
  */
 export function claimSituation(
   claim: SandboxClaim,
   problemOf: (claim: SandboxClaim) => Known,
+  refusal?: string,
 ): ClaimSituation | undefined {
   const { metadata } = claim;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
@@ -93,7 +98,10 @@ export function claimSituation(
     ? { key: `leftover ${metadata.resourceVersion}`, kind: "leftover" }
     : undefined;
   if (metadata.deletionTimestamp !== undefined) return undefined;
-  if (!isUnbound(claim)) return goes;
+  if (!isUnbound(claim)) {
+    const words = refusal ?? reportedRefusal(claim);
+    return words === undefined ? goes : { key: `${metadata.generation} ${words}`, kind: "look", refusal: words };
+  }
   const found = problemOf(claim);
   if (found === "unknown") return undefined;
   if (found === "its hook's") return goes;
@@ -106,6 +114,12 @@ export function claimSituation(
   if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;
   const notBefore = problem === NOT_SERVED ? { notBefore: waitsSince(claim) + LATE_MS } : {};
   return { key: problemText(claim, problem), kind: "look", problem, ...notBefore };
+}
+
+/** The API server's error as the annotation has it: an earlier report holds until the write has succeeded, as Events expire. */
+function reportedRefusal({ metadata }: SandboxClaim): string | undefined {
+  const problem = readClaimProblem(metadata);
+  return isWriteRefused(problem) ? apiServersWords(problem.message) : undefined;
 }
 
 /** Tells whether the claim's own status says what is in the way: bad metadata, its expiry. */

@@ -62,6 +62,7 @@ const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxE
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
 const SANDBOX = { parse: (object: unknown) => sandboxSchema.safeParse(object).data };
+const CLAIM = { parse: (object: unknown) => sandboxClaimSchema.safeParse(object).data };
 const POOL = { parse: (object: unknown) => sandboxWarmPoolSchema.safeParse(object).data };
 
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
@@ -95,6 +96,9 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       if (kind === "Sandbox") {
         const sandbox = await findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
         if (sandbox) children.observe(sandbox);
+      } else if (kind === "SandboxClaim") {
+        const claim = await findObject(api, { resource: "sandboxclaims", namespace, name }, CLAIM);
+        if (claim) claimProblems.observe(claim);
       } else {
         const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, POOL);
         if (pool) stuckMembers.observe(pool);
@@ -110,6 +114,12 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     });
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
+  const claimProblems = queue(
+    claimProblemReconciler({
+      ...{ api, report: claimReport, references, refusedWrites, domains, annotationDomains, templatePolicy, clock },
+    }),
+    claims,
+  );
   const stuckMembers = queue(
     stuckMembersReconciler({
       api,
@@ -132,15 +142,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      withReferences(
-        queue(
-          claimProblemReconciler({
-            ...{ api, report: claimReport, references, domains, annotationDomains, templatePolicy, clock },
-          }),
-          claims,
-        ),
-        references,
-      ),
+      withReferences(claimProblems, references),
       queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY), claims),
       withSandboxes(queue(claimWakeReconciler(api, claimSandboxes), claims), claimSandboxes),
       ...observers.sandboxclaims ?? [],

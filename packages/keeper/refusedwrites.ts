@@ -1,7 +1,7 @@
 /**
- * Remembers which Sandboxes and pools have children that the API server does not let Metacontroller change or delete.
+ * Remembers which Sandboxes, claims and pools have children that the API server does not let Metacontroller change or delete.
  * Metacontroller only reports this in Events of the parent. Anybody may create Events, so an Event only makes the keeper check
- * the children; its text is used if a write is seen to be outstanding (stuckchildren.ts, stuckmembers.ts). @module
+ * the children; its text is used if a write is seen to be outstanding (stuckchildren, stuckmembers, stucksandbox). @module
  */
 import { readRefusal } from "../api/diagnosis/refusal.ts";
 import { cutText } from "../api/objects/fit.ts";
@@ -10,7 +10,8 @@ import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
 
 /** The kinds of parents whose refusals are remembered. */
-export type RefusedParent = "Sandbox" | "SandboxWarmPool";
+const PARENTS = ["Sandbox", "SandboxClaim", "SandboxWarmPool"] as const;
+export type RefusedParent = (typeof PARENTS)[number];
 
 /** The fields of an Event of a parent that the keeper reads. */
 export interface SyncError {
@@ -50,8 +51,9 @@ export function createRefusedWrites(
   return {
     handler: {
       observe({ involvedObject, message = "", lastTimestamp, metadata }) {
-        const { kind, uid = "", namespace = "", name = "" } = involvedObject;
-        if (kind !== "Sandbox" && kind !== "SandboxWarmPool") return;
+        const { uid = "", namespace = "", name = "" } = involvedObject;
+        const kind = PARENTS.find((parent) => parent === involvedObject.kind);
+        if (!kind) return;
         const at = Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? "");
         if (now() - at > RECENT_MS || readRefusal(message, namespace) === undefined) return;
         known.delete(uid);

@@ -94,3 +94,38 @@ test("a Sandbox that expires, and whose Pod cannot be deleted: Ready says both, 
   await ns.until("pod", "demo", (pod) => pod === undefined);
   await ns.until("sandbox", "demo", (sandbox) => condition(sandbox, "Ready")?.message === "Sandbox has expired");
 });
+
+test("a claim whose Sandbox cannot be changed: the claim's Ready says why, until it can", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
+  await untilFull(ns, "p");
+  await ns.apply(aClaim("c", "p"));
+  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const isRed = "object.spec.?podTemplate.?metadata.?labels[?'sandbox.users.io/team'].orValue('') == 'red'";
+  const allow = await freeze(ns, ["UPDATE"], `!has(object.spec.podTemplate) || !(${isRed})`);
+  const red = { metadata: { labels: { "sandbox.users.io/team": "red" } } };
+  const attempt = JSON.stringify({ spec: { podTemplate: red } });
+  while ((await ns.attempt("patch", "sandbox", name, "--type=merge", "-p", attempt, "--dry-run=server")).code === 0);
+  await ns.patch("sandboxclaim", "c", { spec: { additionalPodMetadata: red.metadata } });
+  await ns.until("sandboxclaim", "c", says("Ready", "ReconcilerError"));
+  await allow();
+  await ns.until("sandboxclaim", "c", (claim) => condition(claim, "Ready")?.status === "True");
+  await ns.until("pod", name, ({ metadata }) => metadata.labels["sandbox.users.io/team"] === "red");
+});
+
+test("a claim that expires, and whose Sandbox cannot be deleted: Ready says both, until it can", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
+  await untilFull(ns, "p");
+  await ns.apply(aClaim("c", "p"));
+  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const allow = await freeze(ns, ["DELETE"]);
+  while ((await ns.attempt("delete", "sandbox", name, "--dry-run=server")).code === 0);
+  await ns.patch("sandboxclaim", "c", {
+    spec: { lifecycle: { shutdownTime: "2026-01-01T00:00:00Z", shutdownPolicy: "Retain" } },
+  });
+  await ns.until("sandboxclaim", "c", says("Ready", "ClaimExpired"));
+  await allow();
+  await ns.until("sandbox", name, (sandbox) => sandbox === undefined);
+  await ns.until("sandboxclaim", "c", (claim) => !condition(claim, "Ready").message.includes("change freeze"));
+});

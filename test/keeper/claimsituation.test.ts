@@ -1,6 +1,7 @@
 /** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
 import { type ClaimProblem, problemText } from "../../packages/api/claimproblem.ts";
+import { writeRefused } from "../../packages/api/claims/unserved.ts";
 import { claimProblem, claimSituation, isUnbound } from "../../packages/keeper/claimsituation.ts";
 import { aTemplate } from "../templates.ts";
 import { NOT_SERVED } from "../../packages/api/claims/unserved.ts";
@@ -93,6 +94,21 @@ describe("claimSituation()", () => {
     { name: "said by a user", metadata: { annotations: { [UNRESOLVED]: "x" } }, problem: NOT_FOUND, want: "leftover" },
     { name: "over", metadata: annotated(1, NOT_FOUND), problem: undefined, want: "leftover" },
     { name: "bound", status: bound, problem: NOT_FOUND, want: undefined },
+    { name: "bound, a write refused", status: bound, problem: undefined, refusal: "no", want: "look" },
+    {
+      name: "bound, a write reported as refused",
+      metadata: annotated(1, writeRefused("update", "s", "no")),
+      status: bound,
+      problem: undefined,
+      want: "look",
+    },
+    {
+      name: "bound, a write reported as refused for an earlier spec",
+      metadata: annotated(2, writeRefused("update", "s", "no")),
+      status: bound,
+      problem: undefined,
+      want: "leftover",
+    },
     {
       name: "bound all the same",
       metadata: annotated(1, NOT_FOUND),
@@ -113,8 +129,9 @@ describe("claimSituation()", () => {
       problem: undefined,
       want: undefined,
     },
-  ])("$name", ({ metadata = {}, status, problem, want }) => {
-    expect(claimSituation(aClaim({ metadata, ...(status ? { status } : {}) }), () => problem)?.kind).toBe(want);
+  ])("$name", ({ metadata = {}, status, problem, refusal, want }) => {
+    const claim = aClaim({ metadata, ...(status ? { status } : {}) });
+    expect(claimSituation(claim, () => problem, refusal)?.kind).toBe(want);
   });
 
   const CREATED = "2026-11-21T11:59:50Z";

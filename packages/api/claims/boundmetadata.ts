@@ -1,5 +1,6 @@
 /** The Pod metadata of a claim's Sandbox: the template's, what we track by, and what the claim adds. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
+import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import { canonicalJson } from "../objects/apply.ts";
 import { isObject } from "../objects/json.ts";
@@ -38,19 +39,24 @@ export function boundMetadata(
 }
 
 /**
- * Returns the Pod metadata with the claim's share as the claim wants it now.
+ * Returns the Pod metadata that a claim's Sandbox must get, with the claim's share as the claim wants it now; undefined: the
+ * Sandbox has it. A Sandbox without a record, for which the claim wants nothing, also has it: another controller bound it.
  *
- * @param annotations of the Sandbox: they record the share that it has
  * @returns the problem if the claim wants a key to be other than the template has it: then nothing is to change
  */
-export function updatedMetadata(
-  metadata: PodMetadata,
-  annotations: Record<string, string> | undefined,
+export function outstandingMetadata(
   claim: SandboxClaim,
-): BoundMetadata | { problem: ClaimProblem } {
-  const base = withoutMetadata(metadata, readRecord(annotations));
+  { metadata: { annotations = {} }, spec }: Sandbox,
+): BoundMetadata | { problem: ClaimProblem } | undefined {
+  const before = annotations[CLAIM_METADATA_ANNOTATION];
+  const wanted = canonicalJson(claim.spec.additionalPodMetadata ?? {});
+  // Without a record, what the claim wants and the Pod has counts as the claim's: another controller has put it there.
+  const base = withoutMetadata(spec.podTemplate.metadata ?? {}, readRecord(before ?? wanted));
   const problem = metadataConflict(base, claim.spec.additionalPodMetadata);
-  return problem ? { problem } : withClaimsShare(base, claim);
+  if (problem) return { problem };
+  const update = withClaimsShare(base, claim);
+  const isOutstanding = before === undefined ? wanted !== "{}" : before !== update.record;
+  return isOutstanding ? update : undefined;
 }
 
 /** Only what the claim adds is recorded: a key that the template has too is not the claim's to take away. */
@@ -60,9 +66,9 @@ function withClaimsShare(base: PodMetadata, { spec }: SandboxClaim): BoundMetada
   return { metadata: joinedMetadata(base, share), record: canonicalJson(share) };
 }
 
-function readRecord(annotations: Record<string, string> = {}): PodMetadata {
+function readRecord(text: string): PodMetadata {
   try {
-    const record: unknown = JSON.parse(annotations[CLAIM_METADATA_ANNOTATION] ?? "{}");
+    const record: unknown = JSON.parse(text);
     return isObject(record) ? record : {};
   } catch {
     return {};

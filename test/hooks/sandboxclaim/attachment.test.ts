@@ -2,7 +2,18 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
-import { aBoundClaim, aClaimed, after, anApplied, putOf, type Since, syncClaim } from "../../claimbuilders.ts";
+import { writeRefused } from "../../../packages/api/claims/unserved.ts";
+import {
+  aBoundClaim,
+  aClaimed,
+  aCondition,
+  after,
+  anApplied,
+  putOf,
+  readyText,
+  type Since,
+  syncClaim,
+} from "../../claimbuilders.ts";
 
 type Applied = ReturnType<typeof anApplied>;
 
@@ -110,3 +121,40 @@ test.for([{ name: "nothing", spec: {} }, { name: "a label", spec: ADDITIONAL }])
     expect(written(put, spec)).toBeUndefined();
   },
 );
+
+const refused = (verb: "update" | "delete", generation = 3) => ({
+  "agents.x-k8s.io/unresolved": JSON.stringify({ generation, ...writeRefused(verb, "warm-1", "change freeze") }),
+});
+const withNote = (note: object, spec: object) => {
+  const { annotations } = aBoundClaim().metadata;
+  return aBoundClaim({ spec, metadata: { annotations: { ...annotations, ...note } } });
+};
+
+test("a change that the API server refuses is reported for as long as it is outstanding, and asked for again", () => {
+  const sandbox = aClaimed({});
+  const answer = syncClaim(withNote(refused("update"), ADDITIONAL), [sandbox]);
+  expect(readyText(answer)).toBe('False ReconcilerError Error seen: cannot update Sandbox "warm-1": change freeze');
+  const [desired] = answer.attachments;
+  const put = desired && putOf(sandbox, desired);
+  expect(put?.spec.podTemplate.metadata?.labels).toMatchObject(ADDITIONAL.additionalPodMetadata.labels);
+  expect(readyText(syncClaim(withNote(refused("update"), ADDITIONAL), [put!]))).toBe(
+    "True DependenciesReady Pod is Ready",
+  );
+});
+
+test("a report about an earlier spec does not count", () => {
+  expect(readyText(syncClaim(withNote(refused("update", 2), ADDITIONAL), [aClaimed({})]))).toContain("True");
+});
+
+test("an expired claim whose Sandbox cannot be deleted says so, and still wants it deleted", () => {
+  const lifecycle = { shutdownTime: after(-60), shutdownPolicy: "Retain" };
+  const expired = { ...aCondition("Ready", "False", "ClaimExpired"), observedGeneration: 3 };
+  const status = { conditions: [expired], sandbox: { name: "warm-1" } };
+  const claim = { ...withNote(refused("delete"), { lifecycle }), status } as ReturnType<typeof aBoundClaim>;
+  const answer = syncClaim(claim, [aClaimed({})]);
+  expect(answer.attachments).toEqual([]);
+  expect(readyText(answer)).toBe(
+    "False ClaimExpired Claim expired. Sandbox cleanup initiated. " +
+      'Error seen: cannot delete Sandbox "warm-1": change freeze',
+  );
+});

@@ -4,7 +4,7 @@ import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { expiryTime } from "../../expiry.ts";
 import { requestProblem } from "../../claims/request.ts";
-import { isNameTaken } from "../../claims/unserved.ts";
+import { isNameTaken, isWriteRefused } from "../../claims/unserved.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
@@ -80,6 +80,18 @@ function ready({ claim, at }: Ground): Cause | undefined {
     evidence: [conditionEvidence(at, condition)],
     since: condition.lastTransitionTime,
   });
+}
+
+/** The API server does not let its Sandbox be changed or deleted, as the keeper has reported. */
+function stuckSandbox({ facts, claim, at, poolRef }: Ground): Cause | undefined {
+  const problem = readClaimProblem(claim.metadata);
+  if (!isWriteRefused(problem)) return undefined;
+  const ready = findCondition(claim.status?.conditions, "Ready");
+  const evidence = ready?.message.includes(problem.message)
+    ? conditionEvidence(at, ready)
+    : { object: at, where: "metadata.annotations", text: problem.message };
+  const scene = { at, blueprint: poolRef, facts, pod: undefined };
+  return refusalIn(scene, { text: problem.message, evidence, since: ready?.lastTransitionTime });
 }
 
 /** Pool or template do not exist; a claim that has its Sandbox needs neither. */
@@ -247,4 +259,17 @@ function through({ facts: { pool }, poolRef }: Ground, found: Cause): Cause {
 }
 
 /** The first rule that finds a cause decides. */
-const RULES = [going, expired, ready, missing, unfenced, rejected, given, unbound, nameTaken, unserved, failing];
+const RULES = [
+  going,
+  stuckSandbox,
+  expired,
+  ready,
+  missing,
+  unfenced,
+  rejected,
+  given,
+  unbound,
+  nameTaken,
+  unserved,
+  failing,
+];
