@@ -2,9 +2,9 @@
 
 import base64
 import inspect
-import json
 import math
 import traceback
+from json import dumps
 
 #: The largest table, in cells, that is sent as data in addition to HTML.
 MOST_CELLS = 200_000
@@ -24,9 +24,9 @@ REPRESENTATIONS = {
 
 def as_json(event):
     try:
-        return json.dumps(event, allow_nan=False)
+        return dumps(event, allow_nan=False)
     except (TypeError, ValueError):
-        return json.dumps(plain(event))
+        return dumps(plain(event))
 
 
 def plain(value):

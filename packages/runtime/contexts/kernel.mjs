@@ -26,6 +26,10 @@ const META = "__hookboxMeta";
 /** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
 const DISPLAY = Symbol.for("Jupyter.display");
 
+/** As they are before any code runs, which may put its own in their place. */
+const { stringify, parse: parseJson } = JSON;
+const encoder = new TextEncoder();
+
 const taken = { value: undefined };
 const REPL = { replMode: true, awaitPromise: true };
 const TAKE = { functionDeclaration: "function (value) { this.value = value; }" };
@@ -85,7 +89,7 @@ async function serveMain() {
   process.stdout.write = output("stdout");
   process.stderr.write = output("stderr");
   for (const event of ["uncaughtException", "unhandledRejection"]) {
-    process.on(event, (error) => send({ stderr: `Uncaught ${inspect(error)}\n` }));
+    process.on(event, (error) => send({ stderr: `Uncaught ${shown(error)}\n` }));
   }
   // A child process that the code waits for gets the signal too, and ends; this one stays.
   process.on("SIGINT", () => {});
@@ -131,7 +135,8 @@ function runner() {
 function end(id, events) {
   unbroken(() => {
     if (leaving || shared[ENDED] >= id) return;
-    for (const event of [...events, { done: true }]) write(event);
+    for (const event of events) writeOrFail(event);
+    write({ done: true });
     Atomics.store(shared, ENDED, id);
     Atomics.notify(shared, ENDED);
   });
@@ -190,8 +195,17 @@ function send(event) {
   unbroken(() => write(event));
 }
 
+/** Writes an event, or in its place why it cannot be written: the run ends all the same. */
+function writeOrFail(event) {
+  try {
+    write(event);
+  } catch (error) {
+    write(failure(error));
+  }
+}
+
 function write(event) {
-  const line = new TextEncoder().encode(`${JSON.stringify(event)}\n`);
+  const line = encoder.encode(`${stringify(event)}\n`);
   for (let at = 0; at < line.length;) at += writeSync(4, line, at);
 }
 
@@ -204,10 +218,30 @@ function result(value) {
 }
 
 function failure(error) {
-  const known = error !== null && typeof error === "object" && typeof error.message === "string";
-  const traceback = known && typeof error.stack === "string" ? ownTrace(error.stack) : `Uncaught ${inspect(error)}`;
-  const [name, value] = known ? [String(error.name), error.message] : ["Error", inspect(error)];
-  return { error: { name, value, traceback } };
+  const unknown = () => ({ name: "Error", value: shown(error), traceback: `Uncaught ${shown(error)}` });
+  return { error: answerOf(() => described(error)) ?? unknown() };
+}
+
+/** Undefined: what was thrown is no error. */
+function described(error) {
+  if (error === null || typeof error !== "object") return undefined;
+  const { name, message, stack } = error;
+  if (typeof message !== "string") return undefined;
+  const traceback = typeof stack === "string" ? ownTrace(stack) : `Uncaught ${inspect(error)}`;
+  return { name: String(name), value: message, traceback };
+}
+
+function shown(error) {
+  return answerOf(() => inspect(error)) ?? "<a value that cannot be shown>";
+}
+
+/** Returns undefined if `ask` throws: what was thrown can throw again when it is asked what it is. */
+function answerOf(ask) {
+  try {
+    return ask();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Without what called the code. */
@@ -222,11 +256,17 @@ function bundle(value) {
   const show = value?.[DISPLAY];
   if (typeof show !== "function") return forms;
   try {
-    for (const [mime, form] of Object.entries(show.call(value))) forms[mime] = encoded(form);
+    for (const [mime, form] of Object.entries(show.call(value))) forms[mime] = plain(encoded(form));
   } catch (error) {
     send({ stderr: `Cannot display a value: ${inspect(error)}\n` });
   }
   return forms;
+}
+
+/** A copy of a form of JSON. @throws if it is none: it may have a BigInt, or contain itself */
+function plain(form) {
+  const text = stringify(form);
+  return text === undefined ? undefined : parseJson(text);
 }
 
 function encoded(form) {
@@ -314,7 +354,7 @@ const COMMENTS = /\/\*[\s\S]*?\*\/|\/\/.*/g;
 /** `import a, { b as c } from` becomes `const { default: a, b: c } = await …`. @param attributes `{ type: "json" }`, or "" */
 function awaited(clause, specifier, attributes) {
   const options = attributes ? `, { with: ${attributes} }` : "";
-  const source = `await ${IMPORT}(${JSON.stringify(specifier)}${options})`;
+  const source = `await ${IMPORT}(${stringify(specifier)}${options})`;
   const names = /^import\s*([\s\S]*?)\s*(?:\bfrom\s*)?$/.exec(clause.replaceAll(COMMENTS, " "))?.[1] ?? "";
   if (!names) return source;
   const [, space] = new RegExp(String.raw`\*\s*as\s+(${NAME})`, "u").exec(names) ?? [];

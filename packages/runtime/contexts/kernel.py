@@ -8,7 +8,6 @@ and at last {"done": true}. What child processes write goes past this, to descri
 import builtins
 import codecs
 import io
-import json
 import linecache
 import os
 import signal
@@ -16,6 +15,7 @@ import sys
 import threading
 import traceback
 import types
+from json import loads
 
 # What lies beside this file is not written to.
 sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
@@ -118,6 +118,9 @@ class Output(io.TextIOBase):
     def reconfigure(self, **_):
         pass
 
+    def close(self):
+        """Does nothing. Programs close their output at their end, and the next code would print into a closed file."""
+
     def fileno(self):
         return self.descriptor
 
@@ -153,21 +156,42 @@ class OutputBytes(io.RawIOBase):
 
 def without_own(shown):
     """Leaves out the frames of this file: print() ends in one, and so does what is interrupted."""
-    if shown:
-        shown.stack = traceback.StackSummary.from_list([one for one in shown.stack if one.filename not in OWN])
-        without_own(shown.__cause__)
-        without_own(shown.__context__)
+    rest = [shown]
+    while rest:
+        one = rest.pop()
+        if one:
+            one.stack = traceback.StackSummary.from_list([each for each in one.stack if each.filename not in OWN])
+            rest += [one.__cause__, one.__context__]
     return shown
 
 
+def answer_of(ask, otherwise):
+    """What the user's code answers, or `otherwise`: an error can fail again when it is asked what it says."""
+    try:
+        return ask()
+    except BaseException:
+        return otherwise
+
+
+#: In the words of Python's own tracebacks.
+UNTOLD = "<exception str() failed>"
+
+
 def report(error):
+    # The type's own: a metaclass can define another.
+    name = type.__dict__["__name__"].__get__(type(error))
+    value = answer_of(lambda: str(error), UNTOLD)
+    text = answer_of(lambda: traceback_of(error), f"{name}: {value}\n")
+    send(error={"name": name, "value": value, "traceback": text})
+
+
+def traceback_of(error):
     trace = error.__traceback__
     # What lies above the code is ours; an error of syntax has nothing below.
     while trace and not cells.is_cell(trace.tb_frame):
         trace = trace.tb_next
     shown = traceback.TracebackException(type(error), error, trace)
-    text = "".join(without_own(shown).format())
-    send(error={"name": type(error).__name__, "value": str(error), "traceback": text})
+    return "".join(without_own(shown).format())
 
 
 def run(code, count, space):
@@ -217,7 +241,7 @@ def main():
     for count, line in enumerate(requests, 1):
         status = 0
         try:
-            status = run(json.loads(line)["code"], count, module.__dict__)
+            status = run(loads(line)["code"], count, module.__dict__)
         except KeyboardInterrupt:
             # It came a moment too late for the code.
             pass
