@@ -12,6 +12,7 @@ import { createServer as createNetServer, type Server as NetServer, type Socket 
 import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { createWaiting, type Waiting } from "../process/waiting.ts";
 import type { Handler } from "./handle.ts";
+import { MOST_HEADER_BYTES } from "./proxy/settings.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
 import { workFor } from "./survive.ts";
 
@@ -51,7 +52,7 @@ const HTTP1 = {
   headersTimeout: 60_000,
   // A body may take as long as it takes: the proxy ends those in which nothing moves.
   requestTimeout: 0,
-  maxHeaderSize: 64 * 1024,
+  maxHeaderSize: MOST_HEADER_BYTES,
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
 /** Of one connection at a time: each costs its headers and its record, and only limits of ours end them. */

@@ -1,6 +1,7 @@
 /** What an error on the way to a sandbox means, for the client and for the metrics, and which answers are none. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
+import { MOST_HEADER_BYTES } from "./settings.ts";
 
 /** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
@@ -38,6 +39,7 @@ function causeOf(error: Error): string {
   if (code === "ECONNREFUSED") return "nothing listens on the port";
   if (code === "EDIALTIMEOUT") return error.message;
   if (isHangUp(error)) return "it closed the connection before it answered";
+  if (code === "HPE_HEADER_OVERFLOW") return `its answer has more than ${MOST_HEADER_BYTES / 1024} KiB of headers`;
   if (code?.startsWith("HPE_")) return "its answer is not HTTP";
   return code ?? error.message;
 }

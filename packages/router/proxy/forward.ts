@@ -12,7 +12,7 @@ import { headersForClient } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, misdirected, retry, retryElsewhere } from "./retry.ts";
-import type { ProxySettings } from "./settings.ts";
+import { MOST_HEADER_BYTES, type ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole } from "./versions.ts";
 
 interface State extends Exchange {
@@ -68,6 +68,7 @@ function attempt(state: State, address: string): void {
       path: state.path,
       headers: framedHeaders(state),
       timeout: settings.answerMs,
+      maxHeaderSize: MOST_HEADER_BYTES,
     });
   } catch {
     return refuse(state, { status: 400, detail: "Invalid request path or headers." });

@@ -4,6 +4,9 @@ import type { Dialler } from "./dial.ts";
 import type { FailureReason } from "./failure.ts";
 import type { UpstreamHost } from "./headers.ts";
 
+/** The longest head of a message, in bytes, of clients and of sandboxes alike. Node's own limit is 16 KiB. */
+export const MOST_HEADER_BYTES = 64 * 1024;
+
 /** How patient the proxy is. Times in milliseconds. */
 export interface ProxySettings {
   dialler: Dialler;

@@ -12,7 +12,7 @@ import { headersForClient } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
-import type { ProxySettings } from "./settings.ts";
+import { MOST_HEADER_BYTES, type ProxySettings } from "./settings.ts";
 
 /** A request for another protocol on its way. `head`: what the client has sent after it. */
 export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {
@@ -63,6 +63,7 @@ function attempt(state: State, address: string): void {
       path: state.path,
       headers: upgradeHeaders(state),
       timeout: settings.answerMs,
+      maxHeaderSize: MOST_HEADER_BYTES,
       createConnection: (options) => settings.dialler.connect({ ...options as NetConnectOpts, allowHalfOpen: true }),
     });
   } catch {

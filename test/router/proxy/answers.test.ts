@@ -52,3 +52,16 @@ test("a header that is called like what every object has passes as it is", async
   const found = (await fetchHttp2(port, headers)).headers;
   expect([found["constructor"], Object.entries(found).find(([name]) => name === "__proto__")?.[1]]).toEqual(["1", "2"]);
 });
+
+test("a head of up to 64 KiB passes, and a longer one is refused in words", async () => {
+  const maxHeaderSize = 128 * 1024;
+  const { port, headers } = await start(of(`X-Long: ${"x".repeat(60_000)}`));
+  expect((await fetchFrom(port, { headers, maxHeaderSize })).headers["x-long"]).toHaveLength(60_000);
+  expect((await fetchFrom(port, { headers })).text).toBe("ok");
+  expect((await fetchHttp2(port, headers)).headers["x-long"]).toHaveLength(60_000);
+  const longer = await start(of(`X-Long: ${"x".repeat(70_000)}`));
+  expect(await fetchFrom(longer.port, { headers: longer.headers, maxHeaderSize })).toMatchObject({
+    status: 502,
+    text: expect.stringContaining("its answer has more than 64 KiB of headers"),
+  });
+});

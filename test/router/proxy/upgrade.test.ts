@@ -3,6 +3,7 @@ import { type AddressInfo, createServer as createRaw, type Socket } from "node:n
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { dial, fetchFrom, readUntil } from "../client.ts";
+import { startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
@@ -58,6 +59,17 @@ describe("forwardUpgrade()", () => {
     const closed = new Promise((resolve) => client.once("close", (code) => resolve(code)));
     sockets.clients.forEach((socket) => socket.close(4321, "bye"));
     expect(await closed).toBe(4321);
+  });
+
+  test("passes a head of an answer of more than 16 KiB", async () => {
+    const { port } = await start();
+    const raw = await startRaw((socket) => {
+      const long = `Set-Cookie: long=${"x".repeat(40_000)}\r\n`;
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${long}\r\nhello`);
+    });
+    const client = await dial(port);
+    client.write(asking(raw.port));
+    expect(await readUntil(client, "hello")).toMatch(/^HTTP\/1\.1 101 /);
   });
 
   test("passes what either side sends at once, each way in its own time", async () => {
