@@ -108,7 +108,7 @@ async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> 
   const previous = known.held ?? await read(options, known);
   known.held = undefined;
   const { sighting } = known;
-  if (previous && sighting && electionStep(previous, sighting, identity, Date.now()) === "wait") return false;
+  if (previous && sighting && electionStep(previous, sighting, identity, performance.now()) === "wait") return false;
   const spec = heldSpec(previous, identity, termSeconds, new Date());
   const answer = previous ? await patch(options, previous, spec) : await create(options, spec);
   if (wasHeld && (answer.status === 404 || answer.status === 409)) return await hold(options, known);
@@ -123,7 +123,7 @@ async function read({ api, namespace, name }: LeaderOptions, known: Knowledge): 
   if (answer.status === 404) return undefined;
   if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
   const lease = leaseSchema.parse(answer.body);
-  known.sighting = sight(known.sighting, lease, Date.now());
+  known.sighting = sight(known.sighting, lease, performance.now());
   return lease;
 }
 
@@ -148,7 +148,10 @@ export const leaseSchema = z.object({
 });
 export type Lease = z.infer<typeof leaseSchema>;
 
-/** The Lease as last seen, and when it was first seen so, by our own clock in milliseconds: clocks need not agree. */
+/**
+ * The Lease as last seen, and when it was first seen so, in milliseconds by a clock of this process that nobody sets: the
+ * clocks of two candidates need not agree, and one that is set forward must not end the other's term.
+ */
 export interface Sighting {
   version: string;
   since: number;

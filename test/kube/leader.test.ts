@@ -123,6 +123,19 @@ describe("lead()", () => {
     expect(leaders, "the first one stands by").toEqual(["b"]);
   });
 
+  test("waits for the whole term, though its clock is set forward meanwhile", async () => {
+    const a = candidate("a");
+    await pass(1);
+    candidate("b");
+    a.cut();
+    await pass(4);
+    vi.setSystemTime(Date.now() + 60_000);
+    await pass(4);
+    expect(leaders, "the first one may still lead").toEqual(["a"]);
+    await pass(12);
+    expect(leaders).toEqual(["b"]);
+  });
+
   test("stops though the answer to a renewal never comes", async () => {
     candidate("a");
     await pass(1);
