@@ -31,8 +31,10 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Tokens and certificates are replaced under our feet. */
 const REREAD_MS = 60_000;
 
+/** A list by name; `null`, as kubectl leaves it when it removes the last one, is an empty list. */
 const named = <Key extends string, T extends z.ZodType>(key: Key, schema: T) =>
-  z.array(z.object({ name: z.string(), [key]: schema } as { name: z.ZodString } & Record<Key, T>)).default([]);
+  z.array(z.object({ name: z.string(), [key]: schema } as { name: z.ZodString } & Record<Key, T>))
+    .nullish().transform((list) => list ?? []);
 const clusterSchema = z.object({
   server: z.string(),
   "certificate-authority": z.string().optional(),
@@ -51,8 +53,11 @@ const userSchema = z.object({
 const kubeconfigSchema = z.object({
   clusters: named("cluster", z.looseObject({})),
   users: named("user", z.looseObject({})),
-  contexts: named("context", z.object({ cluster: z.string(), user: z.string(), namespace: z.string().optional() })),
-  "current-context": z.string().optional(),
+  contexts: named(
+    "context",
+    z.object({ cluster: z.string(), user: z.string().optional(), namespace: z.string().optional() }),
+  ),
+  "current-context": z.string().nullish(),
 });
 
 /** Where a command line says that credentials are. */
@@ -93,7 +98,8 @@ export async function kubeconfigCredentials(path: string, context?: string): Pro
   const { cluster: clusterName, user: userName, namespace } =
     pick(config.contexts, name, `in ${path} the context`).context;
   const cluster = pick(config.clusters, clusterName, `in ${path} the cluster`).cluster;
-  const user = pick(config.users, userName, `in ${path} the user`).user;
+  // Without a user requests carry no credentials, as kubectl's do.
+  const user = userName ? pick(config.users, userName, `in ${path} the user`).user : {};
   const plainCluster = clusterSchema.strict().safeParse(cluster).data;
   const plainUser = userSchema.strict().safeParse(user).data;
   if (!plainCluster || !plainUser) return await clientNodeCredentials(path, name, namespace);
@@ -168,7 +174,9 @@ function remembered<T>(read: () => T): () => Promise<T> {
   let value: T | undefined;
   let readAt = -Infinity;
   return () => {
-    if (value === undefined || Date.now() - readAt > REREAD_MS) [value, readAt] = [read(), Date.now()];
+    // A clock that is set back must not keep a token that has expired.
+    const now = performance.now();
+    if (value === undefined || now - readAt > REREAD_MS) [value, readAt] = [read(), now];
     return Promise.resolve(value);
   };
 }

@@ -70,7 +70,7 @@ export async function listAndWatch<T extends Observed>(
   const checked = { ...collection, parse: reporting(collection, log) };
   let failures = 0;
   while (!signal.aborted) {
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     try {
       cursor.version ??= await list(api, checked, handler);
       onHeard();
@@ -85,7 +85,7 @@ export async function listAndWatch<T extends Observed>(
         stack: undefined,
       });
     }
-    failures = Date.now() - startedAt > SHORT_LIFE_MS ? 0 : failures + 1;
+    failures = performance.now() - startedAt > SHORT_LIFE_MS ? 0 : failures + 1;
     if (failures > 0) await sleep(backoffMs(failures - 1), signal);
   }
 }

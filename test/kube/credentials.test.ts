@@ -81,8 +81,23 @@ describe("kubeconfigCredentials()", () => {
     writeFileSync(tokenFile, "new\n");
     vi.advanceTimersByTime(59_000);
     expect(await credentials.current()).toBe(first);
+    vi.setSystemTime(Date.now() - 3_600_000);
     vi.advanceTimersByTime(2000);
-    expect((await credentials.current()).headers).toEqual({ Authorization: "Bearer new" });
+    expect((await credentials.current()).headers, "the clock was set back").toEqual({ Authorization: "Bearer new" });
+  });
+
+  test("takes a context without a user, and lists that kubectl leaves as null", async () => {
+    const path = join(folder, "kubeconfig");
+    const contexts = [{ name: "x", context: { cluster: "c" } }, { name: "y", context: { cluster: "c", user: "" } }];
+    const clusters = [{ name: "c", cluster: { server: "http://127.0.0.1:8001" } }];
+    const config = { clusters, contexts, users: null, "current-context": "x" };
+    writeFileSync(path, stringify(config));
+    for (const context of [undefined, "y"]) {
+      const credentials = await kubeconfigCredentials(path, context);
+      expect([credentials.server, (await credentials.current()).headers]).toEqual(["http://127.0.0.1:8001", {}]);
+    }
+    writeFileSync(path, stringify({ clusters: null, contexts: null, users: null, "current-context": null }));
+    await expect(kubeconfigCredentials(path)).rejects.toThrow(`Cannot find in ${path} the context "": there is none`);
   });
 
   test("leaves to client-node what is not plain", async () => {
