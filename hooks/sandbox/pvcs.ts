@@ -3,7 +3,7 @@ import type { V1PersistentVolumeClaimSpec } from "@kubernetes/client-node";
 import type { Sandbox, VolumeClaimTemplate } from "../../packages/api/sandbox.ts";
 import { isEngineKey, NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import type { DesiredObject } from "../../packages/api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
 
 /**
  * Builds the claims, named `<template>-<sandbox>`. Of two templates with one name the first counts, as for an object
@@ -44,6 +44,14 @@ export function volumeName(template: VolumeClaimTemplate): string {
 export function missingPVCs(sandbox: Sandbox, pvcs: readonly { metadata: { name: string } }[]): string[] {
   const ours = new Set(pvcs.map(({ metadata }) => metadata.name));
   return claimTemplates(sandbox).map((template) => pvcName(template, sandbox)).filter((name) => !ours.has(name));
+}
+
+/** Lists the PersistentVolumeClaims that a Sandbox asks for and that are being deleted, by name. */
+export function endingPVCs(sandbox: Sandbox, pvcs: readonly KubeObject[]): string[] {
+  const wanted = new Set(claimTemplates(sandbox).map((template) => pvcName(template, sandbox)));
+  return pvcs.map(({ metadata }) => metadata)
+    .filter(({ name, deletionTimestamp }) => deletionTimestamp !== undefined && wanted.has(name))
+    .map(({ name }) => name);
 }
 
 /** Returns the name of the claim that a template makes for a Sandbox. */

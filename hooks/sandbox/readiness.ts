@@ -4,7 +4,7 @@ import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { ConditionStatus, Verdict } from "../../packages/api/objects/conditions.ts";
 import { isPodReady, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
 import { isTimeUnreadable } from "./expiry.ts";
-import { missingPVCs } from "./pvcs.ts";
+import { endingPVCs, missingPVCs } from "./pvcs.ts";
 import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 type ReadyVerdict = Verdict<"Ready", ReadyReason>;
@@ -81,8 +81,11 @@ function foreignVolumes({ sandbox, pvcs }: View): ReadyVerdict | undefined {
   return childrenError("ReconcilerError", foreign.map((name) => `PVC "${name}" is not controlled by this Sandbox`));
 }
 
-function podPart({ pod }: View): string {
-  if (!pod) return "Pod does not exist";
+function podPart({ sandbox, pod, pvcs }: View): string {
+  if (!pod) {
+    const ending = endingPVCs(sandbox, pvcs).map((name) => `; PVC "${name}" is being deleted`);
+    return `Pod does not exist${ending.join("")}`;
+  }
   const phase = pod.status?.phase ?? "";
   if (phase !== "Running") return `Pod exists with phase: ${phase}`;
   // The kubelet keeps the Pod Ready until its containers have ended. A client that connects would soon be cut off.

@@ -1,4 +1,7 @@
-/** A Sandbox does not start before it owns its volumes: its Pod could mount another Sandbox's volume. @module */
+/**
+ * A Sandbox does not start before it owns its volumes: its Pod could mount another Sandbox's volume. Nor while one of them
+ * is being deleted: its Pod could wait for a volume that goes. @module
+ */
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { findCondition } from "../../../packages/api/objects/conditions.ts";
@@ -27,4 +30,23 @@ test("where another's has the name, the Sandbox says so, and is not started", ()
   expect(findCondition(status?.conditions, "Ready")).toMatchObject({
     ...{ status: "False", reason: "ReconcilerError", message: `Error seen: ${message}` },
   });
+});
+
+test("while one of its claims is being deleted it is not started, and says so; a Pod that runs goes on", () => {
+  const claims = [
+    claim("b-demo"),
+    aChild("PersistentVolumeClaim", {
+      metadata: { name: "a-demo", uid: "a", deletionTimestamp: "2026-11-21T11:00:00Z" },
+    }),
+  ];
+  const sandbox = aSandbox({ spec });
+  const { status, children } = syncSandbox(aRequest(sandbox, claims), NOW, { clusterDomain: "cluster.local" });
+  expect(children.map(({ metadata }) => metadata.name)).toEqual(["a-demo", "b-demo"]);
+  expect(findCondition(status?.conditions, "Ready")).toMatchObject({
+    ...{ status: "False", reason: "DependenciesNotReady" },
+    message: 'Pod does not exist; PVC "a-demo" is being deleted',
+  });
+  const pod = aChild("Pod", { metadata: { name: "demo", uid: "p" } });
+  const running = syncSandbox(aRequest(sandbox, [...claims, pod]), NOW, { clusterDomain: "cluster.local" });
+  expect(running.children.map(({ kind }) => kind)).toContain("Pod");
 });
