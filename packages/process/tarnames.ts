@@ -2,8 +2,10 @@
 import { Buffer } from "node:buffer";
 import { extract, type Header } from "tar-stream";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
+import { tarBlock } from "./tarblock.ts";
+import { type LeftOut, leftOutOf } from "./tarleftout.ts";
+import { clamped, dated } from "./tardates.ts";
 
-const BLOCK = 512;
 /** A name cut to this many bytes fits any header. */
 const PLAIN = 90;
 
@@ -14,12 +16,13 @@ export interface Named<T> {
   before: Uint8Array;
 }
 
-/** Prepares a header whose names may not be UTF-8. */
+/** Prepares a header whose names may not be UTF-8, and whose time may be of any year. */
 export function named<T extends Partial<Header> & { name: string }>(header: T): Named<T> {
   const { name, linkname } = header;
-  if (!isEscaped(name) && !isEscaped(linkname ?? "")) return { header, before: new Uint8Array() };
+  if (!isEscaped(name) && !isEscaped(linkname ?? "")) return { header: dated(header), before: new Uint8Array() };
   const before = [longName("L", name), ...linkname ? [longName("K", linkname)] : []];
-  const plain = { ...header, name: plainName(name), ...linkname ? { linkname: plainName(linkname) } : {} };
+  // A pax record for the time would bring the plain name along, which counts before the long one.
+  const plain = { ...clamped(header), name: plainName(name), ...linkname ? { linkname: plainName(linkname) } : {} };
   return { header: plain, before: Buffer.concat(before) };
 }
 
@@ -32,26 +35,23 @@ function plainName(name: string): string {
 /** Source: GNU tar, "Basic Tar Format", OLDGNU_MAGIC, GNUTYPE_LONGNAME and GNUTYPE_LONGLINK. */
 function longName(type: "L" | "K", name: string): Buffer {
   const content = Buffer.concat([bytesOfName(name), Buffer.alloc(1)]);
-  const block = Buffer.alloc(BLOCK);
-  block.write("././@LongLink");
-  block.write("0000644\0" + "0000000\0".repeat(2), 100);
-  block.write(`${content.length.toString(8).padStart(11, "0")}\0${"0".repeat(11)}\0`, 124);
-  block.write(`        ${type}`, 148);
-  block.write("ustar  \0", 257);
-  const sum = block.reduce((sum, byte) => sum + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return Buffer.concat([block, content, Buffer.alloc(-content.length & (BLOCK - 1))]);
+  return tarBlock({ name: "././@LongLink", type, magic: "ustar  \0" }, content);
 }
 
 /** Private members of tar-stream 3.2.2, which package.json pins. */
 interface Inner {
   _header: Header;
   _pax: Record<string, string> | null;
+  _paxGlobal: Record<string, string> | null;
   _decodeLongHeader(bytes: Uint8Array): void;
 }
 
-/** Creates a reader of a tar; {@link namesOf} decodes the names in its headers. */
-export function extractNames(): ReturnType<typeof extract> {
+/**
+ * Creates a reader of a tar; {@link namesOf} decodes the names in its headers.
+ *
+ * @param onLeftOut told of what the tar says is missing in it
+ */
+export function extractNames(onLeftOut: (one: LeftOut) => void = () => {}): ReturnType<typeof extract> {
   // In latin1 each byte is one character, so no byte is lost.
   const options = { filenameEncoding: "latin1" };
   const tar = extract(options as Parameters<typeof extract>[0]);
@@ -59,6 +59,10 @@ export function extractNames(): ReturnType<typeof extract> {
   const decode = inner._decodeLongHeader.bind(tar);
   inner._decodeLongHeader = (bytes) => {
     decode(bytes);
+    const leftOut = leftOutOf(inner._paxGlobal ?? {});
+    // It is about no entry.
+    if (leftOut) inner._paxGlobal = null;
+    if (leftOut) onLeftOut(leftOut);
     if (String(inner._header.type) === "pax-header" && inner._pax) Object.assign(inner._pax, paxNames(bytes));
   };
   return tar;

@@ -1,5 +1,6 @@
 /** Writes a tar entry by entry, no faster than it is read; opens no files. @module */
 import { type Header, pack } from "tar-stream";
+import { type LeftOut, leftOutBlock } from "./tarleftout.ts";
 import { named } from "./tarnames.ts";
 
 /** Bytes that may wait for the reader before writing pauses. */
@@ -14,6 +15,8 @@ export interface TarWriter {
   put(header: TarHeader): Promise<void>;
   /** Adds a file, as fast as the tar is read. `chunks` must give exactly `header.size` bytes. If this fails the tar cannot go on. */
   putFile(header: TarHeader & { size: number }, chunks: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Says that something is missing, or not whole. */
+  leaveOut(one: LeftOut): Promise<void>;
   /** No more entries come: the tar ends after the last one. */
   end(): void;
   /** Fails the tar: its reader gets the error. Without an error nobody wants the rest, and it just ends. */
@@ -57,6 +60,10 @@ export function createTarWriter(): TarWriter {
       entry ??= open();
       entry.end(null);
       await done.promise;
+    },
+    leaveOut: async (one) => {
+      await room();
+      tar.push(leftOutBlock(one));
     },
     end: () => tar.finalize(),
     fail: (error) => tar.destroy(error),

@@ -1,10 +1,11 @@
-/** Streams a folder or a file as a tar; symlinks go in as links, and those that lead out of the root stay out. @module */
-import { lstat } from "node:fs/promises";
+/** Streams a folder or a file as a tar, which says what is missing in it; symlinks go in as links. @module */
+import { lstat, opendir } from "node:fs/promises";
 import { bytePath, entriesIn, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
 import { codeOf, MissingError, OutsideError, type Root } from "../confine.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
-import { openFile, readChunks } from "./read.ts";
+import { openFile, partOf, sizeOf } from "./read.ts";
+import { refusalReason } from "./refused.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 
 interface Packing {
@@ -14,13 +15,20 @@ interface Packing {
 
 /**
  * Packs what is at `path`; names in the tar are relative to it (a single file is under its own name). Packing keeps
- * pace with the consumer. Sockets, pipes and devices stay out. An error while packing ends the stream with it.
+ * pace with the consumer. Sockets, pipes, devices, what may not be read and symlinks that lead out of the root stay out, and
+ * the tar says so. An error while packing ends the stream with it.
  *
- * @throws {OutsideError | MissingError | InvalidPathError} before the stream is given
+ * @throws {OutsideError | MissingError | InvalidPathError} or what the system says if `path` may not be read, before the
+ * stream is given
  */
 export async function packPath(root: Root, path: string): Promise<AsyncGenerator<Uint8Array>> {
   const { parts, path: real } = await root.locate(path);
-  const isFolder = (await lstat(bytePath(real))).isDirectory();
+  const stats = await lstat(bytePath(real));
+  const isFolder = stats.isDirectory();
+  // Once the tar has begun, an error can only break it off.
+  if (isFolder) {
+    await withFolder(root, { parts, wanted: path }, async ({ here }) => await (await opendir(here)).close());
+  } else if (stats.isFile()) await withParent(root, path, {}, (folder, name = "") => readable(folder.at(name), path));
   const tar = createTarWriter();
   const packing = { root, tar };
   const done = isFolder
@@ -28,6 +36,12 @@ export async function packPath(root: Root, path: string): Promise<AsyncGenerator
     : withParent(root, path, {}, (folder, name = "") => packEntry(packing, folder, parts.slice(0, -1), name, ""));
   done.then(tar.end, tar.fail);
   return tar.chunks;
+}
+
+/** @throws what the system says if it is not */
+async function readable(file: FSPath, path: string): Promise<void> {
+  const { handle } = await openFile(file, path);
+  await handle.close();
 }
 
 async function packFolder(packing: Packing, folder: Folder, parts: string[], prefix: string): Promise<void> {
@@ -38,7 +52,8 @@ async function packFolder(packing: Packing, folder: Folder, parts: string[], pre
       await packEntry(packing, folder, parts, name, prefix);
     } catch (error) {
       // Gone meanwhile, or swapped for something else: as if it had not been listed.
-      if (codeOf(error) !== "ENOENT" && !(error instanceof MissingError)) throw error;
+      if (codeOf(error) === "ENOENT" || error instanceof MissingError) continue;
+      await packing.tar.leaveOut({ path: prefix + name, reason: whyUnread(error) });
     }
   }
 }
@@ -56,12 +71,22 @@ async function packEntry(
     await packing.tar.put({ ...header, name: `${header.name}/`, type: "directory" });
     await folder.within(name, (child) => packFolder(packing, child, [...parts, name], `${header.name}/`));
   } else if (stats.isSymbolicLink()) {
-    if (!await leadsOut(packing.root, [...parts, name])) {
-      await packing.tar.put({ ...header, type: "symlink", linkname: await readTarget(folder.at(name)), size: 0 });
+    if (await leadsOut(packing.root, [...parts, name])) {
+      return await packing.tar.leaveOut({ path: header.name, reason: "it leads out of the root" });
     }
+    await packing.tar.put({ ...header, type: "symlink", linkname: await readTarget(folder.at(name)), size: 0 });
   } else if (stats.isFile()) {
     await packFile(packing, folder.at(name), header);
+  } else {
+    await packing.tar.leaveOut({ path: header.name, reason: "it is a socket, pipe or device" });
   }
+}
+
+/** @throws what is no word of the system on a file */
+function whyUnread(error: unknown): string {
+  const reason = refusalReason(error);
+  if (reason === undefined) throw error;
+  return reason;
 }
 
 async function leadsOut(root: Root, parts: string[]): Promise<boolean> {
@@ -70,13 +95,20 @@ async function leadsOut(root: Root, parts: string[]): Promise<boolean> {
 }
 
 async function packFile({ tar }: Packing, at: FSPath, header: TarHeader): Promise<void> {
-  const { handle, stats } = await openFile(at, header.name);
+  const file = await openFile(at, header.name);
+  const size = sizeOf(file);
+  const missing: { reason?: string } = {};
   // From here on the generator closes the file, so it has to be begun.
-  await tar.putFile({ ...header, size: stats.size }, padded(readChunks(handle, 0, stats.size), stats.size));
+  await tar.putFile({ ...header, size }, padded(partOf(file, 0, size), size, missing));
+  if (missing.reason !== undefined) await tar.leaveOut({ path: header.name, reason: missing.reason });
 }
 
-/** A file that gets shorter while it is packed is filled up with zeros, as GNU tar does: its size is in the tar. */
-async function* padded(chunks: AsyncGenerator<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+/** A file that cannot be read to the end is filled up with zeros, as by GNU tar: its size is in the tar before it. */
+async function* padded(
+  chunks: AsyncGenerator<Uint8Array>,
+  size: number,
+  missing: { reason?: string },
+): AsyncGenerator<Uint8Array> {
   let left = size;
   try {
     for await (const chunk of chunks) {
@@ -84,7 +116,9 @@ async function* padded(chunks: AsyncGenerator<Uint8Array>, size: number): AsyncG
       yield chunk;
     }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    if (left === size && !(error instanceof RangeError)) throw error;
+    const why = error instanceof RangeError ? "it became shorter while it was read" : whyUnread(error);
+    missing.reason = `${why}: its last ${left} bytes are zeros`;
   }
   for (; left > 0; left -= Math.min(left, ZEROS.length)) yield ZEROS.subarray(0, left);
 }

@@ -66,3 +66,10 @@ export function refusedFor(error: unknown, wanted: string): Refused | undefined 
   const known = SYSTEM_ERRORS[codeOf(error) ?? ""];
   return known && new Refused(known[0], `Cannot use "${wanted}": ${known[1]}`);
 }
+
+/** Says in words why the system refuses something, without a path; undefined for a fault of ours. */
+export function refusalReason(error: unknown): string | undefined {
+  if (error instanceof Refused) return error.message;
+  const code = codeOf(error) ?? "";
+  return SYSTEM_ERRORS[code]?.[1] ?? (/^E[A-Z0-9]+$/.test(code) ? `the system says ${code}` : undefined);
+}

@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { Header } from "tar-stream";
 import { bytePath, type FSPath } from "../../process/bytepaths.ts";
+import { dateOf } from "../../process/tardates.ts";
 import { extractNames, namesOf } from "../../process/tarnames.ts";
 import { codeOf, type Root } from "../confine.ts";
 import { withFolder, withParent } from "./folder.ts";
@@ -82,7 +83,7 @@ interface Unpacking {
 
 async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
   const { root, done } = unpacking;
-  const { type, mode, mtime } = entry.header;
+  const { type, mode } = entry.header;
   const { name, linkname } = namesOf(entry.header);
   const place = placeOf(unpacking.base, name);
   try {
@@ -91,7 +92,12 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
       unpacking.modes.push({ parts: (await root.locate(place)).parts, mode: (mode ?? 0o755) & 0o777 });
       done.directories++;
     } else if (type === "file" || type === "contiguous-file") {
-      const options = { mode: (mode ?? 0o644) & 0o777, maxBytes: unpacking.left, modifiedAt: mtime, followLast: false };
+      const options = {
+        mode: (mode ?? 0o644) & 0o777,
+        maxBytes: unpacking.left,
+        modifiedAt: dateOf(entry.header),
+        followLast: false,
+      };
       const bytes = await writeWhole(root, place, entry as AsyncIterable<Uint8Array>, options);
       unpacking.left -= bytes;
       done.bytes += bytes;

@@ -1,43 +1,38 @@
 /** Answers with a file: whole or a range, streamed, with what caches need. @module */
 import type { Context } from "hono";
-import type { Stats } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { refuse } from "./answers.ts";
-import { readChunks, streamOf } from "../files/read.ts";
+import { type OpenFile, partOf, sizeOf, streamOf } from "../files/read.ts";
 import { parseRange } from "./range.ts";
 
-/** A file that is open for reading. */
-interface OpenFile {
-  stats: Stats;
-  handle: FileHandle;
-}
-
 /** Answers GET and HEAD; closes the file. Memory holds one chunk, whatever the size. */
-export async function sendFile(c: Context, { stats, handle }: OpenFile): Promise<Response> {
-  const headers = headersOf(stats);
-  const wanted = wantedRange(c, stats, headers);
+export async function sendFile(c: Context, file: OpenFile): Promise<Response> {
+  const { handle } = file;
+  const size = sizeOf(file);
+  const headers = headersOf(file);
+  const wanted = wantedRange(c, size, headers);
   if (wanted === "unchanged" || wanted === "unsatisfiable" || c.req.method === "HEAD") await handle.close();
   if (wanted === "unchanged") return new Response(null, { status: 304, headers });
   if (wanted === "unsatisfiable") {
-    return refuse("OUT_OF_RANGE", "Cannot send the range: the file is shorter", {
-      "Content-Range": `bytes */${stats.size}`,
-    });
+    return refuse("OUT_OF_RANGE", "Cannot send the range: the file is shorter", { "Content-Range": `bytes */${size}` });
   }
-  const { start, end } = wanted === "whole" ? { start: 0, end: stats.size - 1 } : wanted;
+  const { start, end } = wanted === "whole" ? { start: 0, end: size - 1 } : wanted;
   const length = end - start + 1;
   headers["Content-Length"] = `${length}`;
-  if (wanted !== "whole") headers["Content-Range"] = `bytes ${start}-${end}/${stats.size}`;
+  if (wanted !== "whole") headers["Content-Range"] = `bytes ${start}-${end}/${size}`;
   const status = wanted === "whole" ? 200 : 206;
   if (c.req.method === "HEAD") return new Response(null, { status, headers });
-  return new Response(streamOf(readChunks(handle, start, length)), { status, headers });
+  return new Response(streamOf(partOf(file, start, length)), { status, headers });
 }
 
-function headersOf(stats: Stats): Record<string, string> {
+function headersOf({ stats, content }: OpenFile): Record<string, string> {
+  const tag = `"${Math.round(stats.mtimeMs * 1000).toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`;
+  // What the kernel makes up changes without a sign.
+  const isKnown = content === undefined || content.length === stats.size;
   return {
     "Content-Type": "application/octet-stream",
     "Accept-Ranges": "bytes",
     ...modifiedAt(stats.mtime),
-    "ETag": `"${Math.round(stats.mtimeMs * 1000).toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`,
+    ...(isKnown ? { "ETag": tag } : {}),
   };
 }
 
@@ -46,10 +41,10 @@ export function modifiedAt(time: Date): Record<"Last-Modified" | "Cache-Control"
   return { "Last-Modified": time.toUTCString(), "Cache-Control": "no-cache" };
 }
 
-function wantedRange(c: Context, stats: Stats, headers: Record<string, string>) {
+function wantedRange(c: Context, size: number, headers: Record<string, string>) {
   const tags = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   if (tags?.some((tag) => tag === "*" || tag === headers["ETag"])) return "unchanged";
   const condition = c.req.header("If-Range");
   const applies = condition === undefined || condition === headers["ETag"] || condition === headers["Last-Modified"];
-  return applies ? parseRange(c.req.header("Range"), stats.size) : "whole";
+  return applies ? parseRange(c.req.header("Range"), size) : "whole";
 }

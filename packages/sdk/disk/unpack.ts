@@ -1,6 +1,7 @@
 /** Unpacks a tar from a sandbox, which may be hostile, into a folder of the caller's disk. @module */
 import { pipeline } from "node:stream/promises";
 import type { Header } from "tar-stream";
+import { dateOf } from "../../process/tardates.ts";
 import { extractNames, namesOf } from "../../process/tarnames.ts";
 import type { TransferOptions } from "../files/transfer.ts";
 import { createExtractor, type Dress, type Extractor, LeadsOutError, partsOf } from "./extract.ts";
@@ -45,7 +46,7 @@ export async function unpackInto(source: AsyncIterable<Uint8Array>, options: Unp
   const keep = createKeep(options.mostCharacters);
   const unpacking: Unpacking = { ...options, extractor: createExtractor(options.folder), folders: new Map(), keep };
   let broken: unknown;
-  const tar = extractNames();
+  const tar = extractNames(({ path, reason }) => isLeftOut(unpacking, path, "file") || skip(unpacking, path, reason));
   const reading = pipeline(recording(source, (error) => broken = error), tar);
   reading.catch(() => {});
   try {
@@ -80,11 +81,14 @@ async function* recording(source: AsyncIterable<Uint8Array>, onError: (error: un
 
 async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void> {
   const { extractor, tally } = unpacking;
-  const { type, mode, mtime = new Date(0) } = entry.header;
+  const { type, mode } = entry.header;
   const { name, linkname } = namesOf(entry.header);
   const parts = safeParts(name);
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
-  const dress = { mode: mode ?? (type === "directory" ? 0o755 : 0o644), modifiedAt: mtime };
+  const dress = {
+    mode: mode ?? (type === "directory" ? 0o755 : 0o644),
+    modifiedAt: dateOf(entry.header) ?? new Date(0),
+  };
   if (type === "directory") {
     const path = parts.join("/");
     if (!unpacking.folders.has(path)) unpacking.keep(path);

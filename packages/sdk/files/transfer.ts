@@ -33,7 +33,10 @@ export interface Transferred {
   links: number;
   /** Content of files. */
   bytes: number;
-  /** What could not go, and why: symlinks that lead out of the folder; sockets, pipes and devices. Not what `filter` left out. */
+  /**
+   * What could not go, and why: symlinks that lead out of the folder; sockets, pipes and devices; what the runtime may not
+   * read. Also a file that became shorter while it came down, and ends in zeros. Not what `filter` left out.
+   */
   skipped: { path: string; reason: string }[];
 }
 

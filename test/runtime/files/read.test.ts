@@ -1,7 +1,8 @@
 /** readChunks() and streamOf(): the right bytes, and no file left open, however the reader leaves. @module */
-import { readdir, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { openForRead, readChunks, streamOf } from "../../../packages/runtime/files/read.ts";
+import { openForRead, partOf, readChunks, sizeOf, streamOf } from "../../../packages/runtime/files/read.ts";
+import { createRoot } from "../../../packages/runtime/confine.ts";
 import { makeRoot, textOf } from "../folders.ts";
 
 async function openIn(content: string) {
@@ -39,4 +40,14 @@ test.for([0, 1, 3])("streamOf() closes the file for a reader that leaves after %
   expect(await stillOpen()).toBe(1);
   await reader.cancel();
   expect(await stillOpen()).toBe(0);
+});
+
+test("a file that the kernel makes up is read to its end, though it says that it has 0 bytes", async () => {
+  const root = await createRoot("/proc/sys/kernel");
+  const { handle, ...file } = await openForRead(root, "random/boot_id");
+  if (!handle) throw new TypeError("Cannot open boot_id: it is not a file");
+  const opened = { handle, content: undefined, ...file };
+  const content = await readFile("/proc/sys/kernel/random/boot_id", "utf8");
+  expect([file.stats.size, sizeOf(opened)]).toEqual([0, content.length]);
+  expect(await textOf(partOf(opened, 5, 4))).toBe(content.slice(5, 9));
 });
