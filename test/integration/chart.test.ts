@@ -208,6 +208,12 @@ test.for([
   ["v1alpha1.createNamespace=false", "createNamespace"],
   ["hooks.sandbox.networkPolicy.enabled=false", "networkPolicy"],
   ["router.networkPolicy.enabled=false", "networkPolicy"],
+  // A key with nothing below it but comments is null, which takes the chart's own values away.
+  ..."image claims crds hooks keeper binder router v1alpha1 tracing cloudEvents monitoring".split(" ")
+    .map((key) => [`${key}=null`, `missing property '${key}'`]),
+  ["hooks.networkPolicy=null", "missing property 'networkPolicy'"],
+  ["image.repository=null", "missing property 'repository'"],
+  ...["podAnnotations", "podLabels", "nodeSelector"].map((key) => [`keeper.${key}.a=true`, `keeper/${key}/a`]),
 ])("a value that means nothing is refused by its name: %s", async ([value = "", name]) => {
   await expect(template("--set", value)).rejects.toThrow(name);
 });
