@@ -241,7 +241,9 @@ def main():
     for count, line in enumerate(requests, 1):
         status = 0
         try:
-            status = run(loads(line)["code"], count, module.__dict__)
+            # Python ignores the mark at the beginning of a file, but not of a text.
+            code = loads(line)["code"].removeprefix("\ufeff")
+            status = run(code, count, module.__dict__)
         except KeyboardInterrupt:
             # It came a moment too late for the code.
             pass

@@ -51,7 +51,7 @@ export async function execute(request: ExecuteRequest, options: ExecuteOptions):
 }
 
 function answerOf(finished: Finished, timeoutMs: number): ExecuteAnswer {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const [stdout, stderr] = [decoder.decode(finished.stdout), decoder.decode(finished.stderr)];
   const cut = finished.truncated ? { truncated: true } as const : {};
   if (!finished.timedOut) return { stdout, stderr, exit_code: finished.exitCode, ...cut };

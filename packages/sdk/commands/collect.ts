@@ -11,12 +11,15 @@ const PIECES = 4096;
 
 type Ended = Extract<ProcessEvent, { type: "end" }>;
 
+/** A byte order mark at the beginning is text like any other. */
+const textDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
+
 /** Yields output as text: a character that comes in two pieces is whole. Returns how the process ended. */
 export async function* textOf(
   events: AsyncIterable<ProcessEvent>,
   onData: RunOptions["onData"] = () => {},
 ): AsyncGenerator<CommandOutput | { stream: "lost" }, Ended> {
-  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const decoders = { stdout: textDecoder(), stderr: textDecoder() };
   for await (const event of events) {
     if (event.type === "output") {
       await onData(event.bytes, event.stream);

@@ -36,7 +36,7 @@ async function readFile(files: Files, path: string, options: ReadOptions): Promi
   const { encoding, signal } = typeof options === "string" ? { encoding: options } : options ?? {};
   const bytes = await files.read(path, { format: "bytes", signal });
   if (!encoding) return bytes;
-  return encoding === "base64" ? base64Encode(bytes) : new TextDecoder().decode(bytes);
+  return encoding === "base64" ? base64Encode(bytes) : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 async function readdir(files: Files, path: string, { recursive, withFileTypes, signal }: ListOptions) {

@@ -43,7 +43,9 @@ export async function readFile(
   }
   const blob = new Blob([...parts, gathered.take()]);
   if (format === "blob") return blob;
-  return format === "text" ? await blob.text() : new Uint8Array(await blob.arrayBuffer());
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  // A mark at the beginning is text like any other: what is read and written back stays the same file.
+  return format === "text" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes) : bytes;
 }
 
 /** Waits for the first bytes, so that a missing file is told before anybody reads. */

@@ -87,6 +87,11 @@ test.for([
   expect([stdout.includes("in"), stdout.includes("child\n"), stderr]).toEqual([true, true, "bad\n"]);
 });
 
+test.for(["python", "javascript"])("%s: code may begin with a byte order mark, as files do", async (language) => {
+  const { run } = await aClient();
+  expect(texts(await run("\ufeff1 + 1\r\n", { language }))).toEqual(["2"]);
+});
+
 test("JavaScript imports modules, also those beside the working folder's code", async () => {
   const { run, root } = await aClient();
   writeFileSync(join(root, "own.mjs"), "export default 7; export const a = 8; export const b = 9;");

@@ -8,7 +8,9 @@ import {
   InvalidArgumentError,
   NotEnoughSpaceError,
 } from "../../../packages/sdk/errors.ts";
+import { createCommands } from "../../../packages/sdk/commands/commands.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createFS } from "../../../packages/sdk/files/fs.ts";
 import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";
 
@@ -58,6 +60,17 @@ test("read() gives text, bytes, a blob or a stream, and parts of them", async ()
     .toEqual(["", "", ""]);
   await expect(read("f", { offset: -1 })).rejects.toThrow(InvalidArgumentError);
   await expect(read("f", { length: 1.5 })).rejects.toThrow(InvalidArgumentError);
+});
+
+test("a byte order mark is a part of the text: what is read and written back is the same file", async () => {
+  const content = "\ufeffa;b\r\n";
+  const { files: all, runtimeClient } = await files({ "f.csv": content });
+  expect(await all.read("f.csv")).toBe(content);
+  expect(await createFS(all, OBJECT).readFile("f.csv", "utf8")).toBe(content);
+  await all.write("g.csv", await all.read("f.csv"));
+  expect(await all.read("g.csv", { format: "bytes" })).toEqual(await all.read("f.csv", { format: "bytes" }));
+  const { stdout, stderr } = await createCommands(runtimeClient).run("cat f.csv; cat f.csv >&2");
+  expect([stdout, stderr]).toEqual([content, content]);
 });
 
 test("write() takes text, bytes, buffers, blobs and streams, and keeps or sets modes", async () => {
