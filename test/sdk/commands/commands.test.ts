@@ -37,6 +37,13 @@ test("run() returns output and exit code, whatever the code is", async () => {
   expect(await commands.run("kill -9 $$")).toMatchObject({ exitCode: -1, signal: "SIGKILL" });
 });
 
+test("run() names the variable that it cannot set, not the command", async () => {
+  const { commands } = await commandsOf();
+  await expect(commands.run("env", { env: { "A=B": "x" } })).rejects.toThrow(
+    'Cannot run "env": variable "A=B" has no name, or "=" in it, or a NUL byte',
+  );
+});
+
 test("run() takes folder, environment and input", async () => {
   const { commands } = await commandsOf({ "sub/file": "x" });
   const result = await commands.run("ls; echo $COLOUR; cat", { cwd: "sub", env: { COLOUR: "grün" }, stdin: "héllo" });
