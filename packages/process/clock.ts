@@ -1,4 +1,5 @@
 /** Time as a process sees it, so that a test can stand in for it. Holds no state. @module */
+import { LONGEST_TIMER_MS } from "./durations.ts";
 
 /** What tells the time and waits. */
 export interface Clock {
@@ -8,14 +9,11 @@ export interface Clock {
   setTimeout(run: () => void, milliseconds: number): () => void;
 }
 
-/** Longest delay that a runtime can count, in milliseconds. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** The machine's own time. A delay over 24 days comes too early: who waits that long looks again then. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimeout(run, milliseconds) {
-    const timer = setTimeout(run, Math.min(milliseconds, LONGEST_MS));
+    const timer = setTimeout(run, Math.min(milliseconds, LONGEST_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

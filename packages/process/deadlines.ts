@@ -1,4 +1,5 @@
 /** Many deadlines by one timer: to set and clear one for each request is a fifth of what a small request costs on Deno. @module */
+import { LONGEST_TIMER_MS } from "./durations.ts";
 
 /** Deadlines of one length. */
 export interface Deadlines {
@@ -20,7 +21,7 @@ export function createDeadlines(ms: number): Deadlines {
   function set(at: number): void {
     if (isSet) return;
     isSet = true;
-    unref(setTimeout(look, Math.max(0, at - performance.now())));
+    unref(setTimeout(look, Math.min(Math.max(0, at - performance.now()), LONGEST_TIMER_MS)));
   }
 
   function look(): void {

@@ -1,6 +1,6 @@
 /** The runtime's command line. Reads nothing but its arguments and the environment it is given. @module */
 import { parseArgs } from "node:util";
-import { parseDuration } from "../process/durations.ts";
+import { LONGEST_TIMER_MS, parseDuration } from "../process/durations.ts";
 import { hostsOf } from "../process/hosts.ts";
 import type { LogLevel } from "../process/log.ts";
 
@@ -119,7 +119,7 @@ function portsOf(...texts: [string, string, string]): Pick<RuntimeOptions, "port
 /** A bare number is seconds, as the published runtime has them. */
 function duration(text: string, action: string): number {
   const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
-  if (ms !== undefined) return ms;
+  if (ms !== undefined) return Math.min(ms, LONGEST_TIMER_MS);
   throw new RangeError(`Cannot ${action} "${text}": it is not a duration such as 500ms, 10s or 5m`);
 }
 

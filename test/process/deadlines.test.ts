@@ -48,3 +48,16 @@ test("one that is late may begin another", () => {
   vi.advanceTimersByTime(1000);
   expect(late).toEqual([1, 2]);
 });
+
+test("one of more than 24 days is late in time, and its timer does not fire again and again before", () => {
+  const ms = 2 ** 31 + 1000;
+  const late = vi.fn();
+  const fired = vi.spyOn(globalThis, "setTimeout");
+  createDeadlines(ms).begin(late);
+  vi.advanceTimersByTime(10);
+  expect(fired).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(ms - 11);
+  expect(late).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(late).toHaveBeenCalledTimes(1);
+});

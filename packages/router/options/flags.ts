@@ -1,6 +1,6 @@
 /** The flags of the router, those of the contract under its names and our own, and how their values are read. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
 import type { parseArgs } from "node:util";
-import { parseDuration } from "../../process/durations.ts";
+import { LONGEST_TIMER_MS, parseDuration } from "../../process/durations.ts";
 
 export const FLAGS = {
   kubeconfig: { type: "string" },
@@ -73,13 +73,13 @@ export interface Bind {
   port: number;
 }
 
-/** @throws {RangeError} if the text is no length of time; returns milliseconds */
+/** Returns milliseconds, {@link LONGEST_TIMER_MS} at most: all are for timers. @throws {RangeError} if the text is no length of time */
 export function durationOf(flag: string, text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) {
     throw new RangeError(`Cannot use --${flag} "${text}": it is not a length of time such as 1m30s`);
   }
-  return ms;
+  return Math.min(ms, LONGEST_TIMER_MS);
 }
 
 /** @throws {RangeError} if the text is no such number */

@@ -29,7 +29,10 @@ export function checkCommand({ argv, env }: Command): void {
   for (const [name, value] of Object.entries(env)) {
     if (!name || name.includes("=") || name.includes("\0") || value.includes("\0")) {
       const variable = JSON.stringify(name);
-      throw new SpawnError("invalid", `Cannot start a process: variable ${variable} has no name, or "=" in it, or a NUL byte`);
+      throw new SpawnError(
+        "invalid",
+        `Cannot start a process: variable ${variable} has no name, or "=" in it, or a NUL byte`,
+      );
     }
   }
 }

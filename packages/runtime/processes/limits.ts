@@ -1,8 +1,6 @@
 /** A time limit and an abort in one; it must not know what happens at the limit. @module */
 import { setMaxListeners } from "node:events";
-
-/** Longest delay that a timer takes, in milliseconds: a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import { LONGEST_TIMER_MS } from "../../process/durations.ts";
 
 /**
  * Calls `onLimit` once, at the time limit or on abort (at once if that was before). The answer takes both back.

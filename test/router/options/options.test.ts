@@ -51,6 +51,11 @@ describe("readOptions()", () => {
     expect(read("--http-bind-address=[::1]:81").http).toEqual({ host: "::1", port: 81 });
   });
 
+  test("takes more than 24 days as 24 days: a timer would fire at once", () => {
+    const long = read("--dial-timeout=1000h", "--wake-timeout=10000h", "--proxy-timeout=596h");
+    expect([long.dialMs, long.holdMs, long.silenceMs]).toEqual([2 ** 31 - 1, 2 ** 31 - 1, 596 * 3_600_000]);
+  });
+
   test.for([
     ["--context", "c"],
     ["--port", "65536"],
