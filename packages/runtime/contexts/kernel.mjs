@@ -228,7 +228,24 @@ function described(error) {
   const { name, message, stack } = error;
   if (typeof message !== "string") return undefined;
   const traceback = typeof stack === "string" ? ownTrace(stack) : `Uncaught ${inspect(error)}`;
-  return { name: String(name), value: message, traceback };
+  return { name: String(name), value: message, traceback: traceback + reasonsOf(error, new Set([error])) };
+}
+
+/** How many errors that led to one are shown. */
+const MOST_REASONS = 20;
+
+/** What led to an error, which its stack leaves out: of `fetch failed` the cause alone says why. @param seen errors that are shown */
+function reasonsOf({ cause, errors }, seen) {
+  const reasons = [
+    ...(cause === undefined ? [] : [["cause", cause]]),
+    ...(Array.isArray(errors) ? errors.slice(0, MOST_REASONS).map((one, i) => [`errors ${i}`, one]) : []),
+  ];
+  return reasons.map(([role, one]) => {
+    if (seen.has(one) || seen.size > MOST_REASONS) return "";
+    seen.add(one);
+    const isError = typeof one === "object" && one !== null && typeof one.stack === "string";
+    return `\n[${role}]: ${isError ? ownTrace(one.stack) + reasonsOf(one, seen) : inspect(one)}`;
+  }).join("");
 }
 
 function shown(error) {

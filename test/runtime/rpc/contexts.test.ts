@@ -74,6 +74,21 @@ test.for(FAILING)("$language: errors come without frames of ours, and leave the 
   expect(texts(await run("1", { language }))).toEqual(["1"]);
 });
 
+test("JavaScript: an error shows what led to it", async () => {
+  const { run } = await aClient();
+  const refused = await run("await fetch('http://127.0.0.1:9')", js);
+  expect(refused).toMatchObject({ error: "TypeError: fetch failed" });
+  expect(refused.traceback).toMatch(/\n\[cause\]: Error: bad port/);
+  const all = "await Promise.any([Promise.reject(new Error('a', { cause: 'b' })), Promise.reject(7)])";
+  const { traceback } = await run(all, js);
+  expect(traceback).toMatch(/\n\[errors 0\]: Error: a\n.*\n\[cause\]: 'b'\n\[errors 1\]: 7$/s);
+  const circle = await run(
+    "const e = new Error('c'); e.cause = e; e.errors = Array(1000).fill().map(() => e); throw e",
+    js,
+  );
+  expect(circle).toMatchObject({ error: "Error: c", traceback: expect.not.stringContaining("[") });
+});
+
 test.for([
   { language: "python", code: "import os\nprint('in', end='')\nos.system('echo child; echo bad >&2')\nNone" },
   {
