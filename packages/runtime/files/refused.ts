@@ -44,6 +44,8 @@ const SYSTEM_ERRORS: Record<string, [RefusalCode, string]> = {
   EDQUOT: ["RESOURCE_EXHAUSTED", "the disk quota is used up"],
   EFBIG: ["RESOURCE_EXHAUSTED", "the file is too large"],
   EMFILE: ["RESOURCE_EXHAUSTED", "too many files are open"],
+  EIO: ["INTERNAL", "the system says input/output error"],
+  EAGAIN: ["INTERNAL", "there is nothing to read now"],
 };
 
 /**

@@ -6,6 +6,8 @@ import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { codeOf, createRoot } from "../../../packages/runtime/confine.ts";
 import { packPath } from "../../../packages/runtime/files/pack.ts";
+import { openForRead } from "../../../packages/runtime/files/read.ts";
+import { refusedFor } from "../../../packages/runtime/files/refused.ts";
 import { createTally } from "../../../packages/sdk/disk/tally.ts";
 import { unpackInto } from "../../../packages/sdk/disk/unpack.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -100,4 +102,10 @@ test("files that the kernel makes up come as they are read, whatever size they s
   expect(text("uuid")).toMatch(/^[0-9a-f-]{36}\n$/);
   expect(text("boot_id")).toBe(readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
   expect(skipped).toEqual([]);
+});
+
+test("what the system cannot read is said in words, not as a fault of the runtime", async () => {
+  const root = await createRoot("/proc/self");
+  const error = await openForRead(root, "mem").then(({ handle }) => handle?.close(), (error) => error);
+  expect(refusedFor(error, "mem")?.message).toBe('Cannot use "mem": the system says input/output error');
 });
