@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 
 /**
  * How long a connection may be silent between requests, in milliseconds: longer than the 90 s after which Go's client
- * drops an idle one, and than load balancers keep theirs, so that no end races with a request.
+ * drops an idle one, so that no end races with a request.
  */
 export const KEEP_ALIVE_MS = 120_000;
 

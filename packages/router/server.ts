@@ -9,7 +9,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
+import { listenOn, sortByVersion } from "../process/ports.ts";
 import { createWaiting, type Waiting } from "../process/waiting.ts";
 import type { Handler } from "./handle.ts";
 import { MOST_HEADER_BYTES } from "./proxy/settings.ts";
@@ -46,6 +46,12 @@ export interface Listening {
   /** Takes a new certificate for connections to come; nothing without TLS. */
   renew(tls: Certificate): void;
 }
+
+/**
+ * How long a connection may be silent between requests, in milliseconds. Load balancers keep theirs for 60 s (AWS) to 600 s
+ * (Google Cloud): they are to end them, as a request may already be on its way where the router does.
+ */
+const KEEP_ALIVE_MS = 620_000;
 
 const HTTP1 = {
   keepAliveTimeout: KEEP_ALIVE_MS,

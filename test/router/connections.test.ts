@@ -1,5 +1,6 @@
 /** What connections and requests of one client, or of one namespace, may take of a router. @module */
 import { once } from "node:events";
+import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { connect as connectTLS } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
@@ -102,4 +103,13 @@ test("requests under way of one namespace leave room for those of others", async
   await Promise.all(open.map(({ body }) => body?.cancel()));
   await until(() => router.metrics.now.inflight === 0);
   expect((await ask("team-a")).status).toBe(200);
+});
+
+test("a connection stays longer than load balancers keep theirs", async () => {
+  const { port } = await startRouter();
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const { headers } = await fetchFrom(port, { path: "/healthz", agent });
+  // Google Cloud's keep them for 600 s.
+  expect(headers["keep-alive"]).toBe("timeout=620");
 });
