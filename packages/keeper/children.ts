@@ -67,7 +67,7 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
     name: "children",
     intervals,
     clock,
-    situationOf: (sandbox: Sandbox, now) => situationOf(sandbox, now, refusedWrites?.of(sandbox.metadata.uid, now)),
+    situationOf: (sandbox: Sandbox, now) => situationOf(sandbox, now, refusedWrites?.of(sandbox.metadata, now)),
     async look(sandbox: Sandbox, { kind }) {
       const findings = await (kind === "leftover"
         ? leavingChildren(sandbox, ["Pod", "Service"], options)

@@ -55,7 +55,7 @@ export function claimProblemReconciler(options: ClaimProblemReconcilerOptions): 
     intervals: CLAIM_INTERVALS,
     clock: options.clock,
     situationOf: (claim: SandboxClaim, now) => {
-      const refusal = options.refusedWrites?.of(claim.metadata.uid, now);
+      const refusal = options.refusedWrites?.of(claim.metadata, now);
       return claimSituation(claim, (unbound) => knownProblem(unbound, options, verdicts), refusal);
     },
     async look(claim, situation) {

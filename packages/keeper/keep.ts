@@ -104,14 +104,15 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
         if (pool) stuckMembers.observe(pool);
       }
     };
-    check().catch((error) => {
+    const failed = (error: unknown) =>
       log("warn", "Cannot read an object whose children the API server refuses to change", {
         kind,
         namespace,
         name,
         ...errorFields(error),
       });
-    });
+    // Anybody may create any number of Events.
+    turns.add(namespace, `refused writes of ${kind} ${name}`, () => check().catch(failed));
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
   const claimProblems = queue(

@@ -8,6 +8,7 @@ import { cutText } from "../api/objects/fit.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
+import { createShelf } from "../process/shelf.ts";
 
 /** The kinds of parents whose refusals are remembered. */
 const PARENTS = ["Sandbox", "SandboxClaim", "SandboxWarmPool"] as const;
@@ -31,7 +32,7 @@ export const SYNC_ERRORS: Collection<SyncError> = {
 
 /** How long an Event counts. Metacontroller retries within 30 s, and repeats the Event after 5 min at most. */
 const RECENT_MS = 15 * 60_000;
-/** How many parents are remembered; the oldest are forgotten. */
+/** How many parents are remembered. If there are more, the oldest of the namespace with the most is forgotten. */
 const MOST = 5000;
 /** Longest text in characters: it goes into an annotation and a condition. */
 const LONGEST = 2000;
@@ -39,36 +40,39 @@ const LONGEST = 2000;
 export interface RefusedWrites {
   handler: EventHandler<SyncError>;
   /** Returns the API server's last error about the children of a parent; undefined: there was none recently. */
-  of(uid: string | undefined, now: number): string | undefined;
+  of(parent: Pick<ObjectMeta, "namespace" | "uid">, now: number): string | undefined;
 }
 
-/** Remembers refusals. @param onRefused called with each, so that the keeper checks the parent */
+/**
+ * Remembers refusals. An Event counts only in its own namespace: whoever may create Events in one namespace must not put words
+ * into the status of objects of another, whose UIDs are no secret.
+ *
+ * @param onRefused called with each, so that the keeper checks the parent
+ */
 export function createRefusedWrites(
   now: () => number,
   onRefused: (kind: RefusedParent, namespace: string, name: string) => void,
 ): RefusedWrites {
-  const known = new Map<string, { message: string; at: number }>();
+  const known = createShelf<{ message: string; at: number }>(MOST);
   return {
     handler: {
       observe({ involvedObject, message = "", lastTimestamp, metadata }) {
         const { uid = "", namespace = "", name = "" } = involvedObject;
         const kind = PARENTS.find((parent) => parent === involvedObject.kind);
-        if (!kind) return;
-        const at = Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? "");
-        if (now() - at > RECENT_MS || readRefusal(message, namespace) === undefined) return;
-        known.delete(uid);
-        known.set(uid, { message: cutText(wordsOf(message), LONGEST), at });
-        for (const oldest of known.keys()) {
-          if (known.size <= MOST) break;
-          known.delete(oldest);
-        }
+        if (!kind || namespace !== metadata.namespace) return;
+        // A time in the future would never be over.
+        const at = Math.min(Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? ""), now());
+        if (!(now() - at <= RECENT_MS) || readRefusal(message, namespace) === undefined) return;
+        const key = `${namespace}/${uid}`;
+        known.remove(key);
+        known.add(key, { message: cutText(wordsOf(message), LONGEST), at }, namespace);
         onRefused(kind, namespace, name);
       },
       gone: () => {},
       listed: () => {},
     },
-    of(uid = "", time) {
-      const found = known.get(uid);
+    of({ namespace, uid }, time) {
+      const found = known.get(`${namespace}/${uid}`);
       return found && time - found.at <= RECENT_MS ? found.message : undefined;
     },
   };

@@ -45,7 +45,7 @@ function wordsOf(
   kind: ChildKind,
   { refusedWrites, clock = systemClock }: StuckOptions,
 ): string | undefined {
-  return refusalWords(metadata, kind, refusedWrites?.of(metadata.uid, clock.now()));
+  return refusalWords(metadata, kind, refusedWrites?.of(metadata, clock.now()));
 }
 
 /**

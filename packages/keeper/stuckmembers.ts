@@ -31,7 +31,7 @@ export function stuckMembersReconciler(
     intervals,
     clock,
     situationOf({ metadata }: SandboxWarmPool, now): Situation & { refusal: string | undefined } | undefined {
-      const refusal = refusedWrites.of(metadata.uid, now);
+      const refusal = refusedWrites.of(metadata, now);
       const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
       if (metadata.deletionTimestamp !== undefined || (refusal === undefined && !isAnnotated)) return undefined;
       return { key: `${metadata.generation} ${refusal ?? ""}`, kind: "look", refusal };

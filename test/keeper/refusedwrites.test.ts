@@ -47,7 +47,7 @@ test("what the hook keeps it does not want to change", () => {
 
 const WORDS = 'admission webhook "guard.example.com" denied the request: change freeze';
 const event = (uid: string, message: string, secondsAgo = 0): SyncError => ({
-  metadata: { name: "e" },
+  metadata: { name: "e", namespace: "team-a" },
   involvedObject: { kind: "Sandbox", namespace: "team-a", name: "demo", uid },
   message: `Sync error: can't reconcile children for Sandbox team-a/demo: ${message}`,
   lastTimestamp: new Date(NOW.getTime() - secondsAgo * 1000).toISOString(),
@@ -59,11 +59,43 @@ test("refusals are remembered for a while, and each has its Sandbox looked at; o
   handler.observe(event("a", WORDS));
   handler.observe(event("b", "sync hook failed: connection refused"));
   handler.observe(event("c", WORDS, 1000));
-  expect([of("a", NOW.getTime()), of("b", NOW.getTime()), of("c", NOW.getTime())]).toEqual([
+  expect(["a", "b", "c"].map((uid) => of({ namespace: "team-a", uid }, NOW.getTime()))).toEqual([
     WORDS,
     undefined,
     undefined,
   ]);
-  expect(of("a", NOW.getTime() + 3600_000)).toBeUndefined();
+  expect(of({ namespace: "team-a", uid: "a" }, NOW.getTime() + 3600_000)).toBeUndefined();
   expect(asked).toEqual(["Sandbox/team-a/demo"]);
+});
+
+test("an Event says nothing of an object in another namespace", () => {
+  const asked: string[] = [];
+  const { handler, of } = createRefusedWrites(() => NOW.getTime(), (...names) => asked.push(names.join("/")));
+  const { metadata, ...rest } = event("victim", WORDS);
+  handler.observe({ ...rest, metadata: { ...metadata, namespace: "team-b" } });
+  handler.observe({ ...rest, metadata, involvedObject: { ...rest.involvedObject, namespace: "team-b" } });
+  expect(asked).toEqual([]);
+  handler.observe(event("victim", WORDS));
+  expect(["team-a", "team-b"].map((namespace) => of({ namespace, uid: "victim" }, NOW.getTime()))).toEqual([
+    WORDS,
+    undefined,
+  ]);
+});
+
+test("an Event of the future ends as any other", () => {
+  const { handler, of } = createRefusedWrites(() => NOW.getTime(), () => {});
+  handler.observe(event("a", WORDS, -1e6));
+  const a = { namespace: "team-a", uid: "a" };
+  expect([of(a, NOW.getTime()), of(a, NOW.getTime() + 3600_000)]).toEqual([WORDS, undefined]);
+});
+
+test("one namespace's Events push out no other's", () => {
+  const { handler, of } = createRefusedWrites(() => NOW.getTime(), () => {});
+  handler.observe(event("a", WORDS));
+  const many = { metadata: { name: "e", namespace: "team-b" } };
+  for (let n = 0; n < 6000; n++) {
+    const { involvedObject, ...rest } = event(`b-${n}`, WORDS);
+    handler.observe({ ...rest, ...many, involvedObject: { ...involvedObject, namespace: "team-b" } });
+  }
+  expect(of({ namespace: "team-a", uid: "a" }, NOW.getTime())).toBe(WORDS);
 });

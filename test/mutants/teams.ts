@@ -173,4 +173,11 @@ export const TEAMS: readonly Mutant[] = [
     to: ": toAlpha(without(content, key), undefined);",
     tests: CONVERSION_TEST,
   },
+  {
+    name: "an Event tells of objects of other namespaces",
+    file: "packages/keeper/refusedwrites.ts",
+    from: " || namespace !== metadata.namespace) return;",
+    to: ") return;",
+    tests: ["test/keeper/refusedwrites.test.ts"],
+  },
 ];

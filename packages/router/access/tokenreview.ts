@@ -7,7 +7,7 @@ import { createBudget } from "../budget.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
 import { createQuestions } from "./questions.ts";
-import { createShelf } from "./shelf.ts";
+import { createShelf } from "../../process/shelf.ts";
 import { askerOf, expiryOf, holderOf } from "./tokenclaims.ts";
 
 interface TokenReviewOptions {
