@@ -168,4 +168,11 @@ export const SANDBOX_CODE: readonly Mutant[] = [
     to: "",
     tests: WAITING_TEST,
   },
+  {
+    name: "an answer that accepts another protocol sets cookies for the whole domain",
+    file: "packages/router/proxy/upgrade.ts",
+    from: "headOf(101, answer.statusMessage, [...headers,",
+    to: "headOf(101, answer.statusMessage, [...answer.rawHeaders,",
+    tests: ["test/router/proxy/answerheaders.test.ts"],
+  },
 ];

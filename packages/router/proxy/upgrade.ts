@@ -8,7 +8,6 @@ import { coalesce } from "./coalesce.ts";
 import { isDialFailure, reasonOf, refusalOf, unfit } from "./failure.ts";
 import { type Exchange, requestHeaders } from "./exchange.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { headersForClient } from "./headers.ts";
 import { awaitHead } from "./headwait.ts";
 import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
@@ -95,7 +94,8 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
     return refuse(state, unanswered(target.name, "it switches to a protocol that was not asked for"));
   }
   state.isOver = true;
-  const headers = headersForClient(answer.rawHeaders, answer.headers.connection, state.rules.cookieName);
+  // Browsers keep the cookies of this answer, as of any other.
+  const headers = answerHeaders(answer, state.podIP, state.rules);
   socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
   if (head.length > 0) socket.write(head);
   if (state.head.length > 0) backend.write(state.head);

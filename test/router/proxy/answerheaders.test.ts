@@ -161,6 +161,25 @@ describe("addresses and cookies in answers", () => {
     expect((await fetchFrom(port, { headers: naming(backend.port) })).headers).toMatchObject({ location: "/next" });
   });
 
+  test("are rewritten where an app accepts another protocol, too: browsers keep its cookies", async () => {
+    const raw = await startRaw((socket) => {
+      const cookies = "Set-Cookie: a=1; Path=/\r\nSet-Cookie: b=2; Domain=d.example\r\n";
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n${cookies}\r\n`);
+    });
+    const base = `/s/team-a/demo/${raw.port}`;
+    const { port } = await start();
+    const cookiesOf = async (path: string, host: string) => {
+      const socket = await dial(port);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n`);
+      const head = await readUntil(socket, "\r\n\r\n");
+      return head.split("\r\n").filter((line) => line.startsWith("Set-Cookie"));
+    };
+    const below = [`Set-Cookie: a=1; Path=${base}/`, `Set-Cookie: b=2; Path=${base}/`];
+    expect(await cookiesOf(`${base}/`, "localhost")).toEqual(below);
+    const byHost = await cookiesOf("/", `${raw.port}-demo-team-a.d.example`);
+    expect(byHost).toEqual(["Set-Cookie: a=1; Path=/", "Set-Cookie: b=2"]);
+  });
+
   test.for(["pod", "localhost", "client"] as const)("an app is told a Host: %s", async (upstreamHost) => {
     const backend = await startBackend(({ headers }, answer) => answer.end(headers.host));
     backend.server.on("upgrade", ({ headers }, socket) => socket.end(`HTTP/1.1 403 No\r\n\r\nhost ${headers.host}`));
