@@ -63,7 +63,8 @@ export async function listPods(
   const pods = (answer.body as { items: unknown[] }).items.flatMap((item) => readPod(item, allowLoopback) ?? []);
   const there = new Set(pods.map(({ metadata }) => metadata.uid));
   for (const uid of before) if (!there.has(uid)) index.pods.gone(uid);
-  pods.forEach(index.pods.observe);
+  // The watch may have shown more by now than this list.
+  pods.forEach(index.answeredPod);
 }
 
 /** Reads what the API server has of the Sandbox of that name into the index; resolves at the end, also after an error. */

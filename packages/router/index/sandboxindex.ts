@@ -36,6 +36,8 @@ export interface SandboxIndex {
    * its version is older than the known one, or if the watch has shown that the Sandbox is gone.
    */
   answered(sandbox: SandboxRecord): void;
+  /** The same for a Pod. */
+  answeredPod(pod: PodRecord): void;
   find(namespace: string, name: string): Entry | undefined;
   /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
   onChange(namespace: string, name: string, listener: () => void): () => void;
@@ -63,7 +65,7 @@ export function createSandboxIndex(
   const addresses = createAddresses();
   /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
-  /** UIDs of Sandboxes that are gone: a late answer must not bring one back. */
+  /** UIDs of Sandboxes and Pods that are gone: a late answer must not bring one back. */
   const departed = new Set<string>();
   /** Versions from answers that the watch has not reached, by UID. Until it does, its events are older. */
   const ahead = new Map<string, string>();
@@ -76,7 +78,6 @@ export function createSandboxIndex(
   }
 
   function depart(uid: string): void {
-    forgetSandbox(uid);
     departed.add(uid);
     const [oldest] = departed;
     if (departed.size > DEPARTED && oldest !== undefined) departed.delete(oldest);
@@ -192,6 +193,12 @@ export function createSandboxIndex(
     tell(entry.sandbox);
   }
 
+  function answeredPod(pod: PodRecord): void {
+    const { uid, resourceVersion } = pod.metadata;
+    if (departed.has(uid) || isOlder(resourceVersion, podsByUID.get(uid)?.metadata.resourceVersion)) return;
+    observePod(pod);
+  }
+
   return {
     sandboxes: {
       listing() {
@@ -200,13 +207,23 @@ export function createSandboxIndex(
         ahead.clear();
       },
       observe: observeSandbox,
-      gone: depart,
+      gone(uid) {
+        forgetSandbox(uid);
+        depart(uid);
+      },
       listed: listedSandboxes,
     },
     answered,
+    answeredPod,
     pods: {
-      observe: observePod,
-      gone: forgetPod,
+      observe(pod) {
+        departed.delete(pod.metadata.uid);
+        observePod(pod);
+      },
+      gone(uid) {
+        forgetPod(uid);
+        depart(uid);
+      },
       listed: (uids) => [...podsByUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetPod),
     },
     find: (namespace, name) => byName.get(`${namespace}/${name}`),
