@@ -78,7 +78,7 @@ interface State {
   /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
   bound: Map<string, Map<string, string>>;
   assumed: Assumptions;
-  /** UIDs of Sandboxes that a list showed older than they were: no claim gets them any more, whichever object owns them. */
+  /** UIDs of Sandboxes that a restore of etcd has set back: no claim gets them any more, whichever object owns them. */
   returned: Set<string>;
 }
 
@@ -178,8 +178,9 @@ function templateChanged({ pools, listener }: State, namespace: string, isIt: (t
 function place(state: State, sandbox: Sandbox): void {
   const { uid = "", name, namespace = "" } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
-  const before = takeOut(state, uid);
-  const found = placeOf(sandbox);
+  const [before, found] = [takeOut(state, uid), placeOf(sandbox)];
+  // After a restore of etcd it may have been written to before it was seen, so that its version is no lower than before.
+  if (before?.with === "claim" && found?.with === "pool") state.returned.add(uid);
   const isReturned = found?.with === "pool" && state.returned.has(uid);
   const after = isReturned ? undefined : found;
   if (after) state.places.set(uid, after);

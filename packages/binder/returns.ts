@@ -41,7 +41,7 @@ export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandb
   }
   return (sandbox) => {
     const { namespace, name, uid } = sandbox.metadata;
-    log("warn", "Withheld a member that is older than before: etcd was restored", { namespace, name, uid });
+    log("warn", "Withheld a member that a claim may have had: etcd was restored", { namespace, name, uid });
     mark(sandbox, 0);
   };
 }

@@ -1,13 +1,16 @@
 /**
- * Finds the Sandboxes that a restore of etcd from a backup has set back: a list shows them older than they were, or again after
- * they were deleted. Without a restore, versions of one kind only grow, and a list is never behind what a watch has shown.
- * @module
+ * Finds the Sandboxes that a restore of etcd from a backup has set back: a list shows them in a version that the watch has come
+ * past without showing it, or they come back after their end. Without a restore, versions of one kind only grow, a list is
+ * never behind what a watch has shown, and no UID comes back. @module
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { isNewer } from "./assumptions.ts";
 
 export interface Versions {
-  /** Records an object that a watch or list shows; true: a list shows it older than it was, or again after its deletion. */
+  /**
+   * Records an object that a watch or list shows; true: it was gone, or a list shows it older than it was, or changed at a
+   * version that is past.
+   */
   observe(metadata: ObjectMeta): boolean;
   gone(uid: string): void;
   listing(): void;
@@ -15,30 +18,43 @@ export interface Versions {
   listed(uids: ReadonlySet<string>, version?: string): void;
 }
 
+/** How many objects are remembered that are gone; the oldest are forgotten. */
+const MOST_GONE = 50_000;
+
 /** Makes an empty record. */
 export function createVersions(): Versions {
   const versions = new Map<string, string>();
+  /** The oldest first. */
+  const ended = new Set<string>();
   /** Everything up to this version has been shown; undefined: nothing was listed yet. */
   let complete: string | undefined;
   /** During a list: what `complete` was before the list, and the newest version that the list has shown. */
   let list: { before: string | undefined; newest: string } | undefined;
+  function end(uid: string): void {
+    if (!versions.delete(uid)) return;
+    ended.add(uid);
+    const [oldest] = ended;
+    if (ended.size > MOST_GONE && oldest !== undefined) ended.delete(oldest);
+  }
+
   return {
     observe({ uid = "", resourceVersion = "" }) {
       const known = versions.get(uid);
       versions.set(uid, resourceVersion);
+      const isBack = ended.has(uid);
       if (!list) {
         if (complete !== undefined && isNewer(resourceVersion, complete)) complete = resourceVersion;
-        return false;
+        return isBack;
       }
       if (isNewer(resourceVersion, list.newest)) list.newest = resourceVersion;
-      if (known !== undefined) return isNewer(known, resourceVersion);
-      // An object of that version would be known: it was deleted, and is there again.
-      return list.before !== undefined && !isNewer(resourceVersion, list.before);
+      if (isBack || known !== undefined && isNewer(known, resourceVersion)) return true;
+      // An object of that version would be known: it has changed since the restore, or was gone before the first list.
+      return known !== resourceVersion && list.before !== undefined && !isNewer(resourceVersion, list.before);
     },
-    gone: (uid) => void versions.delete(uid),
+    gone: end,
     listing: () => void (list = { before: complete, newest: "" }),
     listed(uids, version) {
-      for (const uid of [...versions.keys()]) if (!uids.has(uid)) versions.delete(uid);
+      for (const uid of [...versions.keys()]) if (!uids.has(uid)) end(uid);
       // Not the higher of the two: after a restore, versions go on from the one that the list has.
       complete = version ?? list?.newest ?? complete;
       list = undefined;

@@ -71,14 +71,40 @@ test.for(Object.entries(before))("the cluster was restored: a member is nobody's
   expect(world.where(), "versions count from there").toEqual(["returned", "given"]);
 });
 
+test("the cluster was restored: what a claim had is nobody's, even if it is newer by then than it was", () => {
+  const listed = anIndex();
+  listed.index.sandboxes.observe(given(12));
+  listed.list([given(12)], () => {}, "20");
+  listed.list([at(15)], () => {}, "16");
+  expect(listed.where()).toEqual(["returned"]);
+
+  const watched = anIndex();
+  watched.index.sandboxes.observe(given(12));
+  watched.index.sandboxes.observe(at(30));
+  expect(watched.where()).toEqual(["returned"]);
+
+  const gone = anIndex();
+  gone.index.sandboxes.observe(given(12));
+  gone.index.sandboxes.gone("uid-warm-1");
+  gone.list([at(30)], () => {}, "31");
+  expect(gone.where()).toEqual(["returned"]);
+});
+
+test("the cluster was restored: a member that has changed since is nobody's, if the watch had come past that version", () => {
+  const { where, list } = anIndex();
+  list([at(9)], () => {}, "20");
+  list([at(15)], () => {}, "16");
+  expect(where()).toEqual(["returned"]);
+});
+
 test("the cluster was restored: a member that is as it was is free, and so is one that is made since", () => {
   const { index, where, list } = anIndex();
   list([at(9)], () => {}, "20");
   list([at(9)], () => {}, "10");
   expect(where()).toEqual(["free"]);
   index.sandboxes.gone("uid-warm-1");
-  index.sandboxes.observe(at(11));
-  list([at(11)], () => {}, "12");
+  index.sandboxes.observe(of(11, aMember(2)));
+  list([of(11, aMember(2))], () => {}, "12");
   expect(where(), "versions count from the list").toEqual(["free"]);
 });
 
@@ -87,7 +113,7 @@ test("a list that failed half-way makes no member look as if it had come back", 
   list([], () => {}, "2");
   index.sandboxes.listing();
   index.sandboxes.observe(of(40, aMember(2)));
-  list([at(9), of(40, aMember(2))], () => {}, "41");
+  list([of(9, aMember(3)), of(40, aMember(2))], () => {}, "41");
   expect(where()).toEqual(["free"]);
 });
 

@@ -118,7 +118,7 @@ test("what was written counts at once, older events do not, the next newer one d
   index.sandboxes.observe(given(13));
   expect(told).toEqual(["uid-c warm-1"]);
   index.sandboxes.observe(at(14));
-  expect([free(), index.boundTo("team-a", "uid-c")], "back in the pool").toEqual(["warm-1", undefined]);
+  expect([free(), index.boundTo("team-a", "uid-c")], "back in the pool, and used").toEqual([undefined, undefined]);
 });
 
 test("what is released is as it was, unless the watch has shown something newer", () => {

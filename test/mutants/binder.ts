@@ -172,4 +172,18 @@ export const BINDER: readonly Mutant[] = [
     to: "",
     tests: ["test/binder/lines.test.ts"],
   },
+  {
+    name: "what a claim had is free again, in a newer version, after a restore",
+    file: "packages/binder/clusterindex.ts",
+    from: 'if (before?.with === "claim" && found?.with === "pool") state.returned.add(uid);',
+    to: "",
+    tests: ["test/binder/assumptions.test.ts"],
+  },
+  {
+    name: "a member that has changed since a restore is free",
+    file: "packages/binder/versions.ts",
+    from: "known !== resourceVersion && list.before",
+    to: "known === undefined && list.before",
+    tests: ["test/binder/assumptions.test.ts"],
+  },
 ];
