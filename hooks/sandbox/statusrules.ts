@@ -27,6 +27,8 @@ export const evidence: Evidence<Sandbox> = {
   "Ready True": (saying) => (podsOf(saying).length === 1 && podsOf(saying).every(isServing)) || isLeftOver(saying),
   // Pools replace a member that is not Ready for long, and clients give up because of some reasons.
   "Ready False": (saying) => !isSound(saying) || isLeftOver(saying),
+  // No hook says so, and to others it means the same as False.
+  "Ready Unknown": (saying) => isLeftOver(saying),
   "Ready False InvalidConfiguration": (saying) => isMissingSomething(saying) || isLeftOver(saying),
   "Ready False PodFailed": (saying) => hasEnded(saying) || isLeftOver(saying),
   "Ready False PodSucceeded": (saying) => hasEnded(saying) || isLeftOver(saying),

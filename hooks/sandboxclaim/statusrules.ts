@@ -33,6 +33,7 @@ export const evidence: Evidence<SandboxClaim> = {
   "Finished True": (saying) => isTheirs(saying) || (saying.isOld && isExpired(saying)),
   "Ready True": isTheirs,
   "Ready Absent": () => false,
+  "Ready Unknown": isTheirs,
   // Because of some reasons the binder binds the claim to another Sandbox, and because of others clients give up.
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // A claim copies every reason of its Sandbox, this one as well. Hook and keeper check the time themselves.
@@ -66,8 +67,10 @@ export const parentRules: ParentRules<SandboxClaim> = {
     [SANDBOX_NAME_ANNOTATION]: (value, { children }) =>
       listAll(children).some(({ metadata }) => metadata.name === value),
     [FIRST_OBSERVED_ANNOTATION]: (value, observed, now) => isFirstTime(FIRST_OBSERVED_ANNOTATION, value, observed, now),
-    [FIRST_READY_ANNOTATION]: (value, observed, now) =>
-      value === "unknown" || isFirstTime(FIRST_READY_ANNOTATION, value, observed, now),
+    [FIRST_READY_ANNOTATION]: (value, observed, now) => {
+      const time = value === "unknown" ? now.toISOString() : value;
+      return isFirstTime(FIRST_READY_ANNOTATION, time, observed, now);
+    },
   },
 };
 

@@ -9,7 +9,7 @@ import { policyName } from "../../packages/api/templatepolicy.ts";
 import { TEMPLATE_GENERATION_ANNOTATION, TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { Change, ChildRules } from "../../packages/webhook/childrules.ts";
-import type { ParentRules } from "../../packages/webhook/statusrules.ts";
+import type { ParentRules, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import type { TemplateConfig } from "./options.ts";
@@ -52,6 +52,9 @@ export function childRules({ deniedCIDRs }: TemplateConfig): ChildRules<SandboxT
 export const parentRules: ParentRules<SandboxTemplate> = {
   labels: { [TEMPLATE_REF_HASH_LABEL]: (value, { parent }) => value === nameHash(parent.metadata.name) },
 };
+
+/** Templates have no status. */
+export const statusRules: StatusRules<SandboxTemplate> = { conditionTypes: [], fields: {} };
 
 function versionOf({ metadata: { uid = "", generation = 0 } }: SandboxTemplate): string {
   return `${uid}/${generation}`;

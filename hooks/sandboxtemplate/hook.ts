@@ -2,7 +2,7 @@
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
-import { childRules, parentRules } from "./childrules.ts";
+import { childRules, parentRules, statusRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import type { TemplateConfig } from "./options.ts";
 import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
@@ -16,6 +16,7 @@ export function sandboxTemplateHook(config: TemplateConfig, decide = syncSandbox
     deletionReasons,
     childRules: childRules(config),
     parentRules,
+    statusRules,
     customize: customizeSandboxTemplate,
     sync: (observed) => decide(observed, config),
   });

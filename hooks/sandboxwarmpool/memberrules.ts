@@ -150,6 +150,26 @@ export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarm
   return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
 });
 
+/** Most members that one answer creates, if the pool wants so many. */
+const MOST_NEW = 1000;
+
+/**
+ * Returns the highest number that an answer may give. Numbers begin at the milliseconds of the pool's creation, and continue
+ * from those of its status and its Sandboxes; some are left out because their names are taken.
+ */
+export function latestNumber({ parent, children }: Observed<SandboxWarmPool>, now: Date): number {
+  const { metadata, spec, status: { sequence = 0 } = {} } = parent;
+  const all = listAll(children);
+  const numbers = all.map((sandbox) => numberOf(sandbox.metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
+  const known = numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+  const born = Date.parse(metadata.creationTimestamp ?? "");
+  const begin = (Number.isNaN(born) ? now.getTime() : born) + MS_OF_UID;
+  return Math.max(known, begin) + Math.max(MOST_NEW, spec.replicas) + all.length;
+}
+
+/** Numbers begin up to so many milliseconds after the pool's creation, by its UID. */
+const MS_OF_UID = 1000;
+
 /** Tells whether a Sandbox was bound to a claim, or created for one. */
 export function isUsed({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
   return labels[CLAIM_UID_LABEL] !== undefined || annotations[FOR_CLAIM_ANNOTATION] !== undefined;

@@ -10,14 +10,15 @@ import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts
 import { oncePer } from "../../packages/webhook/once.ts";
 import { readApplied } from "./applied.ts";
 import { isStaying } from "./deletionreasons.ts";
-import { highestNumber, isUsed } from "./memberrules.ts";
+import { highestNumber, isUsed, latestNumber } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
 
 /** A pool that is being deleted may repeat its status. */
 const unlessDeleted =
-  (isRight: (value: unknown, observed: Of) => boolean) => (value: unknown, observed: Of, _: Date, status: object) =>
-    isRight(value, observed) ||
+  (isRight: (value: unknown, observed: Of, now: Date) => boolean) =>
+  (value: unknown, observed: Of, now: Date, status: object) =>
+    isRight(value, observed, now) ||
     (observed.parent.metadata.deletionTimestamp !== undefined && sameJson(status, { ...observed.parent.status }));
 
 export const statusRules: StatusRules<SandboxWarmPool> = {
@@ -28,8 +29,12 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
       value === (membersOf(observed).filter(isReady).length || undefined)
     ),
     selector: unlessDeleted((value, { parent }) => value === `${WARM_POOL_LABEL}=${nameHash(parent.metadata.name)}`),
-    // Names of members contain numbers. If the sequence went back, a name would be used twice.
-    sequence: unlessDeleted((value, observed) => Number(value ?? 0) >= highestNumber(observed)),
+    // Names of members contain numbers. If the sequence went back, a name would be used twice. If it ran out, it would begin
+    // anew.
+    sequence: unlessDeleted((value, observed, now) => {
+      const number = Number(value ?? 0);
+      return number >= highestNumber(observed) && (number === 0 || number <= latestNumber(observed, now));
+    }),
     observedSequence: unlessDeleted((value, { parent: { status } }) =>
       value === undefined ? (status?.sequence ?? 0) === 0 : value === (status?.sequence ?? 0)
     ),
@@ -41,6 +46,7 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
 export const evidence: Evidence<SandboxWarmPool> = {
   "Ready True": (saying) => isFull(saying) || isDeleted(saying),
   "Ready False": (saying) => !isFull(saying) || isDeleted(saying),
+  "Ready Unknown": isDeleted,
   "Ready Absent": isDeleted,
 };
 

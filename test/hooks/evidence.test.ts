@@ -83,6 +83,9 @@ const SANDBOXES: Case[] = [
   { words: "Ready False SandboxSuspended", children: running, spec: suspended, fine: true },
   { words: "Ready False SandboxSuspended", children: running, fine: false },
   { words: "Ready False DependenciesNotReady", fine: true },
+  { words: "Ready Unknown Any", children: running, fine: false },
+  { words: "Ready Unknown Any", fine: false },
+  { words: "Ready Unknown Any", spec: over, before: says("Ready Unknown Any"), fine: true },
   { words: "Suspended True PodTerminated", spec: suspended, fine: true },
   { words: "Suspended True PodTerminated", spec: suspended, children: running, fine: false },
   { words: "Suspended True PodTerminated", fine: false },
@@ -159,6 +162,9 @@ const CLAIMS: (Case & { status?: object })[] = [
     fine: false,
   },
   { words: "Ready False SandboxMissing", fine: true },
+  { words: "Ready Unknown Any", children: theirs("Ready Unknown Any"), fine: true },
+  { words: "Ready Unknown Any", children: theirs("Ready True Yes"), fine: false },
+  { words: "Ready Unknown Any", fine: false },
 ];
 
 test.for(CLAIMS)("a claim says $words: $fine", (each) => {

@@ -115,12 +115,23 @@ describe("a claim", () => {
       { annotations: { "agents.x-k8s.io/sandbox-name": "other" } },
       annotation("agents.x-k8s.io/sandbox-name"),
     ],
+    ["that it was Ready before", { annotations: { "agents.x-k8s.io/claim-first-ready-at": "unknown" } }, "passes"],
     [
       "that its losses are allowed",
       { annotations: { "agents.x-k8s.io/losses-allowed-until": "2099-01-01T00:00:00Z" } },
       annotation("agents.x-k8s.io/losses-allowed-until"),
     ],
   ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+});
+
+test("a claim does not take back when it first was Ready", () => {
+  const key = "agents.x-k8s.io/claim-first-ready-at";
+  const claim = aClaim({ metadata: { annotations: { [key]: "2026-11-21T11:00:00.000Z" } } });
+  const sandbox = aClaimed();
+  const hook = sandboxClaimHook(settings, (request, now, config) => {
+    return { ...syncSandboxClaim(request, now, config), annotations: { [key]: "unknown" } };
+  });
+  expect(refusalOf(hook.sync(aClaimRequest(claim, [sandbox]), NOW))).toMatch(/would change where they must not/);
 });
 
 describe("a pool", () => {
@@ -140,8 +151,11 @@ describe("a pool", () => {
     ["that more are Ready", { readyReplicas: 9 }, unproven("readyReplicas")],
     ["that other Pods are its own", { selector: "app=x" }, unproven("selector")],
     ["that its numbers begin anew", { sequence: 1 }, unproven("sequence")],
+    ["that its numbers begin far ahead", { sequence: 2 ** 52 }, unproven("sequence")],
+    ["that its numbers have no end", { sequence: Infinity }, unproven("sequence")],
     ["that it has seen more counted", { observedSequence: 9 }, unproven("observedSequence")],
     ["that it is full", { conditions: [condition("Ready", "True", "Full")] }, untrue("Ready True")],
+    ["that it knows nothing", { conditions: [condition("Ready", "Unknown", "Any")] }, untrue("Ready Unknown")],
   ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
 
   test("need not go on to say that something was kept, or what others have said", () => {
@@ -150,6 +164,13 @@ describe("a pool", () => {
     const hook = sandboxWarmPoolHook(settings);
     expect(refusalOf(hook.sync(aPoolRequest({ pool, sandboxes: [aMember(1)] }), NOW))).toBe("passes");
   });
+});
+
+test("a template has no status", () => {
+  const hook = sandboxTemplateHook(settings, (request, config) => {
+    return { ...syncSandboxTemplate(request, config), status: { conditions: [condition("Ready", "True", "Any")] } };
+  });
+  expect(refusalOf(hook.sync(aTemplateRequest(aTemplate()), NOW))).toMatch(/^status.conditions would say Ready/);
 });
 
 test("a template is labelled with the hash of its own name", () => {
