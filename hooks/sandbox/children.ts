@@ -16,9 +16,13 @@ export interface Children {
   deletions: Record<string, string>;
 }
 
-/** Decides the children of a Sandbox that is alive, running or suspended. */
-export function desiredChildren(view: View, losses?: PodLosses): Children {
-  return joined([volumes(view), pods(view, losses), service(view), keptOthers(view)]);
+/**
+ * Decides the children of a Sandbox that is alive, running or suspended.
+ *
+ * @param isDue it has expired, and its status does not say so yet: what exists stays, and no Pod and no Service is created
+ */
+export function desiredChildren(view: View, losses: PodLosses | undefined, isDue: boolean): Children {
+  return joined([volumes(view), pods(view, losses, isDue), service(view, isDue), keptOthers(view)]);
 }
 
 /** Decides the children of a Sandbox that has expired: Pod and Service go, volumes stay. */
@@ -47,7 +51,7 @@ function volumes(view: View): Children {
   return { children: [...possible, ...unnamed.map(unchanged)], deletions: {} };
 }
 
-function pods(view: View, losses: PodLosses | undefined): Children {
+function pods(view: View, losses: PodLosses | undefined, isDue: boolean): Children {
   const { sandbox, pod } = view;
   if (view.pods.length > 1) return { children: view.pods.map(unchanged), deletions: {} };
   if (sandbox.spec.operatingMode === "Suspended") {
@@ -58,19 +62,20 @@ function pods(view: View, losses: PodLosses | undefined): Children {
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
   // A PersistentVolumeClaim that is not observed as a child may belong to another Sandbox, and the Pod would mount it.
   // One that is being deleted goes as soon as no Pod uses it: a new Pod would wait for it, or lose it.
-  const impossible = losses?.isHeld === true || missingPVCs(sandbox, view.pvcs).length > 0 ||
+  const impossible = isDue || losses?.isHeld === true || missingPVCs(sandbox, view.pvcs).length > 0 ||
     endingPVCs(sandbox, view.pvcs).length > 0 ||
     isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox, losses?.annotation)], deletions: {} };
 }
 
-function service(view: View): Children {
+function service(view: View, isDue: boolean): Children {
   const { sandbox, service: observed } = view;
   const wanted = sandbox.spec.service;
   if (observed && view.pods.length > 1) return { children: [unchanged(observed)], deletions: {} };
   if (observed && wanted === false) return { children: [], deletions: reasons([observed], NO_SERVICE) };
   if (observed) return { children: [keepService(sandbox, observed, view.pods.length > 0)], deletions: {} };
-  const possible = wanted === true && view.pods.length < 2 && !isInvalid(view, "Service", sandbox.metadata.name);
+  const possible = !isDue && wanted === true && view.pods.length < 2 &&
+    !isInvalid(view, "Service", sandbox.metadata.name);
   return { children: possible ? [buildService(sandbox)] : [], deletions: {} };
 }
 

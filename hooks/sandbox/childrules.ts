@@ -10,6 +10,7 @@ import { CONTROLLER_UID_LABEL, isEngineKey, NAME_HASH_LABEL } from "../../packag
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { Change, ChildRule, ChildRules } from "../../packages/webhook/childrules.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
+import { isExpired } from "./deletionreasons.ts";
 import { podRule, volumeTemplates } from "./podrules.ts";
 
 const volumeRule: ChildRule<Sandbox> = {
@@ -48,9 +49,10 @@ const serviceRule: ChildRule<Sandbox> = {
     "spec.selector": comesNearer,
     "spec.ports": ({ is, wants, observed: { parent } }) => sameJson(is, wants) || arePortsOf(parent, wants),
   },
-  wrongWith(service, { parent }) {
+  wrongWith(service, { parent }, now) {
     const { name } = parent.metadata;
     if (parent.spec.service !== true) return ["a Service that is not asked for"];
+    if (isExpired(parent, now)) return ["a Service of an expired Sandbox"];
     const ports = isObject(service.spec) ? service.spec["ports"] : undefined;
     const wrong = differences(service, {
       apiVersion: "v1",

@@ -25,6 +25,7 @@ import { type Change, type ChildRule, isSpecLeftAlone } from "../../packages/web
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { oncePer } from "../../packages/webhook/once.ts";
+import { isExpired } from "./deletionreasons.ts";
 
 /**
  * Fields of a new Pod's spec that this hook sets if the template does not, and their allowed values. If you add a rule to
@@ -119,7 +120,7 @@ function listed({ metadata }: KubeObject, annotation: string): string[] {
   return valueOf(metadata.annotations, annotation)?.split(",") ?? [];
 }
 
-function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox>): string[] {
+function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox>, now: Date): string[] {
   if (Object.keys(children["Pod.v1"] ?? {}).length > 0) return ["a second Pod"];
   const claims = new Set(
     Object.values(children["PersistentVolumeClaim.v1"] ?? {}).map(({ metadata }) => metadata.name),
@@ -127,6 +128,7 @@ function wrongWithPod(pod: DesiredObject, { parent, children }: Observed<Sandbox
   // A PersistentVolumeClaim that is not observed as the Sandbox's child may belong to another Sandbox.
   if (volumeTemplates(parent).some(({ claimName }) => !claims.has(claimName))) return ["a Pod before its volumes"];
   if (parent.spec.operatingMode !== "Running") return ["a Pod of a suspended Sandbox"];
+  if (isExpired(parent, now)) return ["a Pod of an expired Sandbox"];
   const { spec, ...rest } = pod;
   const { labels = {}, annotations = {} } = parent.spec.podTemplate.metadata ?? {};
   return [

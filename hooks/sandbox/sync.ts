@@ -40,7 +40,7 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   );
   return {
     status: quiet ? {} : status,
-    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view, losses)),
+    ...(expiry === "published" ? expiredChildren(view) : desiredChildren(view, losses, expiry === "due")),
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
 }

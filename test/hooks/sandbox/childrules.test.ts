@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { childRules } from "../../../hooks/sandbox/childrules.ts";
 import { buildPod, keepPod } from "../../../hooks/sandbox/pod.ts";
+import { buildService } from "../../../hooks/sandbox/service.ts";
 import { CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../../../packages/api/objects/keys.ts";
 import type { DesiredObject, KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Pod } from "../../../packages/api/objects/pods.ts";
@@ -94,6 +95,18 @@ test.for(losses)("$name", ({ is, will, refused }) => {
   const desired = [{ ...pod, metadata: { ...pod.metadata, annotations } }];
   const verdict = guardAnswer(aRequest(sandbox, pods), desired, {}, NOW, "any", childRules);
   expect("refusal" in verdict, JSON.stringify(verdict)).toBe(refused ?? false);
+});
+
+test("a Sandbox that has expired gets no Pod and no Service any more", () => {
+  const made = (spec: object) => {
+    const sandbox = aSandbox({ spec: { service: true, ...spec } });
+    const desired = [buildPod(sandbox), buildService(sandbox)];
+    const verdict = guardAnswer(aRequest(sandbox), desired, {}, NOW, "any", childRules);
+    return "refusal" in verdict ? verdict.refusal.children : "passes";
+  };
+  expect(made({})).toBe("passes");
+  expect(made({ shutdownTime: "2026-11-21T13:00:00Z" })).toBe("passes");
+  expect(made({ shutdownTime: "2026-11-21T11:00:00Z" })).toEqual(["Pod/demo", "Service/demo"]);
 });
 
 const hash = { [NAME_HASH_LABEL]: "aefd3536" };

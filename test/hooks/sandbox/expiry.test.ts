@@ -1,7 +1,8 @@
 /** @module */
 import { expect, test } from "vitest";
 import { expiryPhase, resyncAfter } from "../../../hooks/sandbox/expiry.ts";
-import { aSandbox, NOW } from "../../sandboxes.ts";
+import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
+import { aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 
 const EXPIRED = {
   conditions: [{
@@ -61,4 +62,11 @@ const cases = [
 test.for(cases)("expiry $name", ({ time, status, want, reason }) => {
   const sandbox = aSandbox({ spec: time ? { shutdownTime: time } : {}, ...(status && { status }) });
   expect([expiryPhase(sandbox, NOW), resyncAfter(sandbox, NOW)], reason).toEqual(want);
+});
+
+test("what has expired before it was ever asked about gets no Pod and no Service", () => {
+  const sandbox = aSandbox({ spec: { shutdownTime: "2026-11-21T11:00:00Z", service: true } });
+  const { children, status } = syncSandbox(aRequest(sandbox), NOW, { clusterDomain: "cluster.local" });
+  expect(children).toEqual([]);
+  expect(status.conditions).toContainEqual(expect.objectContaining({ type: "Ready", reason: "SandboxExpired" }));
 });
