@@ -17,10 +17,11 @@ import { appliedTo, oncePer } from "../../packages/webhook/once.ts";
 import { isShaped } from "./applied.ts";
 import { type DrainReason, surplus } from "./deletionreasons.ts";
 import { isUsed, securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
+import type { WarmPoolConfig } from "./options.ts";
 
 type Of = Change<SandboxWarmPool>;
 
-const memberRule: ChildRule<SandboxWarmPool> = {
+const memberRule: Omit<ChildRule<SandboxWarmPool>, "wrongWith"> = {
   resource: "sandboxes",
   updateStrategy: "InPlace",
   mayChange: {
@@ -32,13 +33,17 @@ const memberRule: ChildRule<SandboxWarmPool> = {
     "spec.volumeClaimTemplates": isRepaired,
     "spec.service": isRepaired,
   },
-  wrongWith: wrongWithMember,
   // All Sandboxes that the pool still owns count, including those that are being deleted.
   mostNew: oncePer(({ parent, children }) => Math.max(0, parent.spec.replicas - listAll(children).length)),
   isBeyondRepair: (applied) => !isShaped(applied),
 };
 
-export const childRules: ChildRules<SandboxWarmPool> = { "Sandbox.agents.x-k8s.io/v1beta1": memberRule };
+/** Makes the rules for one installation. */
+export function childRules({ templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): ChildRules<SandboxWarmPool> {
+  const wrongWith: ChildRule<SandboxWarmPool>["wrongWith"] = (member, observed, now) =>
+    wrongWithMember(member, observed, now, templatePolicy);
+  return { "Sandbox.agents.x-k8s.io/v1beta1": { ...memberRule, wrongWith } };
+}
 
 /**
  * A field may be restored to the value that the pool applied when it created the member. For a member of another controller,

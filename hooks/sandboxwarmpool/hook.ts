@@ -17,7 +17,7 @@ export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandbox
     name: "sandboxwarmpool",
     parentSchema: sandboxWarmPoolSchema,
     deletionReasons,
-    childRules,
+    childRules: childRules(config),
     evidence,
     statusRules,
     customize: customizeSandboxWarmPool,

@@ -8,7 +8,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { canonicalJson } from "../../packages/api/objects/apply.ts";
+import type { TemplatePolicy } from "../../packages/api/templatepolicy.ts";
+import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
 import type { Json } from "../../packages/api/objects/json.ts";
 import {
   CLAIM_CONTROLLER,
@@ -23,6 +24,7 @@ import {
   REFILL_ANNOTATION,
   SAFE_TO_EVICT_ANNOTATION,
   SHARD_LABEL,
+  TEMPLATE_GENERATION_ANNOTATION,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
@@ -43,10 +45,16 @@ const ADDED_FIELDS: Readonly<Record<string, unknown>> = { automountServiceAccoun
 const ADDED_DNS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };
 
 /** Lists the fields in which a new member differs from what pool and template ask for. */
-export function wrongWithMember(member: DesiredObject, observed: Observed<SandboxWarmPool>): string[] {
+export function wrongWithMember(
+  member: DesiredObject,
+  observed: Observed<SandboxWarmPool>,
+  now: Date,
+  templatePolicy: TemplatePolicy,
+): string[] {
   const pool = observed.parent;
   const template = templateOf(observed);
   if (!template) return ["a member without a template"];
+  if (templatePolicy === "required" && !isFenced(observed, template)) return ["a member without its NetworkPolicy"];
   const { name, annotations = {} } = member.metadata;
   const place = annotations[POOL_SEQUENCE_ANNOTATION] ?? "";
   const refill = annotations[REFILL_ANNOTATION] === "limited" ? { [REFILL_ANNOTATION]: "limited" } : {};
@@ -94,7 +102,26 @@ export function wrongWithMember(member: DesiredObject, observed: Observed<Sandbo
       ...(service === undefined ? {} : { service }),
     },
   });
-  return isNext(name, place, observed) ? wrong : [...wrong, "metadata.name"];
+  return isNext(name, place, observed, now) ? wrong : [...wrong, "metadata.name"];
+}
+
+/**
+ * Tells whether the template's NetworkPolicy is in force, or none is needed: it belongs to the template, selects all its Pods
+ * and has the rules of its generation. Metacontroller may not show policies yet, just after an update of the hook.
+ */
+function isFenced({ related }: Observed<SandboxWarmPool>, { metadata, spec }: SandboxTemplate): boolean {
+  const policies = related["NetworkPolicy.networking.k8s.io/v1"];
+  if (!policies || spec.networkPolicyManagement === "Unmanaged") return true;
+  const { name, uid = "", generation = 0 } = metadata;
+  const selector = { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(name) } };
+  return Object.values(policies).some((policy) => {
+    const { deletionTimestamp, ownerReferences = [], annotations = {} } = policy.metadata;
+    const rules = annotations[TEMPLATE_GENERATION_ANNOTATION] ?? `${uid}/${generation}`;
+    const isTemplates = ownerReferences.some((owner) => owner.controller === true && owner.uid === uid);
+    const { podSelector } = (policy["spec"] ?? {}) as Json;
+    return deletionTimestamp === undefined && isTemplates && rules === `${uid}/${generation}` &&
+      sameJson(podSelector, selector);
+  });
 }
 
 /** Returns the pool's template; undefined: it does not exist. */
@@ -132,13 +159,14 @@ export const securedSpec = oncePer(({ spec }: SandboxTemplate): V1PodSpec => {
 const LAST_NUMBER = 2 ** 52;
 
 /** Tells whether name and place belong to a number that no member has had. */
-function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>): boolean {
+function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>, now: Date): boolean {
   const { metadata } = observed.parent;
   const [number = NaN, first = NaN] = place.split("/").map(Number);
   const secret = bytesToHex(sha256(utf8ToBytes(`${metadata.uid}/${number}`))).slice(0, 5);
   const isCounted = Number.isInteger(number) && Number.isInteger(first) && highestNumber(observed) < first;
   const label = metadata.name.replaceAll(".", "-").slice(0, 20).replace(/-+$/, "");
-  return isCounted && first <= number && isDNSLabel(name) && name.startsWith(label) &&
+  return isCounted && first <= number && number <= latestNumber(observed, now) && isDNSLabel(name) &&
+    name.startsWith(label) &&
     name.endsWith(`-${number.toString(36)}${secret}`);
 }
 
@@ -157,15 +185,21 @@ const MOST_NEW = 1000;
  * Returns the highest number that an answer may give. Numbers begin at the milliseconds of the pool's creation, and continue
  * from those of its status and its Sandboxes; some are left out because their names are taken.
  */
-export function latestNumber({ parent, children }: Observed<SandboxWarmPool>, now: Date): number {
-  const { metadata, spec, status: { sequence = 0 } = {} } = parent;
-  const all = listAll(children);
-  const numbers = all.map((sandbox) => numberOf(sandbox.metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
-  const known = numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+export function latestNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
+  const { metadata, spec } = observed.parent;
+  const { known, count } = knownNumbers(observed);
   const born = Date.parse(metadata.creationTimestamp ?? "");
   const begin = (Number.isNaN(born) ? now.getTime() : born) + MS_OF_UID;
-  return Math.max(known, begin) + Math.max(MOST_NEW, spec.replicas) + all.length;
+  return Math.max(known, begin) + Math.max(MOST_NEW, spec.replicas) + count;
 }
+
+const knownNumbers = oncePer(({ parent, children }: Observed<SandboxWarmPool>) => {
+  const { sequence = 0 } = parent.status ?? {};
+  const all = listAll(children);
+  const numbers = all.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
+  const known = numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+  return { known, count: all.length };
+});
 
 /** Numbers begin up to so many milliseconds after the pool's creation, by its UID. */
 const MS_OF_UID = 1000;

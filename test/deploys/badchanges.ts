@@ -69,6 +69,8 @@ export const BAD_CHANGES: Record<string, () => Fault> = {
   "asks for six children in the place of one": () => (wish) => ({ ...wish, children: wish.children.flatMap(copies) }),
   "says that nothing is Ready": () => (wish, { hook, now }) =>
     hook === "sandbox" ? saying(wish, { type: "Ready", status: "False", reason: "DependenciesNotReady" }, now) : wish,
+  "says that nothing is known": () => (wish, { hook, now }) =>
+    hook === "sandbox" ? saying(wish, { type: "Ready", status: "Unknown", reason: "Any" }, now) : wish,
   "says that no spec is valid": () => (wish, { hook, now }) =>
     hook === "sandbox" ? saying(wish, { type: "Ready", status: "False", reason: "InvalidConfiguration" }, now) : wish,
   "says that claims have no Sandbox": () => (wish, { hook, now }) =>
@@ -82,6 +84,8 @@ export const BAD_CHANGES: Record<string, () => Fault> = {
     hook === "sandbox" ? { ...wish, status: { ...wish.status, serviceFQDN: "demo.example.com" } } as Wish : wish,
   "says that pools have no members": () => (wish, { hook }) =>
     hook === "sandboxwarmpool" ? { ...wish, status: { ...wish.status, replicas: 0 } } as Wish : wish,
+  "runs pools out of numbers": () => (wish, { hook }) =>
+    hook === "sandboxwarmpool" ? { ...wish, status: { ...wish.status, sequence: 2 ** 52 } } as Wish : wish,
   "begins the numbers of members anew": () => (wish, { hook }) =>
     hook === "sandboxwarmpool" ? { ...wish, status: { ...wish.status, sequence: 1 } } as Wish : wish,
 };

@@ -14,7 +14,7 @@ const RULES: Record<string, ChildRules<never>> = {
   sandbox: ofSandboxes,
   sandboxclaim: ofClaims,
   sandboxtemplate: ofTemplates({ deniedCIDRs: [] }),
-  sandboxwarmpool: ofPools,
+  sandboxwarmpool: ofPools({ templatePolicy: "required" }),
 };
 
 interface Rule {

@@ -141,4 +141,32 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
     to: "",
     tests: EVIDENCE_TEST,
   },
+  {
+    name: "a Sandbox is Ready Unknown though its Pod serves",
+    file: "hooks/sandbox/statusrules.ts",
+    from: '"Ready Unknown": (saying) => isLeftOver(saying),',
+    to: "",
+    tests: ["test/hooks/evidence.test.ts"],
+  },
+  {
+    name: "a pool's numbers run out",
+    file: "hooks/sandboxwarmpool/statusrules.ts",
+    from: " && (number === 0 || number <= latestNumber(observed, now))",
+    to: "",
+    tests: ["test/hooks/statusrules.test.ts"],
+  },
+  {
+    name: "members are created while the NetworkPolicy of their template is missing",
+    file: "hooks/sandboxwarmpool/memberrules.ts",
+    from: 'templatePolicy === "required" && !isFenced(observed, template)',
+    to: "false",
+    tests: ["test/hooks/sandboxwarmpool/policy.test.ts"],
+  },
+  {
+    name: "an expired Sandbox gets a Pod",
+    file: "hooks/sandbox/podrules.ts",
+    from: "if (isExpired(parent, now)) return",
+    to: "if (false) return",
+    tests: ["test/hooks/sandbox/childrules.test.ts"],
+  },
 ];

@@ -1,7 +1,10 @@
 /** A pool whose template's NetworkPolicy is not in force: no member starts, and the pool reports why. */
 import { expect, test } from "vitest";
+import { sandboxWarmPoolHook } from "../../../hooks/sandboxwarmpool/hook.ts";
+import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
 import { aPool } from "../../pools.ts";
-import { newNames, syncPool } from "../../poolcalls.ts";
+import { aPoolRequest, CONFIG, newNames, syncPool, type World } from "../../poolcalls.ts";
+import { NOW } from "../../sandboxes.ts";
 import { aPolicy, aTemplate } from "../../templates.ts";
 
 const pool = aPool({ spec: { replicas: 2 } });
@@ -60,3 +63,40 @@ test.for(
   expect(newNames(answer)).toHaveLength(2);
   expect(conditionsOf(answer)["NetworkPolicy"]).toBeUndefined();
 });
+
+/** What the guard says of a hook that makes members whatever the policy is. */
+function reckless(world: World, config = CONFIG): string {
+  const hook = sandboxWarmPoolHook(
+    config,
+    (observed, now, given) => syncSandboxWarmPool(observed, now, { ...given, templatePolicy: "optional" }),
+  );
+  const outcome = hook.sync(aPoolRequest({ pool, ...world }), NOW);
+  return "refusal" in outcome ? outcome.refusal.message : "passes";
+}
+
+const other = { podSelector: { matchLabels: { "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97", app: "x" } } };
+test.for(
+  [
+    ["missing", null],
+    ["being deleted", aPolicy({ metadata: { deletionTimestamp: "2026-11-21T11:00:00Z" } })],
+    ["somebody else's", aPolicy({ metadata: { ownerReferences: [] } })],
+    [
+      "outdated",
+      aPolicy({ metadata: { annotations: { "agents.x-k8s.io/template-generation": "uid-python/0" } } }),
+    ],
+    ["of fewer Pods", aPolicy({ spec: other })],
+  ] as const,
+)("whose policy is %s gets no member of a bad deploy either", ([, policy]) => {
+  expect(reckless({ policy })).toBe(
+    "2 new children are not what their parent asks for (a member without its NetworkPolicy)",
+  );
+  expect(reckless({ policy }, { ...CONFIG, templatePolicy: "optional" })).toBe("passes");
+});
+
+test.for(
+  [
+    ["in force", { policy: aPolicy() }],
+    ["not shown yet", {}],
+    ["nobody's to make", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
+  ] as const,
+)("whose policy is %s may get members", ([, world]) => expect(reckless(world)).toBe("passes"));
