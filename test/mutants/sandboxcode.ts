@@ -175,4 +175,11 @@ export const SANDBOX_CODE: readonly Mutant[] = [
     to: "headOf(101, answer.statusMessage, [...answer.rawHeaders,",
     tests: ["test/router/proxy/answerheaders.test.ts"],
   },
+  {
+    name: "a cache takes the answer of one sandbox for that of another",
+    file: "packages/router/proxy/answerheaders.ts",
+    from: 'if (rules.via === "headers") result.push("Vary", NAMES);',
+    to: "",
+    tests: ["test/router/proxy/answerheaders.test.ts"],
+  },
 ];

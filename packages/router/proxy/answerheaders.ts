@@ -15,10 +15,12 @@ export interface AnswerRules extends ClientView {
 
 const POLICY = "cross-origin-resource-policy";
 const NOSNIFF = "x-content-type-options";
+/** Headers that name a sandbox: answers of different sandboxes then have one address. */
+const NAMES = "X-Sandbox-ID, X-Sandbox-Namespace, X-Sandbox-Port";
 
 /**
- * Returns the headers, flat: those that pass, with addresses that lead to the sandbox, and what keeps pages of other
- * origins from reading the answer as a script or an image.
+ * Returns the headers, flat: those that pass, with addresses that lead to the sandbox, what keeps pages of other origins from
+ * reading the answer as a script or an image, and what keeps caches from taking it for another sandbox's.
  *
  * @param podIP address that the sandbox was asked at
  */
@@ -38,6 +40,7 @@ export function answerHeaders(
     );
   }
   result.push("X-Content-Type-Options", "nosniff");
+  if (rules.via === "headers") result.push("Vary", NAMES);
   if (headers[POLICY] === undefined) result.push("Cross-Origin-Resource-Policy", rules.resourcePolicy);
   return result;
 }

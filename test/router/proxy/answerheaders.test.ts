@@ -130,6 +130,19 @@ describe("X-Content-Type-Options and Cross-Origin-Resource-Policy", () => {
   });
 });
 
+test("no cache takes the answer of one sandbox for that of another, where headers name them", async () => {
+  const { port } = await start();
+  const backend = await startBackend((_, answer) => {
+    answer.setHeader("Cache-Control", "public, max-age=31536000").setHeader("Vary", "Accept").end("in");
+  });
+  const varyOf = async (request: Parameters<typeof fetchFrom>[1]) => (await fetchFrom(port, request)).headers["vary"];
+  const names = "X-Sandbox-ID, X-Sandbox-Namespace, X-Sandbox-Port";
+  expect(await varyOf({ headers: naming(backend.port) })).toBe(`Accept, ${names}`);
+  expect((await fetchHttp2(port, naming(backend.port))).headers["vary"]).toBe(`Accept, ${names}`);
+  expect(await varyOf({ path: `/s/team-a/demo/${backend.port}/` })).toBe("Accept");
+  expect(await varyOf({ headers: { Host: `${backend.port}-demo-team-a.d.example` } })).toBe("Accept");
+});
+
 describe("addresses and cookies in answers", () => {
   const asApp = (redirect: string) =>
     startBackend(({ headers }, answer) => {
