@@ -107,7 +107,9 @@ function sandboxToAlpha(content: Content, saved: Fields | undefined): Content {
   const isRunning = operatingMode !== "Suspended";
   const replicas = isRunning ? saved?.["replicas"] === undefined && saved ? {} : { replicas: 1 } : { replicas: 0 };
   const isOurs = saved !== undefined && saved["service"] === undefined && service === true;
-  const marked = service === undefined ? annotated(content, { [SERVICE]: UNSET }) : content;
+  const isMarked = content.metadata.annotations?.[SERVICE] === UNSET;
+  const unmarked = isMarked ? without(content, SERVICE) : content;
+  const marked = service === undefined ? annotated(content, { [SERVICE]: UNSET }) : unmarked;
   const status = dropped(content.status, "nodeName");
   const podIPs = (status?.["podIPs"] ?? []) as unknown[];
   return {

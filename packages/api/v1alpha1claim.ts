@@ -47,7 +47,10 @@ export function claimToAlpha(content: Content, saved: Fields | undefined): Conte
   const said = referencesOf(ref, content, saved);
   const unnoted = { ...poolNote(content) ? without(content, POOL) : content, spec: { ...rest, ...said } };
   const alpha = poolOf(unnoted) === ref ? unnoted : annotated(unnoted, { [POOL]: JSON.stringify(noteOf(ref, said)) });
-  if (volumeClaimTemplates === undefined) return alpha;
+  if (volumeClaimTemplates === undefined) {
+    // Whoever may annotate a claim of v1beta1 would give it volumes on the way back.
+    return isVolumes(parsed(alpha.metadata.annotations?.[VOLUME_TEMPLATES])) ? without(alpha, VOLUME_TEMPLATES) : alpha;
+  }
   return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });
 }
 

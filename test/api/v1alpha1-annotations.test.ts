@@ -62,3 +62,29 @@ test.for(["Perhaps", ""])("what a template says of claims' volumes", (text) => {
   expect([specOf(after), after.metadata.annotations]).toEqual([{ podTemplate: POD }, annotations]);
   expect(toAlpha(after)).toEqual(before);
 });
+
+const OURS = "api.agents.x-k8s.io/v1beta1-";
+test.for([
+  {
+    name: "volumes of a claim that has none",
+    kind: "SandboxClaim",
+    spec: { warmPoolRef: { name: "fast" } },
+    annotations: { [`${OURS}volume-claim-templates`]: '[{"metadata":{"name":"v"},"spec":{}}]' },
+  },
+  {
+    name: "no Service of a Sandbox that asks for one",
+    kind: "Sandbox",
+    spec: { podTemplate: POD, operatingMode: "Running", service: true },
+    annotations: { [`${OURS}service`]: "unset", [stateAnnotation("Sandbox")]: '{"spec":{"replicas":1}}' },
+  },
+  {
+    name: "a policy of a template that has none",
+    kind: "SandboxTemplate",
+    spec: { podTemplate: POD },
+    annotations: { [`${OURS}volume-claim-templates-policy`]: "Allowed" },
+  },
+])("an annotation that somebody else has put on an object of v1beta1 does not change it: $name", (each) => {
+  const { kind, spec, annotations } = each;
+  const before = beta(kind, spec, { metadata: { name: "it", annotations } });
+  expect(specOf(toBeta(toAlpha(before)))).toEqual(spec);
+});
