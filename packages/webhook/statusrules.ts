@@ -1,6 +1,6 @@
 /** Checks a status, because claims' hooks, the keeper and clients delete objects or connect because of it. Pure. @module */
 import { sameJson } from "../api/objects/apply.ts";
-import { type Condition, type ConditionStatus, fitCondition } from "../api/objects/conditions.ts";
+import { type Condition, conditionSchema, type ConditionStatus, fitCondition } from "../api/objects/conditions.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Observed } from "./metacontroller.ts";
@@ -66,6 +66,10 @@ export function guardStatus<Parent>(
     const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) => isUnproven(evidence, words, { said, observed, now, isOld }));
     if (unproven !== undefined) return wrong(unproven);
+    // For one such condition it refuses the whole status.
+    if (rules?.conditionTypes.includes(said.type) && !conditionSchema.safeParse(said).success) {
+      return refusal(`status.conditions would say ${said.type} in a form that the API server refuses`);
+    }
     if (
       rules && !rules.conditionTypes.includes(said.type) &&
       !before.some((old) => sameJson(said, old) || sameJson(said, fitCondition(old)))

@@ -56,6 +56,11 @@ describe("a Sandbox", () => {
     ["that it is not Ready", { conditions: [condition("Ready", "False", "Any"), foreign] }, untrue("Ready False")],
     ["nothing of Ready", { conditions: [foreign] }, untrue("Ready Absent")],
     [
+      "what no condition can say",
+      { conditions: [condition("Ready", "Perhaps", "DependenciesReady"), foreign] },
+      "status.conditions would say Ready in a form that the API server refuses",
+    ],
+    [
       "nothing of what others say",
       { conditions },
       "status.conditions would no longer say Backup, which is not this hook's",
