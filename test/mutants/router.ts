@@ -205,4 +205,11 @@ export const ROUTER: readonly Mutant[] = [
     to: "return request.httpVersionMajor === 2;",
     tests: ["test/router/http2.test.ts"],
   },
+  {
+    name: "a Sandbox expires by what a restore of etcd says of its idleness",
+    file: "packages/router/idle/setback.ts",
+    from: "const isSetBack = before !== undefined && generation < before.generation;",
+    to: "const isSetBack = false;",
+    tests: ["test/router/idle/idledelete.test.ts"],
+  },
 ];

@@ -8,6 +8,7 @@ import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./ev
 import { type Decision, idleDecision, type IdlePolicy, isSpent, policyOf } from "./decision.ts";
 import { createTraffic, lastAsked, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
 import { expire, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from "./suspend.ts";
+import { createSetBack } from "./setback.ts";
 import { idleSince } from "./suspension.ts";
 
 export interface IdlerParts extends SuspendParts {
@@ -35,6 +36,7 @@ const AT_ONCE = 8;
 /** Makes it. Without an annotation that asks for it, nothing is ever idle and nobody is asked anything. */
 export function createIdler(parts: IdlerParts): Idler {
   const samples = new Map<string, Sample>();
+  const setBack = createSetBack();
   const guarded = (work: Promise<unknown>, entry: Entry) =>
     work.catch((error) => {
       const { namespace, name } = entry.sandbox.metadata;
@@ -58,9 +60,12 @@ export function createIdler(parts: IdlerParts): Idler {
       const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
       const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
       for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);
+      setBack.prune(known);
       const next = async () => {
         for (let entry = due.pop(); entry; entry = due.pop()) {
-          await guarded(lookAt(parts, traffic, samples, entry), entry);
+          // A suspended one could expire by what it was long ago.
+          const isLeftAlone = setBack.look(entry.sandbox) && entry.sandbox.isSuspended;
+          if (!isLeftAlone) await guarded(lookAt(parts, traffic, samples, entry), entry);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, next));

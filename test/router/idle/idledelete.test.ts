@@ -75,6 +75,27 @@ test("what a router suspended long ago expires", async () => {
   expect(read().spec).toMatchObject({ shutdownPolicy: "Delete", shutdownTime: expect.any(String) });
 });
 
+test("what a restore of etcd has suspended again stays, until somebody changes it", async () => {
+  const { api, look, read, report } = start();
+  const backup = api.get(`${SANDBOXES}/demo`)!;
+  await setMode(api, TARGET, "Running");
+  await look();
+  api.put(`${SANDBOXES}/demo`, { ...backup, metadata: { ...backup.metadata as object, generation: 2 } });
+  await look();
+  expect(read().spec, "somebody has used it since the backup").not.toHaveProperty("shutdownTime");
+  await look();
+  expect(read().spec).not.toHaveProperty("shutdownTime");
+  // As the router does after its user has gone again.
+  for (const mode of ["Running", "Suspended"] as const) await setMode(api, TARGET, mode);
+  const { metadata: { generation } } = read();
+  const annotations = { ...POLICY, [key("suspended")]: word({ generation }) };
+  const stored = api.get(`${SANDBOXES}/demo`)!;
+  api.put(`${SANDBOXES}/demo`, { ...stored, metadata: { ...stored.metadata as object, annotations } });
+  report({});
+  await look();
+  expect(read().spec).toHaveProperty("shutdownTime");
+});
+
 const recently = new Date(Date.now() - 60_000).toISOString();
 
 test.for<[string, World]>([
