@@ -1,6 +1,6 @@
 /** Headers of our own between the router and its clients, beside the contract's. @module */
 
-/** Header of requests: `false` if they only look at what goes on. They wake no sandbox, and are no use of it. */
+/** Header of requests: `false` if they only look at what goes on. They wake no sandbox; one that runs counts them as use. */
 export const WAKE_HEADER = "X-Sandbox-Wake";
 /** Header of the router's refusals that programs tell apart, also from what a sandbox answers: it comes from the router alone. */
 export const REASON_HEADER = "X-Sandbox-Reason";
