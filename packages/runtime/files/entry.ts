@@ -18,8 +18,21 @@ export interface Entry {
 
 /** Describes the file `name`. */
 export function entryOf(name: string, stats: Stats): Entry {
-  const { size, mtime } = stats;
-  return { name, size, type: typeOf(stats), modified_at: mtime.toISOString(), mode: modeText(stats.mode) };
+  return {
+    name,
+    size: stats.size,
+    type: typeOf(stats),
+    modified_at: modifiedOf(stats).toISOString(),
+    mode: modeText(stats.mode),
+  };
+}
+
+/** The years 0 to 9999, in milliseconds since the epoch. */
+const WRITABLE_MS = { first: Date.parse("0000-01-01"), last: Date.parse("9999-12-31T23:59:59Z") };
+
+/** When the file was changed; the nearest time that RFC 3339 can write, as some file systems keep any. */
+export function modifiedOf({ mtimeMs }: Stats): Date {
+  return new Date(Math.min(WRITABLE_MS.last, Math.max(WRITABLE_MS.first, mtimeMs)));
 }
 
 function typeOf(stats: Stats): EntryType {

@@ -1,6 +1,7 @@
 /** Answers with a file: whole or a range, streamed, with what caches need. @module */
 import type { Context } from "hono";
 import { refuse } from "./answers.ts";
+import { modifiedOf } from "../files/entry.ts";
 import { type OpenFile, partOf, sizeOf, streamOf } from "../files/read.ts";
 import { parseRange } from "./range.ts";
 
@@ -31,7 +32,7 @@ function headersOf({ stats, content }: OpenFile): Record<string, string> {
   return {
     "Content-Type": "application/octet-stream",
     "Accept-Ranges": "bytes",
-    ...modifiedAt(stats.mtime),
+    ...modifiedAt(modifiedOf(stats)),
     ...(isKnown ? { "ETag": tag } : {}),
   };
 }

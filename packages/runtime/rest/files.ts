@@ -1,7 +1,7 @@
 /** `/v1/files/{path}`: reading, writing, listing, deleting, as published. @module */
 import type { Context, Hono } from "hono";
 import { bodyOf, isForm, takeFile } from "../http/body.ts";
-import { entryOf, parseMode } from "../files/entry.ts";
+import { modifiedOf, parseMode } from "../files/entry.ts";
 import { listFolder } from "../files/list.ts";
 import { openForRead } from "../files/read.ts";
 import { Refused } from "../files/refused.ts";
@@ -29,8 +29,7 @@ async function get(c: Context<HTTPEnv>, options: RestOptions): Promise<Response>
   const path = await pathOf(c, options, "files");
   const opened = await openForRead(options.root, path);
   if (opened.handle) return await sendFile(c, opened);
-  const { modified_at } = entryOf("", opened.stats);
-  const headers = modifiedAt(new Date(modified_at));
+  const headers = modifiedAt(modifiedOf(opened.stats));
   if (c.req.method === "HEAD") return c.json({}, 200, headers);
   const entries = await listFolder(options.root, path, flagOf(c, "links"));
   return c.json({ path: path || ".", entries }, 200, headers);
