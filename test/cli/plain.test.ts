@@ -10,11 +10,11 @@ import { SandboxClient } from "../../packages/sdk/client.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { fakeApi, fakeContext, listOf, run, type Setting } from "./fakecontext.ts";
 
-/** Writes the clipboard, clears the screen, begins a colour in one byte of C1, rubs out. */
-const ORDERS = "a\x1b]52;c;eA==\x07\x1b[2J\x9b31m\x7f\rb";
-const SHOWN = "a\\u001b]52;c;eA==\\u0007\\u001b[2J\\u009b31m\\u007f\\u000db";
+/** Writes the clipboard, clears the screen, begins a colour in one byte of C1, rubs out, turns the direction of text. */
+const ORDERS = "a\x1b]52;c;eA==\x07\x1b[2J\x9b31m\x7f\r\u202e\u2066b";
+const SHOWN = "a\\u001b]52;c;eA==\\u0007\\u001b[2J\\u009b31m\\u007f\\u000d\\u202e\\u2066b";
 // deno-lint-ignore no-control-regex -- those are what must not get through
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
 const ENTRY = { name: "d", path: "d", type: "directory", size: 0, mode: "0755", modified_at: "2026-01-01T00:00:00Z" };
 

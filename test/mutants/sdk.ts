@@ -167,8 +167,8 @@ export const SDK: readonly Mutant[] = [
   {
     name: "control characters of one byte are text",
     file: "packages/cli/terminal/plain.ts",
-    from: "\\x1f\\x7f-\\x9f]/g",
-    to: "\\x1f\\x7f]/g",
+    from: "\\x1f\\x7f-\\x9f\\u202a",
+    to: "\\x1f\\x7f\\u202a",
     tests: PLAIN_TEST,
   },
   {

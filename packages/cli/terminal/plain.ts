@@ -3,9 +3,12 @@ import { exactly } from "../../api/objects/exactjson.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
 // deno-lint-ignore no-control-regex -- those are what must not get through
-const ORDERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const ORDERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Shows control characters but newline and tab as JSON writes them, which says the same within a string of JSON. */
+/**
+ * Shows control characters but newline and tab, and those that turn the direction of text, as JSON writes them: within a
+ * string of JSON that says the same.
+ */
 export function plain(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(ORDERS, escaped);
 }
