@@ -61,8 +61,9 @@ export async function copyDown(
       return;
     }
     const isInto = to.endsWith("/") || await stat(to).then((found) => found.isDirectory(), () => false);
-    const last = path.replace(/\/+$/, "").split("/").at(-1) || name;
-    const target = isInto ? join(to, last) : to;
+    // The SDK finds the name under which it goes into a folder, and refuses "..". The root goes by the sandbox's name.
+    const into = /^\/*$/.test(path) ? join(to, name) : `${to}/`;
+    const target = isInto ? into : to;
     await transferring(context, `${name}:${path}`, (onProgress) => {
       return files.download(path === "" ? "/" : path, target, { signal: context.signal, onProgress });
     });

@@ -1,5 +1,5 @@
 /** Commands that work inside of sandboxes: a cluster in memory, and a real runtime behind it. @module */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Interruption } from "../../packages/cli/failure.ts";
@@ -120,6 +120,18 @@ test("ls lists folders and describes files", async () => {
     size: 1,
   }]);
   expect(await run("ls mine:none", setting)).toMatchObject({ code: 1, stdout: "" });
+});
+
+test("cp puts nothing beside the folder that it is to put it into", async () => {
+  const { setting } = await someSandboxes({ "work/a.txt": "a" });
+  await run(MINE, setting);
+  const local = makeTempFolder();
+  mkdirSync(join(local, "to"));
+  const copied = await run(["cp", "mine:work/..", join(local, "to")], setting);
+  expect(copied).toMatchObject({ code: 2, stderr: expect.stringContaining("its path ends with no name for it") });
+  expect(readdirSync(local)).toEqual(["to"]);
+  expect((await run(["cp", "mine:work/.", join(local, "to")], setting)).code).toBe(0);
+  expect(readdirSync(join(local, "to"))).toEqual(["a.txt"]);
 });
 
 test("cp goes both ways, into folders that are there, and through pipes", async () => {
