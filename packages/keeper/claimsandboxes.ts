@@ -19,7 +19,7 @@ function isOwn({ reason, message }: Condition): boolean {
 
 /** What is remembered of a claim's Sandbox. */
 interface Had {
-  /** UID of the claim. */
+  /** The claim, as of {@link claimKey}. */
   claim: string;
   name: string;
   /** What a claim would say of it; undefined: it has said nothing, is about to go, or has no address yet. */
@@ -39,8 +39,16 @@ export interface ClaimSandboxes {
    * while Sandboxes have not been listed.
    */
   isContradicted(claim: SandboxClaim): boolean;
-  /** Has a listener called with the UID of a claim whose Sandbox has appeared, changed or gone; undefined: any may have. */
+  /**
+   * Has a listener called with the {@link claimKey} of a claim whose Sandbox has appeared, changed or gone; undefined: any
+   * may have.
+   */
   onChange(listener: (claim: string | undefined) => void): void;
+}
+
+/** Names a claim: whoever names one of another namespace as the owner has no part in it. */
+export function claimKey(namespace: string | undefined, uid: string | undefined): string {
+  return `${namespace}/${uid}`;
 }
 
 /** Makes the memory; it holds nothing of Sandboxes that no claim has. */
@@ -82,9 +90,9 @@ export function createClaimSandboxes(): ClaimSandboxes {
       },
     },
     isContradicted(claim) {
-      const { uid = "", deletionTimestamp } = claim.metadata;
+      const { namespace, uid, deletionTimestamp } = claim.metadata;
       if (!isListed || deletionTimestamp !== undefined) return false;
-      return contradicts(byClaim.get(uid), claim);
+      return contradicts(byClaim.get(claimKey(namespace, uid)), claim);
     },
     onChange: (listener) => void listeners.push(listener),
   };
@@ -93,10 +101,10 @@ export function createClaimSandboxes(): ClaimSandboxes {
 function hadOf(sandbox: Sandbox): Had | undefined {
   const owner = controllerOf(sandbox.metadata);
   if (owner?.kind !== "SandboxClaim" || groupOf(owner.apiVersion) !== EXTENSIONS_GROUP) return undefined;
-  const { name, deletionTimestamp } = sandbox.metadata;
+  const { namespace, name, deletionTimestamp } = sandbox.metadata;
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   const isKnown = deletionTimestamp === undefined && (ready?.status === "False" || isReachable(sandbox));
-  return { claim: owner.uid, name, told: isKnown ? toldOf(ready, sandbox.status) : undefined };
+  return { claim: claimKey(namespace, owner.uid), name, told: isKnown ? toldOf(ready, sandbox.status) : undefined };
 }
 
 function toldOf(ready: Condition | undefined, addresses: { podIPs?: string[] | undefined } | undefined) {

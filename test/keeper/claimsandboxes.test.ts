@@ -107,3 +107,15 @@ test("a Sandbox that a pool has and a claim is given later is looked at from the
   await pass(7);
   expect(woken()).toBe("2026-11-21T12:00:36.500Z");
 });
+
+test("a Sandbox of another namespace has no part in it, whatever owner it names", async () => {
+  const foreign = { ...aClaimsSandbox("True", { metadata: { namespace: "team-b", uid: "uid-foreign" } }) };
+  server.put(CLAIMS_SANDBOX.replace("team-a", "team-b"), foreign);
+  putClaim(undefined);
+  await keep(30);
+  expect(woken()).toBeUndefined();
+  putSandbox("True");
+  putClaim(ready("True", "DependenciesReady", "s", ["10.1.0.8"]));
+  await pass(7);
+  expect(woken()).toBe("2026-11-21T12:00:36.000Z");
+});

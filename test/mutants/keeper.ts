@@ -148,6 +148,13 @@ export const KEEPER: readonly Mutant[] = [
     tests: CLAIM_SANDBOXES_TEST,
   },
   {
+    name: "a Sandbox of another namespace is looked at for a claim",
+    file: "packages/keeper/claimsandboxes.ts",
+    from: "return `${namespace}/${uid}`;",
+    to: "return `${uid}`;",
+    tests: CLAIM_SANDBOXES_TEST,
+  },
+  {
     name: "a claim keeps the error that its Sandbox had",
     file: "packages/keeper/claimsandboxes.ts",
     from: 'reason === "ReconcilerError" && isMetadataConflict(message)',
