@@ -163,3 +163,12 @@ Smallest pool for a hit rate of 90.0%: 3, it has 3
 `,
   );
 });
+
+test("Sandboxes of another namespace do not count, whatever owner they name", async () => {
+  const [claim, sandbox] = served("a", 60, "warm");
+  const foreign = { ...sandbox, metadata: { ...sandbox.metadata, namespace: "zz", labels: {} } };
+  const objects = [aPool({}), claim, sandbox];
+  const rows = await poolStatus(apiWith(...objects), undefined, undefined, NOW);
+  expect(rows).toMatchObject([{ served: { warm: 1, cold: 0 } }]);
+  expect(await poolStatus(apiWith(...objects, foreign), undefined, undefined, NOW)).toEqual(rows);
+});
