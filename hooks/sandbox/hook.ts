@@ -32,7 +32,9 @@ const START_MS = 100;
 export function startSpacing({ parent, children = {} }: SentRequest): Spacing | undefined {
   const owner = controllerOf({ name: "", ...parent?.metadata });
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
-  return owner?.kind === "SandboxWarmPool" && isStarting ? { key: owner.uid, intervalMs: START_MS } : undefined;
+  if (owner?.kind !== "SandboxWarmPool" || !isStarting) return undefined;
+  // With the namespace: whoever names a pool of another one must not keep its members waiting.
+  return { key: `${parent?.metadata?.namespace}/${owner.uid}`, intervalMs: START_MS };
 }
 
 /** How long schedulers take to bind a Pod, most often, in milliseconds. */

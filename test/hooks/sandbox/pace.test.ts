@@ -5,12 +5,15 @@ import type { SentRequest } from "../../../packages/webhook/hook.ts";
 
 const NONE = { "Pod.v1": {}, "Service.v1": {}, "PersistentVolumeClaim.v1": {} };
 const owned = (kind: string): NonNullable<SentRequest["parent"]> => ({
-  metadata: { ownerReferences: [{ apiVersion: "v1", kind, name: "x", uid: "owner", controller: true }] },
+  metadata: {
+    namespace: "team-a",
+    ownerReferences: [{ apiVersion: "v1", kind, name: "x", uid: "owner", controller: true }],
+  },
 });
 
 test("members of one pool keep their distance as they start", () => {
   const spacing = startSpacing({ parent: owned("SandboxWarmPool"), children: NONE });
-  expect(spacing).toEqual({ key: "owner", intervalMs: 100 });
+  expect(spacing).toEqual({ key: "team-a/owner", intervalMs: 100 });
 });
 
 test.for<[string, SentRequest]>([
