@@ -172,8 +172,9 @@ describe("a pool", () => {
 });
 
 test("a template has no status", () => {
+  const status = { conditions: [condition("Ready", "True", "Any")] } as unknown as null;
   const hook = sandboxTemplateHook(settings, (request, config) => {
-    return { ...syncSandboxTemplate(request, config), status: { conditions: [condition("Ready", "True", "Any")] } };
+    return { ...syncSandboxTemplate(request, config), status };
   });
   expect(refusalOf(hook.sync(aTemplateRequest(aTemplate()), NOW))).toMatch(/^status.conditions would say Ready/);
 });
