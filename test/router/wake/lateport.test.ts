@@ -15,6 +15,8 @@ async function startLate(listener: RequestListener) {
   const server = createServer(listener);
   onTestFinished(() => void server.close());
   server.on("upgrade", (_, socket) => {
+    // The router may have gone with the test before it has read all.
+    socket.on("error", () => {});
     socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nup");
   });
   return { port, listen: () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve)) };
