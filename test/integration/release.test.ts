@@ -1,10 +1,10 @@
-/** A release, made twice: the same bytes; signed; and what it installs is what deploy/ has. @module */
+/** A release: signed, and what it installs is what deploy/ has; in a long run made twice: the same bytes. @module */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { findPrograms } from "../../dev/cluster/binaries.ts";
 import { HELM } from "../../dev/cluster/programs.ts";
@@ -34,11 +34,13 @@ function copyOfCheckout(folder: string): string {
   return folder;
 }
 
-test("is the same twice over, signed, and installs what it says", () => {
+test("a release is the same each time, signed, and installs what it says", () => {
   const folder = makeTempFolder();
   const key = join(folder, "key");
   run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", key]);
-  const made = ["first", "second"].map((name) => {
+  // Each takes a minute of processor time.
+  const names = inject("isSoak") ? ["first", "second"] : ["first"];
+  const made = names.map((name) => {
     const out = join(folder, name);
     const args = ["dev/release/main.ts", "--dry-run", "--image", "r.example/hookbox", "--out", out];
     const signing = name === "first" ? ["--sign", key] : [];
@@ -51,9 +53,9 @@ test("is the same twice over, signed, and installs what it says", () => {
     expect(said).toContain("Nothing was published.");
     return out;
   });
-  const [first = "", second = ""] = made;
+  const [first = ""] = made;
   const sums = readFileSync(join(first, "SHA256SUMS"), "utf8");
-  expect(readFileSync(join(second, "SHA256SUMS"), "utf8")).toBe(sums);
+  for (const folder of made) expect(readFileSync(join(folder, "SHA256SUMS"), "utf8")).toBe(sums);
   expect(readdirSync(first).sort()).toEqual([
     "SHA256SUMS",
     "SHA256SUMS.sig",
