@@ -35,6 +35,16 @@ test.for([
   expect(compareHistories([reference, ready("False D", "True C")], seen)).toHaveLength(differs);
 });
 
+test("what an object shows in passing does not count once a step deletes it, what others show does", () => {
+  const deleting = (key: string, ...states: string[]) => ({
+    segments: ready(...states).segments.map((segment) => ({ ...segment, steps: [`delete ${key}`, "wait"] })),
+  });
+  const differing = (key: string) =>
+    compareHistories([deleting(key, "True C", "True C")], deleting(key, "False X", "True C"));
+  expect(differing("Sandbox/box")).toEqual([]);
+  expect(differing("Pod/box")).toHaveLength(1);
+});
+
 test("compareHistories() tells what there is more or less of, and other steps", () => {
   const [segment] = reference.segments;
   if (!segment) throw new Error("Cannot test without a segment");
