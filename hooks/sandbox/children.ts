@@ -6,7 +6,7 @@ import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { EXPIRED, NO_SERVICE, SUSPENDED } from "./deletionreasons.ts";
 import { buildPod, keepPod } from "./pod.ts";
 import type { PodLosses } from "./podlosses.ts";
-import { buildPVCs, endingPVCs, missingPVCs } from "./pvcs.ts";
+import { awaitsVolumes, buildPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
 
@@ -60,10 +60,7 @@ function pods(view: View, losses: PodLosses | undefined, isDue: boolean): Childr
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
   // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
-  // A PersistentVolumeClaim that is not observed as a child may belong to another Sandbox, and the Pod would mount it.
-  // One that is being deleted goes as soon as no Pod uses it: a new Pod would wait for it, or lose it.
-  const impossible = isDue || losses?.isHeld === true || missingPVCs(sandbox, view.pvcs).length > 0 ||
-    endingPVCs(sandbox, view.pvcs).length > 0 ||
+  const impossible = isDue || losses?.isHeld === true || awaitsVolumes(sandbox, view.pvcs) ||
     isInvalid(view, "Pod", sandbox.metadata.name);
   return { children: impossible ? [] : [buildPod(sandbox, losses?.annotation)], deletions: {} };
 }

@@ -9,6 +9,8 @@ import type { PodLostReason } from "../../packages/api/sandbox.ts";
 import { findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { POD_LOSSES_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isPodReady } from "../../packages/api/objects/pods.ts";
+import { hasOtherPod } from "../../packages/api/podname.ts";
+import { awaitsVolumes } from "./pvcs.ts";
 import type { View } from "./view.ts";
 
 /** The condition of a Sandbox whose Pod has disappeared, and whether the next Pod has to wait. */
@@ -40,6 +42,7 @@ const MADE_MS = 2000;
  * | exists | none | no condition |
  * | exists, young | exists | keeps the condition: the next loss continues the count |
  * | exists for twice the last wait, and is Ready or at least a minute old | exists | removes the condition |
+ * | missing | none or exists, and a volume is missing or another Pod may be there | creates no Pod, and removes the condition |
  * | missing | none, and no Pod was seen | creates the Pod |
  * | missing | none, and a Pod was seen, or was asked for two seconds ago | creates the Pod, and counts a loss |
  * | missing | exists, and its wait is not over | creates no Pod |
@@ -50,6 +53,8 @@ export function podLosses(view: View, now: Date): PodLosses {
   if (sandbox.spec.operatingMode !== "Running" || pods.length > 1) return NONE;
   // A Pod that the API server refuses has not disappeared.
   if (view.problems.some(({ kind }) => kind === "Pod")) return NONE;
+  // Nor has one that the answer does not create.
+  if (!pod && (hasOtherPod(sandbox) || awaitsVolumes(sandbox, view.pvcs))) return NONE;
   const before = read(view);
   const time = now.getTime();
   if (pod) {

@@ -54,6 +54,15 @@ export function endingPVCs(sandbox: Sandbox, pvcs: readonly KubeObject[]): strin
     .map(({ name }) => name);
 }
 
+/**
+ * Tells whether the Pod has to wait for a volume. A PersistentVolumeClaim that is not observed as a child may belong to
+ * another Sandbox, and the Pod would mount it. One that is being deleted goes as soon as no Pod uses it: a new Pod would
+ * wait for it, or lose it.
+ */
+export function awaitsVolumes(sandbox: Sandbox, pvcs: readonly KubeObject[]): boolean {
+  return missingPVCs(sandbox, pvcs).length > 0 || endingPVCs(sandbox, pvcs).length > 0;
+}
+
 /** Returns the name of the claim that a template makes for a Sandbox. */
 export function pvcName(template: VolumeClaimTemplate, sandbox: Sandbox): string {
   return `${volumeName(template)}-${sandbox.metadata.name}`;

@@ -101,6 +101,18 @@ test("suspended, expired or refused it counts nothing, and a resume waits for no
   expect(lost(syncSandbox(aRequest(refused), at(1), CONFIG))).toBeUndefined();
 });
 
+test("one that waits for a volume was not created, and counts nothing", () => {
+  const answer = (status: Sandbox["status"], seconds: number, metadata: object = {}) =>
+    syncSandbox(aRequest({ ...aSandbox({ spec, metadata }), status }, [aChild("Service")]), at(seconds), CONFIG);
+  const problems = [{ kind: "PersistentVolumeClaim", name: "data-demo", state: "taken", message: "another's" }];
+  const taken = { annotations: { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) } };
+  const status = answer(undefined, 0).status;
+  const later = answer(answer(status, 30).status, 60, taken);
+  expect([kinds(later), lost(later), later.resyncAfterSeconds]).toEqual([HELD, undefined, 5]);
+  const other = answer(begin()(0, pod(0)).status, 1, taken);
+  expect(lost(other), "the Pod was deleted with its volume").toBeUndefined();
+});
+
 test("a condition that another hand has written holds nothing up for ever", () => {
   const condition = { ...{ type: "PodLost", status: "True", reason: "PodDeleted" }, lastTransitionTime: "" };
   const says = (message: string) => {
