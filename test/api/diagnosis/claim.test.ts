@@ -1,6 +1,6 @@
 /** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
 import { expect, test } from "vitest";
-import { nameTaken, rightLacking, writeRefused } from "../../../packages/api/claims/unserved.ts";
+import { nameTaken, rightLacking } from "../../../packages/api/claims/unserved.ts";
 import { lackedRight } from "../../../packages/api/lackedright.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
@@ -37,13 +37,6 @@ const FORBIDDEN =
   '"extensions.agents.x-k8s.io" in the namespace "team-a" (status 403)';
 const LACKING = rightLacking(lackedRight(FORBIDDEN)!, FORBIDDEN);
 
-const FROZEN = writeRefused(
-  "update",
-  "demo",
-  `can't update Sandbox team-a/demo: sandboxes.agents.x-k8s.io "demo" is forbidden: ValidatingAdmissionPolicy 'freeze' ` +
-    "with binding 'freeze' denied request: change freeze until Monday",
-);
-
 const cases: Case[] = [
   {
     name: "nothing",
@@ -68,25 +61,6 @@ const cases: Case[] = [
     facts: claimFacts({}, { template: null }),
     want: ["TemplateNotFound", "SandboxTemplate/python", true],
     says: '"python"',
-  },
-  {
-    name: "a Sandbox that an admission policy does not let change",
-    facts: claimFacts({}, {
-      claim: aClaim("job", { ...word("ReconcilerError", FROZEN.message), status: { ...BOUND, ...says("X") } }),
-    }),
-    want: ["AdmissionPolicyDenied", "ValidatingAdmissionPolicy/freeze", true],
-    says: "change freeze until Monday",
-  },
-  {
-    name: "an expired claim whose Sandbox an admission policy does not let go",
-    facts: claimFacts({}, {
-      claim: aClaim("job", {
-        ...word("ReconcilerError", FROZEN.message),
-        status: { ...BOUND, ...says("ClaimExpired", `Claim expired. ${FROZEN.message}`) },
-      }),
-    }),
-    want: ["AdmissionPolicyDenied", "ValidatingAdmissionPolicy/freeze", true],
-    says: "change freeze until Monday",
   },
   {
     name: "no template, by the condition alone",

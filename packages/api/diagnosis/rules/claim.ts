@@ -1,22 +1,19 @@
 /** The root cause of a claim's state: what it refers to, what it asks for, and then its Sandbox. @module */
-import { readClaimProblem } from "../../claimproblem.ts";
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { expiryTime } from "../../expiry.ts";
-import { requestProblem } from "../../claims/request.ts";
-import { isNameTaken, isWriteRefused } from "../../claims/unserved.ts";
+import { isNameTaken } from "../../claims/unserved.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
-import type { Code } from "../catalogue.ts";
 import type { Facts } from "../facts.ts";
-import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
+import { type Cause, cause, named } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
 import { binderDown } from "./binder.ts";
+import { type ClaimGround as Ground, rejected, stuckSandbox, through } from "./claimrefused.ts";
 import { beingDeleted } from "./deletion.ts";
 import { poolUnable, templateNotFound } from "./pool.ts";
-import { refusalIn } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { poolUnfenced } from "./template.ts";
@@ -25,17 +22,6 @@ import { poolUnfenced } from "./template.ts";
 const PATIENCE_SECONDS = 10;
 /** A claim that nothing is in the way of is Ready long before. */
 const WAITING_SECONDS = 30;
-
-/** What the rules about a claim look at. */
-interface Ground {
-  facts: Facts;
-  claim: SandboxClaim;
-  at: ObjectRef;
-  /** The pool that it names, whether it exists or not. */
-  poolRef: ObjectRef;
-  isBound: boolean;
-  now: Date;
-}
 
 /** Finds the cause; there is always one. */
 export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Cause {
@@ -82,18 +68,6 @@ function ready({ claim, at }: Ground): Cause | undefined {
   });
 }
 
-/** The API server does not let its Sandbox be changed or deleted, as the keeper has reported. */
-function stuckSandbox({ facts, claim, at, poolRef }: Ground): Cause | undefined {
-  const problem = readClaimProblem(claim.metadata);
-  if (!isWriteRefused(problem)) return undefined;
-  const ready = findCondition(claim.status?.conditions, "Ready");
-  const evidence = ready?.message.includes(problem.message)
-    ? conditionEvidence(at, ready)
-    : { object: at, where: "metadata.annotations", text: problem.message };
-  const scene = { at, blueprint: poolRef, facts, pod: undefined };
-  return refusalIn(scene, { text: problem.message, evidence, since: ready?.lastTransitionTime });
-}
-
 /** Pool or template do not exist; a claim that has its Sandbox needs neither. */
 function missing(ground: Ground): Cause | undefined {
   const { facts, claim, at, poolRef, isBound } = ground;
@@ -122,58 +96,6 @@ function missing(ground: Ground): Cause | undefined {
 function unfenced(ground: Ground): Cause | undefined {
   const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef, ground.now);
   return found && through(ground, found);
-}
-
-/** Reasons of a claim's Ready, and of the keeper's word, that say that it may not have what it asks for. */
-const REJECTIONS: Record<
-  string,
-  { code: Code; asked?: string; policy?: "envVarsInjectionPolicy" | "volumeClaimTemplatesPolicy" }
-> = {
-  InvalidMetadata: { code: "InvalidMetadata" },
-  EnvVarsInjectionRejected: { code: "EnvVarsInjectionRejected", asked: "spec.env", policy: "envVarsInjectionPolicy" },
-  VolumeClaimTemplatesError: {
-    code: "VolumeClaimTemplatesError",
-    asked: "spec.volumeClaimTemplates",
-    policy: "volumeClaimTemplatesPolicy",
-  },
-  ReconcilerError: { code: "ClaimRejected" },
-};
-
-/** The claim asks for what it may not have: as its conditions say, as the keeper says, or as its template says. */
-function rejected(ground: Ground): Cause | undefined {
-  const { claim, at, facts: { template }, isBound, poolRef } = ground;
-  if (isBound) return undefined;
-  const condition = findCondition(claim.status?.conditions, "Ready");
-  const isSaid = condition !== undefined && condition.reason in REJECTIONS;
-  const problem = isSaid
-    ? condition
-    : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template, undefined));
-  const rejection = problem && REJECTIONS[problem.reason];
-  // Whose Sandbox it is says more.
-  if (!rejection || (isNameTaken(problem.message) && ground.facts.sandbox)) return undefined;
-  const templateRef = template && refOf("SandboxTemplate", template.metadata);
-  const evidence = isSaid
-    ? conditionEvidence(at, condition)
-    : { object: at, where: "metadata.annotations", text: problem.message };
-  const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
-  const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
-  const refusal = refusalIn(scene, { text: problem.message, evidence, since });
-  // A refusal that names no other object is about the claim.
-  if (refusal) return refusal.object === at ? refusal : through(ground, refusal);
-  const { code, asked, policy } = rejection;
-  const message = problem.message.replace(/^Error seen: /, "");
-  const value = policy && template?.spec[policy];
-  const whose = templateRef ? named(templateRef) : `the template of ${named(poolRef)}`;
-  return cause(code, {
-    object: at,
-    summary: `SandboxClaim "${at.name}" was rejected: ${message}.`,
-    evidence: [
-      isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message },
-      ...(templateRef && value ? [{ object: templateRef, where: `spec.${policy}`, text: value }] : []),
-    ],
-    since,
-    ...(policy ? { remedy: `Leave ${asked} out of a new claim, or set spec.${policy} of ${whose} to Allowed.` } : {}),
-  });
 }
 
 /** Its Sandbox, given or made for it, says the rest; or it is gone. */
@@ -251,11 +173,6 @@ function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): C
     since,
     isGuess: true,
   });
-}
-
-/** The way to a claim's Sandbox leads through its pool, if that is known to exist. */
-function through({ facts: { pool }, poolRef }: Ground, found: Cause): Cause {
-  return pool ? { ...found, path: [poolRef, ...found.path] } : found;
 }
 
 /** The first rule that finds a cause decides. */
