@@ -87,7 +87,8 @@ function wasThere({ sandbox: { status } }: View, now: number): boolean {
   const conditions = status?.conditions;
   const ready = findCondition(conditions, "Ready");
   if (findCondition(conditions, "PodScheduled") || (status?.podIPs ?? []).length > 0) return true;
-  return ready?.reason === "DependenciesNotReady" && ready.message.startsWith("Pod does not exist") &&
+  // While a volume is being deleted, no Pod is created.
+  return ready?.reason === "DependenciesNotReady" && /^Pod does not exist(?!.*; PVC ")/.test(ready.message) &&
     now - Date.parse(ready.lastTransitionTime) >= MADE_MS;
 }
 

@@ -119,6 +119,10 @@ export const OBJECT_CODES = {
     "A Pod, Service or PersistentVolumeClaim of the Sandbox's name belongs to somebody else.",
     "Delete that object, label it agents.x-k8s.io/adoptable=true, or use another name.",
   ),
+  PodLost: transient(
+    "Something deletes the Pod again and again, and hookbox waits longer each time before it creates the next one.",
+    "Find out what deletes it, for example in the API server's audit log: a descheduler, a policy, a script.",
+  ),
   MultiplePods: final(
     "More than one Pod belongs to the Sandbox; it needs exactly one.",
     "Delete all but one of them: kubectl delete pod.",

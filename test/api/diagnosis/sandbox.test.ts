@@ -18,6 +18,13 @@ import {
   unresolved,
 } from "./facts.ts";
 
+const lost = (times: string) => ({
+  conditions: [
+    { ...aCondition("Ready", "False", "DependenciesNotReady", "Pod does not exist"), lastTransitionTime: ago(5) },
+    aCondition("PodLost", "True", "PodDeleted", `Pod has disappeared ${times}, and was made again at 12:00`),
+  ],
+});
+
 const cases: Case[] = [
   {
     name: "its former Pod, whatever became of that",
@@ -57,6 +64,18 @@ const cases: Case[] = [
     facts: sandboxFacts({ status: notReady("SandboxExpired") }),
     want: ["Expired", "Sandbox/demo", true],
     says: "expired",
+  },
+  {
+    name: "a Pod that keeps disappearing",
+    facts: sandboxFacts({ status: lost("3 times") }),
+    want: ["PodLost", "Sandbox/demo", false],
+    says: "has disappeared 3 times",
+  },
+  {
+    name: "a Pod that has disappeared once",
+    facts: sandboxFacts({ metadata: { creationTimestamp: ago(5) }, status: lost("once") }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "is starting",
   },
   {
     name: "two Pods",

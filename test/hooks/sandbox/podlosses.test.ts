@@ -113,6 +113,17 @@ test("one that waits for a volume was not created, and counts nothing", () => {
   expect(lost(other), "the Pod was deleted with its volume").toBeUndefined();
 });
 
+test("one that waited for a volume that was being deleted is created for the first time, not again", () => {
+  const ending = aChild("PersistentVolumeClaim", { metadata: { name: "data-demo", deletionTimestamp: "2026-11-21" } });
+  const sync = (status: Sandbox["status"], seconds: number, volume: KubeObject) =>
+    syncSandbox(aRequest({ ...aSandbox({ spec }), status }, [aChild("Service"), volume]), at(seconds), CONFIG);
+  const waiting = sync(undefined, 0, ending);
+  expect(kinds(waiting)).toEqual(HELD);
+  const [, volume = ending] = rest;
+  const first = sync(waiting.status, 60, volume);
+  expect([kinds(first), lost(first)]).toEqual([ALL, undefined]);
+});
+
 test("a condition that another hand has written holds nothing up for ever", () => {
   const condition = { ...{ type: "PodLost", status: "True", reason: "PodDeleted" }, lastTransitionTime: "" };
   const says = (message: string) => {

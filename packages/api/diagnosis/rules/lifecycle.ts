@@ -42,6 +42,18 @@ export function suspended({ sandbox, at, facts: { subject } }: Scene): Cause | u
   });
 }
 
+/** Its Pod has disappeared several times. A single time may be a drained node, or a user who wants a new Pod. */
+export function podLost({ sandbox, at }: Scene): Cause | undefined {
+  const lost = findCondition(sandbox.status?.conditions, "PodLost");
+  if (lost?.status !== "True" || lost.message.includes("has disappeared once")) return undefined;
+  return cause("PodLost", {
+    object: at,
+    summary: `The Pod of Sandbox "${at.name}" keeps disappearing: ${lost.message}.`,
+    evidence: [conditionEvidence(at, lost), ...evidenceOf(at, sandbox.status?.conditions, "Ready")],
+    since: lost.lastTransitionTime,
+  });
+}
+
 /** More than one Pod is the Sandbox's. */
 export function multiplePods({ sandbox, at }: Scene): Cause | undefined {
   const ready = findCondition(sandbox.status?.conditions, "Ready");

@@ -11,7 +11,7 @@ import { byConditions } from "./conditions.ts";
 import { crash } from "./crash.ts";
 import { beingDeleted } from "./deletion.ts";
 import { image } from "./image.ts";
-import { ended, expired, multiplePods, suspended } from "./lifecycle.ts";
+import { ended, expired, multiplePods, podLost, suspended } from "./lifecycle.ts";
 import { nodeNotReady, podSandbox, terminating } from "./node.ts";
 import { probe, readinessGate } from "./probe.ts";
 import { containerConfig, mounts } from "./references.ts";
@@ -39,7 +39,7 @@ const OF_THE_POD = [
   probe,
   readinessGate,
 ];
-const AFTER_THE_POD = [byConditions, failing, unseen, notReady];
+const AFTER_THE_POD = [podLost, byConditions, failing, unseen, notReady];
 
 /** Finds the cause; there is always one, if only that it is starting. */
 export function sandboxFinding(facts: Facts, sandbox: Sandbox, now: Date): Cause {
