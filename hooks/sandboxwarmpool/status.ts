@@ -6,6 +6,7 @@ import type {
   PoolReadyReason,
   SandboxWarmPoolStatus,
 } from "../../packages/api/sandboxwarmpool.ts";
+import { specChanged } from "../../packages/api/diagnosis/scene.ts";
 import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
 import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import { readUnresolved } from "../../packages/api/unresolved.ts";
@@ -39,7 +40,7 @@ export function computeStatus(
   const verdicts = [
     progressVerdict(view, config, now),
     readyVerdict(ready, pool.spec.replicas),
-    ...policyVerdicts(view, config),
+    ...policyVerdicts(view, config, now),
   ];
   return {
     ...(members.length > 0 ? { replicas: members.length } : {}),
@@ -59,12 +60,22 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
     : { type: "Ready", status: "False", reason: "NotFull", message };
 }
 
+/** The hook of templates writes a policy a moment after a template was created or changed. */
+const POLICY_DUE_MS = 10_000;
+
+/** In how many seconds it is reported that the policy is not in force; none: it is, or that is reported already. */
+export function policyDue({ template, policyFault }: View, now: Date): number[] {
+  if (!template || !policyFault || policyFault.state === "taken") return [];
+  const { creationTimestamp = "" } = template.metadata;
+  const age = now.getTime() - Date.parse(specChanged(template.metadata) ?? creationTimestamp);
+  // A clock that is far behind hides nothing.
+  return Math.abs(age) < POLICY_DUE_MS ? [(POLICY_DUE_MS - age) / 1000] : [];
+}
+
 /** The condition NetworkPolicy is separate from Ready, because a full pool can lack the policy. Absent: nothing is wrong. */
-function policyVerdicts(
-  { template, policyFault }: View,
-  config: WarmPoolConfig,
-): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
-  if (!template || !policyFault) return [];
+function policyVerdicts(view: View, config: WarmPoolConfig, now: Date): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
+  const { template, policyFault } = view;
+  if (!template || !policyFault || policyDue(view, now).length > 0) return [];
   const message = `${policyMessage(template, policyFault)}; ${CONSEQUENCES[config.templatePolicy]}`;
   return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[policyFault.state], message }];
 }
@@ -94,7 +105,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * | the API server refuses to delete or mark a member | False ReconcilerError, in its words |
  * | as many are Ready as should be | True Full |
  * | the template is missing | False TemplateNotFound |
- * | the template's NetworkPolicy is required but not in force | False, with what is wrong |
+ * | the template's NetworkPolicy is required but not in force, though it is due | False, with what is wrong |
  * | a member cannot become Ready | False with its cause |
  * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
  * | the same past the grace period | False, in the contract's words |
@@ -115,7 +126,7 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   }
   if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
   if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
-  if (policyFault && isUnfenced(view, config)) {
+  if (policyFault && isUnfenced(view, config) && policyDue(view, now).length === 0) {
     const message = `${ready} of ${wanted} sandboxes are Ready. ${policyMessage(template, policyFault)}`;
     return verdict("False", POLICY_REASONS[policyFault.state], message);
   }

@@ -31,6 +31,38 @@ test.for(
   });
 });
 
+const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
+const written = (seconds: number) => ({
+  managedFields: [{ manager: "kubectl", time: secondsAgo(seconds), fieldsV1: { "f:spec": {} } }],
+});
+const outdated = aPolicy({ metadata: { annotations: { "agents.x-k8s.io/template-generation": "uid-python/0" } } });
+
+test.for(
+  [
+    ["a new template", { creationTimestamp: secondsAgo(3) }, null],
+    ["a template that has just changed", { creationTimestamp: secondsAgo(3600), ...written(3) }, outdated],
+  ] as const,
+)("whose policy is not in force yet makes nothing, and does not say so of %s: it is due in ten seconds", (
+  [, metadata, policy],
+) => {
+  const answer = syncPool({ pool, policy, template: aTemplate({ metadata }) });
+  expect(newNames(answer)).toEqual([]);
+  expect(conditionsOf(answer)).toMatchObject({ Progressing: { status: "True", reason: "Filling" } });
+  expect(conditionsOf(answer)["NetworkPolicy"]).toBeUndefined();
+  expect(answer.resyncAfterSeconds, "looks again then").toBeLessThanOrEqual(7);
+});
+
+test.for(
+  [
+    ["is older", { creationTimestamp: secondsAgo(11) }],
+    ["has been the same for longer", { creationTimestamp: secondsAgo(3600), ...written(11) }],
+    ["comes from a clock that is ahead", { creationTimestamp: secondsAgo(-3600) }],
+  ] as const,
+)("whose policy is missing says so if the template %s", ([, metadata]) => {
+  const answer = syncPool({ pool, policy: null, template: aTemplate({ metadata }) });
+  expect(conditionsOf(answer)).toMatchObject({ Progressing: { reason: "NetworkPolicyMissing" } });
+});
+
 test("whose policy is missing makes members where that is allowed, and says so all the same", () => {
   const answer = syncPool({ pool, policy: null }, { config: { templatePolicy: "optional" } });
   expect(newNames(answer)).toHaveLength(2);

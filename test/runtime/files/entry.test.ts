@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { entryOf } from "../../../packages/runtime/files/entry.ts";
 
 const changedAt = (seconds: number) => {
-  const stats = statSync(import.meta.filename);
+  const stats = statSync(new URL(import.meta.url));
   return Object.assign(stats, { mtimeMs: seconds * 1000, mtime: new Date(seconds * 1000) });
 };
 
