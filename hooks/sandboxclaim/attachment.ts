@@ -1,10 +1,10 @@
 /** Which of the Sandboxes that it was given a claim keeps, and that one as it is answered: untouched, but for the Pod metadata that follows the claim. @module */
-import { type ClaimProblem, readClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
-import { isWriteRefused } from "../../packages/api/claims/unserved.ts";
+import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_METADATA_ANNOTATION,
@@ -56,7 +56,7 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
   const update = outstandingMetadata(claim, sandbox);
   if (!update) return { desired };
   if ("problem" in update) return { desired, problem: update.problem };
-  const refusal = refusedWrite(claim);
+  const refused = refusedWrite(claim.metadata);
   const spec = (desired.spec ?? {}) as Partial<Sandbox["spec"]>;
   return {
     desired: {
@@ -67,12 +67,6 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
       },
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
-    ...(refusal && { problem: refusal }),
+    ...(refused && { problem: refused.problem }),
   };
-}
-
-/** Why the API server refuses what was last answered for the claim's Sandbox, as the keeper reports it; undefined: it does not. */
-export function refusedWrite({ metadata }: SandboxClaim): ClaimProblem | undefined {
-  const problem = readClaimProblem(metadata);
-  return isWriteRefused(problem) ? problem : undefined;
 }

@@ -4,7 +4,7 @@
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { readClaimProblem } from "../../packages/api/claimproblem.ts";
-import { isWriteRefused } from "../../packages/api/claims/unserved.ts";
+import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
@@ -96,10 +96,9 @@ function hasCause({ said: { reason }, observed }: Said): boolean {
   }
   const isMetadata = ["InvalidMetadata", "ReconcilerError"].includes(reason) &&
     spec.additionalPodMetadata !== undefined;
-  const reported = readClaimProblem(metadata);
-  if (isMetadata || (reason === reported?.reason && isWriteRefused(reported))) return true;
+  if (isMetadata || refusedWrite(metadata)?.problem.reason === reason) return true;
   if (sandboxes.length > 0) return false;
-  return reason === "SandboxMissing" || reported?.reason === reason;
+  return reason === "SandboxMissing" || readClaimProblem(metadata)?.reason === reason;
 }
 
 function isServing(sandbox: KubeObject): boolean {

@@ -1,13 +1,14 @@
 /** The SandboxClaim hook: shows what the binder has given, follows the claim's wishes, and lets go in time. Pure. @module */
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
+import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { attached, missingDoubt, unattached } from "./answer.ts";
-import { chooseSandbox, keepSandbox, refusedWrite } from "./attachment.ts";
+import { chooseSandbox, keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { type ExpiryPhase, expiryPhase } from "./expiry.ts";
 import type { ClaimConfig } from "./options.ts";
@@ -43,8 +44,8 @@ export function syncSandboxClaim(
   const deletions = Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), ANOTHER]));
   const others = staying.map(unchanged);
   if (phase === "published" && claim.spec.lifecycle?.shutdownPolicy === "Retain") {
-    const problem = refusedWrite(claim);
-    const status = problem && computeStatus({ claim, sandbox: kept, isExpired: true, problem }, now);
+    const refused = refusedWrite(claim.metadata);
+    const status = refused && computeStatus({ claim, sandbox: kept, isExpired: true, ...refused }, now);
     return { attachments: others, deletions: { ...deletions, [childKey(kept)]: EXPIRED }, ...(status && { status }) };
   }
   const { desired, problem } = keepSandbox(claim, kept, config);

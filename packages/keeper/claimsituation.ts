@@ -4,15 +4,14 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { requestProblem } from "../api/claims/request.ts";
 import {
-  apiServersWords,
   isBindersProblem,
-  isWriteRefused,
   LATE_MS,
   NOT_SERVED,
   policyNotInForce,
   poolNotFound,
   templateNotFound,
 } from "../api/claims/unserved.ts";
+import { refusedWrite } from "../api/claims/refusedwrite.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
@@ -99,7 +98,8 @@ export function claimSituation(
     : undefined;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   if (!isUnbound(claim)) {
-    const words = refusal ?? reportedRefusal(claim);
+    // An earlier report holds until the write has succeeded: Events expire.
+    const words = refusal ?? refusedWrite(metadata)?.words;
     return words === undefined ? goes : { key: `${metadata.generation} ${words}`, kind: "look", refusal: words };
   }
   const found = problemOf(claim);
@@ -114,12 +114,6 @@ export function claimSituation(
   if (isAnnotated) return sameJson(readClaimProblem(metadata), problem) ? undefined : goes;
   const notBefore = problem === NOT_SERVED ? { notBefore: waitsSince(claim) + LATE_MS } : {};
   return { key: problemText(claim, problem), kind: "look", problem, ...notBefore };
-}
-
-/** The API server's error as the annotation has it: an earlier report holds until the write has succeeded, as Events expire. */
-function reportedRefusal({ metadata }: SandboxClaim): string | undefined {
-  const problem = readClaimProblem(metadata);
-  return isWriteRefused(problem) ? apiServersWords(problem.message) : undefined;
 }
 
 /** Tells whether the claim's own status says what is in the way: bad metadata, its expiry. */

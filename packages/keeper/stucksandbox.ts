@@ -1,11 +1,10 @@
 /** Finds out whether the API server does not let Metacontroller change or delete the Sandbox of a claim. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
-import type { Sandbox } from "../api/sandbox.ts";
-import { sandboxSchema } from "../api/sandbox.ts";
+import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { outstandingMetadata } from "../api/claims/boundmetadata.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
-import { writeRefused } from "../api/claims/unserved.ts";
+import { writeRefused } from "../api/claims/refusedwrite.ts";
 import { isPublished } from "../api/expiry.ts";
 import { controllerOf } from "../api/objects/objects.ts";
 import type { Api } from "../kube/api.ts";

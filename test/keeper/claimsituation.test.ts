@@ -1,7 +1,7 @@
 /** What keeps a claim from being served, and when it is said: at once known or not known at all. @module */
 import { describe, expect, test } from "vitest";
 import { type ClaimProblem, problemText } from "../../packages/api/claimproblem.ts";
-import { writeRefused } from "../../packages/api/claims/unserved.ts";
+import { writeRefused } from "../../packages/api/claims/refusedwrite.ts";
 import { claimProblem, claimSituation, isUnbound } from "../../packages/keeper/claimsituation.ts";
 import { aTemplate } from "../templates.ts";
 import { NOT_SERVED } from "../../packages/api/claims/unserved.ts";

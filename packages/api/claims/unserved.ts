@@ -1,4 +1,4 @@
-/** What is wrong with a claim that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
+/** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
 import { BINDER_LEASE } from "../installation.ts";
 import type { LackedRight } from "../lackedright.ts";
@@ -58,18 +58,6 @@ export function rightLacking({ right }: LackedRight, words: string): ClaimProble
   return { reason: "ReconcilerError", message: `${LACKING}${right}: ${words}` };
 }
 
-/** The API server does not let Metacontroller change or delete the claim's Sandbox. @param words the API server's message */
-export function writeRefused(verb: "update" | "delete", sandbox: string, words: string): ClaimProblem {
-  return { reason: "ReconcilerError", message: `Error seen: cannot ${verb} Sandbox "${sandbox}": ${words}` };
-}
-
-const WRITE_REFUSED = /^Error seen: cannot (?:update|delete) Sandbox "[^"]*": /;
-
-/** Tells whether a problem is that of {@link writeRefused}. */
-export function isWriteRefused(problem: ClaimProblem | undefined): problem is ClaimProblem {
-  return problem !== undefined && WRITE_REFUSED.test(problem.message);
-}
-
 /** Tells whether a message is that of {@link nameTaken}. */
 export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
@@ -77,8 +65,7 @@ export function isNameTaken(message: string): boolean {
 
 /** Returns the API server's part of a message of the functions above, or of the message of a Sandbox's Ready condition. */
 export function apiServersWords(message: string): string {
-  return message.replace(WRITE_REFUSED, "")
-    .replace(/^Error seen: (?:create sandbox: |the installation of hookbox lacks .*?: )?/, "");
+  return message.replace(/^Error seen: (?:create sandbox: |the installation of hookbox lacks .*?: )?/, "");
 }
 
 /** Tells whether the binder has reported a problem, with the functions above. The keeper does not change such a problem. */

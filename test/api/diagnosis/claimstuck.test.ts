@@ -1,6 +1,6 @@
 /** Why a claim is as it is whose Sandbox the API server does not let be changed or deleted. @module */
 import { test } from "vitest";
-import { writeRefused } from "../../../packages/api/claims/unserved.ts";
+import { writeRefused } from "../../../packages/api/claims/refusedwrite.ts";
 import { aClaim } from "../../pools.ts";
 import { aCondition, type Case, claimFacts, expectCause, KEY } from "./facts.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
-import { writeRefused } from "../../../packages/api/claims/unserved.ts";
+import { writeRefused } from "../../../packages/api/claims/refusedwrite.ts";
 import {
   aBoundClaim,
   aClaimed,

@@ -1,41 +1,26 @@
 /** A claim that is refused something: what it asks for, or changes to the Sandbox that it has. @module */
 import { readClaimProblem } from "../../claimproblem.ts";
-import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { requestProblem } from "../../claims/request.ts";
-import { isNameTaken, isWriteRefused } from "../../claims/unserved.ts";
+import { refusedWrite } from "../../claims/refusedwrite.ts";
+import { isNameTaken } from "../../claims/unserved.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import type { Code } from "../catalogue.ts";
-import type { Facts } from "../facts.ts";
-import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
+import { type Cause, cause, named } from "../finding.ts";
 import { conditionEvidence, refOf } from "../scene.ts";
+import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
-
-/** What the rules about a claim look at. */
-export interface ClaimGround {
-  facts: Facts;
-  claim: SandboxClaim;
-  at: ObjectRef;
-  /** The pool that it names, whether it exists or not. */
-  poolRef: ObjectRef;
-  isBound: boolean;
-  now: Date;
-}
-
-/** The way to a claim's Sandbox leads through its pool, if that is known to exist. */
-export function through({ facts: { pool }, poolRef }: ClaimGround, found: Cause): Cause {
-  return pool ? { ...found, path: [poolRef, ...found.path] } : found;
-}
 
 /** The API server does not let its Sandbox be changed or deleted, as the keeper has reported. */
 export function stuckSandbox({ facts, claim, at, poolRef }: ClaimGround): Cause | undefined {
-  const problem = readClaimProblem(claim.metadata);
-  if (!isWriteRefused(problem)) return undefined;
+  const refused = refusedWrite(claim.metadata);
+  if (!refused) return undefined;
+  const { problem: { message }, words } = refused;
   const ready = findCondition(claim.status?.conditions, "Ready");
-  const evidence = ready?.message.includes(problem.message)
+  const evidence = ready?.message.includes(message)
     ? conditionEvidence(at, ready)
-    : { object: at, where: "metadata.annotations", text: problem.message };
+    : { object: at, where: "metadata.annotations", text: message };
   const scene = { at, blueprint: poolRef, facts, pod: undefined };
-  return refusalIn(scene, { text: problem.message, evidence, since: ready?.lastTransitionTime });
+  return refusalIn(scene, { text: words, evidence, since: ready?.lastTransitionTime });
 }
 
 /** Reasons of a claim's Ready, and of the keeper's word, that say that it may not have what it asks for. */
