@@ -1,7 +1,7 @@
 /** The Sandbox hook as a value, what a server mounts: its function, and how soon it answers. @module */
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
-import { controllerOf } from "../../packages/api/objects/objects.ts";
+import { controllerOf, uidKey } from "../../packages/api/objects/objects.ts";
 import type { Spacing } from "../../packages/webhook/throttle.ts";
 import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
@@ -33,8 +33,7 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
   const owner = controllerOf({ name: "", ...parent?.metadata });
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
   if (owner?.kind !== "SandboxWarmPool" || !isStarting) return undefined;
-  // With the namespace: whoever names a pool of another one must not keep its members waiting.
-  return { key: `${parent?.metadata?.namespace}/${owner.uid}`, intervalMs: START_MS };
+  return { key: uidKey(parent?.metadata?.namespace, owner.uid), intervalMs: START_MS };
 }
 
 /** How long schedulers take to bind a Pod, most often, in milliseconds. */

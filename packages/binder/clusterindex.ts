@@ -5,7 +5,7 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { forClaim } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
-import { controllerOf } from "../api/objects/objects.ts";
+import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
 import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
@@ -60,7 +60,7 @@ interface Place {
   namespace: string;
   /** Of the pool or claim. */
   uid: string;
-  /** Namespace and UID: whoever names an owner of another namespace has no part in that. */
+  /** {@link uidKey} of the pool or claim. */
   key: string;
 }
 
@@ -71,7 +71,7 @@ interface State {
   templates: Map<string, SandboxTemplate>;
   /** Namespace and name, by UID. */
   poolKeys: Map<string, string>;
-  /** By namespace and UID of the pool. */
+  /** By {@link uidKey} of the pool. */
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
   places: Map<string, Place>;
@@ -132,7 +132,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     },
     pools: namedHandler(pools, poolToKeep, (pool, change) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
-      if (change === "gone") state.members.delete(`${namespace}/${uid}`);
+      if (change === "gone") state.members.delete(uidKey(namespace, uid));
       if (change === "counts") listener.onMembers(namespace, name);
       else if (change !== "other") listener.onPool(namespace, name);
     }, poolKeys),
@@ -145,8 +145,8 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     }),
     pool: (namespace, name) => pools.get(`${namespace}/${name}`),
     template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
-    members: (pool) => state.members.get(`${pool?.metadata.namespace}/${pool?.metadata.uid}`) ?? NONE,
-    boundTo: (namespace, claim) => state.bound.get(`${namespace}/${claim}`)?.values().next().value,
+    members: (pool) => state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE,
+    boundTo: (namespace, claim) => state.bound.get(uidKey(namespace, claim))?.values().next().value,
     all: () => pools.values(),
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
       displace(state, uid);
@@ -200,7 +200,7 @@ function place(state: State, sandbox: Sandbox): void {
 function placeOf(sandbox: Sandbox): Place | undefined {
   const { namespace = "", labels = {}, deletionTimestamp } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
-  const at = { namespace, uid: owner?.uid ?? "", key: `${namespace}/${owner?.uid}` };
+  const at = { namespace, uid: owner?.uid ?? "", key: uidKey(namespace, owner?.uid) };
   if (owner?.kind === "SandboxClaim") return { with: "claim", ...at };
   const isMember = owner?.kind === "SandboxWarmPool" && deletionTimestamp === undefined &&
     labels[DRAINING_LABEL] === undefined && labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined;

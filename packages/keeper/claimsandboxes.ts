@@ -9,7 +9,7 @@ import { isFinal, isReachable } from "../api/claims/binding.ts";
 import { isMetadataConflict } from "../api/claims/podmetadata.ts";
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
 import { type Condition, findCondition } from "../api/objects/conditions.ts";
-import { controllerOf, groupOf } from "../api/objects/objects.ts";
+import { controllerOf, groupOf, uidKey } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 
 /** Tells whether a claim's Ready is its own while it has a Sandbox, however that is. */
@@ -19,7 +19,7 @@ function isOwn({ reason, message }: Condition): boolean {
 
 /** What is remembered of a claim's Sandbox. */
 interface Had {
-  /** The claim, as of {@link claimKey}. */
+  /** {@link uidKey} of the claim. */
   claim: string;
   name: string;
   /** What a claim would say of it; undefined: it has said nothing, is about to go, or has no address yet. */
@@ -40,15 +40,10 @@ export interface ClaimSandboxes {
    */
   isContradicted(claim: SandboxClaim): boolean;
   /**
-   * Has a listener called with the {@link claimKey} of a claim whose Sandbox has appeared, changed or gone; undefined: any
-   * may have.
+   * Calls `listener` with the {@link uidKey} of a claim if its Sandbox appears, changes or goes; undefined: this may have
+   * happened to any claim.
    */
   onChange(listener: (claim: string | undefined) => void): void;
-}
-
-/** Names a claim: whoever names one of another namespace as the owner has no part in it. */
-export function claimKey(namespace: string | undefined, uid: string | undefined): string {
-  return `${namespace}/${uid}`;
 }
 
 /** Makes the memory; it holds nothing of Sandboxes that no claim has. */
@@ -92,7 +87,7 @@ export function createClaimSandboxes(): ClaimSandboxes {
     isContradicted(claim) {
       const { namespace, uid, deletionTimestamp } = claim.metadata;
       if (!isListed || deletionTimestamp !== undefined) return false;
-      return contradicts(byClaim.get(claimKey(namespace, uid)), claim);
+      return contradicts(byClaim.get(uidKey(namespace, uid)), claim);
     },
     onChange: (listener) => void listeners.push(listener),
   };
@@ -104,7 +99,7 @@ function hadOf(sandbox: Sandbox): Had | undefined {
   const { namespace, name, deletionTimestamp } = sandbox.metadata;
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   const isKnown = deletionTimestamp === undefined && (ready?.status === "False" || isReachable(sandbox));
-  return { claim: claimKey(namespace, owner.uid), name, told: isKnown ? toldOf(ready, sandbox.status) : undefined };
+  return { claim: uidKey(namespace, owner.uid), name, told: isKnown ? toldOf(ready, sandbox.status) : undefined };
 }
 
 function toldOf(ready: Condition | undefined, addresses: { podIPs?: string[] | undefined } | undefined) {

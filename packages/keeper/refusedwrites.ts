@@ -5,7 +5,7 @@
  */
 import { readRefusal } from "../api/diagnosis/refusal.ts";
 import { cutText } from "../api/objects/fit.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
 import { createShelf } from "../process/shelf.ts";
@@ -44,8 +44,8 @@ export interface RefusedWrites {
 }
 
 /**
- * Remembers refusals. An Event counts only in its own namespace: whoever may create Events in one namespace must not put words
- * into the status of objects of another, whose UIDs are no secret.
+ * Remembers refusals. An Event counts only if it is about an object in its own namespace. Otherwise a user who may create
+ * Events in one namespace could put text into the status of objects in another namespace.
  *
  * @param onRefused called with each, so that the keeper checks the parent
  */
@@ -63,7 +63,7 @@ export function createRefusedWrites(
         // A time in the future would never be over.
         const at = Math.min(Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? ""), now());
         if (!(now() - at <= RECENT_MS) || readRefusal(message, namespace) === undefined) return;
-        const key = `${namespace}/${uid}`;
+        const key = uidKey(namespace, uid);
         known.remove(key);
         known.add(key, { message: cutText(wordsOf(message), LONGEST), at }, namespace);
         onRefused(kind, namespace, name);
@@ -72,7 +72,7 @@ export function createRefusedWrites(
       listed: () => {},
     },
     of({ namespace, uid }, time) {
-      const found = known.get(`${namespace}/${uid}`);
+      const found = known.get(uidKey(namespace, uid));
       return found && time - found.at <= RECENT_MS ? found.message : undefined;
     },
   };

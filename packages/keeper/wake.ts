@@ -8,8 +8,8 @@ import { patchOf, sendPatch } from "../kube/patch.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
-import { claimKey, type ClaimSandboxes } from "./claimsandboxes.ts";
+import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
+import type { ClaimSandboxes } from "./claimsandboxes.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { createWaiting } from "./references.ts";
 import type { WorkQueue } from "./workqueue.ts";
@@ -86,7 +86,7 @@ export function withSandboxes(
   queue: WorkQueue<SandboxClaim>,
   sandboxes: ClaimSandboxes,
 ): EventHandler<SandboxClaim> {
-  const waiting = createWaiting(queue, ({ metadata: { namespace, uid } }: SandboxClaim) => claimKey(namespace, uid));
+  const waiting = createWaiting(queue, ({ metadata: { namespace, uid } }: SandboxClaim) => uidKey(namespace, uid));
   sandboxes.onChange((claim) => waiting.again(claim));
   return { ...waiting, observe: (claim) => waiting.observe(inShort(claim)) };
 }

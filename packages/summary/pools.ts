@@ -4,7 +4,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type ClaimView, launchTypeOf, type SandboxView, viewClaim, viewSandbox } from "./views.ts";
 import { findCondition } from "../api/objects/conditions.ts";
-import { controllerOf } from "../api/objects/objects.ts";
+import { controllerOf, uidKey } from "../api/objects/objects.ts";
 
 /** A pool with its claims and all that was made for either. */
 export interface PoolObjects {
@@ -19,22 +19,17 @@ export interface PoolObjects {
 /** Sorts the objects of a cluster, or of a namespace, by pool. */
 export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandboxes: Sandbox[]): PoolObjects[] {
   const claimsOf = Map.groupBy(claims.map(viewClaim), ({ regarding, pool }) => `${regarding.namespace}/${pool}`);
-  const membersOf = Map.groupBy(sandboxes, ({ metadata }) => keyOf(metadata.namespace, controllerOf(metadata)?.uid));
+  const membersOf = Map.groupBy(sandboxes, ({ metadata }) => uidKey(metadata.namespace, controllerOf(metadata)?.uid));
   const given = new Map(sandboxes.flatMap((sandbox) => {
     const view = viewSandbox(sandbox);
-    return view ? [[keyOf(view.namespace, view.claim), { sandbox, view }] as const] : [];
+    return view ? [[uidKey(view.namespace, view.claim), { sandbox, view }] as const] : [];
   }));
   return pools.map((pool) => ({
     pool,
     claims: claimsOf.get(`${pool.metadata.namespace}/${pool.metadata.name}`) ?? [],
-    members: membersOf.get(keyOf(pool.metadata.namespace, pool.metadata.uid)) ?? [],
+    members: membersOf.get(uidKey(pool.metadata.namespace, pool.metadata.uid)) ?? [],
     given,
   }));
-}
-
-/** Names an owner: whoever names one of another namespace has no part in it. */
-function keyOf(namespace: string | undefined, uid: string | undefined): string {
-  return `${namespace}/${uid}`;
 }
 
 /** How claims were served; the unknown have lost their Sandbox. */
@@ -54,7 +49,7 @@ export interface Serving {
 /** Lists when claims were given their Sandboxes, and how, in any order. Claims that are deleted are not seen. */
 export function servingsOf({ claims, given }: PoolObjects): Serving[] {
   return claims.flatMap(({ regarding, sandbox, createdAt = -Infinity }) => {
-    const view = given.get(keyOf(regarding.namespace, regarding.uid))?.view;
+    const view = given.get(uidKey(regarding.namespace, regarding.uid))?.view;
     if (!view && sandbox === undefined) return [];
     return [{ at: view?.assignedAt ?? createdAt, how: view?.launchType ?? "unknown" }];
   });
@@ -93,7 +88,7 @@ const OUTLIER = 3;
 
 /** Measures starts, of members and former members (`warm`) or of Sandboxes made for one claim. */
 export function startTimes({ claims, members, given }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
-  const had = claims.flatMap(({ regarding }) => given.get(keyOf(regarding.namespace, regarding.uid))?.sandbox ?? []);
+  const had = claims.flatMap(({ regarding }) => given.get(uidKey(regarding.namespace, regarding.uid))?.sandbox ?? []);
   const times = [...members, ...had].filter(({ metadata }) => launchTypeOf(metadata.labels) === launchType)
     .flatMap(secondsToReady).sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)] ?? 0;

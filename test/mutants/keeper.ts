@@ -149,7 +149,7 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "a Sandbox of another namespace is looked at for a claim",
-    file: "packages/keeper/claimsandboxes.ts",
+    file: "packages/api/objects/objects.ts",
     from: "return `${namespace}/${uid}`;",
     to: "return `${uid}`;",
     tests: CLAIM_SANDBOXES_TEST,

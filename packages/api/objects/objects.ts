@@ -56,6 +56,14 @@ export interface DesiredObject<Kind extends string = string, Spec = unknown> {
   spec?: Spec;
 }
 
+/**
+ * Returns a key for an object that other objects name by its UID, such as their owner. An owner reference has no namespace: an
+ * object in another namespace can name the same UID, and must get another key.
+ */
+export function uidKey(namespace: string | undefined, uid: string | undefined): string {
+  return `${namespace}/${uid}`;
+}
+
 /** Returns the owner that controls the object, `undefined` if none does. */
 export function controllerOf(meta: ObjectMeta): OwnerReference | undefined {
   return meta.ownerReferences?.find((owner) => owner.controller === true);
