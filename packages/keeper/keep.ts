@@ -1,7 +1,6 @@
 /** Everything that the keeper does: which reconcilers hang on which kind's watch. @module */
 import type { Binding } from "../binder/bind.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-import { findObject } from "../kube/find.ts";
 import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { LossBudget } from "../webhook/lossbudget.ts";
@@ -15,7 +14,7 @@ import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { createClaimSandboxes } from "./claimsandboxes.ts";
 import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
-import { createGetter, type Getter, MOST_ASKED, type Named } from "./kept.ts";
+import { createGetter, type Getter, type Kept, MOST_ASKED, type Named } from "./kept.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { listAndWatch } from "../kube/watch.ts";
 import { claimExpiryVerdict, expiryReconciler, sandboxExpiryVerdict } from "./expiry.ts";
@@ -61,10 +60,6 @@ export interface KeepOptions {
 const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
-const SANDBOX = { parse: (object: unknown) => sandboxSchema.safeParse(object).data };
-const CLAIM = { parse: (object: unknown) => sandboxClaimSchema.safeParse(object).data };
-const POOL = { parse: (object: unknown) => sandboxWarmPoolSchema.safeParse(object).data };
-
 /** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const {
@@ -91,28 +86,15 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
   const claimReport = reportFor("SandboxClaim");
-  const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (kind, namespace, name) => {
-    const check = async () => {
-      if (kind === "Sandbox") {
-        const sandbox = await findObject(api, { resource: "sandboxes", namespace, name }, SANDBOX);
-        if (sandbox) children.observe(sandbox);
-      } else if (kind === "SandboxClaim") {
-        const claim = await findObject(api, { resource: "sandboxclaims", namespace, name }, CLAIM);
-        if (claim) claimProblems.observe(claim);
-      } else {
-        const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, POOL);
-        if (pool) stuckMembers.observe(pool);
-      }
-    };
+  const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (kind, parent) => {
     const failed = (error: unknown) =>
       log("warn", "Cannot read an object whose children the API server refuses to change", {
         kind,
-        namespace,
-        name,
+        ...parent,
         ...errorFields(error),
       });
-    // Anybody may create any number of Events.
-    turns.add(namespace, `refused writes of ${kind} ${name}`, () => check().catch(failed));
+    // In turns, because users can create any number of Events.
+    turns.add(parent.namespace, `${kind} ${parent.name}`, () => requeue[kind](parent).catch(failed));
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
   const claimProblems = queue(
@@ -131,6 +113,11 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     }),
     pools,
   );
+  const requeue = {
+    Sandbox: requeueBy(sandboxes, children),
+    SandboxClaim: requeueBy(claims, claimProblems),
+    SandboxWarmPool: requeueBy(pools, stuckMembers),
+  };
   const handlers: EventHandlers = {
     sandboxes: [
       queue(expiryReconciler(api, report, budget, SANDBOX_EXPIRY), sandboxes),
@@ -185,4 +172,12 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       ? []
       : [listAndWatch(api, hookDeployments(hooksNamespace), rollouts(), { log, signal })],
   ]);
+}
+
+/** Makes a function that reads an object and queues it; it does nothing if the object is gone. */
+function requeueBy<T extends Named>({ get }: Getter<T>, queue: WorkQueue<T>) {
+  return async (metadata: Kept<T>["metadata"]): Promise<void> => {
+    const object = await get(metadata);
+    if (object) queue.observe(object);
+  };
 }

@@ -51,7 +51,7 @@ export interface RefusedWrites {
  */
 export function createRefusedWrites(
   now: () => number,
-  onRefused: (kind: RefusedParent, namespace: string, name: string) => void,
+  onRefused: (kind: RefusedParent, parent: { namespace: string; name: string; uid: string }) => void,
 ): RefusedWrites {
   const known = createShelf<{ message: string; at: number }>(MOST);
   return {
@@ -66,7 +66,7 @@ export function createRefusedWrites(
         const key = uidKey(namespace, uid);
         known.remove(key);
         known.add(key, { message: cutText(wordsOf(message), LONGEST), at }, namespace);
-        onRefused(kind, namespace, name);
+        onRefused(kind, { namespace, name, uid });
       },
       gone: () => {},
       listed: () => {},

@@ -55,7 +55,10 @@ const event = (uid: string, message: string, secondsAgo = 0): SyncError => ({
 
 test("refusals are remembered for a while, and each has its Sandbox looked at; other failures are not", () => {
   const asked: string[] = [];
-  const { handler, of } = createRefusedWrites(() => NOW.getTime(), (...names) => asked.push(names.join("/")));
+  const { handler, of } = createRefusedWrites(
+    () => NOW.getTime(),
+    (kind, { namespace, name }) => asked.push(`${kind}/${namespace}/${name}`),
+  );
   handler.observe(event("a", WORDS));
   handler.observe(event("b", "sync hook failed: connection refused"));
   handler.observe(event("c", WORDS, 1000));
@@ -70,7 +73,10 @@ test("refusals are remembered for a while, and each has its Sandbox looked at; o
 
 test("an Event says nothing of an object in another namespace", () => {
   const asked: string[] = [];
-  const { handler, of } = createRefusedWrites(() => NOW.getTime(), (...names) => asked.push(names.join("/")));
+  const { handler, of } = createRefusedWrites(
+    () => NOW.getTime(),
+    (kind, { namespace, name }) => asked.push(`${kind}/${namespace}/${name}`),
+  );
   const { metadata, ...rest } = event("victim", WORDS);
   handler.observe({ ...rest, metadata: { ...metadata, namespace: "team-b" } });
   handler.observe({ ...rest, metadata, involvedObject: { ...rest.involvedObject, namespace: "team-b" } });
