@@ -1,14 +1,12 @@
 /** The status of a pool, and what keeps it from its size: from what is observed. Metacontroller adds observedGeneration. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type {
-  PoolPolicyReason,
   PoolProgressingReason,
   PoolReadyReason,
   SandboxWarmPoolStatus,
 } from "../../packages/api/sandboxwarmpool.ts";
-import { specChanged } from "../../packages/api/diagnosis/scene.ts";
 import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
-import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
+import { policyMessage } from "../../packages/api/templatepolicy.ts";
 import { readUnresolved } from "../../packages/api/unresolved.ts";
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
@@ -16,6 +14,7 @@ import { tooLarge } from "../../packages/api/objects/limits.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { batchesStatus, cautionOf } from "./batches.ts";
 import { isOverdue } from "./drain.ts";
+import { dueFault, POLICY_REASONS, policyVerdicts } from "./policy.ts";
 import { isUnfenced, lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
 import type { WarmPoolConfig } from "./options.ts";
@@ -60,37 +59,6 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
     : { type: "Ready", status: "False", reason: "NotFull", message };
 }
 
-/** The hook of templates writes a policy a moment after a template was created or changed. */
-const POLICY_DUE_MS = 10_000;
-
-/** In how many seconds it is reported that the policy is not in force; none: it is, or that is reported already. */
-export function policyDue({ template, policyFault }: View, now: Date): number[] {
-  if (!template || !policyFault || policyFault.state === "taken") return [];
-  const { creationTimestamp = "" } = template.metadata;
-  const age = now.getTime() - Date.parse(specChanged(template.metadata) ?? creationTimestamp);
-  // A clock that is far behind hides nothing.
-  return Math.abs(age) < POLICY_DUE_MS ? [(POLICY_DUE_MS - age) / 1000] : [];
-}
-
-/** The condition NetworkPolicy is separate from Ready, because a full pool can lack the policy. Absent: nothing is wrong. */
-function policyVerdicts(view: View, config: WarmPoolConfig, now: Date): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
-  const { template, policyFault } = view;
-  if (!template || !policyFault || policyDue(view, now).length > 0) return [];
-  const message = `${policyMessage(template, policyFault)}; ${CONSEQUENCES[config.templatePolicy]}`;
-  return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[policyFault.state], message }];
-}
-
-const POLICY_REASONS = {
-  missing: "NetworkPolicyMissing",
-  taken: "NetworkPolicyNotOwned",
-  outdated: "NetworkPolicyOutdated",
-} as const satisfies Record<PolicyFault["state"], PoolPolicyReason>;
-
-const CONSEQUENCES: Record<TemplatePolicy, string> = {
-  required: "no sandbox of the template starts until that is mended",
-  optional: "sandboxes of the template start all the same",
-};
-
 type Progressing = Verdict<"Progressing", PoolProgressingReason>;
 type Cause = { reason: PoolProgressingReason; detail: string };
 
@@ -113,7 +81,7 @@ const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
  * | else | True Filling |
  */
 function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
-  const { pool, template, members, policyFault } = view;
+  const { pool, template, members } = view;
   const wanted = pool.spec.replicas;
   const ready = members.filter(isReady).length;
   const stuck = readUnresolved(pool.metadata)?.problems.find(({ state }) => state === "stuck");
@@ -126,9 +94,10 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   }
   if (ready >= wanted) return verdict("True", "Full", `${ready} of ${wanted} sandboxes are Ready`);
   if (!template) return verdict("False", "TemplateNotFound", `SandboxTemplate "${templateOf(view)}" not found`);
-  if (policyFault && isUnfenced(view, config) && policyDue(view, now).length === 0) {
-    const message = `${ready} of ${wanted} sandboxes are Ready. ${policyMessage(template, policyFault)}`;
-    return verdict("False", POLICY_REASONS[policyFault.state], message);
+  const fault = isUnfenced(view, config) ? dueFault(view, now) : undefined;
+  if (fault) {
+    const message = `${ready} of ${wanted} sandboxes are Ready. ${policyMessage(template, fault)}`;
+    return verdict("False", POLICY_REASONS[fault.state], message);
   }
   const causes = members.filter((member) => !isReady(member)).flatMap((member) => causeOf(member, config, now) ?? []);
   const reason = CAUSES.find((candidate) => causes.some((cause) => cause.reason === candidate));

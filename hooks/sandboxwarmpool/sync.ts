@@ -9,7 +9,8 @@ import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";
 import { isLimited, refillOf } from "./refill.ts";
 import { buildMember, type PoolSandbox } from "./sandbox.ts";
 import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequence.ts";
-import { computeStatus, policyDue } from "./status.ts";
+import { policyGraceSeconds } from "./policy.ts";
+import { computeStatus } from "./status.ts";
 import { isReady, ownedBy, type View, viewOf } from "./view.ts";
 import { settingsFor, type WarmPoolConfig } from "./options.ts";
 
@@ -51,7 +52,7 @@ export function syncSandboxWarmPool(
       staying.length > 0 || isUnseen ? SHORTLY_SECONDS : RECHECK_SECONDS,
       again,
       ...graceLeft(view, config, now),
-      ...policyDue(view, now),
+      policyGraceSeconds(view, now) || RECHECK_SECONDS,
     ),
   };
 }

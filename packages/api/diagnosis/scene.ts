@@ -1,7 +1,6 @@
 /** Where a rule stands: one Sandbox with what was read around it, and how evidence is written down. Pure. @module */
 import type { Sandbox } from "../sandbox.ts";
 import { type Condition, findCondition } from "../objects/conditions.ts";
-import { ASSIGNED_AT_ANNOTATION } from "../objects/keys.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
 import type { EventFact, Facts } from "./facts.ts";
 import type { Evidence, ObjectRef } from "./finding.ts";
@@ -60,16 +59,6 @@ export function eventsOf({ events = [] }: Facts, { kind, name }: ObjectRef, uid:
 export function timeOf(text: string | undefined): number {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? 0 : time;
-}
-
-/**
- * Tells when somebody who has a say in an object's spec last wrote to it: where `managedFields` are gone, as they are of a
- * Sandbox that was given to a claim, since then at the earliest; undefined: nobody knows.
- */
-export function specChanged(metadata: ObjectMeta): string | undefined {
-  const entries = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string; fieldsV1?: object }[];
-  const ofSpec = entries.filter(({ subresource, fieldsV1 = {} }) => !subresource && "f:spec" in fieldsV1);
-  return ofSpec.map(({ time }) => time ?? "").sort().at(-1) || metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
 }
 
 /** Tells for how many seconds something has lasted; 0 if nobody knows. */

@@ -5,10 +5,11 @@ import { readUnresolved } from "../../unresolved.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../../objects/objects.ts";
+import { specChanged } from "../../objects/specchanged.ts";
 import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal, type Refusal } from "../refusal.ts";
-import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, specChanged, timeOf } from "../scene.ts";
+import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
 import { type Ground, remedyOf } from "./refusalremedy.ts";
 
 /** A child is refused: as the keeper found out, as Ready says, or as Metacontroller's last Event says. */

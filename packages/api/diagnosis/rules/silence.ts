@@ -1,10 +1,11 @@
 /** What hookbox itself owes an object: a hook that fails, or nobody who has looked at it for a while. @module */
 import type { Condition } from "../../objects/conditions.ts";
 import type { ObjectMeta } from "../../objects/objects.ts";
+import { specChanged } from "../../objects/specchanged.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { readRefusal } from "../refusal.ts";
-import { eventEvidence, eventsOf, secondsSince, specChanged, timeOf } from "../scene.ts";
+import { eventEvidence, eventsOf, secondsSince, timeOf } from "../scene.ts";
 
 /** Looking and writing takes hundreds of milliseconds; on a machine that is overrun, many seconds. */
 const PATIENCE_SECONDS = 30;

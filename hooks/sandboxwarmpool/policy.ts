@@ -1,0 +1,47 @@
+/** What a pool reports about the NetworkPolicy of its template, and when. Pure. @module */
+import type { PoolPolicyReason } from "../../packages/api/sandboxwarmpool.ts";
+import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
+import type { Verdict } from "../../packages/api/objects/conditions.ts";
+import { specChanged } from "../../packages/api/objects/specchanged.ts";
+import type { WarmPoolConfig } from "./options.ts";
+import type { View } from "./view.ts";
+
+/** The template hook needs a moment to write the policy after a template was created or changed. */
+const GRACE_MS = 10_000;
+
+/** Returns the seconds until a missing or outdated policy is reported; 0: it is reported now, or nothing is wrong. */
+export function policyGraceSeconds({ template, policyFault }: View, now: Date): number {
+  if (!template || !policyFault || policyFault.state === "taken") return 0;
+  const { creationTimestamp = "" } = template.metadata;
+  const age = now.getTime() - Date.parse(specChanged(template.metadata) ?? creationTimestamp);
+  // A template from the future means that the clocks differ: report at once.
+  return Math.abs(age) < GRACE_MS ? (GRACE_MS - age) / 1000 : 0;
+}
+
+/** Returns what is wrong with the policy, if it is to be reported now. */
+export function dueFault(view: View, now: Date): PolicyFault | undefined {
+  return policyGraceSeconds(view, now) > 0 ? undefined : view.policyFault;
+}
+
+/** The condition NetworkPolicy is separate from Ready, because a full pool can lack the policy. Absent: nothing is wrong. */
+export function policyVerdicts(
+  view: View,
+  config: WarmPoolConfig,
+  now: Date,
+): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
+  const fault = dueFault(view, now);
+  if (!view.template || !fault) return [];
+  const message = `${policyMessage(view.template, fault)}; ${CONSEQUENCES[config.templatePolicy]}`;
+  return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[fault.state], message }];
+}
+
+export const POLICY_REASONS = {
+  missing: "NetworkPolicyMissing",
+  taken: "NetworkPolicyNotOwned",
+  outdated: "NetworkPolicyOutdated",
+} as const satisfies Record<PolicyFault["state"], PoolPolicyReason>;
+
+const CONSEQUENCES: Record<TemplatePolicy, string> = {
+  required: "no sandbox of the template starts until that is mended",
+  optional: "sandboxes of the template start all the same",
+};
