@@ -165,44 +165,43 @@ function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>
   const secret = bytesToHex(sha256(utf8ToBytes(`${metadata.uid}/${number}`))).slice(0, 5);
   const isCounted = Number.isInteger(number) && Number.isInteger(first) && highestNumber(observed) < first;
   const label = metadata.name.replaceAll(".", "-").slice(0, 20).replace(/-+$/, "");
-  return isCounted && first <= number && number <= latestNumber(observed, now) && isDNSLabel(name) &&
+  return isCounted && first <= number && number <= highestAllowedNumber(observed, now) && isDNSLabel(name) &&
     name.startsWith(label) &&
     name.endsWith(`-${number.toString(36)}${secret}`);
 }
 
 /** Returns the highest number in the pool's status and on its Sandboxes that no claim has had; 0: there is none. */
-export const highestNumber = oncePer(({ parent, children }: Observed<SandboxWarmPool>): number => {
-  const { sequence = 0 } = parent.status ?? {};
-  const own = listAll(children).filter((sandbox) => !isUsed(sandbox));
-  const numbers = own.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
-  return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
-});
+export const highestNumber = oncePer((observed: Observed<SandboxWarmPool>): number =>
+  highestOf(observed, (sandbox) => !isUsed(sandbox))
+);
 
+/** The same of all its Sandboxes. */
+const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number => highestOf(observed, () => true));
+
+function highestOf({ parent, children }: Observed<SandboxWarmPool>, counts: (sandbox: KubeObject) => boolean): number {
+  const { sequence = 0 } = parent.status ?? {};
+  const numbers = listAll(children).filter(counts)
+    .map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
+  return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
+}
+
+/** Numbers begin up to so many milliseconds after the pool's creation, depending on its UID. */
+const MS_OF_UID = 1000;
 /** Most members that one answer creates, if the pool wants so many. */
 const MOST_NEW = 1000;
 
 /**
  * Returns the highest number that an answer may give. Numbers begin at the milliseconds of the pool's creation, and continue
- * from those of its status and its Sandboxes; some are left out because their names are taken.
+ * from those of its status and its Sandboxes. The hook skips numbers whose names are taken.
  */
-export function latestNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
+export function highestAllowedNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
   const { metadata, spec } = observed.parent;
-  const { known, count } = knownNumbers(observed);
   const born = Date.parse(metadata.creationTimestamp ?? "");
   const begin = (Number.isNaN(born) ? now.getTime() : born) + MS_OF_UID;
-  return Math.max(known, begin) + Math.max(MOST_NEW, spec.replicas) + count;
+  return Math.max(highestOfAll(observed), begin) + Math.max(MOST_NEW, spec.replicas) + sizeOf(observed);
 }
 
-const knownNumbers = oncePer(({ parent, children }: Observed<SandboxWarmPool>) => {
-  const { sequence = 0 } = parent.status ?? {};
-  const all = listAll(children);
-  const numbers = all.map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]));
-  const known = numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
-  return { known, count: all.length };
-});
-
-/** Numbers begin up to so many milliseconds after the pool's creation, by its UID. */
-const MS_OF_UID = 1000;
+const sizeOf = oncePer(({ children }: Observed<SandboxWarmPool>): number => listAll(children).length);
 
 /** Tells whether a Sandbox was bound to a claim, or created for one. */
 export function isUsed({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {

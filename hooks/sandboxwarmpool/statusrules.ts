@@ -10,7 +10,7 @@ import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts
 import { oncePer } from "../../packages/webhook/once.ts";
 import { readApplied } from "./applied.ts";
 import { isStaying } from "./deletionreasons.ts";
-import { highestNumber, isUsed, latestNumber } from "./memberrules.ts";
+import { highestAllowedNumber, highestNumber, isUsed } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
 
@@ -33,7 +33,7 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
     // anew.
     sequence: unlessDeleted((value, observed, now) => {
       const number = Number(value ?? 0);
-      return number >= highestNumber(observed) && (number === 0 || number <= latestNumber(observed, now));
+      return number >= highestNumber(observed) && (number === 0 || number <= highestAllowedNumber(observed, now));
     }),
     observedSequence: unlessDeleted((value, { parent: { status } }) =>
       value === undefined ? (status?.sequence ?? 0) === 0 : value === (status?.sequence ?? 0)

@@ -151,7 +151,7 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
   {
     name: "a pool's numbers run out",
     file: "hooks/sandboxwarmpool/statusrules.ts",
-    from: " && (number === 0 || number <= latestNumber(observed, now))",
+    from: " && (number === 0 || number <= highestAllowedNumber(observed, now))",
     to: "",
     tests: ["test/hooks/statusrules.test.ts"],
   },
