@@ -1,5 +1,4 @@
 /** Time as a process sees it, so that a test can stand in for it. Holds no state. @module */
-import { LONGEST_TIMER_MS } from "./durations.ts";
 
 /** What tells the time and waits. */
 export interface Clock {
@@ -8,6 +7,9 @@ export interface Clock {
   /** Calls `run` once after `milliseconds`; the returned function cancels it. */
   setTimeout(run: () => void, milliseconds: number): () => void;
 }
+
+/** Longest delay that a timer counts, in milliseconds: 24 days. A timer with a longer delay fires at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's own time. A delay over 24 days comes too early: who waits that long looks again then. */
 export const systemClock: Clock = {

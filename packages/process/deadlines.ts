@@ -1,5 +1,5 @@
 /** Many deadlines by one timer: to set and clear one for each request is a fifth of what a small request costs on Deno. @module */
-import { LONGEST_TIMER_MS } from "./durations.ts";
+import { LONGEST_TIMER_MS } from "./clock.ts";
 
 /** Deadlines of one length. */
 export interface Deadlines {

@@ -1,8 +1,5 @@
 /** Lengths of time as Go's flags have them. Pure. @module */
 
-/** Longest delay that a timer counts, in milliseconds: 24 days. A longer one would fire at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const WHOLE = /^(\d+(\.\d+)?(ms|s|m|h))+$/;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;

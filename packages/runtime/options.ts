@@ -1,6 +1,7 @@
 /** The runtime's command line. Reads nothing but its arguments and the environment it is given. @module */
 import { parseArgs } from "node:util";
-import { LONGEST_TIMER_MS, parseDuration } from "../process/durations.ts";
+import { LONGEST_TIMER_MS } from "../process/clock.ts";
+import { parseDuration } from "../process/durations.ts";
 import { hostsOf } from "../process/hosts.ts";
 import type { LogLevel } from "../process/log.ts";
 

@@ -1,6 +1,7 @@
 /** The flags of the router, those of the contract under its names and our own, and how their values are read. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
 import type { parseArgs } from "node:util";
-import { LONGEST_TIMER_MS, parseDuration } from "../../process/durations.ts";
+import { LONGEST_TIMER_MS } from "../../process/clock.ts";
+import { parseDuration } from "../../process/durations.ts";
 
 export const FLAGS = {
   kubeconfig: { type: "string" },

@@ -1,6 +1,6 @@
 /** A time limit and an abort in one; it must not know what happens at the limit. @module */
 import { setMaxListeners } from "node:events";
-import { LONGEST_TIMER_MS } from "../../process/durations.ts";
+import { LONGEST_TIMER_MS } from "../../process/clock.ts";
 
 /**
  * Calls `onLimit` once, at the time limit or on abort (at once if that was before). The answer takes both back.
