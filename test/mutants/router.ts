@@ -207,7 +207,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a Sandbox expires by what a restore of etcd says of its idleness",
-    file: "packages/router/idle/setback.ts",
+    file: "packages/router/idle/idler.ts",
     from: "const isSetBack = before !== undefined && generation < before.generation;",
     to: "const isSetBack = false;",
     tests: ["test/router/idle/idledelete.test.ts"],

@@ -8,7 +8,6 @@ import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./ev
 import { type Decision, idleDecision, type IdlePolicy, isSpent, policyOf } from "./decision.ts";
 import { createTraffic, lastAsked, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
 import { expire, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from "./suspend.ts";
-import { createSetBack } from "./setback.ts";
 import { idleSince } from "./suspension.ts";
 
 export interface IdlerParts extends SuspendParts {
@@ -36,7 +35,7 @@ const AT_ONCE = 8;
 /** Makes it. Without an annotation that asks for it, nothing is ever idle and nobody is asked anything. */
 export function createIdler(parts: IdlerParts): Idler {
   const samples = new Map<string, Sample>();
-  const setBack = createSetBack();
+  const generations: Generations = new Map();
   const guarded = (work: Promise<unknown>, entry: Entry) =>
     work.catch((error) => {
       const { namespace, name } = entry.sandbox.metadata;
@@ -59,12 +58,11 @@ export function createIdler(parts: IdlerParts): Idler {
       if (!parts.suspends) return;
       const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
       const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
-      for (const uid of samples.keys()) if (!known.has(uid)) samples.delete(uid);
-      setBack.prune(known);
+      for (const map of [samples, generations]) for (const uid of map.keys()) if (!known.has(uid)) map.delete(uid);
       const next = async () => {
         for (let entry = due.pop(); entry; entry = due.pop()) {
-          // A suspended one could expire by what it was long ago.
-          const isLeftAlone = setBack.look(entry.sandbox) && entry.sandbox.isSuspended;
+          // Idleness in a restored backup is old: since then somebody may have used the Sandbox.
+          const isLeftAlone = isSetBack(generations, entry.sandbox) && entry.sandbox.isSuspended;
           if (!isLeftAlone) await guarded(lookAt(parts, traffic, samples, entry), entry);
         }
       };
@@ -79,6 +77,18 @@ export function createIdler(parts: IdlerParts): Idler {
     },
   };
   return idler;
+}
+
+/** The generation of each Sandbox by UID, and whether a restore of etcd has set the Sandbox back to it. */
+type Generations = Map<string, { generation: number; isSetBack: boolean }>;
+
+/** Records the generation of a Sandbox. Returns whether a restore of etcd has set it back, until the generation changes. */
+function isSetBack(generations: Generations, { metadata: { uid, generation } }: SandboxRecord): boolean {
+  const before = generations.get(uid);
+  if (before?.generation === generation) return before.isSetBack;
+  const isSetBack = before !== undefined && generation < before.generation;
+  generations.set(uid, { generation, isSetBack });
+  return isSetBack;
 }
 
 /** A pool keeps its members up for nobody yet: that is what they are for. */
