@@ -42,6 +42,19 @@ export async function pass(seconds: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(seconds * 1000);
 }
 
+/** Reports a failed sync of an object in namespace team-a, as Metacontroller does. */
+export function failSync(kind: string, name: string, uid: string, words: string): void {
+  server.put("/api/v1/namespaces/team-a/events/refused", {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: "refused", namespace: "team-a" },
+    involvedObject: { kind, namespace: "team-a", name, uid },
+    reason: "SyncError",
+    message: `Sync error: can't reconcile children for ${kind} team-a/${name}: ${words}`,
+    lastTimestamp: new Date(Date.now()).toISOString(),
+  });
+}
+
 /** Requests but the lists that watches begin with. */
 export function requests(): ApiRequest[] {
   return server.requests.filter(({ query }) => query?.["limit"] === undefined || query["labelSelector"] !== undefined);

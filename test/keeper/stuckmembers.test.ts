@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aPool, POOL } from "./extensions.ts";
-import { begin, end, keep, keeper, pass, requests, server } from "./stage.ts";
+import { begin, end, failSync, keep, keeper, pass, requests, server } from "./stage.ts";
 
 const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
 const WORDS = `can't delete Sandbox team-a/pool-1: sandboxes.agents.x-k8s.io "pool-1" is forbidden: ` +
@@ -21,18 +21,7 @@ function member(name: string, { labels = {}, uid = "uid-pool" }: { labels?: obje
   server.put(`${SANDBOXES}/${name}`, { ...aSandbox({ metadata }) });
 }
 
-/** Reports a failed sync of the pool, as Metacontroller does. */
-function refuse(message = WORDS, uid = "uid-pool"): void {
-  server.put("/api/v1/namespaces/team-a/events/refused", {
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { name: "refused", namespace: "team-a" },
-    involvedObject: { kind: "SandboxWarmPool", namespace: "team-a", name: "pool", uid },
-    reason: "SyncError",
-    message: `Sync error: can't reconcile children for SandboxWarmPool team-a/pool: ${message}`,
-    lastTimestamp: new Date(Date.now()).toISOString(),
-  });
-}
+const refuse = (message = WORDS, uid = "uid-pool") => failSync("SandboxWarmPool", "pool", uid, message);
 
 const annotation = () => server.get(POOL)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
 const messages = () =>

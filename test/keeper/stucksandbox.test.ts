@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { outstandingWrite } from "../../packages/keeper/stucksandbox.ts";
 import { aClaim, aClaimsSandbox, aCondition, CLAIM, CLAIMS_SANDBOX, noted } from "./extensions.ts";
-import { asked, begin, end, keep, keeper, pass, server } from "./stage.ts";
+import { asked, begin, end, failSync, keep, keeper, pass, server } from "./stage.ts";
 
 const WORDS = `can't update Sandbox team-a/s: sandboxes.agents.x-k8s.io "s" is forbidden: ` +
   "ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: change freeze until Monday";
@@ -21,18 +21,7 @@ const EXPIRED = {
   conditions: [aCondition("Ready", "False", "ClaimExpired", { observedGeneration: 1 })],
 };
 
-/** Reports a failed sync of the claim, as Metacontroller does. */
-function refuse(message = WORDS, uid = "uid-job"): void {
-  server.put("/api/v1/namespaces/team-a/events/refused", {
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { name: "refused", namespace: "team-a" },
-    involvedObject: { kind: "SandboxClaim", namespace: "team-a", name: "job", uid },
-    reason: "SyncError",
-    message: `Sync error: can't reconcile children for SandboxClaim team-a/job: ${message}`,
-    lastTimestamp: new Date(Date.now()).toISOString(),
-  });
-}
+const refuse = (message = WORDS, uid = "uid-job") => failSync("SandboxClaim", "job", uid, message);
 
 function putClaim(spec: object, status: object = BOUND): void {
   const { annotations = {} } = server.get(CLAIM)?.metadata ?? {};
