@@ -48,7 +48,7 @@ export function claimToAlpha(content: Content, saved: Fields | undefined): Conte
   const unnoted = { ...poolNote(content) ? without(content, POOL) : content, spec: { ...rest, ...said } };
   const alpha = poolOf(unnoted) === ref ? unnoted : annotated(unnoted, { [POOL]: JSON.stringify(noteOf(ref, said)) });
   if (volumeClaimTemplates === undefined) {
-    // Whoever may annotate a claim of v1beta1 would give it volumes on the way back.
+    // Otherwise a user could add volumes to a v1beta1 claim with this annotation: the way back would read them from it.
     return isVolumes(parsed(alpha.metadata.annotations?.[VOLUME_TEMPLATES])) ? without(alpha, VOLUME_TEMPLATES) : alpha;
   }
   return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });

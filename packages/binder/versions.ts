@@ -1,15 +1,15 @@
 /**
- * Finds the Sandboxes that a restore of etcd from a backup has set back: a list shows them in a version that the watch has come
- * past without showing it, or they come back after their end. Without a restore, versions of one kind only grow, a list is
- * never behind what a watch has shown, and no UID comes back. @module
+ * Finds the Sandboxes that a restore of etcd from a backup has set back. Such a Sandbox exists again after it was deleted, or a
+ * list shows it in a version that the watch should have shown and has not. Without a restore, versions of one kind only grow, a
+ * list is never behind the watch, and no UID is used twice. @module
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { isNewer } from "./assumptions.ts";
 
 export interface Versions {
   /**
-   * Records an object that a watch or list shows; true: it was gone, or a list shows it older than it was, or changed at a
-   * version that is past.
+   * Records an object that a watch or list shows. Returns true if the object was gone, or if a list shows an older version of
+   * it, or a version that the watch should have shown.
    */
   observe(metadata: ObjectMeta): boolean;
   gone(uid: string): void;

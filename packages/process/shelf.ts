@@ -1,10 +1,10 @@
-/** Room for so many entries that owners share: one owner's many take no place from another's few. @module */
+/** A cache of limited size that owners share. An owner with many entries displaces its own, not those of others. @module */
 
 /** Entries by key. */
 export interface Shelf<T> {
   get(key: string): T | undefined;
   remove(key: string): void;
-  /** Adds an entry of a key that has none. Where there is no room, the oldest goes of the owner who has the most. */
+  /** Adds an entry under a new key. If the cache is full, the oldest entry of the owner with the most entries is removed. */
   add(key: string, entry: T, owner: string): void;
 }
 

@@ -71,7 +71,7 @@ test.for(Object.entries(before))("the cluster was restored: a member is nobody's
   expect(world.where(), "versions count from there").toEqual(["returned", "given"]);
 });
 
-test("the cluster was restored: what a claim had is nobody's, even if it is newer by then than it was", () => {
+test("after a restore, no claim gets a Sandbox that a claim had, even if its version is higher than before", () => {
   const listed = anIndex();
   listed.index.sandboxes.observe(given(12));
   listed.list([given(12)], () => {}, "20");
@@ -90,7 +90,7 @@ test("the cluster was restored: what a claim had is nobody's, even if it is newe
   expect(gone.where()).toEqual(["returned"]);
 });
 
-test("the cluster was restored: a member that has changed since is nobody's, if the watch had come past that version", () => {
+test("after a restore, no claim gets a member whose new version the watch should have shown before", () => {
   const { where, list } = anIndex();
   list([at(9)], () => {}, "20");
   list([at(15)], () => {}, "16");

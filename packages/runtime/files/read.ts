@@ -8,7 +8,7 @@ import type { Root } from "../confine.ts";
 import { withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
-/** A file that is open for reading. Whoever gets it closes the handle. */
+/** A file that is open for reading. The caller must close the handle. */
 export interface OpenFile {
   stats: Stats;
   handle: FileHandle;
