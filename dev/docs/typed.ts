@@ -40,7 +40,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
-    why: "goes on until it is told to end, and the port may be taken; test/browser/dashboard.ts asks a router itself",
+    why: "goes on until it is told to end, and the port may be taken; test/browser/page.test.ts asks a router itself",
   },
   {
     page: "docs/dashboard.md",

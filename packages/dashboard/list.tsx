@@ -22,6 +22,8 @@ export function List(
   const { list, namespace, open } = route;
   const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
   const [words, setWords] = useState("");
+  // What is being typed stays, however often the list is drawn again.
+  const [typed, setTyped] = useState<string>();
   const [isCreating, setCreating] = useState(false);
   const now = useClock();
   const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
@@ -52,8 +54,13 @@ export function List(
           type="text"
           aria-label="Namespace"
           placeholder="All namespaces"
-          value={namespace}
-          onChange={({ currentTarget }) => go({ ...route, namespace: currentTarget.value.trim(), open: undefined })}
+          value={typed ?? namespace}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          onBlur={() => setTyped(undefined)}
+          onChange={({ currentTarget }) => {
+            setTyped(undefined);
+            go({ ...route, namespace: currentTarget.value.trim(), open: undefined });
+          }}
         />
         <span role="status">{isListed ? `${rows.length} of ${objects.length}` : trouble ? "" : "Loading…"}</span>
         <button type="button" onClick={() => setCreating(true)}>New sandbox</button>

@@ -1,51 +1,17 @@
 /** Tests of the dashboard in a real browser, on an installation of hookbox, used as a person uses it. @module */
 import { Buffer } from "node:buffer";
-import { join } from "node:path";
-import process from "node:process";
 import { text as textOf } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import type { Page } from "playwright-core";
-import { build } from "vite";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { suite } from "../integration/suite.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { eventually } from "../eventually.ts";
-import { serveApi } from "../kube/servedapi.ts";
-import { startMain } from "../mainprocess.ts";
 import { example, type Installed } from "../node/installed.ts";
-import { findChromium, followErrors, startChromium } from "./chromium.ts";
-
-const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
-const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
-let chromium: string;
-
-/** A page, and what the browser has found wrong: errors of scripts, and what the page's policy forbids. */
-interface Shown {
-  page: Page;
-  wrong: readonly string[];
-  /** Takes a picture for whoever looks: it lies beside the logs, which HOOKBOX_TEST_LOGS keeps. */
-  picture(name: string): Promise<void>;
-}
-
-async function signIn(url: string, token: string): Promise<Shown> {
-  const context = await startChromium(chromium);
-  const page = await context.newPage();
-  const wrong = followErrors(page);
-  await page.goto(url);
-  await page.getByLabel("Token").fill(token);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  const picture = async (name: string) =>
-    void await page.screenshot({ path: join(suite.logs, `dashboard-${name}.png`) });
-  onTestFinished(async ({ task }) => {
-    if (task.result?.state !== "fail") return;
-    await picture("failed");
-    say(`the page says: ${[...wrong, await page.locator("body").innerText()].join("\n")}`);
-  });
-  return { page, wrong, picture };
-}
+import { findChromium } from "./chromium.ts";
+import { say, type Shown, signIn } from "./signin.ts";
 
 /** For use in `describe`; in namespace `default`, where nothing else is meanwhile. */
 export function testDashboard({ cluster, kubectl, apply, json }: Installed): void {
+  let chromium: string;
+
   beforeAll(async () => {
     chromium = await findChromium(say);
     await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
@@ -61,7 +27,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
   async function open(): Promise<Shown> {
     const { spec: { clusterIP } } = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
     const token = (await kubectl("create", "token", "ada")).trim();
-    return await signIn(`http://${clusterIP}:8080/.hookbox/#/sandboxes?namespace=default`, token);
+    return await signIn(chromium, `http://${clusterIP}:8080/.hookbox/#/sandboxes?namespace=default`, token);
   }
 
   test("lists, filters and explains sandboxes, live", async () => {
@@ -169,39 +135,6 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await answer.getByText("Sandbox Runtime is active").waitFor();
     await picture("port");
     expect(wrong).toEqual([]);
-  });
-
-  test("shows three thousand sandboxes, and draws those that are seen", async () => {
-    await build({ root: PAGE });
-    const { api, kubeconfig } = await serveApi();
-    const review = { status: { userInfo: { username: "someone" } } };
-    api.intercept = ({ path }) => path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : undefined;
-    for (let index = 0; index < 3000; index++) {
-      const name = `many-${String(index).padStart(4, "0")}`;
-      api.put(`/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes/${name}`, {
-        ...BROKEN,
-        metadata: { name, namespace: "default" },
-      });
-    }
-    const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
-    const router = await startMain("node", args, "Serving");
-    const [{ port }] = router.said("Serving") as [{ port: number }];
-    const { page } = await signIn(`http://127.0.0.1:${port}/.hookbox/`, "any");
-    await page.getByText("3000 of 3000").waitFor();
-    const rows = await page.getByRole("row").count();
-    expect(rows).toBeGreaterThan(10);
-    expect(rows).toBeLessThan(100);
-    await page.getByLabel("Filter").fill("many-2999");
-    await page.getByRole("row", { name: /many-2999/ }).waitFor();
-    await page.getByLabel("Filter").fill("");
-    await page.locator(".table").evaluate((element) => element.scrollTop = element.scrollHeight);
-    await page.getByRole("row", { name: /many-2999/ }).waitFor();
-    await page.getByRole("row", { name: /many-2999/ }).focus();
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "many-2998" }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("heading", { name: "many-2998" }).waitFor({ state: "detached" });
   });
 }
 
