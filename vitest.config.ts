@@ -27,7 +27,7 @@ const ALONE = globSync("test/**/*.test.ts", { cwd: ROOT }).filter((file) =>
 );
 /** What has a long form, see `isSoak`. */
 const SOAK = [
-  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,release,faults,quiet,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
+  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,release,faults,quiet,restore,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
   "test/{fuzz,mutants}/*.test.ts",
 ];
 

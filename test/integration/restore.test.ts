@@ -2,7 +2,7 @@
  * etcd is restored from a backup: claims that were made since are gone, and what they had is in its pool again, used. On a
  * cluster of its own, with a real etcd whose versions go back. @module
  */
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../packages/api/router/headers.ts";
 import { type Breakable, startBreakable } from "./breakable.ts";
@@ -12,7 +12,7 @@ import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODE
 import { aClaim, aPool, aSimulatedTemplate, controllerOf, untilFull } from "./pools.ts";
 import { startChild } from "./processes.ts";
 
-const CLAIMS = 50;
+const CLAIMS = inject("isSoak") ? 50 : 10;
 let world: Breakable;
 beforeAll(async () => world = await startBreakable());
 afterAll(() => world?.down());
