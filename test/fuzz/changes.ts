@@ -1,4 +1,5 @@
 /** Changes of a JSON value that know its structure: drawn by fast-check, applied to a copy. @module */
+import { copyJson } from "../../packages/api/objects/exactjson.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import fc from "../properties.ts";
 import { FORGED_METADATA, FORGED_VALUES, HOSTILE_KEYS, HOSTILE_VALUES } from "./hostile.ts";
@@ -35,7 +36,7 @@ interface Place {
 
 /** Returns a changed copy. @param donor of which parts may be copied */
 export function changed(value: unknown, list: readonly Change[], donor: unknown): unknown {
-  const root: Json = { root: structuredClone(value) };
+  const root: Json = { root: copyJson(value) };
   for (const change of list) apply(root, change, donor);
   return root["root"];
 }
@@ -48,16 +49,16 @@ function apply(root: Json, { how, at, depth, other }: Change, donor: unknown): v
     case "drop":
       return remove(place);
     case "duplicate":
-      if (Array.isArray(holder)) return void holder.push(structuredClone(holder[Number(key)]));
-      return put(holder, `${key}-2`, structuredClone(holder[key]));
+      if (Array.isArray(holder)) return void holder.push(copyJson(holder[Number(key)]));
+      return put(holder, `${key}-2`, copyJson(holder[key]));
     case "swap":
       return swap(place, pick(places, other)!);
     case "copy": {
       const from = pick(placesIn({ donor }, 12), other)!;
-      return put(holder, key, structuredClone(from.holder[from.key]));
+      return put(holder, key, copyJson(from.holder[from.key]));
     }
     case "hostile":
-      return put(holder, key, structuredClone(pick(HOSTILE_VALUES, other)));
+      return put(holder, key, copyJson(pick(HOSTILE_VALUES, other)));
     case "retype":
       return put(holder, key, retyped(holder[key], other));
     case "rename":
@@ -100,8 +101,8 @@ function remove({ holder, key }: Place): void {
 }
 
 function swap(one: Place, two: Place): void {
-  const value = structuredClone(one.holder[one.key]);
-  put(one.holder, one.key, structuredClone(two.holder[two.key]));
+  const value = copyJson(one.holder[one.key]);
+  put(one.holder, one.key, copyJson(two.holder[two.key]));
   put(two.holder, two.key, value);
 }
 
@@ -123,7 +124,7 @@ function retyped(value: unknown, other: number): unknown {
 function forge(root: Json, at: number, over: Record<string, unknown>): void {
   const found = placesIn(root, 12).filter(({ holder, key }) => key === "metadata" && isObject(holder[key]));
   const place = pick(found, at);
-  if (place) put(place.holder, "metadata", { ...place.holder["metadata"] as Json, ...structuredClone(over) });
+  if (place) put(place.holder, "metadata", { ...place.holder["metadata"] as Json, ...copyJson(over) });
 }
 
 /** Forges a label or an annotation that is there. */

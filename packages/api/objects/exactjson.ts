@@ -36,10 +36,21 @@ export function exactly(_key: string, value: unknown, { source = "" }: { source?
   return json.rawJSON(source);
 }
 
-/** Copies a JSON value, with all digits. */
+/** Copies a JSON value, with all digits. Fields that are undefined are left out. */
 export function copyJson<T>(value: T): T {
-  return parseJson(JSON.stringify(value)) as T;
+  if (typeof value !== "object" || value === null || isRawInteger(value)) return value;
+  if (Array.isArray(value)) return value.map(copyJson) as T;
+  const copy: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries(value)) {
+    if (field === undefined) continue;
+    // An assignment would set the prototype.
+    if (key === "__proto__") Object.defineProperty(copy, key, { value: copyJson(field), ...OWN });
+    else copy[key] = copyJson(field);
+  }
+  return copy as T;
 }
+
+const OWN = { configurable: true, enumerable: true, writable: true };
 
 /** Tells whether a value is an integer that a number cannot keep. */
 export function isRawInteger(value: unknown): value is RawInteger {
