@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createDeadlines } from "../../packages/process/deadlines.ts";
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 test("each is late when its own time is over, and not a moment before; one that has ended never is", () => {
   const deadlines = createDeadlines(1000);
