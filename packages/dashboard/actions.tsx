@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
+import { useDraft } from "./draft.ts";
 import type { Listed } from "./route.ts";
 import { troubleOf } from "./session.ts";
 
@@ -71,24 +72,15 @@ export function Actions({ api, list, object }: { api: Api; list: Listed; object:
   );
 }
 
-/** A pool's size. What is being typed stays, whatever happens to the pool meanwhile. */
+/** A pool's size. */
 function Size({ now, isBusy, onChange }: { now: number; isBusy: boolean; onChange(size: number): void }) {
-  const [typed, setTyped] = useState<string>();
+  const draft = useDraft(now, ({ validity, value, valueAsNumber }) => {
+    if (validity.valid && value !== "") onChange(valueAsNumber);
+  });
   return (
     <label>
       Size
-      <input
-        type="number"
-        min={0}
-        value={typed ?? now}
-        disabled={isBusy}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        onBlur={() => setTyped(undefined)}
-        onChange={({ currentTarget }) => {
-          setTyped(undefined);
-          if (currentTarget.validity.valid && currentTarget.value !== "") onChange(currentTarget.valueAsNumber);
-        }}
-      />
+      <input type="number" min={0} disabled={isBusy} {...draft} />
     </label>
   );
 }

@@ -11,6 +11,7 @@ import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
 import { useCollection } from "./collection.ts";
 import { Create } from "./create.tsx";
+import { useDraft } from "./draft.ts";
 import type { PoolWatches } from "./history.tsx";
 import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";
@@ -22,8 +23,7 @@ export function List(
   const { list, namespace, open } = route;
   const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
   const [words, setWords] = useState("");
-  // What is being typed stays, however often the list is drawn again.
-  const [typed, setTyped] = useState<string>();
+  const draft = useDraft(namespace, ({ value }) => go({ ...route, namespace: value.trim(), open: undefined }));
   const [isCreating, setCreating] = useState(false);
   const now = useClock();
   const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
@@ -50,18 +50,7 @@ export function List(
           value={words}
           onInput={({ currentTarget }) => setWords(currentTarget.value)}
         />
-        <input
-          type="text"
-          aria-label="Namespace"
-          placeholder="All namespaces"
-          value={typed ?? namespace}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          onBlur={() => setTyped(undefined)}
-          onChange={({ currentTarget }) => {
-            setTyped(undefined);
-            go({ ...route, namespace: currentTarget.value.trim(), open: undefined });
-          }}
-        />
+        <input type="text" aria-label="Namespace" placeholder="All namespaces" {...draft} />
         <span role="status">{isListed ? `${rows.length} of ${objects.length}` : trouble ? "" : "Loading…"}</span>
         <button type="button" onClick={() => setCreating(true)}>New sandbox</button>
       </div>
