@@ -22,21 +22,24 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+/** Reports the progress of browser tests. */
+export const say = (line: string): void => void process.stdout.write(`browser: ${line}\n`);
+
 /**
  * Finds a Chromium, installing Debian's on the first call on a machine.
  *
  * @returns path of the program
  * @throws {Error} one clear sentence if there is none and none can be installed
  */
-export async function findChromium(progress: (line: string) => void): Promise<string> {
+export async function findChromium(): Promise<string> {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   const find = () =>
     [...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))), DEBIANS].find((path) => existsSync(path));
   const found = find();
   if (found !== undefined) return found;
-  const onWait = () => progress("waiting for another run that installs Chromium …");
+  const onWait = () => say("waiting for another run that installs Chromium …");
   const failed = await withLock("install chromium", () => {
-    return Promise.resolve(find() ? undefined : installDebian(["chromium"], "the browser tests", progress));
+    return Promise.resolve(find() ? undefined : installDebian(["chromium"], "the browser tests", say));
   }, { onWait });
   const installed = find();
   if (installed !== undefined) return installed;
@@ -69,4 +72,10 @@ export function followErrors(page: Page): readonly string[] {
     if (message.type() === "error") wrong.push(`${message.text()} (${message.location().url})`);
   });
   return wrong;
+}
+
+/** Saves a screenshot as `<name>.png` in the folder that HOOKBOX_TEST_LOGS names; without that variable there is none. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env["HOOKBOX_TEST_LOGS"];
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) });
 }

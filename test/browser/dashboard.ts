@@ -5,15 +5,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { eventually } from "../eventually.ts";
 import { example, type Installed } from "../node/installed.ts";
-import { findChromium } from "./chromium.ts";
-import { say, type Shown, signIn } from "./signin.ts";
+import { findChromium, say } from "./chromium.ts";
+import { type Shown, signIn } from "./signin.ts";
 
 /** For use in `describe`; in namespace `default`, where nothing else is meanwhile. */
 export function testDashboard({ cluster, kubectl, apply, json }: Installed): void {
   let chromium: string;
 
   beforeAll(async () => {
-    chromium = await findChromium(say);
+    chromium = await findChromium();
     await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
     await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=600s");
     await kubectl("create", "serviceaccount", "ada");

@@ -6,13 +6,13 @@ import type { FakeApi } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { findChromium } from "./chromium.ts";
-import { say, type Shown, signIn } from "./signin.ts";
+import { type Shown, signIn } from "./signin.ts";
 
 const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
 let chromium: string;
 
 beforeAll(async () => {
-  chromium = await findChromium(say);
+  chromium = await findChromium();
   await build({ root: PAGE });
 });
 
@@ -53,7 +53,7 @@ test("keeps the namespace that is being typed while the list changes", async () 
   expect(new URL(page.url()).hash).toBe("#/sandboxes");
 });
 
-/** Opens the dashboard on so many Sandboxes, `many-0000` and so on. */
+/** Opens the dashboard of an API server with `count` Sandboxes, `many-0000` and so on. */
 async function open(count: number): Promise<Shown & { api: FakeApi }> {
   const { api, kubeconfig } = await serveApi();
   const review = { status: { userInfo: { username: "someone" } } };

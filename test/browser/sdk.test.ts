@@ -1,5 +1,4 @@
 /** The SDK in a web page: a real browser, our router, and our runtime in a Pod. @module */
-import process from "node:process";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import type * as SDK from "../../packages/sdk/mod.ts";
@@ -10,7 +9,6 @@ import { bundleSDK, ROUTER, serveApp } from "./app.ts";
 import { findChromium, startChromium } from "./chromium.ts";
 import { hasRealNode } from "../integration/suite.ts";
 
-const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
 let bundle: Map<string, string>;
 
@@ -49,7 +47,7 @@ async function inPage<T>({ page, ns }: App, work: Work<T>): Promise<T> {
 
 describe.runIf(hasRealNode)("the SDK in a browser", () => {
   beforeAll(async () => {
-    [chromium, bundle] = await Promise.all([findChromium(say), bundleSDK()]);
+    [chromium, bundle] = await Promise.all([findChromium(), bundleSDK()]);
     await needsRuntime();
   });
 

@@ -1,23 +1,19 @@
-/** A person who has signed in to the dashboard, for tests. @module */
-import { join } from "node:path";
-import process from "node:process";
+/** Signs in to the dashboard in a real browser. @module */
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { suite } from "../integration/suite.ts";
-import { followErrors, startChromium } from "./chromium.ts";
+import { followErrors, say, startChromium, takePicture } from "./chromium.ts";
 
-export const say = (line: string): void => void process.stdout.write(`browser: ${line}\n`);
-
-/** A page, and what the browser has found wrong: errors of scripts, and what the page's policy forbids. */
+/** A dashboard whose user has signed in. */
 export interface Shown {
   page: Page;
+  /** What the browser has found wrong: errors of scripts, and what the page's policy forbids. */
   wrong: readonly string[];
-  /** Takes a picture for whoever looks: it lies beside the logs, which HOOKBOX_TEST_LOGS keeps. */
+  /** See {@link takePicture}. */
   picture(name: string): Promise<void>;
 }
 
 /**
- * Opens a dashboard; the browser goes with the test.
+ * Opens a dashboard and signs in. The browser is closed when the test ends.
  *
  * @param chromium path of the program
  */
@@ -28,8 +24,7 @@ export async function signIn(chromium: string, url: string, token: string): Prom
   await page.goto(url);
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  const picture = async (name: string) =>
-    void await page.screenshot({ path: join(suite.logs, `dashboard-${name}.png`) });
+  const picture = (name: string) => takePicture(page, `dashboard-${name}`);
   onTestFinished(async ({ task }) => {
     if (task.result?.state !== "fail") return;
     await picture("failed");

@@ -1,16 +1,13 @@
 /** The router's terminal page in a real browser: our runtime in a Pod, our router, and Chromium. @module */
-import { join } from "node:path";
-import process from "node:process";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../node/router.ts";
 import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
-import { findChromium, followErrors, startChromium } from "./chromium.ts";
-import { hasRealNode, suite } from "../integration/suite.ts";
+import { findChromium, followErrors, startChromium, takePicture } from "./chromium.ts";
+import { hasRealNode } from "../integration/suite.ts";
 import { PATIENCE_MS } from "../patience.ts";
 
-const say = (line: string) => process.stdout.write(`browser: ${line}\n`);
 let chromium: string;
 
 /** A page that shows a terminal, and what a test does with it. */
@@ -24,7 +21,7 @@ interface Shown {
   see(wanted: RegExp): Promise<void>;
   /** Waits until the line above the terminal says it. */
   hear(wanted: RegExp): Promise<void>;
-  /** Takes a picture for whoever looks: it lies beside the logs, which HOOKBOX_TEST_LOGS keeps. */
+  /** See {@link takePicture}. */
   picture(name: string): Promise<void>;
 }
 
@@ -48,7 +45,7 @@ async function show(url: string): Promise<Shown> {
     },
     see: (wanted) => until(async () => (await page.locator(".xterm-rows > div").allTextContents()).join("\n"), wanted),
     hear: (wanted) => until(() => page.locator("#status").innerText(), wanted),
-    picture: async (name) => void await page.screenshot({ path: join(suite.logs, `${name}.png`) }),
+    picture: (name) => takePicture(page, name),
   };
 }
 
@@ -62,7 +59,7 @@ async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
 
 describe.runIf(hasRealNode)("the terminal page", () => {
   beforeAll(async () => {
-    chromium = await findChromium(say);
+    chromium = await findChromium();
     await needsRuntime();
   });
 
