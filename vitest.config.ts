@@ -86,7 +86,7 @@ function project(name: string, groupOrder: number, options: Options): TestProjec
   return { extends: true, test: { name, sequence: { groupOrder }, maxWorkers: 4, ...patience, ...options } };
 }
 
-/** Files share a process: to load the same modules for each of them took a third of the time. */
+/** Files share processes: loading the same modules for each file took a third of the time. */
 const shared: Options = { isolate: false, setupFiles: ["test/realclock.ts"] };
 const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
 

@@ -1,20 +1,17 @@
 /**
- * After each file whose process goes on with other files: the functions of time are the machine's again, and a file fails that
- * has left others. The next file would wait for ever. @module
+ * For test files that share a process: fails a file that leaves fake timers or a fake Date behind, and restores the real ones.
+ * With fake timers, the next file in the process would wait for ever. @module
  */
 import { afterAll, expect, vi } from "vitest";
 
-const TIMES = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate", "Date"] as const;
-/** One for all files of the process: a file that begins with others must not take them for the machine's. */
-const KEY = Symbol.for("hookbox.test.machine-clock");
-const kept = globalThis as { [KEY]?: Map<string, unknown> };
-const machines = kept[KEY] ??= new Map(TIMES.map((name) => [name, globalThis[name]]));
+const NAMES = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate", "Date"] as const;
+const real = new Map<string, unknown>(NAMES.map((name) => [name, globalThis[name]]));
 
 afterAll(() => {
-  // As Vitest does by itself once the file is over: spies end, and bring back what they were put upon.
+  // Vitest does this too, once the file has ended. A spy on a fake function then brings the fake function back.
   vi.restoreAllMocks();
-  const left = TIMES.filter((name) => globalThis[name] !== machines.get(name));
+  const fake = NAMES.filter((name) => globalThis[name] !== real.get(name));
   vi.useRealTimers();
-  for (const name of left) Object.assign(globalThis, { [name]: machines.get(name) });
-  expect(left, "functions that are still others than the machine's: end spies before vi.useRealTimers()").toEqual([]);
+  for (const name of fake) Object.assign(globalThis, { [name]: real.get(name) });
+  expect(fake, "still fake: restore spies before vi.useRealTimers()").toEqual([]);
 });
