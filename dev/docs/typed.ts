@@ -24,7 +24,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/concepts.md",
     has: "kubectl apply -f examples/template.yaml",
-    why: "`kubectl get -w` goes on for ever; test/node/examples.test.ts applies the same files",
+    why: "`kubectl get -w` never ends; test/node/examples.test.ts applies the same files",
   },
   {
     page: "docs/cloudevents.md",
@@ -35,12 +35,12 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/cloudevents.md",
     has: "node cloudevents.ts",
-    why: "goes on until it is told to end; test/wiring/cloudevents.test.ts has the keeper send to it",
+    why: "runs until it is stopped; test/wiring/cloudevents.test.ts has the keeper send to it",
   },
   {
     page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
-    why: "goes on until it is told to end, and the port may be taken; test/browser/page.test.ts asks a router itself",
+    why: "runs until it is stopped, and the port may be in use; test/browser/page.test.ts starts a router",
   },
   {
     page: "docs/dashboard.md",
@@ -82,7 +82,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/mcp.md",
     has: "head -c 24 /dev/urandom",
-    why: "goes on until it is told to end; test/wiring/mcp.test.ts starts the server with such a file, on a free port",
+    why: "runs until it is stopped; test/wiring/mcp.test.ts starts the server with such a file, on a free port",
   },
   {
     page: "docs/performance.md",
@@ -97,7 +97,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/replay.md",
     has: "hookbox serve --record",
-    why: "goes on until it is told to end, and the folder is the reader's; test/cli/replay/processes.test.ts records",
+    why: "runs until it is stopped, and the folder is the reader's; test/cli/replay/processes.test.ts records",
   },
   {
     page: "docs/replay.md",
@@ -112,7 +112,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/router.md",
     has: "npm run router --",
-    why: "goes on until it is told to end; test/router/main.test.ts starts it on free ports",
+    why: "runs until it is stopped; test/router/main.test.ts starts it on free ports",
   },
   {
     page: "docs/router.md",
@@ -137,12 +137,12 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/router.md",
     has: "deno run --allow-net",
-    why: "goes on until it is told to end; test/router/main.test.ts starts it with these permissions",
+    why: "runs until it is stopped; test/router/main.test.ts starts it with these permissions",
   },
   {
     page: "docs/runtime.md",
     has: "npm run runtime --",
-    why: "goes on until it is told to end; test/runtime starts it on free ports",
+    why: "runs until it is stopped; test/runtime starts it on free ports",
   },
   {
     page: "docs/runtime.md",
@@ -152,7 +152,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/runtime.md",
     has: "deno run --allow-net=127.0.0.1 --allow-read",
-    why: "goes on until it is told to end",
+    why: "runs until it is stopped",
   },
   {
     page: "docs/sdk.md",

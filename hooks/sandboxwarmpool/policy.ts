@@ -42,6 +42,6 @@ export const POLICY_REASONS = {
 } as const satisfies Record<PolicyFault["state"], PoolPolicyReason>;
 
 const CONSEQUENCES: Record<TemplatePolicy, string> = {
-  required: "no sandbox of the template starts until that is mended",
-  optional: "sandboxes of the template start all the same",
+  required: "no sandbox of the template starts until this is fixed",
+  optional: "sandboxes of the template start without it",
 };

@@ -68,7 +68,7 @@ test("whose policy is missing makes members where that is allowed, and says so a
   expect(newNames(answer)).toHaveLength(2);
   expect(conditionsOf(answer)).toMatchObject({
     Progressing: { reason: "Filling" },
-    NetworkPolicy: { status: "False", message: expect.stringContaining("start all the same") },
+    NetworkPolicy: { status: "False", message: expect.stringContaining("start without it") },
   });
 });
 
