@@ -116,7 +116,7 @@ describe("hookbox mcp --http", () => {
   });
 
   test("unless told so it leaves them; a session that nobody uses ends", async () => {
-    const { url, cluster, written } = await serve("--token-file", "TOKENS", "--session-idle", "50ms");
+    const { url, cluster, written } = await serve("--token-file", "TOKENS", "--session-idle", "5s");
     const client = await connectAgent(url);
     await callerOf(client)("create_sandbox", { name: "job" });
     await client.close();

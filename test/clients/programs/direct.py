@@ -20,7 +20,7 @@ told = dict(
     shell=run("echo $((6 * 7)) | cat; echo oh >&2; exit 3").model_dump(),
     there=run("pwd; echo $COLOUR", env={"COLOUR": "green"}, cwd="folder").model_dump(),
     late=run("echo begun; sleep 60", command_timeout=1).model_dump(),
-    left=run("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'slee[p] 60' || true").model_dump(),
+    left=run("cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'slee[p] 60' || true").model_dump(),
     text=files.read("folder/a b.txt").decode(),
     listed=sorted(entry.name for entry in files.list("folder")),
     exists=[files.exists("folder/a b.txt"), files.exists("folder/b.txt")],
