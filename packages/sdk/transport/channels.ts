@@ -1,10 +1,13 @@
 /** WebSockets to the API server whose messages begin with a channel: port-forward and exec. Node and Deno. @module */
 import { Buffer } from "node:buffer";
+import type { ClientRequest } from "node:http";
 import { WebSocket } from "ws";
 import type { Credentials } from "../../kube/credentials.ts";
 
 /** How much may be on its way to the API server before the sender has to wait. */
 const HIGH_WATER_BYTES = 1 << 20;
+/** How long the other side may take to confirm that the connection is closed: until then the process does not end. */
+const CLOSE_MS = 1000;
 
 /** An open connection. */
 export interface Channels {
@@ -23,30 +26,58 @@ export interface ChannelSink {
   closed(error?: Error): void;
 }
 
+/** Which connection. */
+export interface ChannelsRequest {
+  path: string;
+  /** Subprotocols, the best first. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand` */
+  protocols: string[];
+  /** Closes the connection, also while it is being opened. */
+  signal?: AbortSignal | undefined;
+  /** Whether the process may end while the connection is open. @default false */
+  isBackground?: boolean;
+}
+
 /**
  * Opens it; resolves once it is open.
  *
- * @param protocols subprotocols, the best first. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`
- * @throws {Error} with the API server's words if it refuses
+ * @throws {Error} with the API server's words if it refuses; the signal's reason if that fires before
  */
 export async function openChannels(
   credentials: Credentials,
-  path: string,
-  protocols: string[],
+  { path, protocols, signal, isBackground = false }: ChannelsRequest,
   sink: ChannelSink,
 ): Promise<Channels> {
   const { headers, tls, agent } = await credentials.current();
+  signal?.throwIfAborted();
   const url = credentials.server.replace(/^http/, "ws") + path;
-  const socket = new WebSocket(url, protocols, {
+  // A variable, as its types do not have `closeTimeout`.
+  const options = {
     headers,
     ...tls,
     ...agent ? { agent } : {},
     perMessageDeflate: false,
-  });
+    closeTimeout: CLOSE_MS,
+    ...isBackground ? { finishRequest } : {},
+  };
+  const socket = new WebSocket(url, protocols, options);
   socket.binaryType = "nodebuffer";
+  let isLeft = false;
   // Before it is open: the first messages may come with the answer.
-  socket.on("message", (message: Buffer) => sink.message(message[0] ?? 0, message.subarray(1)));
-  await opened(socket);
+  socket.on("message", (message: Buffer) => {
+    if (!isLeft) sink.message(message[0] ?? 0, message.subarray(1));
+  });
+  const close = () => {
+    isLeft = true;
+    // A paused connection would not show that the other side has closed it, too.
+    socket.resume();
+    socket.close();
+  };
+  signal?.addEventListener("abort", close, { once: true });
+  socket.on("close", () => signal?.removeEventListener("abort", close));
+  await opened(socket).catch((error) => {
+    signal?.throwIfAborted();
+    throw error;
+  });
   let failure: Error | undefined;
   socket.on("error", (error) => failure = error);
   socket.on("close", () => sink.closed(failure));
@@ -61,8 +92,13 @@ export async function openChannels(
       }),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
-    close: () => socket.close(),
+    close,
   };
+}
+
+/** An API server may take minutes to answer for a Pod that is gone. */
+function finishRequest(request: ClientRequest): void {
+  request.on("socket", (socket) => socket.unref()).end();
 }
 
 async function opened(socket: WebSocket): Promise<void> {

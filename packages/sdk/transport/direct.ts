@@ -1,6 +1,6 @@
 /** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
 import { WAKE_HEADER } from "../../api/router/headers.ts";
-import { ConnectionError, type ObjectRef } from "../errors.ts";
+import { ConnectionError, type ObjectRef, SandboxError } from "../errors.ts";
 import { orAborted } from "../runtime/call.ts";
 import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
@@ -12,7 +12,7 @@ export interface PodPlace {
   ip: string;
 }
 
-/** Whether a suspended Sandbox is woken, and who may give up. */
+/** Whether a suspended Sandbox is woken, and what ends the search. */
 export interface PodWishes {
   wake: boolean;
   signal?: AbortSignal | undefined;
@@ -50,7 +50,7 @@ export function createPodTransport(
   name: string,
   hint?: PodPlace,
 ): SandboxTransport {
-  const { kind, reach, exec, close } = access;
+  const { kind, reach, exec } = access;
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   const place = remembered(access, hint);
   return {
@@ -76,27 +76,59 @@ export function createPodTransport(
       ? { exec: async (request) => await exec(await place.find({ wake: true, signal: request.signal }), request) }
       : {},
     address: async (port, { signal } = {}) => await reach(await place.find({ wake: true, signal }), port),
-    close,
+    async close() {
+      place.end(new SandboxError(`Cannot reach sandbox ${namespace}/${name}: its handle was closed`, { object }));
+      await access.close();
+    },
   };
 }
 
-/** Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. */
+/** A search for the Pod, or what it has found. */
+interface Search {
+  place: Promise<PodPlace>;
+  wake: boolean;
+  /** How many calls wait for it. */
+  waiting: number;
+  /** Ends it, unless the Pod is found. */
+  end(reason: unknown): void;
+}
+
+/**
+ * Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. A search that nobody
+ * waits for any more ends: it may watch the Sandbox for two minutes, and the process would not end before.
+ */
 function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
-  let known: { place: Promise<PodPlace>; wake: boolean } | undefined = hint &&
-    { place: Promise.resolve(hint), wake: true };
+  let known: Search | undefined = hint &&
+    { place: Promise.resolve(hint), wake: true, waiting: 0, end: () => known = undefined };
   let usedAt = performance.now();
   const used = () => usedAt = performance.now();
+  const begin = (wake: boolean): Search => {
+    used();
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const place = orAborted(find({ wake, signal }), signal);
+    const forget = () => search === known && (known = undefined);
+    const end = (reason: unknown) => {
+      forget();
+      leaving.abort(reason);
+    };
+    const search = { place, wake, waiting: 0, end };
+    place.then(used, forget);
+    return search;
+  };
   return {
     used,
     forget: () => known = undefined,
+    end: (reason: unknown) => known?.end(reason),
     async find({ wake, signal }: PodWishes): Promise<PodPlace> {
       const isTrusted = known && performance.now() - usedAt < TRUSTED_MS && (known.wake || !wake);
-      if (!known || !isTrusted) {
-        used();
-        const mine = known = { place: find({ wake }), wake };
-        mine.place.then(used, () => known === mine && (known = undefined));
+      const search = known = known && isTrusted ? known : begin(wake);
+      search.waiting++;
+      try {
+        return await orAborted(search.place, signal);
+      } finally {
+        if (--search.waiting === 0 && signal?.aborted) search.end(signal.reason);
       }
-      return await orAborted(known.place, signal);
     },
   };
 }

@@ -13,7 +13,12 @@ const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
 type Event = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
 
-/** Starts it. @throws {@link ConnectionError} if the API server or the node refuses; the command did not run then */
+/**
+ * Starts it.
+ *
+ * @throws {@link ConnectionError} if the API server or the node refuses, and the signal's reason if that fires before; the
+ * command did not run then
+ */
 export async function execInPod(credentials: Credentials, pod: PodPlace, request: ExecRequest): Promise<ExecSession> {
   const object: ObjectRef = { kind: "Pod", namespace: pod.namespace, name: pod.name };
   const queue = createQueue();
@@ -32,9 +37,12 @@ export async function execInPod(credentials: Credentials, pod: PodPlace, request
   const closed = (error?: Error) => {
     if (!ended) end(broken(object, error?.message ?? "the connection ended early"));
   };
+  const { signal } = request;
   try {
-    channels = await openChannels(credentials, pathOf(pod, request), PROTOCOLS, { message, closed });
+    const asked = { path: pathOf(pod, request), protocols: PROTOCOLS, signal };
+    channels = await openChannels(credentials, asked, { message, closed });
   } catch (error) {
+    signal?.throwIfAborted();
     throw new ConnectionError(`Cannot run a command in Pod ${pod.name}: ${(error as Error).message}`, {
       object,
       cause: error,
@@ -45,7 +53,6 @@ export async function execInPod(credentials: Credentials, pod: PodPlace, request
   const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
   const resize: ExecSession["resize"] = ({ cols, rows }) => send(RESIZE, text({ Width: cols, Height: rows }));
   if (request.size) await resize(request.size);
-  request.signal?.addEventListener("abort", close, { once: true });
   return {
     events: queue.read(resume),
     write: (data) => send(STDIN, data),

@@ -61,7 +61,10 @@ async function forward(
   const begun = new Set<number>();
   // What comes may come before this is known.
   const opened: { channels?: Channels } = {};
-  const channels = opened.channels = await openChannels(credentials, path, ["v4.channel.k8s.io"], {
+  const gone = new AbortController();
+  socket.once("close", () => gone.abort());
+  const request = { path, protocols: ["v4.channel.k8s.io"], signal: gone.signal, isBackground: true };
+  const { send } = opened.channels = await openChannels(credentials, request, {
     closed: () => socket.destroySoon(),
     message(channel, bytes) {
       const isFirst = !begun.has(channel);
@@ -73,9 +76,6 @@ async function forward(
       socket.once("drain", () => opened.channels?.resume());
     },
   });
-  if (socket.destroyed) return channels.close();
-  const { send, close } = channels;
-  socket.once("close", close);
   socket.on("data", (chunk: Buffer) => {
     socket.pause();
     send(DATA, chunk).then(() => socket.resume());
