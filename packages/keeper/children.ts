@@ -119,7 +119,7 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
   const verdict = diagnose(sandbox, child);
   switch (verdict.verdict) {
     case "ours":
-      return child.found ? stuckOrOurs(sandbox, child.found, options) : { isOurs: true };
+      return child.found ? await stuckOrOurs(sandbox, child.found, options) : { isOurs: true };
     case "pending":
       return { isOurs: false };
     case "problem":

@@ -84,8 +84,11 @@ function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): 
 /** The query of a dry run by the keeper. */
 export const DRY_RUN = { dryRun: "All", fieldManager: "hookbox-keeper" } as const;
 
-/** `fine`: it could be made. `unknown`: the answer is not about the child, so what was known before still holds. */
+/** `fine`: it could be made or changed. `unknown`: the answer is not about the child, so what was known before still holds. */
 type DryRunVerdict = Problem | "fine" | "unknown";
+
+/** How messages of deploy/keeper/admission.yaml begin. It may be older than the keeper. */
+const OWN_POLICY = "denied request: The keeper may ";
 
 /** Longest message in characters: it goes into an annotation and a condition. */
 const LONGEST_MESSAGE = 2000;
@@ -98,7 +101,7 @@ const LONGEST_MESSAGE = 2000;
  * | success, 409 (somebody was faster), 404 (the namespace is gone), 403 because it is about to go | fine |
  * | 422, 400, 413 | invalid |
  * | 400 of an admission webhook that takes no dry runs | unknown |
- * | 401, 408, 429, or 403 because of the keeper's own rights | unknown |
+ * | 401, 408, 429, or 403 because of the keeper's own rights or its own admission policy | unknown |
  * | 403 (quota, admission) and any other 4xx | refused |
  * | 500 because an admission webhook cannot be called | refused |
  * | any other | unknown |
@@ -112,9 +115,11 @@ export function dryRunVerdict({ kind, name }: Pick<Problem, "kind" | "name">, an
   // There is nobody left to tell.
   if (status === 403 && cause === "NamespaceTerminating") return "fine";
   if (status === 400 && message.includes("does not support dry run")) return "unknown";
+  // Policies answer 422.
+  if (message.includes(OWN_POLICY)) return "unknown";
   if (status === 422 || status === 400 || status === 413) return problem("invalid");
   if (status === 401 || status === 408 || status === 429) return "unknown";
-  // It is the keeper itself that may not create it.
+  // It is the keeper itself that may not write it.
   if (status === 403 && cause === "ControllerForbidden") return "unknown";
   if (status >= 500) return cause === "AdmissionWebhookUnreachable" ? problem("refused") : "unknown";
   return problem("refused");

@@ -2,16 +2,17 @@
 import { keepPod } from "../../hooks/sandbox/pod.ts";
 import { keepService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import { lastApplied } from "../api/objects/apply.ts";
+import { applyUpdate, lastApplied, present, presentKeys, sameJson } from "../api/objects/apply.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
+import { isObject, type Json } from "../api/objects/json.ts";
 import { controllerOf, type DesiredObject, type KubeObject } from "../api/objects/objects.ts";
 import { podSchema } from "../api/objects/pods.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import { systemClock } from "../process/clock.ts";
-import { type ChildKind, findChild } from "./child.ts";
+import { type ChildKind, findChild, RESOURCES } from "./child.ts";
 import type { ChildrenReconcilerOptions, Finding } from "./children.ts";
-import { refusalWords, stuckProblem } from "./stuckproblem.ts";
+import { type KnownRefusal, knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
 
 type StuckOptions = Pick<ChildrenReconcilerOptions, "api" | "clock" | "refusedWrites">;
 
@@ -24,47 +25,75 @@ export async function leavingChildren(
   const { uid, name } = sandbox.metadata;
   const findings: Finding[] = [];
   for (const kind of kinds) {
-    if (wordsOf(sandbox, kind, options) === undefined) continue;
+    if (knownOf(sandbox, kind, options).length === 0) continue;
     const found = await findChild(options.api, sandbox, { kind, name });
-    if (found && controllerOf(found.metadata)?.uid === uid) findings.push(stuckOrOurs(sandbox, found, options));
+    if (found && controllerOf(found.metadata)?.uid === uid) findings.push(await stuckOrOurs(sandbox, found, options));
   }
   return findings;
 }
 
 /** Reports a child as stuck if a write of it is outstanding and the API server has refused that write. */
-export function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckOptions): Finding {
-  const child = { kind: found.kind as ChildKind, name: found.metadata.name };
-  const words = wordsOf(sandbox, child.kind, options);
-  const verb = words === undefined ? undefined : outstandingWrite(sandbox, found);
-  const problem = words === undefined || !verb ? undefined : stuckProblem(verb, child, words);
-  return { ...(problem && { problem }), isOurs: true };
+export async function stuckOrOurs(sandbox: Sandbox, found: KubeObject, options: StuckOptions): Promise<Finding> {
+  const { metadata } = found;
+  const kind = found.kind as ChildKind;
+  const known = knownOf(sandbox, kind, options);
+  const write = known.length === 0 ? undefined : outstandingWrite(sandbox, found);
+  if (!write) return { isOurs: true };
+  const before = refusalWords(write.verb, known);
+  const words = write.verb === "delete"
+    ? before
+    : await updateRefusal(options.api, { kind, resource: RESOURCES[kind], metadata }, write.change, before);
+  return {
+    problem: words === undefined ? undefined : stuckProblem(write.verb, { kind, name: metadata.name }, words),
+    isOurs: true,
+  };
 }
 
-function wordsOf(
+function knownOf(
   { metadata }: Sandbox,
   kind: ChildKind,
   { refusedWrites, clock = systemClock }: StuckOptions,
-): string | undefined {
-  return refusalWords(metadata, kind, refusedWrites?.of(metadata, clock.now()));
+): KnownRefusal[] {
+  return knownRefusals(metadata, kind, refusedWrites?.of(metadata, clock.now()));
 }
 
+/** A write that Metacontroller has not carried out; `change`: the update as a merge patch. */
+type OutstandingWrite = { verb: "delete" } | { verb: "update"; change: Json };
+
 /**
- * Returns which write of a child is outstanding; undefined: none, as the child is what the hook wants, or is being deleted.
+ * Returns which write of a child is outstanding; undefined: none, as the child is being deleted, or is what a hook of the
+ * keeper's version wants. A hook of another version may want something else: see `updateRefusal`.
  *
  * @param found a Pod or Service that the Sandbox controls
  */
-export function outstandingWrite(sandbox: Sandbox, found: KubeObject): "delete" | "update" | undefined {
+export function outstandingWrite(sandbox: Sandbox, found: KubeObject): OutstandingWrite | undefined {
   if (found.metadata.deletionTimestamp !== undefined) return undefined;
-  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return "delete";
+  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return { verb: "delete" };
   const { operatingMode, service } = sandbox.spec;
-  if (found.kind === "Pod" && operatingMode === "Suspended") return "delete";
-  if (found.kind === "Service" && service === false) return "delete";
+  if (found.kind === "Pod" && operatingMode === "Suspended") return { verb: "delete" };
+  if (found.kind === "Service" && service === false) return { verb: "delete" };
   const desired = desiredOf(sandbox, found);
   if (!desired) return undefined;
   const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: sandbox.metadata.uid ?? "" };
   // Metacontroller adds label and namespace before it merges.
   const wanted = { ...desired, metadata: { ...desired.metadata, labels, namespace: found.metadata.namespace } };
-  return isUnchangedByMerge(found, lastApplied(found), wanted) ? undefined : "update";
+  if (isUnchangedByMerge(found, lastApplied(found), wanted)) return undefined;
+  return {
+    verb: "update",
+    change: mergePatchOf(found as unknown as Json, applyUpdate(found, wanted) as unknown as Json),
+  };
+}
+
+/** Returns the JSON merge patch that makes one object of another. */
+function mergePatchOf(from: Json, to: Json): Json {
+  const patch: Json = {};
+  for (const key of presentKeys(from)) if (!present(to, key)) patch[key] = null;
+  for (const key of presentKeys(to)) {
+    const [is, will] = [from[key], to[key]];
+    if (sameJson(is, will)) continue;
+    patch[key] = isObject(is) && isObject(will) ? mergePatchOf(is, will) : will;
+  }
+  return patch;
 }
 
 function desiredOf(sandbox: Sandbox, found: KubeObject): DesiredObject | undefined {

@@ -4,14 +4,13 @@ import type { Problem } from "../api/unresolved.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
-import { isQuotaExceeded } from "../api/diagnosis/refusal.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { pagesOf } from "../kube/pages.ts";
 import type { Clock } from "../process/clock.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Situation } from "./look.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
-import { refusalWords, stuckProblem } from "./stuckproblem.ts";
+import { knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
 import { publishProblems } from "./unresolved.ts";
 
 interface StuckMembersOptions {
@@ -46,17 +45,22 @@ export function stuckMembersReconciler(
 }
 
 async function findStuck(api: Api, pool: SandboxWarmPool, refusal: string | undefined): Promise<Problem | undefined> {
-  const words = refusalWords(pool.metadata, "Sandbox", refusal);
-  if (words === undefined) return undefined;
+  const known = knownRefusals(pool.metadata, "Sandbox", refusal);
+  if (known.length === 0) return undefined;
   const sandboxes = await sandboxesOf(api, pool);
   const staying = sandboxes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const marked = staying.filter(({ metadata }) => metadata.labels?.[DRAINING_LABEL] !== undefined);
-  if (marked.length > 0) return problemOf("delete", marked, words);
+  if (marked.length > 0) return problemOf("delete", marked, refusalWords("delete", known));
   const members = staying.filter(({ metadata }) => metadata.labels?.[CLAIM_UID_LABEL] === undefined);
-  // The refused write may have been the creation of another member.
-  const isSurplus = members.length > pool.spec.replicas && !isQuotaExceeded(words);
-  return isSurplus ? problemOf("update", members.slice(pool.spec.replicas), words) : undefined;
+  const surplus = members.slice(pool.spec.replicas);
+  const [first] = surplus;
+  if (!first) return undefined;
+  const target = { kind: "Sandbox", resource: "sandboxes", metadata: first.metadata } as const;
+  return problemOf("update", surplus, await updateRefusal(api, target, MARK, refusalWords("update", known)));
 }
+
+/** What the hook changes in a member that the pool does not need. */
+const MARK = { metadata: { labels: { [DRAINING_LABEL]: "surplus" } } };
 
 async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: SandboxWarmPool): Promise<KubeObject[]> {
   const found: KubeObject[] = [];
@@ -70,6 +74,11 @@ async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: San
   return found;
 }
 
-function problemOf(verb: "delete" | "update", [first, ...others]: KubeObject[], words: string): Problem {
+function problemOf(
+  verb: "delete" | "update",
+  [first, ...others]: KubeObject[],
+  words: string | undefined,
+): Problem | undefined {
+  if (words === undefined) return undefined;
   return stuckProblem(verb, { kind: "Sandbox", name: first?.metadata.name ?? "" }, words, others.length);
 }

@@ -21,7 +21,7 @@ beforeAll(async () => cluster = await shared("bare"));
 /** What was applied, in short. */
 const APPLIED = { [LAST_APPLIED_ANNOTATION]: '{"spec":{}}' };
 
-test("the keeper tries out what could be created, annotates, sets the label for adoption, and does nothing else", async () => {
+test("the keeper tries out what could be created or changed, annotates, sets the label for adoption, and does nothing else", async () => {
   const { ns, as } = await aProcess(cluster, "keeper");
   const pod = JSON.stringify({
     apiVersion: "v1",
@@ -100,6 +100,12 @@ test("the keeper tries out what could be created, annotates, sets the label for 
     const what = `${object.join(" ")} ${JSON.stringify(body)}`;
     expect([what, patched.code === 0, patched.stderr])
       .toEqual([what, says === undefined, says === undefined ? "" : expect.stringContaining(says)]);
+  }
+  const change = JSON.stringify({ metadata: { labels: { mine: null, "agents.x-k8s.io/draining": "surplus" } } });
+  for (const object of [box, aPod, service]) {
+    await run(cluster, [...as, "patch", ...object, "--type=merge", "-p", change, "--dry-run=server"]);
+    const { metadata: { labels = {} } } = await ns.get(...object as [string, string]) as Loose;
+    expect(labels["agents.x-k8s.io/draining"]).toBeUndefined();
   }
 });
 

@@ -1,5 +1,5 @@
 /** The keeper as a process, on a real API server: children that do not come into being, and ports that are lost. @module */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import {
   begin,
@@ -19,8 +19,9 @@ import {
   startKeeper,
   untilWordOn,
   up,
+  wordOn,
 } from "./keeper-world.ts";
-import { run, until } from "./kubectl.ts";
+import { attempt, run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 
 const NO_POD: [string, string, string] = ["False", "DependenciesNotReady", "Pod does not exist"];
@@ -131,3 +132,63 @@ test("ports that share a number: last-applied falls silent, for the Pod of this 
   expect(text(silent)).toBe('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"s"}}');
   expect(silent.spec.containers[0].ports).toEqual(ports);
 });
+
+test("a Pod that a hook of another version has made: an update is reported only while the API server refuses it", async () => {
+  const sandbox = await makeSandbox(READY);
+  const labels = { "controller-uid": sandbox.metadata.uid, "example.com/team": "agents" };
+  const applied = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "s", labels } });
+  await makePod({ ...ownedBy(sandbox), labels, annotations: { [LAST_APPLIED_ANNOTATION]: applied } });
+  const dryRuns = () => proxy.requests.filter((line) => line.startsWith("PATCH") && line.endsWith("/pods/s"));
+  startKeeper();
+  await listed();
+  await refuseSync(sandbox, 'pods "s" is forbidden: exceeded quota: small, requested: pods=1');
+  await until(() => Promise.resolve(dryRuns().length), (count) => count > 0);
+  const allow = await freezePods();
+  expect(wordOn(await read("sandboxes", "s"))).toBeUndefined();
+  await refuseSync(sandbox, 'pods "s" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0');
+  const { problems: [{ message, state }] } = await untilWord((found) => found !== undefined);
+  expect([state, message]).toEqual(["stuck", expect.stringMatching(/^cannot update Pod "s": .*until Monday/)]);
+  await allow();
+  await untilWord((found) => found === undefined);
+  expect((await read("pods", "s")).metadata.labels).toEqual(labels);
+});
+
+/** Reports a failed sync of a Sandbox, as Metacontroller does. */
+async function refuseSync({ metadata: { name, uid } }: Loose, words: string): Promise<void> {
+  await send("POST", "events", undefined, {
+    metadata: { generateName: "refused-" },
+    involvedObject: { kind: "Sandbox", namespace, name, uid },
+    reason: "SyncError",
+    message: `Sync error: can't reconcile children for Sandbox ${namespace}/${name}: ${words}`,
+    lastTimestamp: new Date().toISOString(),
+  });
+}
+
+/** Makes the API server refuse updates of Pods in the namespace. Returns a function that allows them again. */
+async function freezePods(): Promise<() => Promise<void>> {
+  const name = `freeze-${namespace}`;
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["pods"], operations: ["UPDATE"] };
+  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": namespace } };
+  const items = [
+    {
+      ...{ apiVersion, kind: "ValidatingAdmissionPolicy", metadata: { name } },
+      spec: {
+        matchConstraints: { resourceRules: [rule] },
+        validations: [{ expression: "false", message: "change freeze until Monday" }],
+      },
+    },
+    {
+      ...{ apiVersion, kind: "ValidatingAdmissionPolicyBinding", metadata: { name } },
+      spec: { policyName: name, validationActions: ["Deny"], matchResources: { namespaceSelector } },
+    },
+  ];
+  await run(cluster, ["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  const kinds = "validatingadmissionpolicy,validatingadmissionpolicybinding";
+  const end = async () => void await run(cluster, ["delete", kinds, name, "--ignore-not-found"]);
+  onTestFinished(end);
+  const label = ["-n", namespace, "label", "pod", "s", "frozen=no", "--dry-run=server"];
+  // Policies take a moment.
+  await until(() => attempt(cluster, label), ({ code }) => code !== 0);
+  return end;
+}

@@ -85,6 +85,14 @@ const cases: Case[] = [
     message: 'pods is forbidden: User "system:serviceaccount:a:b" cannot create resource "pods" in API group ""',
     want: "unknown",
   },
+  {
+    name: "own admission policy",
+    reason: "it may be older than the keeper",
+    status: 422,
+    message: "pods \"demo\" is forbidden: ValidatingAdmissionPolicy 'hookbox-keeper' with binding 'hookbox-keeper' " +
+      "denied request: The keeper may change the label controller-uid, and no others.",
+    want: "unknown",
+  },
   { name: "own token", reason: "the keeper's trouble", status: 401, message: "Unauthorized", want: "unknown" },
   { name: "too many requests", reason: "says nothing of the child", status: 429, want: "unknown" },
   { name: "timeout", reason: "says nothing of the child", status: 408, want: "unknown" },

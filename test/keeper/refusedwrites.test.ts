@@ -38,7 +38,7 @@ test.for(
     ["a Service that is not wanted", labelled("blue", { service: false }), service, "delete"],
   ] as const,
 )("outstandingWrite() of %s", ([, sandbox, found, want]) => {
-  expect(outstandingWrite(sandbox, found)).toBe(want);
+  expect(outstandingWrite(sandbox, found)?.verb).toBe(want);
 });
 
 test("what the hook keeps it does not want to change", () => {

@@ -1,6 +1,7 @@
 /** Members of a pool that the API server does not let Metacontroller delete or mark: what the keeper reports, and for how long. @module */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
+import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { aPool, POOL } from "./extensions.ts";
 import { begin, end, failSync, keep, keeper, pass, requests, server } from "./stage.ts";
@@ -8,6 +9,7 @@ import { begin, end, failSync, keep, keeper, pass, requests, server } from "./st
 const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes";
 const WORDS = `can't delete Sandbox team-a/pool-1: sandboxes.agents.x-k8s.io "pool-1" is forbidden: ` +
   "ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: change freeze until Monday";
+const QUOTA = 'sandboxes "pool-3" is forbidden: exceeded quota: q';
 const DRAINING = { "agents.x-k8s.io/draining": "surplus" };
 const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool", name: "pool" };
 
@@ -52,13 +54,20 @@ test("a member that cannot be deleted is named until it is gone, and costs a req
   expect(keeper.actions).toEqual(["annotated", "annotated", "annotation removed"]);
 });
 
-test("a member that cannot be marked is named if the pool has more than it should", async () => {
+const MARK = { metadata: { labels: { "agents.x-k8s.io/draining": "surplus" } } };
+
+test("a member that cannot be marked is named if the pool has more than it should, in the words of a dry run", async () => {
+  server.onDryRun = ({ path, body }) =>
+    refusal(path === `${SANDBOXES}/pool-2` && JSON.stringify(body) === JSON.stringify(MARK) ? 422 : 200, WORDS);
   member("pool-1");
   member("pool-2");
   await keep(1);
-  refuse();
+  refuse('admission webhook "x.example.com" denied the request: no more of them');
   await pass(5);
   expect(messages()).toEqual([`cannot update Sandbox "pool-2": ${WORDS}`]);
+  server.onDryRun = () => ({ status: 200, body: {} });
+  await pass(60);
+  expect(messages()).toEqual([]);
 });
 
 test.for<[string, () => void]>([
@@ -66,10 +75,14 @@ test.for<[string, () => void]>([
   ["a Sandbox that is another pool's", () => (member("pool-1", { labels: DRAINING, uid: "uid-another" }), refuse())],
   ["an Event of an earlier pool of the name", () => (member("pool-1", { labels: DRAINING }), refuse(WORDS, "uid-old"))],
   ["another failure", () => (member("pool-1", { labels: DRAINING }), refuse("sync hook failed: connection refused"))],
-  [
-    "a quota that other members would exceed",
-    () => (member("pool-1"), member("pool-2"), refuse('sandboxes "pool-3" is forbidden: exceeded quota: q')),
-  ],
+  ["a refused creation", () => (member("pool-1"), member("pool-2"), refuse(QUOTA))],
+  ["a refused creation, and no answer to the dry run", () => {
+    server.onDryRun = () => refusal(503, "unavailable");
+    member("pool-1");
+    member("pool-2");
+    refuse(QUOTA);
+  }],
+  ["a refused creation, and a marked member", () => (member("pool-1", { labels: DRAINING }), refuse(QUOTA))],
 ])("%s: nothing is reported", async ([, happen]) => {
   await keep(1);
   happen();

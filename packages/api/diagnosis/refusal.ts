@@ -56,6 +56,24 @@ export function readRefusal(text: string, namespace: string | undefined): Refusa
   return undefined;
 }
 
+/** Reasons for which the API server refuses only the creation of an object. */
+const OF_CREATIONS: readonly Code[] = [
+  "NamespaceTerminating",
+  "QuotaExceeded",
+  "QuotaNeedsResources",
+  "PodSecurityViolation",
+  "RuntimeClassNotFound",
+  "ServiceAccountNotFound",
+  "PriorityClassNotFound",
+  "LimitRangeViolation",
+];
+
+/** Tells whether a refusal can only be that of a creation: no update of labels or annotations and no deletion meets it. */
+export function isCreationRefused(text: string): boolean {
+  const refusal = readRefusal(text, undefined);
+  return refusal !== undefined && OF_CREATIONS.includes(refusal.code);
+}
+
 /** Tells whether a quota is the reason of a refusal. */
 export function isQuotaExceeded(text: string): boolean {
   return text.includes("exceeded quota");
