@@ -93,6 +93,10 @@ export const POD_CODES = {
     "The node cannot set up the Pod: network or container runtime fail.",
     "Look at the node's network plugin and container runtime.",
   ),
+  PodNameTooLong: final(
+    "The node cannot make a folder for the Pod's logs, because the Pod's name is too long.",
+    "Use a shorter name: namespace and name may have 217 characters together.",
+  ),
   OutOfMemory: final(
     "The container was killed: it used more memory than its limit.",
     "Raise resources.limits.memory of the container.",

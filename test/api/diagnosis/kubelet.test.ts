@@ -196,6 +196,20 @@ const cases: Case[] = [
     want: ["PodSandboxFailed", "Pod/demo", false],
     says: "bridge",
   },
+  {
+    name: "a name that is too long for the folder of the logs",
+    facts: of({}, {}, {
+      events: [
+        anEvent(
+          "FailedCreatePodSandBox",
+          'Failed to create pod sandbox: failed to create log directory for pod "demo_team-a(uid-pod)": mkdir ' +
+            "/var/log/pods/team-a_demo_uid-pod: file name too long",
+        ),
+      ],
+    }),
+    want: ["PodNameTooLong", "Pod/demo", true],
+    says: "<namespace>_<name>_<UID>, which has 19 characters and may have 255",
+  },
   { name: "nothing yet", facts: of({}), want: ["Starting", "Sandbox/demo", false], says: "Pending" },
 ];
 

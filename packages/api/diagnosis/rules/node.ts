@@ -40,16 +40,32 @@ export function terminating(scene: PodScene): Cause | undefined {
   });
 }
 
-/** The node's network plugin or container runtime cannot set the Pod up. */
+/** The kubelet keeps a Pod's logs in a folder named `<namespace>_<name>_<UID>`; a file system allows so many characters. */
+const LONGEST_FOLDER = 255;
+
+/** The node's network plugin or container runtime cannot set the Pod up, or the Pod's name is too long for a folder. */
 export function podSandbox(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const isRunning = containersOf(scene).some(({ status }) => status.state?.running);
   const event = eventsOf(facts, podRef, pod.metadata.uid).find(({ reason }) => reason === "FailedCreatePodSandBox");
   if (isRunning || !event) return undefined;
+  const told = { object: podRef, evidence: [eventEvidence(event)], since: event.first };
+  if (event.message.includes("file name too long")) return nameTooLong(scene, told);
   return cause("PodSandboxFailed", {
-    object: podRef,
+    ...told,
     summary: `The node cannot set up Pod "${podRef.name}": ${event.message}`,
-    evidence: [eventEvidence(event)],
-    since: event.first,
+  });
+}
+
+function nameTooLong(
+  { pod, podRef }: PodScene,
+  told: Pick<Cause, "object" | "evidence"> & { since: string | undefined },
+) {
+  const { namespace = "", uid = "" } = pod.metadata;
+  const folder = [namespace, podRef.name, uid].join("_");
+  return cause("PodNameTooLong", {
+    ...told,
+    summary: `The name of Pod "${podRef.name}" is too long for the node: the folder of its logs is named ` +
+      `<namespace>_<name>_<UID>, which has ${folder.length} characters and may have ${LONGEST_FOLDER}.`,
   });
 }
