@@ -15,7 +15,8 @@ type Variable = ClaimEnvironmentVariable;
  * | Disallowed | any | EnvVarsInjectionRejected |
  * | others | of a container that the template lacks | ReconcilerError |
  * | Allowed | of a container with `envFrom`, which it might override unseen | EnvVarsInjectionRejected |
- * | Allowed | that the container has already, or that the claim sets twice | ReconcilerError |
+ * | Allowed | that the container has already | ReconcilerError |
+ * | Allowed | that the claim sets twice in one container | ReconcilerError, in words of our own |
  */
 export function environmentProblem(
   env: readonly Variable[],
@@ -87,8 +88,12 @@ function variableProblem(
     );
   }
   const own = added.get(target) ?? new Set<string>();
-  if (names.has(name) || own.has(name)) {
+  if (names.has(name)) {
     return failed(`environment variable override is not allowed by the template policy for variable "${name}"`);
+  }
+  // The Go controller calls this an override, too, although the template does not set the variable.
+  if (own.has(name)) {
+    return failed(`spec.env of the claim lists variable "${name}" of container "${container.name}" twice`);
   }
   added.set(target, own.add(name));
   return undefined;

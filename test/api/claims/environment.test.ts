@@ -14,6 +14,7 @@ const POD = {
 const DISALLOWED = "environment variable injection is not allowed by the template policy";
 const override = (name: string) =>
   `Error seen: environment variable override is not allowed by the template policy for variable "${name}"`;
+const twice = 'Error seen: spec.env of the claim lists variable "B" of container "first" twice';
 const lacking = 'Error seen: target container "none" not found in template for environment variable "B"';
 const unseen = 'container "mapped" uses envFrom, so it is unknown whether "B" would override a variable';
 const b = (containerName?: string) => ({ name: "B", value: "1", ...(containerName ? { containerName } : {}) });
@@ -36,7 +37,11 @@ const cases = [
   ["Allowed", "one of a container with an empty envFrom", [b("unmapped")], undefined],
   ["Allowed", "two, the second wrong", [b(), b("none")], ["ReconcilerError", lacking]],
   ["Allowed", "two wrong ones: the first counts", [b("mapped"), b("none")], ["EnvVarsInjectionRejected", unseen]],
-  ["Allowed", "two of one name", [b(), b()], ["ReconcilerError", override("B")]],
+  ["Allowed", "two of one name", [b(), b()], ["ReconcilerError", twice]],
+  ["Allowed", "two of one name, which the container has", Array(2).fill({ name: "A", value: "1" }), [
+    "ReconcilerError",
+    override("A"),
+  ]],
   ["Allowed", "two of one name, in two containers", [b(), b("side")], undefined],
   ["Allowed", "an empty container's name: the first container's", [{ ...b(), containerName: "" }], undefined],
   ["Overrides", "two of one name", [b(), b()], undefined],

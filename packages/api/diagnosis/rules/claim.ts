@@ -11,6 +11,7 @@ import { type Cause, cause, named } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
 import { binderDown } from "./binder.ts";
+import { ofClaimsVariable } from "./claimenvironment.ts";
 import { type ClaimGround as Ground, through } from "./claimground.ts";
 import { rejected, stuckSandbox } from "./claimrefused.ts";
 import { beingDeleted } from "./deletion.ts";
@@ -104,8 +105,9 @@ function given(ground: Ground): Cause | undefined {
   const { facts, claim, at, isBound, now } = ground;
   const { sandbox } = facts;
   if (sandbox && (isBound || isMadeFor(sandbox, claim))) {
-    const found = sandboxFinding(facts, sandbox, now);
-    return found.code === "Ready" ? undefined : through(ground, found);
+    const found = ofClaimsVariable(ground, sandbox, sandboxFinding(facts, sandbox, now));
+    if (found.code === "Ready") return undefined;
+    return found.object === at ? found : through(ground, found);
   }
   if (!isBound || sandbox !== null) return undefined;
   const name = claim.status?.sandbox?.name ?? "";
