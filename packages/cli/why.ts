@@ -14,13 +14,16 @@ const ALL: Subject["kind"][] = [...ANY, "SandboxTemplate"];
  * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
  *
  * @param name such as `claim/demo`, or without a kind
- * @throws {RangeError} if the kind is none of ours
+ * @throws {RangeError} if the kind is none of ours, or the name is missing
  */
 export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
-  const [first = "", second] = name.split("/");
+  const [first = "", second, ...more] = name.split("/");
   const kind = second === undefined ? undefined : ALL.find((one) => one === findKind(first)?.kind);
   if (second !== undefined && !kind) {
     throw new RangeError(`Cannot explain "${name}": kinds are claim, sandbox, pool and template`);
+  }
+  if ((second ?? first) === "" || more.length > 0) {
+    throw new RangeError(`Cannot explain "${name}": write a name, or kind/name such as claim/session`);
   }
   let found: Finding | undefined;
   for (const candidate of kind ? [kind] : ANY) {

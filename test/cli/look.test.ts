@@ -81,6 +81,10 @@ test("why names the cause, and what to do; the code tells whether there is somet
     code: 2,
     stderr: expect.stringMatching(/^Cannot explain "thing\/x"/),
   });
+  expect(await look("why pool/")).toMatchObject({
+    code: 2,
+    stderr: 'Cannot explain "pool/": write a name, or kind/name such as claim/session\n',
+  });
 });
 
 test("pool shows how claims were served", async () => {
@@ -104,6 +108,17 @@ test("pool simulate needs no cluster where everything is said", async () => {
   expect(await run("pool simulate --rate much")).toMatchObject({
     code: 2,
     stderr: 'Cannot use --rate "much": it is not a number above 0\n',
+  });
+});
+
+test("pool simulate without a name means the only pool", async () => {
+  const { stdout } = await look("pool simulate --refill 3s");
+  expect(stdout).toMatch(/^Pool default\/python: 1 claims? in /);
+  expect(stdout).toBe((await look("pool simulate python --refill 3s")).stdout);
+  expect(await look("pool simulate -n elsewhere")).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: 'Cannot simulate a pool: there is none in namespace "elsewhere"\n',
   });
 });
 

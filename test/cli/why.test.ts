@@ -104,6 +104,12 @@ test("a bare name that nothing has is said to name none of the three", async () 
   expect(remedy).toContain("kubectl get sandboxclaims,sandboxes,sandboxwarmpools -A");
 });
 
+test.for(["pool/", "", "/", "/job", "pool/a/b"])("%j names nothing, and nothing is asked for", async (name) => {
+  const { api, asked } = empty();
+  await expect(runWhy(api, name, "team-a")).rejects.toThrow(/^Cannot explain /);
+  expect(asked).toEqual([]);
+});
+
 test("a kind that is none of ours is said to be none", async () => {
   await expect(runWhy(empty().api, "pod/x", "team-a")).rejects.toThrow(
     'Cannot explain "pod/x": kinds are claim, sandbox, pool and template',

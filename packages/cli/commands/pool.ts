@@ -50,7 +50,8 @@ interface SimulateOptions {
 
 const MORE = `
 Examples:
-  hookbox pool simulate python                       with the claims that have come to this pool
+  hookbox pool simulate                              with the claims that have come to the only pool
+  hookbox pool simulate python --target 0.95         with the claims that have come to this pool
   hookbox pool simulate python --rate 2 --for 1h     if two claims per second came at random
   hookbox pool simulate --rate 2 --refill 4s         for a pool that is not there yet`;
 
@@ -63,7 +64,7 @@ const NO_CLUSTER = {
 function simulateCommand(context: CommandContext): Command {
   const command = new Command("simulate")
     .description("Say how large a pool has to be")
-    .argument("[name]", "the pool; without one --refill and --rate or --trace are needed")
+    .argument("[name]", "the pool (default: the only one; one that is not there yet: see --rate, --trace, --refill)")
     .option("--target <share>", "wanted share of claims that find a member (default: 0.99)")
     .option("--rate <n>", "claims per second, in place of those that have come")
     .option("--for <time>", "how long they come at that rate (default: 1h)")
@@ -89,7 +90,8 @@ function simulateCommand(context: CommandContext): Command {
         startSeconds: seconds("--start", options.start),
         trace: options.trace === undefined ? undefined : parseTrace(await contentOf(options.trace)),
       };
-      const { api, namespace } = name === undefined ? NO_CLUSTER : await context.reach(options);
+      const isPlanned = name === undefined && (study.rate !== undefined || study.trace !== undefined);
+      const { api, namespace } = isPlanned ? NO_CLUSTER : await context.reach(options);
       const found = await poolSimulation(api, { ...study, namespace });
       const text = format === "json" || format === "yaml" ? await serialize(found, format) : renderSimulation(found);
       context.stdout.write(text);

@@ -9,7 +9,10 @@ import { readPools } from "./status.ts";
 /** What to simulate. Times in seconds. */
 export interface StudyOptions {
   namespace: string;
-  /** The pool; undefined: there is none yet, and `refillSeconds` and one of `rate` and `trace` say all. */
+  /**
+   * The pool. Undefined: the only one of the namespace; with `rate` or `trace` one that does not exist yet, which needs
+   * `refillSeconds`, too.
+   */
   name?: string | undefined;
   /** Wanted share of claims that get a member. @default {0.99} */
   target?: number | undefined;
@@ -41,16 +44,18 @@ const SEED = 1;
 /**
  * Simulates.
  *
- * @throws {RangeError} if options contradict each other, nobody has come to the pool, or nothing says how fast it fills
+ * @throws {RangeError} if options contradict each other, no pool is named and there are several, nobody has come to the
+ * pool, or nothing says how fast it fills
  * @throws {SandboxError} if there is no such pool, or it cannot be read
  */
 export async function poolSimulation(api: Api, options: StudyOptions): Promise<PoolStudy> {
-  const { namespace, name, target = 0.99 } = options;
+  const { namespace, target = 0.99 } = options;
   if (!(target > 0 && target <= 1)) {
     throw new RangeError(`Cannot aim at a hit rate of ${target}: it is not above 0 and at most 1`);
   }
-  const [objects] = name === undefined ? [] : await readPools(api, namespace, name);
-  const { source, arrivals, spanSeconds } = demandOf(options, objects);
+  const objects = await poolOf(api, options);
+  const name = objects?.pool.metadata.name;
+  const { source, arrivals, spanSeconds } = demandOf({ ...options, name }, objects);
   const refill = speedOf(options.refillSeconds, objects, "warm");
   if (!refill) {
     const lack = objects ? "no sandbox of it shows" : "nothing says";
@@ -67,6 +72,16 @@ export async function poolSimulation(api: Api, options: StudyOptions): Promise<P
     start,
     ...poolCurve(demand, target, replicas),
   };
+}
+
+/** Reads the pool; undefined: it does not exist yet. */
+async function poolOf(api: Api, { namespace, name, rate, trace }: StudyOptions): Promise<PoolObjects | undefined> {
+  if (name === undefined && (rate !== undefined || trace)) return undefined;
+  const found = await readPools(api, namespace, name);
+  if (found.length === 1) return found[0];
+  if (found.length === 0) throw new RangeError(`Cannot simulate a pool: there is none in namespace "${namespace}"`);
+  const names = found.map(({ pool }) => pool.metadata.name).sort();
+  throw new RangeError(`Cannot simulate a pool: its name is missing, and there are several: ${names.join(", ")}`);
 }
 
 function demandOf(

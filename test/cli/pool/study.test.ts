@@ -140,6 +140,19 @@ test.for<[Partial<StudyOptions>, string]>([
   await expect(study(options)).rejects.toThrow(message);
 });
 
+test("poolSimulation() without a name is about the only pool, and names all where there are several", async () => {
+  const pool = { namespace: "team-a", refillSeconds: 5 };
+  const one = apiWith(aPool(), ...served("a", 100, "warm"));
+  expect((await poolSimulation(one, pool)).pool?.name).toBe("warm");
+  const several = apiWith(aPool(), aPool({ metadata: { name: "other" } }));
+  await expect(poolSimulation(several, pool)).rejects.toThrow(
+    "Cannot simulate a pool: its name is missing, and there are several: other, warm",
+  );
+  await expect(poolSimulation(apiWith(), pool)).rejects.toThrow(
+    'Cannot simulate a pool: there is none in namespace "team-a"',
+  );
+});
+
 test("parseTrace() reads seconds and times, and says which line is neither", () => {
   expect(parseTrace("2.5\n0\n")).toEqual([0, 2.5]);
   expect(() => parseTrace("1\nsoon\n")).toThrow(
