@@ -18,6 +18,7 @@ function refused(field: string, env: Variable[], ofContainers: Variable[][]): Fa
     name: "job",
     labels: { [KEY("claim-uid")]: "uid-job" },
     annotations: { [KEY("sandbox-template-ref")]: "python" },
+    ownerReferences: [{ apiVersion: "v1", kind: "SandboxClaim", name: "job", uid: "uid-job", controller: true }],
   };
   return claimFacts({}, {
     claim: {
@@ -60,6 +61,13 @@ test.for<[name: string, facts: Facts, want: readonly [culprit: string, remedy: s
 ])("%s: who is to blame", ([, facts, [culprit, remedy]]) => {
   expectCause({ name: "", facts, want: ["InvalidConfiguration", culprit, true], says: "is invalid" });
   expect(why(facts, NOW).remedy).toContain(remedy);
+});
+
+test("the Sandbox alone does not show who sets the variable", () => {
+  const { claim: _, ...facts } = refused("spec.containers[0].env[0].name", [BAD], [[BAD]]);
+  const { remedy } = why({ ...facts, subject: { ...JOB, kind: "Sandbox" } }, NOW);
+  const field = "spec.podTemplate.spec.containers[0].env[0].name";
+  expect(remedy).toBe(`Correct ${field} of SandboxTemplate "python", or spec.env of SandboxClaim "job".`);
 });
 
 test("a claim that sets one variable twice, and whose template does not set it", () => {

@@ -41,7 +41,11 @@ function registryFault(name: string, code: Fault["code"], status: number): Fault
   return { name, subject: `sandbox/${name}`, code, culprit: `Pod/${name}`, needs: "kubelet", make };
 }
 
+/** With namespace and UID it is too long for the folder of the Pod's logs. */
+const LONG = "long".repeat(54);
+
 export const CONTAINER_FAULTS: Fault[] = [
+  onKubelet(LONG, "PodNameTooLong", `Pod/${LONG}`, container({})),
   onKubelet("bad-name", "InvalidImageName", "Pod/bad-name", container({ image: "BAD::NAME" })),
   onKubelet("no-registry", "ImagePullFailed", "Pod/no-registry", container({ image: "127.0.0.1:1/team/tool:1" })),
   registryFault("not-there", "ImageNotFound", 404),

@@ -1,5 +1,6 @@
 /** What to do about what the API server refuses, with the object and the field. Pure. @module */
 import { lackedRight } from "../../lackedright.ts";
+import { controllerOf } from "../../objects/objects.ts";
 import { named, type ObjectRef } from "../finding.ts";
 import type { Refusal } from "../refusal.ts";
 import { change, fieldOf, kubectl } from "../remedy.ts";
@@ -64,8 +65,12 @@ function takenRemedy(culprit: ObjectRef): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-function invalidRemedy({ blueprint }: Ground, words: string): string {
+function invalidRemedy({ blueprint, facts: { sandbox, claim } }: Ground, words: string): string {
   const [, field] = /Pod "[^"]+" is invalid: \[?(spec\.[^:\s]+): /.exec(words) ?? [];
   const where = field === undefined ? "what the evidence names in" : `spec.podTemplate.${field} of`;
-  return `Correct ${where} ${named(blueprint)}.`;
+  const owner = sandbox && controllerOf(sandbox.metadata);
+  // If the claim has been read, it is known whether the claim sets the variable.
+  const isPerhapsClaims = field?.endsWith("].name") && field.includes(".env[") && !claim &&
+    owner?.kind === "SandboxClaim";
+  return `Correct ${where} ${named(blueprint)}${isPerhapsClaims ? `, or spec.env of ${named(owner)}` : ""}.`;
 }
