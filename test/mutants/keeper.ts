@@ -175,4 +175,18 @@ export const KEEPER: readonly Mutant[] = [
     to: "(parent.status?.observedGeneration ?? Infinity) > generationOf(parent)",
     tests: ["test/keeper/wake.test.ts"],
   },
+  {
+    name: "an update that the API server would accept is reported as refused",
+    file: "packages/keeper/stuckproblem.ts",
+    from: 'if (verdict === "fine") return undefined;',
+    to: 'if (verdict === "fine") return known;',
+    tests: ["test/keeper/stuckchildren.test.ts"],
+  },
+  {
+    name: "a creation that was refused is reported as a deletion that is refused",
+    file: "packages/keeper/stuckproblem.ts",
+    from: "return !isCreationRefused(words) || ",
+    to: "return true || ",
+    tests: ["test/keeper/stuckchildren.test.ts"],
+  },
 ];
