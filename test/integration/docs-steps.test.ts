@@ -29,6 +29,9 @@ const SANDBOXES = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sandb
 
 /** The ways to install that a page has; what is marked with none is done once. */
 const WAYS = ["helm", "hookbox", "kubectl"] as const;
+/** What `npm run ok` does that reads hooks and takes no minutes. */
+const GATE = "npm run -s fmt:check && npm run -s lint && npx tsc --noEmit -p . && npm run -s crds -- --check\n" +
+  "npx vitest run --project unit test/cli/replay test/mutants\n";
 /** Marks commands that go on until they are told to end, one in each line. */
 const STAYS = "stays";
 
@@ -169,9 +172,18 @@ test("docs/hooks.md does what it says: a line in each Pod that is made, none in 
   const have = answers.filter((file) => readFileSync(join(golden, file), "utf8").includes("enableServiceLinks"));
   expect(have).toEqual(made);
   expect(made).toContain("service-links.out.yaml");
-  // git tells of no file that is new.
-  const lines = output.split("\n").filter((line) => /^[+-](?![+-])/.test(line));
-  expect(lines).toEqual(Array(made.length - 1).fill("+      enableServiceLinks: false"));
+  const diffs = output.split(/^diff --git /m).slice(1);
+  const added = diffs.filter((diff) => diff.includes("\nnew file mode "));
+  expect(added.map((diff) => /b\/.*\/(\S+)/.exec(diff)?.[1])).toEqual([
+    "service-links.in.yaml",
+    "service-links.out.yaml",
+  ]);
+  const lines = diffs.filter((diff) => !added.includes(diff)).join("").split("\n");
+  expect(lines.filter((line) => /^[+-](?![+-])/.test(line))).toEqual(
+    Array(made.length - 1).fill("+      enableServiceLinks: false"),
+  );
+  const { code, output: said } = await desk.type(GATE);
+  expect(code, said).toBe(0);
   // The others are as they were.
   expect(await installation()).toEqual(["rule-1", "v1beta1", "hookbox:0.2.0"]);
 });

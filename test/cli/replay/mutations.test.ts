@@ -33,7 +33,7 @@ const MUTATIONS: (Mutation & { name: string; want: Partial<Change> })[] = [
     file: "pod.ts",
     from: "spec: podSpec(sandbox) }",
     to: "spec: { ...podSpec(sandbox), hostNetwork: true } }",
-    also: { file: "podrules.ts", from: "=> boolean>> = {};", to: "=> boolean>> = { hostNetwork: () => true };" },
+    also: { file: "podrules.ts", from: "=> boolean>> = {", to: "=> boolean>> = { hostNetwork: () => true," },
     want: { effect: "changes", child: expect.objectContaining({ kind: "Pod" }), path: "spec.hostNetwork", after: true },
   },
   {
