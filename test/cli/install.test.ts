@@ -75,12 +75,16 @@ const policies = () => {
 test("each process that writes is under a policy, which judges what is asked for in another version as what it is", () => {
   expect(policies().map(({ metadata }) => metadata.name)).toEqual([
     "hookbox-keeper",
+    "hookbox-keeper-records",
     "hookbox-binder",
+    "hookbox-binder-records",
     "hookbox-router",
+    "hookbox-router-records",
   ]);
   for (const { metadata: { name }, spec: { matchConstraints, matchConditions } } of policies()) {
-    const namespace = name === "hookbox-router" ? "agent-sandbox-system" : "n";
-    expect(matchConditions[0]?.expression).toContain(`"system:serviceaccount:${namespace}:${name}"`);
+    const account = name.replace("-records", "");
+    const namespace = account === "hookbox-router" ? "agent-sandbox-system" : "n";
+    expect(matchConditions[0]?.expression).toContain(`"system:serviceaccount:${namespace}:${account}"`);
     expect(matchConstraints.matchPolicy, name).toBe("Equivalent");
     for (const { apiVersions } of matchConstraints.resourceRules) expect(apiVersions[0], name).toMatch(/^v1(beta1)?$/);
   }

@@ -138,13 +138,13 @@ test("Metacontroller may be elsewhere, and have other labels", async () => {
     namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "engine" } },
     podSelector: { matchLabels: { app: "meta" } },
   });
-  const closed = ["binder", "keeper", "router"].map((name) => {
+  const closed = ["binder", "keeper", "keeper-records", "router", "router-records"].map((name) => {
     const policy = objects[`ValidatingAdmissionPolicy /hookbox-${name}`];
     return (policy?.["spec"].validations as { expression: string }[]).flatMap(({ expression }) =>
       /request\.namespace in \[(.*?)\]/.exec(expression)?.[1] ?? []
     );
   });
-  expect(closed).toEqual(Array(3).fill(['"hookbox-system", "engine"']));
+  expect(closed).toEqual(Array(5).fill(['"hookbox-system", "engine"']));
 });
 
 test("every process takes volumes, beside those that it has", async () => {

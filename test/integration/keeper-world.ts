@@ -55,10 +55,9 @@ export async function up(): Promise<void> {
 /** The admission policy, for the keepers of this file. */
 function policy(): string {
   const text = readFileSync(path("deploy/keeper/admission.yaml"), "utf8");
-  return text.replaceAll("system:serviceaccount:hookbox-system:hookbox-keeper", ACCOUNT).replaceAll(
-    "hookbox-keeper",
-    FILE,
-  );
+  return text.replaceAll("system:serviceaccount:hookbox-system:hookbox-keeper", ACCOUNT)
+    .replaceAll("ame: hookbox-keeper", `ame: ${FILE}`)
+    .replaceAll('"hookbox-system"', `"${SYSTEM}"`);
 }
 
 /** For afterAll. */

@@ -17,8 +17,10 @@ export async function aProcess(
   const user = `system:serviceaccount:${ns.name}:${name}`;
   const policy = `${id}-${name}`;
   const file = new URL(`../../deploy/${name}/admission.yaml`, import.meta.url);
-  const text = readFileSync(file, "utf8").replace(/system:serviceaccount:[a-z-]+:hookbox-[a-z]+/, user)
-    .replaceAll(`hookbox-${name}`, policy);
+  const text = readFileSync(file, "utf8").replaceAll(/system:serviceaccount:[a-z-]+:hookbox-[a-z]+/g, user)
+    .replaceAll(`ame: hookbox-${name}`, `ame: ${policy}`)
+    // Where its Lease is.
+    .replaceAll('request.namespace == "hookbox-system"', `request.namespace == "${ns.name}"`);
   await run(cluster, ["create", "clusterrolebinding", policy, "--clusterrole=cluster-admin", `--user=${user}`]);
   await run(cluster, ["apply", "-f", "-"], text);
   onTestFinished(async () => {
