@@ -156,8 +156,8 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/sdk.md",
-    has: "npm install hookbox",
-    why: "it is not published yet; test/integration/package.test.ts installs what is packed",
+    has: "cd ../my-project && npm install ../hookbox/hookbox-",
+    why: "the project is the reader's; test/integration/package.test.ts installs what is packed",
   },
   {
     page: "docs/why.md",

@@ -81,7 +81,8 @@ async function look(context: CommandContext, where: Where, request: TopRequest):
 }
 
 function tableOf(usages: Usage[], { allNamespaces }: TopRequest): string {
-  const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT"];
+  const isWhole = usages.every(({ problem }) => problem === undefined);
+  const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT", ...isWhole ? [] : ["PROBLEM"]];
   const rows = usages.map((usage) => [usage.name, usage.sandbox, ...cellsOf(usage)]);
   if (!allNamespaces) return renderTable(headers, rows);
   return renderTable(["NAMESPACE", ...headers], rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]));
@@ -124,7 +125,7 @@ async function askRuntimes(context: CommandContext, where: Where, sandboxes: San
 }
 
 function cellsOf({ cores, memoryBytes, memoryLimitBytes, problem }: Usage): string[] {
-  if (problem !== undefined) return ["<unknown>", "<unknown>", problem];
+  if (problem !== undefined) return ["<unknown>", "<unknown>", "<unknown>", problem];
   const memory = (bytes: number | undefined) => bytes === undefined ? "<none>" : `${Math.round(bytes / 2 ** 20)}Mi`;
   return [
     cores === undefined ? "<unknown>" : `${Math.round(cores * 1000)}m`,

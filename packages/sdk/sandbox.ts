@@ -157,7 +157,8 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /**
-   * Returns the address of a port of it, without a slash at the end.
+   * Returns the address of a port of it, without a slash at the end. Connects to nothing: if no program listens there, your
+   * own request fails, as of a server that is down.
    *
    * @throws {@link InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
    */

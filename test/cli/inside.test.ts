@@ -174,7 +174,7 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   expect(own.stdout).toMatch(/^NAME +SANDBOX +CPU\(CORES\) +MEMORY +LIMIT\nmine +python-\S+ +\d+m +\d+Mi +\S+\n$/);
   const { api } = setting;
   const sandbox = cluster.get("SandboxClaim", "mine")?.status.sandbox.name;
-  const items = [{
+  const items: object[] = [{
     metadata: { namespace: "default", name: sandbox },
     containers: [{ usage: { cpu: "1500000n", memory: "2048Ki" } }],
   }];
@@ -191,6 +191,9 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   const theirs = await run("top mine", measured);
   expect(theirs).toMatchObject({ code: 0, stderr: "By the cluster's metrics.\n" });
   expect(theirs.stdout).toMatch(/\nmine +python-\S+ +2m +2Mi +<none>\n$/);
+  items.pop();
+  const unknown = await run("top mine", measured);
+  expect(unknown.stdout).toMatch(/ LIMIT +PROBLEM\nmine +python-\S+ +(<unknown> +){3}no metrics yet\n$/);
 });
 
 test("top -w shows it again and again until it is interrupted; -o and an unknown order make no sense", async () => {

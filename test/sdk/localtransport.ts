@@ -13,7 +13,8 @@ export const OBJECT = { kind: "Sandbox", namespace: "default", name: "test" };
 export function localTransport(port: number): SandboxTransport {
   return {
     kind: "direct",
-    fetch: async (_, path, request = {}) => await send(new URL(path, `http://127.0.0.1:${port}`), request, OBJECT),
+    fetch: async (_, path, request = {}) =>
+      await send(new URL(path, `http://127.0.0.1:${port}`), request, { object: OBJECT, what: `port ${port}` }),
     address: (port) => Promise.resolve(new URL(`http://127.0.0.1:${port}`)),
     close: () => Promise.resolve(),
   };

@@ -2,6 +2,7 @@
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
+import { PORT_SILENT } from "../transport/direct.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { boundedMessages, textUpTo, WORDS_BYTES } from "./bounded.ts";
@@ -10,6 +11,9 @@ import { repeating } from "./repeat.ts";
 
 /** Port of the runtime's files and services. */
 export const RUNTIME_PORT = 8080;
+
+/** What a service is asked for, for messages. */
+const CALL = "call the runtime";
 
 /** A request to the runtime. */
 interface RuntimeRequest extends TransportRequest {
@@ -51,7 +55,10 @@ export function createRuntimeClient(
     async request(path, { repeatable = false, action, headers, ...request }) {
       const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
       const isStream = request.body instanceof ReadableStream;
-      const answer = isStream ? await send() : await repeating(send, { repeatable, signal: request.signal });
+      const asked = isStream ? send() : repeating(send, { repeatable, signal: request.signal });
+      const answer = await asked.catch((error) => {
+        throw orSilent(error, known, action, object);
+      });
       if (answer.ok) known.runtime = true;
       if (answer.ok) return answer;
       throw await errorOfAnswer(answer, action, object);
@@ -69,13 +76,25 @@ export function createRuntimeClient(
           headers: { ...authorization, ...headers },
           body: init?.body as TransportRequest["body"],
           signal: init?.signal ?? undefined,
+        }).catch((error) => {
+          throw orSilent(error, known, CALL, object);
         });
         if (answer.ok) known.runtime = true;
         if (!answer.ok) return await errorOfService(answer, object);
-        return boundedMessages(answer, outputAt(pathname), "call the runtime", object);
+        return boundedMessages(answer, outputAt(pathname), CALL, object);
       },
     }),
   };
+}
+
+/** Returns the error of a request, in words of the runtime where nothing has ever answered at its port. */
+function orSilent(error: unknown, known: RuntimeClient["known"], action: string, object: ObjectRef): unknown {
+  if (!(error instanceof ConnectionError) || error.reason !== PORT_SILENT || known.runtime) return error;
+  const { reason, mayHaveArrived } = error;
+  const where = `sandbox ${object.namespace}/${object.name} (port ${RUNTIME_PORT})`;
+  const remedy = "Its image needs hookbox's runtime, which has to run: see docs/runtime.md.";
+  const details = { object, reason, mayHaveArrived, remedy, cause: error };
+  return new ConnectionError(`Cannot ${action}: no runtime answers in ${where}`, details);
 }
 
 /** A service words its errors in Connect's way; what refuses a call before it (a guard, the router) does not. */
@@ -84,7 +103,7 @@ async function errorOfService(answer: Response, object: ObjectRef): Promise<Resp
   const again = new Response((await textUpTo(answer, WORDS_BYTES)).text, { status, headers });
   const body = await again.clone().json().catch(() => undefined) as { code?: unknown } | undefined;
   if (typeof body?.code === "string" && /^[a-z_]+$/.test(body.code)) return again;
-  throw await errorOfAnswer(again, "call the runtime", object);
+  throw await errorOfAnswer(again, CALL, object);
 }
 
 /** How long the runtime may take to say that it is there, in milliseconds. */

@@ -40,6 +40,9 @@ export interface PodAccess {
   close(): Promise<void>;
 }
 
+/** Reason of the error if nothing answers at a port of the Pod, or on the way there. */
+export const PORT_SILENT = "PortSilent";
+
 /** An address that was not used for so long may be another Pod's by now, in milliseconds. */
 const TRUSTED_MS = 10_000;
 
@@ -60,8 +63,11 @@ export function createPodTransport(
       for (let again = true;; again = false) {
         const pod = await place.find({ wake, signal: request.signal });
         const url = new URL((await reach(pod, port)).origin + path);
+        const what = `port ${port} of sandbox ${namespace}/${name}`;
         try {
-          const answer = await (access.send ? access.send(pod, port, url, request) : send(url, request, object));
+          const answer = await (access.send
+            ? access.send(pod, port, url, request)
+            : send(url, request, { object, what, reason: PORT_SILENT }));
           place.used();
           return answer;
         } catch (error) {

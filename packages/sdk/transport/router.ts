@@ -26,11 +26,13 @@ export function createRouterTransport(access: RouterAccess, namespace: string, n
       const token = await access.token?.();
       const naming = { "X-Sandbox-ID": name, "X-Sandbox-Namespace": namespace, "X-Sandbox-Port": String(port) };
       const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-      return await send(new URL(access.url + path), {
+      const url = new URL(access.url + path);
+      const sent = {
         ...request,
         credentials: access.credentials,
         headers: { ...headers, ...authorization, ...naming },
-      }, object);
+      };
+      return await send(url, sent, { object, what: `the router at ${url.origin}` });
     },
     // deno-lint-ignore require-await -- what it throws is a rejection, as of the other ways
     address: async (port) => addressOf(access, object, port),

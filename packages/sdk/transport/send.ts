@@ -2,11 +2,20 @@
 import { ConnectionError, type ObjectRef } from "../errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
+/** What a request goes to, for the error if no answer comes. */
+export interface Addressee {
+  object: ObjectRef;
+  /** For people. */
+  what: string;
+  /** The error's reason. */
+  reason?: string;
+}
+
 /** Sends it. @throws {@link ConnectionError} if no answer comes, or the reason of its signal */
 export async function send(
   url: URL,
   { method = "GET", headers = {}, body, signal, credentials = "same-origin" }: TransportRequest,
-  object: ObjectRef,
+  addressee: Addressee,
 ): Promise<Response> {
   try {
     const answer = await fetch(url, {
@@ -23,7 +32,7 @@ export async function send(
     return answer;
   } catch (error) {
     signal?.throwIfAborted();
-    throw connectionError(error, url.origin, object);
+    throw connectionError(error, addressee);
   }
 }
 
@@ -61,13 +70,13 @@ const NEVER_CONNECTED = new Set([
 const NEVER_CONNECTED_WORDS = /client error \(Connect\)|dns error|Connection refused/i;
 
 /** Makes the error for a `fetch` that threw. */
-function connectionError(error: unknown, where: string, object: ObjectRef): ConnectionError {
+function connectionError(error: unknown, { what, object, reason }: Addressee): ConnectionError {
   const cause = innermost(error);
   const code = (cause as { code?: unknown }).code;
   const words = `${(error as Error).message} ${(cause as Error).message}`;
   const mayHaveArrived = !(NEVER_CONNECTED.has(String(code)) || NEVER_CONNECTED_WORDS.test(words));
   const why = (cause as Error).message || String(code);
-  return new ConnectionError(`Cannot reach ${where}: ${why}`, { object, cause: error, mayHaveArrived });
+  return new ConnectionError(`Cannot reach ${what}: ${why}`, { object, reason, cause: error, mayHaveArrived });
 }
 
 /** Node wraps the cause, and wraps several of them once more. */
