@@ -81,6 +81,10 @@ const WORDS: [RegExp, string][] = [
   [/the option (?=`)/g, ""],
   [/the client a (?=`)/g, ""],
   [/`timeoutMs`/g, "--timeout"],
+  [
+    /To wait longer, [^.]*`readyTimeoutMs`\./g,
+    "To wait longer, run the command again; create and run have the option --ready-timeout.",
+  ],
   [/`readyTimeoutMs`/g, "--ready-timeout"],
   [/`routerUrl`/g, "--router"],
   [/`token`/g, "--token"],

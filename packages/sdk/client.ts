@@ -54,7 +54,7 @@ export class SandboxClient {
    *
    * @throws {@link InvalidArgumentError} if the options make no sense
    * @throws {@link ConflictError} if there is one of that name
-   * @throws {@link SandboxFailedError} as soon as it is known that it cannot become Ready, with the true cause
+   * @throws {@link SandboxFailedError} as soon as it is certain that it cannot become Ready, with the cause
    * @throws {@link TimeoutError} after `readyTimeoutMs`
    */
   async create(options: CreateOptions): Promise<SandboxHandle> {

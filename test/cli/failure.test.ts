@@ -23,6 +23,14 @@ test.for([
   [new SandboxFailedError("Cannot a", { remedy: "Do b." }), 1, ["Cannot a", "Do b."]],
   [new ConnectionError("Cannot a"), 1, ["Cannot a"]],
   [new TimeoutError("Cannot a", { remedy: "Raise `timeoutMs`." }), 124, ["Cannot a", "Raise --timeout."]],
+  ...["raise `readyTimeoutMs`", "call `resume` with a `readyTimeoutMs`"].map((how) => [
+    new TimeoutError("Cannot a", { remedy: `Add a node. To wait longer, ${how}.` }),
+    124,
+    [
+      "Cannot a",
+      "Add a node. To wait longer, run the command again; create and run have the option --ready-timeout.",
+    ],
+  ]),
   [
     new AuthenticationError("Cannot a", { remedy: "Give the option `token`, or HOOKBOX_TOKEN." }),
     1,

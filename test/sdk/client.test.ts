@@ -178,7 +178,17 @@ describe("what cannot succeed", () => {
     const thrown = await client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
     expect(thrown).toBeInstanceOf(TimeoutError);
     expect(thrown.message).toMatch(/not Ready after 0.3 s: .*Insufficient cpu/);
+    expect(thrown.remedy).toMatch(/^Add nodes, or lower .*\. To wait longer, raise `readyTimeoutMs`\.$/);
     expect(await cluster.objects("Sandbox")).toEqual([]);
+  });
+
+  test("the time is over for one that is on its way: how to wait longer", async () => {
+    const { client, cluster } = await aClient();
+    cluster.pods.plan("*", { fault: "hangs" });
+    const thrown = await client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    expect(thrown).toBeInstanceOf(TimeoutError);
+    expect(thrown.message).toMatch(/not Ready after 0.3 s: .* is starting/);
+    expect(thrown.remedy).toBe("To wait longer, raise `readyTimeoutMs`.");
   });
 
   test("who gives up leaves nothing", async () => {

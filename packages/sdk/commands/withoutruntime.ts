@@ -53,7 +53,8 @@ export async function* eventsOfLegacy(
   } catch (error) {
     signal?.throwIfAborted();
     if (limit.signal.aborted) {
-      throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, cause: error });
+      const remedy = "Raise `timeoutMs`. The command may still run.";
+      throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { object, remedy, cause: error });
     }
     if (error instanceof SandboxError) throw error;
     throw new SandboxError(`Cannot ${action}: the answer is invalid`, { object, cause: error });
@@ -98,7 +99,7 @@ export async function* eventsOfExec(
     }
   } catch (error) {
     if (!isLate) throw error;
-    const remedy = "It may still run: a sandbox without hookbox's runtime cannot be told to end it.";
+    const remedy = "Raise `timeoutMs`. It may still run: a sandbox without hookbox's runtime cannot be told to end it.";
     throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { remedy, cause: error });
   } finally {
     cancel();

@@ -39,6 +39,7 @@ export async function findPod(
   const { podIPs } = await untilReady(api, target, {
     readyTimeoutMs: PATIENCE_MS,
     diagnose: diagnoseNothing,
+    longer: "To wait longer, call `resume` with a `readyTimeoutMs`.",
     known: sandbox,
     ...signal ? { signal } : {},
   });

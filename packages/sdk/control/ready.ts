@@ -22,7 +22,11 @@ export interface Waiting extends WaitOptions {
   diagnose: Diagnose;
   /** A state that is known already. */
   known?: ClaimOrSandbox;
+  /** How a caller waits longer: the end of a TimeoutError. @default {@link LONGER} */
+  longer?: string;
 }
+
+const LONGER = "To wait longer, raise `readyTimeoutMs`.";
 
 /** It is Ready. */
 export interface Ready {
@@ -47,16 +51,16 @@ const OF_TEMPLATE = new Set([
  * | what happens | then |
  * |---|---|
  * | Ready | returns |
- * | a final reason, or the cause is one that waiting does not mend | {@link SandboxFailedError} at once, with the true cause |
+ * | a final reason, or a look finds a cause that waiting does not mend | {@link SandboxFailedError} with that cause |
  * | it is deleted | {@link SandboxNotFoundError} |
  * | the time is over | {@link TimeoutError} with what it waits for |
  */
 export async function untilReady(api: Api, target: Target, waiting: Waiting): Promise<Ready> {
-  const { readyTimeoutMs = PATIENCE_MS, signal, onProgress = () => {}, diagnose, known } = waiting;
+  const { readyTimeoutMs = PATIENCE_MS, signal, onProgress = () => {}, diagnose, known, longer = LONGER } = waiting;
   const begun = performance.now();
   const end = new AbortController();
   const both = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
-  const found = lookInto(target, diagnose, both, readyTimeoutMs);
+  const found = lookInto(target, diagnose, both, { timeoutMs: readyTimeoutMs, longer });
   const states = statesOf<ClaimOrSandbox>(api, {
     path: placeOf(target),
     object: refOf(target),
@@ -92,7 +96,12 @@ export async function untilReady(api: Api, target: Target, waiting: Waiting): Pr
 }
 
 /** Looks into one that takes long; `next` resolves with the error, once there is one. */
-function lookInto(target: Target, diagnose: Diagnose, signal: AbortSignal, timeoutMs: number) {
+function lookInto(
+  target: Target,
+  diagnose: Diagnose,
+  signal: AbortSignal,
+  { timeoutMs, longer }: { timeoutMs: number; longer: string },
+) {
   const { promise: next, resolve } = Promise.withResolvers<Error>();
   const look = async () => {
     const finding = await diagnose(target, signal).catch(() => undefined);
@@ -102,7 +111,10 @@ function lookInto(target: Target, diagnose: Diagnose, signal: AbortSignal, timeo
     const finding = await diagnose(target, signal).catch(() => undefined);
     const cause = finding && !finding.isOk ? `: ${uncapitalised(finding.summary)}` : "";
     const message = `Cannot use ${wordsFor(target)}: it was not Ready after ${timeoutMs / 1000} s${cause}`;
-    resolve(new TimeoutError(message, finding ? detailsOf(finding) : { object: refOf(target) }));
+    const details = finding ? detailsOf(finding) : { object: refOf(target) };
+    // Of one that is on its way the finding says to wait.
+    const remedy = finding && finding.code !== "Starting" && !finding.isOk ? `${finding.remedy} ${longer}` : longer;
+    resolve(new TimeoutError(message, { ...details, remedy }));
   };
   const timers = [
     ...LOOKS_MS.filter((ms) => ms < timeoutMs).map((ms) => setTimeout(look, ms)),
