@@ -1,6 +1,8 @@
-/** `npm run down`: ends the cluster of `npm run up` and removes everything it left. @module */
+/** `npm run down`: ends the cluster of `npm run up` and removes everything it left, and what a kept demo left. @module */
+import { rmSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { COPY, LOGS } from "../demo/parts.ts";
 import { notesFolder, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
 import { STATE_FOLDER } from "./statefolder.ts";
@@ -17,6 +19,8 @@ async function main(): Promise<void> {
   if (values.help) return say(HELP);
   const removed = await removeCluster(STATE_FOLDER);
   await sweepClusters(notesFolder(), say);
+  // Logs of a demo that failed stay: its cluster has gone already.
+  if (removed) { for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true }); }
   say(removed ? "The cluster is down; nothing of it is left." : "No cluster is up.");
 }
 

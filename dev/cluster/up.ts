@@ -1,9 +1,10 @@
 /** `npm run up`: starts a local cluster that stays up, or says that it is up already. @module */
-import { dirname } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { localCRDs } from "../crds.ts";
 import { type Cluster, findCluster, startCluster } from "./cluster.ts";
+import { environmentOf, nextSteps } from "./nextsteps.ts";
+import { importRuntimeImage } from "./runtimeimage.ts";
 import { STATE_FOLDER } from "./statefolder.ts";
 
 const HELP = `Starts a local Kubernetes cluster that stays up until "npm run down".
@@ -49,8 +50,17 @@ async function main(): Promise<number> {
     crds: localCRDs(),
     progress: say,
   };
-  sayWhatNext(await startCluster({ ...options, signal: abort.signal }));
+  const cluster = await startCluster({ ...options, signal: abort.signal });
+  if (cluster.nodes === "real") await importRuntime(abort.signal);
+  sayWhatNext(cluster);
   return 0;
+}
+
+/** For examples/python.yaml. Without it everything else works. */
+async function importRuntime(signal: AbortSignal): Promise<void> {
+  await importRuntimeImage(STATE_FOLDER, { progress: say, signal }).catch((error: Error) =>
+    say(`The cluster is up without the image of the runtime: ${error.message}`)
+  );
 }
 
 function nodesOf(text: string): "auto" | "real" | "simulated" | "none" {
@@ -66,17 +76,13 @@ function countOf(text: string): number {
 
 function sayWhatNext(cluster: Cluster): void {
   if (cluster.whyNotReal) say(cluster.whyNotReal);
+  const indented = (text: string) => text.replaceAll(/^/gm, "  ");
   say(`
-  export KUBECONFIG=${cluster.kubeconfig}
-  export PATH=$PATH:${dirname(cluster.kubectl)}    # a kubectl that fits
+${indented(environmentOf(cluster))}
 
 Then, to run sandboxes in it, each in a terminal of its own:
 
-  npm run dev                                      # the hooks, loaded anew when you save a file
-  npm run standin -- --kubeconfig $KUBECONFIG      # in place of Metacontroller
-  npm run keeper -- --kubeconfig $KUBECONFIG
-  npm run -s manifests -- --hooks-url http://127.0.0.1:8080 | kubectl apply -f -
-  kubectl apply -f examples/sandbox.yaml
+${indented(nextSteps(cluster))}
 
 "npm run down" ends the cluster.`);
 }

@@ -1,6 +1,7 @@
 /** `npm run demo`: hookbox from nothing to a sandbox that has lived its whole life, in one command. @module */
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { environmentOf } from "../cluster/nextsteps.ts";
 import { CHAPTERS } from "./chapters.ts";
 import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -31,7 +32,7 @@ async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
     if (stage) {
       chapter(keep && done ? "Everything keeps running" : "Stop everything");
       await stage.leave({ keep: keep && done, failed: !done });
-      if (keep && done) output(`export KUBECONFIG=${stage.cluster.kubeconfig}\nnpm run down`);
+      if (keep && done) output(`${environmentOf(stage.cluster)}\nnpm run down`);
       else held("nothing is left running");
     }
   }

@@ -10,9 +10,9 @@ export function elapsed(since = START): string {
   return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
 
-/** A chapter's headline. */
+/** A chapter's headline, and when it begins. */
 export function chapter(title: string): void {
-  line(`\n${paint("1", `── ${title} `)}${paint("2", elapsed())}`);
+  line(`\n${paint("1", `── ${title} `)}${paint("2", `after ${elapsed()}`)}`);
 }
 
 /** A command as a person would type it. */

@@ -85,7 +85,9 @@ export function guardAnswer<Parent>(
     }
     if (made.length > 0) {
       return refusal(
-        `${made.length} new children are not what their parent asks for (${fieldsOf(made)})`,
+        `${made.length} new ${
+          made.length === 1 ? "child is not what its" : "children are not what their"
+        } parent asks for (${fieldsOf(made)})`,
         made.map(({ child }) => child),
       );
     }

@@ -124,6 +124,7 @@ test("pool simulate without a name means the only pool", async () => {
 
 test("logs prints the log of the claim's Pod, byte by byte", async () => {
   const api = fakeApi({
+    "GET /api/v1/namespaces/default": { metadata: { name: "default" } },
     [`GET /apis/${EXTENSIONS}/namespaces/default/sandboxclaims/mine`]: cluster.get("SandboxClaim", "mine"),
     [`GET /api/v1/namespaces/default/pods/${cluster.get("SandboxClaim", "mine")?.status.sandbox.name}/log`]: {
       status: 200,

@@ -77,7 +77,7 @@ test("rm deletes by name, by label or all, and says what is not there", async ()
   for (const name of ["a", "b", "c"]) {
     await run(`create --pool python --name ${name} --label of=${name === "c" ? "x" : "y"}`, setting);
   }
-  expect(await run("rm a none", setting)).toEqual({
+  expect(await run("rm a a none", setting)).toEqual({
     code: 1,
     stdout: "a deleted\n",
     stderr: "Cannot delete none: there is neither a claim nor a Sandbox of that name\n",
@@ -92,7 +92,7 @@ test("rm deletes by name, by label or all, and says what is not there", async ()
 test("suspend and resume change the mode, and wait for what comes of it", async () => {
   const { setting, cluster } = await someSandboxes();
   await run("create --image box --name own", setting);
-  expect(await run("suspend own", setting)).toEqual({ code: 0, stdout: "own suspended\n", stderr: "" });
+  expect(await run("suspend own own", setting)).toEqual({ code: 0, stdout: "own suspended\n", stderr: "" });
   expect(cluster.get("Pod", "own")).toBeUndefined();
   expect(await run("resume own", setting)).toEqual({ code: 0, stdout: "own resumed\n", stderr: "" });
   expect(cluster.get("Pod", "own")?.status.phase).toBe("Running");

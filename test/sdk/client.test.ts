@@ -172,6 +172,17 @@ describe("what cannot succeed", () => {
     expect((await cluster.objects("Sandbox")).length).toBe(1);
   });
 
+  test("a namespace that does not exist: that it does not", async () => {
+    const { client } = await aClient();
+    const why = 'namespace "nowhere" does not exist. Create it, or name another one.';
+    for (const options of [{ pool: "x" }, { image: "x" }, { template: "x" }]) {
+      const thrown = await client.create({ ...options, namespace: "nowhere" }).catch((thrown) => thrown);
+      expect(thrown).toMatchObject({ name: "NotFoundError", message: expect.stringContaining(why) });
+    }
+    const thrown = await client.connect("x", { namespace: "nowhere" }).catch((thrown) => thrown);
+    expect(thrown).toMatchObject({ name: "SandboxNotFoundError", message: expect.stringContaining(why) });
+  });
+
   test("the time is over: with what it waited for", async () => {
     const { client, cluster } = await aClient();
     cluster.pods.plan("*", { fault: "unschedulable" });

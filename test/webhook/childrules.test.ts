@@ -125,16 +125,16 @@ describe("a new child", () => {
   const made = (...names: string[]) => names.map((name) => wanted({ metadata: { name } }));
   test("is what its rule wants, and there are no more than the parent asks for", () => {
     expect(judge([], made("new-1", "new-2"))).toBe("passes");
-    expect(judge([], made("old-1"))).toBe("1 new children are not what their parent asks for (metadata.name)");
+    expect(judge([], made("old-1"))).toBe("1 new child is not what its parent asks for (metadata.name)");
     expect(judge([], made("new-1", "new-2", "new-3"))).toBe(
-      "1 new children are not what their parent asks for (more than the parent asks for)",
+      "1 new child is not what its parent asks for (more than the parent asks for)",
     );
   });
 
   test("is refused where no rule says what it must be", () => {
     const volume = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "a" } };
-    expect(judge([], [volume])).toBe("1 new children are not what their parent asks for (kind)");
-    expect(judge([], made("new-1"), {})).toBe("1 new children are not what their parent asks for (kind)");
+    expect(judge([], [volume])).toBe("1 new child is not what its parent asks for (kind)");
+    expect(judge([], made("new-1"), {})).toBe("1 new child is not what its parent asks for (kind)");
   });
 });
 

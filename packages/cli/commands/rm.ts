@@ -29,7 +29,7 @@ export function rmCommand(context: CommandContext): Command {
       }
       const { client } = await context.connect(options);
       const { signal } = context;
-      const wanted = [...names];
+      const wanted = [...new Set(names)];
       if (names.length === 0) {
         const list = client.list({ signal, ...labelSelector === undefined ? {} : { labelSelector } });
         for await (const { name, state } of list) if (state !== "Terminating") wanted.push(name);

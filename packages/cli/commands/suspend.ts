@@ -28,7 +28,7 @@ function modeCommand(
     .argument("<sandboxes...>", "names of claims or Sandboxes")
     .action(async (names: string[]) => {
       const { client } = await context.connect(optionsOf(command));
-      for (const name of names) {
+      for (const name of new Set(names)) {
         await spinning(context, `Waiting for ${name}`, () => client[verb](name, { signal: context.signal }));
         context.stdout.write(`${name} ${done}\n`);
       }

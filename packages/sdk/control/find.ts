@@ -2,7 +2,7 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { SandboxNotFoundError } from "../errors.ts";
-import { askIfAny } from "./kube.ts";
+import { askIfAny, NO_NAMESPACE } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target } from "./target.ts";
 
@@ -15,13 +15,18 @@ export async function find(
 ): Promise<{ target: Target; claimOrSandbox: ClaimOrSandbox }> {
   const found = await findIfAny(api, namespace, name, signal);
   if (found) return found;
-  throw new SandboxNotFoundError(
-    `Cannot find sandbox ${namespace}/${name}: there is neither a claim nor a Sandbox of that name`,
-    {
-      object: { kind: "Sandbox", namespace, name },
-      remedy: "`hookbox get` lists those that there are.",
-    },
-  );
+  const [why, remedy] = await isNamespaceMissing(api, namespace, signal)
+    ? [`namespace "${namespace}" does not exist`, NO_NAMESPACE]
+    : ["there is neither a claim nor a Sandbox of that name", "`hookbox get` lists those that there are."];
+  const object = { kind: "Sandbox", namespace, name };
+  throw new SandboxNotFoundError(`Cannot find sandbox ${namespace}/${name}: ${why}`, { object, remedy });
+}
+
+/** Who asks may not be allowed to know: then there is nothing to say. */
+async function isNamespaceMissing(api: Api, name: string, signal: AbortSignal | undefined): Promise<boolean> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name }), signal })
+    .catch(() => undefined);
+  return answer?.status === 404;
 }
 
 /** The same; undefined if there is neither. */

@@ -52,6 +52,9 @@ async function sent(api: Api, { action, object, repeatable, ...request }: Asked)
   return await repeating(send, { repeatable: repeatable ?? request.method !== "POST", signal: request.signal });
 }
 
+/** What to do about a namespace that does not exist. */
+export const NO_NAMESPACE = "Create it, or name another one.";
+
 /** Makes the error for an answer of the API server. */
 export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "action" | "object">): SandboxError {
   const message = `Cannot ${action}: ${messageOf(answer)}`;
@@ -69,7 +72,7 @@ export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "act
     case 403:
       return new AuthorizationError(message, details);
     case 404:
-      return notFound(message, details);
+      return notFound(action, messageOf(answer), details);
     case 409:
       return new ConflictError(message, details);
     case 429: {
@@ -83,8 +86,18 @@ export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "act
   return new SandboxError(message, details);
 }
 
-/** A 404 of a whole collection says that the CRD is missing. */
-function notFound(message: string, details: { object: ObjectRef; reason: string | undefined }): SandboxError {
+/** A 404 of a whole collection says that the CRD is missing, one of what is to be created that its namespace is. */
+function notFound(
+  action: string,
+  words: string,
+  details: { object: ObjectRef; reason: string | undefined },
+): SandboxError {
+  const message = `Cannot ${action}: ${words}`;
+  const namespace = /^namespaces "([^"]+)" not found$/.exec(words)?.[1];
+  if (namespace !== undefined) {
+    const why = `namespace "${namespace}" does not exist`;
+    return new NotFoundError(`Cannot ${action}: ${why}`, { ...details, remedy: NO_NAMESPACE });
+  }
   if (message.includes("could not find the requested resource")) {
     const remedy = "The cluster does not serve the Agent Sandbox API: install it with `hookbox install`.";
     return new NotFoundError(message, { ...details, remedy });
