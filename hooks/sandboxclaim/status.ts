@@ -3,7 +3,7 @@ import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { assignedAt } from "../../packages/api/claims/binding.ts";
-import { isWriteRefused } from "../../packages/api/claims/refusedwrite.ts";
+import { isRefusedWrite } from "../../packages/api/claims/refusedwrite.ts";
 import {
   type Condition,
   findCondition,
@@ -88,7 +88,7 @@ export function finishedCondition({ claim, sandbox, isExpired }: Situation): Con
 
 function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {
   if (isExpired) {
-    const more = problem && isWriteRefused(problem) ? ` ${problem.message}` : "";
+    const more = problem && isRefusedWrite(problem.message) ? ` ${problem.message}` : "";
     return notReady("ClaimExpired", `Claim expired. Sandbox cleanup initiated.${more}`);
   }
   if (problem) return notReady(problem.reason, problem.message);

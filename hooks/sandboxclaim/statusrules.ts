@@ -3,7 +3,7 @@
  * clients connect to the Sandbox that it names. @module
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { readClaimProblem } from "../../packages/api/claimproblem.ts";
+import { boundSandbox } from "../../packages/api/claims/binding.ts";
 import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
@@ -34,7 +34,7 @@ export const evidence: Evidence<SandboxClaim> = {
   "Ready True": isTheirs,
   "Ready Absent": () => false,
   "Ready Unknown": isTheirs,
-  // Because of some reasons the binder binds the claim to another Sandbox, and because of others clients give up.
+  // Because of some reasons clients give up.
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // A claim copies every reason of its Sandbox, this one as well. Hook and keeper check the time themselves.
   "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
@@ -48,14 +48,12 @@ export const statusRules: StatusRules<SandboxClaim> = {
   conditionTypes: ["Finished", "Ready"],
   keepsOthers: true,
   fields: {
-    // The Sandbox must be observed as the claim's, with its own addresses. They may be missing until it is Ready.
-    sandbox(value, { children }, _, status) {
-      const sandboxes = listAll(children);
-      if (value === undefined) return sandboxes.length === 0;
-      if (!isObject(value)) return false;
+    // The hook writes about bound claims only, and never binds a claim to another Sandbox.
+    sandbox(value, observed, _, status) {
+      const sandbox = boundIn(observed);
+      if (!sandbox || !isObject(value)) return false;
       const { name, podIPs, ...more } = value;
-      const sandbox = sandboxes.find(({ metadata }) => metadata.name === name);
-      if (sandbox === undefined || Object.keys(more).length > 0) return false;
+      if (name !== sandbox.metadata.name || Object.keys(more).length > 0) return false;
       const isReady = findCondition(conditionsOf({ status }), "Ready")?.status === "True";
       return sameJson(podIPs ?? [], addressesOf(sandbox)) || (podIPs === undefined && !isReady);
     },
@@ -64,8 +62,7 @@ export const statusRules: StatusRules<SandboxClaim> = {
 
 export const parentRules: ParentRules<SandboxClaim> = {
   annotations: {
-    [SANDBOX_NAME_ANNOTATION]: (value, { children }) =>
-      listAll(children).some(({ metadata }) => metadata.name === value),
+    [SANDBOX_NAME_ANNOTATION]: (value, observed) => boundIn(observed)?.metadata.name === value,
     [FIRST_OBSERVED_ANNOTATION]: (value, observed, now) => isFirstTime(FIRST_OBSERVED_ANNOTATION, value, observed, now),
     [FIRST_READY_ANNOTATION]: (value, observed, now) => {
       const time = value === "unknown" ? now.toISOString() : value;
@@ -80,25 +77,23 @@ export const parentRules: ParentRules<SandboxClaim> = {
  * | reason | cause |
  * |---|---|
  * | ClaimExpired, SandboxExpired | see above |
- * | SandboxMissing | there is no Sandbox |
- * | SandboxNotReady | the Sandbox is not Ready, has no address, is being deleted, or is not the one in the claim's status |
+ * | SandboxNotReady | the Sandbox is not Ready, has no address, or is being deleted |
  * | InvalidMetadata, ReconcilerError | the claim asks for metadata |
  * | ReconcilerError | the keeper has reported that the Sandbox cannot be changed |
- * | any other | there is no Sandbox, and keeper or binder have reported this reason |
  */
 function hasCause({ said: { reason }, observed }: Said): boolean {
-  const { spec, metadata } = observed.parent;
-  const sandboxes = listAll(observed.children);
   if (["ClaimExpired", "SandboxExpired"].includes(reason)) return true;
-  const shown = observed.parent.status?.sandbox?.name ?? "";
-  if (reason === "SandboxNotReady") {
-    return sandboxes.some((sandbox) => !isServing(sandbox) || ![sandbox.metadata.name, ""].includes(shown));
-  }
-  const isMetadata = ["InvalidMetadata", "ReconcilerError"].includes(reason) &&
-    spec.additionalPodMetadata !== undefined;
-  if (isMetadata || refusedWrite(metadata)?.problem.reason === reason) return true;
-  if (sandboxes.length > 0) return false;
-  return reason === "SandboxMissing" || readClaimProblem(metadata)?.reason === reason;
+  const sandbox = boundIn(observed);
+  if (!sandbox) return false;
+  if (reason === "SandboxNotReady") return !isServing(sandbox);
+  if (!["InvalidMetadata", "ReconcilerError"].includes(reason)) return false;
+  const isRefused = reason === "ReconcilerError" && refusedWrite(sandbox.metadata) !== undefined;
+  return isRefused || observed.parent.spec.additionalPodMetadata !== undefined;
+}
+
+/** Returns the observed Sandbox that the claim is bound to; undefined: it is not bound, so that the binder writes about it. */
+function boundIn({ parent, children }: Of): KubeObject | undefined {
+  return boundSandbox(parent, listAll(children));
 }
 
 function isServing(sandbox: KubeObject): boolean {
@@ -116,13 +111,15 @@ function isExpired({ observed: { parent }, now }: Said): boolean {
   return (expiryTime(parent) ?? Infinity) <= now.getTime();
 }
 
-function sayingsOf({ children }: Of, type: string): Condition[] {
-  return listAll(children).flatMap((sandbox) => findCondition(conditionsOf(sandbox), type) ?? []);
+function sayingsOf(observed: Of, type: string): Condition[] {
+  const sandbox = boundIn(observed);
+  return sandbox ? conditionsOf(sandbox).filter((condition) => condition.type === type) : [];
 }
 
-/** Tells whether a "first" time is set for the first time, and is not in the future. */
-function isFirstTime(key: string, value: unknown, { parent }: Of, now: Date): boolean {
-  return parent.metadata.annotations?.[key] === undefined && Date.parse(String(value)) <= now.getTime();
+/** Tells whether a "first" time of a bound claim is set for the first time, and is not in the future. */
+function isFirstTime(key: string, value: unknown, observed: Of, now: Date): boolean {
+  const isUnset = observed.parent.metadata.annotations?.[key] === undefined;
+  return isUnset && boundIn(observed) !== undefined && Date.parse(String(value)) <= now.getTime();
 }
 
 function addressesOf(sandbox: KubeObject): unknown {

@@ -11,19 +11,20 @@ import { isObject } from "../api/objects/json.ts";
 import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
-import { begin, boundChanged, claimHandler, membersChanged, poolChanged } from "./feed.ts";
+import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./feed.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
-import { createNoteLines } from "./notelines.ts";
-import { type Binder, type BindOptions, type Entry, noteLoss } from "./state.ts";
+import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
-import { dropRetry } from "./tell.ts";
-import { mayStart } from "./fence.ts";
+import { policyProblem } from "./fence.ts";
+import { pump } from "./serve.ts";
 import { createTurns } from "../kube/turns.ts";
 
 /** Large claims that are served at once. */
 const MOST_LARGE = 4;
+/** Claims that are reported at once that they cannot be served. */
+const MOST_REPORTED = 4;
 
 /** A binder as it is fed by watches. */
 export interface Binding {
@@ -65,7 +66,8 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       await fired(term);
       binder.refills.stop();
       for (const cancel of binder.timers.values()) cancel();
-      for (const entry of binder.claims.values()) dropRetry(entry);
+      for (const entry of binder.claims.values()) dropTimers(entry);
+      binder.reports.clear();
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
   };
@@ -85,7 +87,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
     onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),
-    onBound: (namespace, claim, sandbox) => boundChanged(binder, namespace, claim, sandbox),
+    onControlled: (namespace, claim, sandbox) => controlledChanged(binder, namespace, claim, sandbox),
     onReturned: createReturns(api, options.log, clock),
   });
   const refills = createRefills({
@@ -101,7 +103,8 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const isBehind = replicas !== all || readyReplicas < ready;
       // A pool cannot make members while the policy of its template is not in force.
       const template = index.template(pool);
-      const hasTemplate = template !== undefined && mayStart(binder, template);
+      const isFenced = policyProblem(index.policies, binder.templatePolicy, template) === undefined;
+      const hasTemplate = template !== undefined && isFenced;
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
         ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
@@ -134,9 +137,9 @@ function createBinder(api: Api, options: BindOptions): Binder {
     untold: new Set(),
     replacing: new Map(),
     isPumping: false,
-    notes: createNoteLines(),
-    noting: 0,
+    reports: createTurns(MOST_REPORTED),
     isListed: false,
+    pump: () => pump(binder),
     onIdle: () => {},
   };
   return binder;

@@ -3,36 +3,28 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { isFinal } from "../api/claims/binding.ts";
-import { expiryTime } from "../api/expiry.ts";
+import type { ClaimProblem } from "../api/claimproblem.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
-import { findCondition } from "../api/objects/conditions.ts";
+import { nameTooLong, policyNotInForce, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
 import type { Offer } from "./offer.ts";
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
- * has changed, or with `awaitsMember` when a member has; `wait`: look again after so many milliseconds, or when a member
- * has changed.
+ * has changed, or with `awaitsMember` when a member has; `problem` is what its status reports, undefined: nothing yet. `wait`:
+ * look again after so many milliseconds, or when a member has changed.
  */
 export type Choice =
   | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox; template: SandboxTemplate | undefined }
   | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
   | { kind: "wait"; ms: number }
-  | { kind: "refused"; awaitsMember?: boolean };
+  | { kind: "refused"; problem?: ClaimProblem; awaitsMember?: boolean };
 
 /** After so many members that the API server would not hand over to it a claim gets a Sandbox of its own, or hears why not. */
 export const MOST_REFUSED = 2;
 
 /** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
 export const PATIENCE_MS = 2000;
-
-/** Tells whether a claim wants a Sandbox, if it has none: it is not being deleted, not expired, and not at its end. */
-export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
-  const isExpired = (expiryTime(claim) ?? Infinity) <= now ||
-    findCondition(claim.status?.conditions, "Ready")?.reason === "ClaimExpired";
-  return claim.metadata.deletionTimestamp === undefined && !isExpired && !isFinal(claim);
-}
 
 /**
  * Decides for a claim that wants a Sandbox. Source: Agent Sandbox API, section 3.5.3.
@@ -42,6 +34,7 @@ export function wantsSandbox(claim: SandboxClaim, now: number): boolean {
  * | the pool is missing or being deleted | refused |
  * | it asks for what the template does not allow | refused |
  * | the template's NetworkPolicy is required, and not in force | refused |
+ * | it needs a Sandbox of its own, and its name is too long for one | refused |
  * | with env or volumes | cold |
  * | two members were refused to it | cold |
  * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |
@@ -60,11 +53,15 @@ export function choose(
   annotationDomains?: readonly string[],
 ): Choice {
   const { pool, template, refused = [] } = offer;
-  if (!pool || pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
+  if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
+  if (pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
   const problem = template
     ? requestProblem(claim, template, domains, annotationDomains)
     : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
-  if (problem || !offer.mayStart) return { kind: "refused" };
+  if (problem) return { kind: "refused", problem };
+  if (template && offer.policyProblem !== undefined) {
+    return { kind: "refused", problem: policyNotInForce(template.metadata.name, offer.policyProblem) };
+  }
   if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = offer.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
@@ -74,5 +71,11 @@ export function choose(
     const isComing = coming > offer.waiting || isUncounted;
     if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
   }
-  return template ? { kind: "cold", pool, template } : { kind: "refused", awaitsMember: !needsColdStart(claim) };
+  if (!template) {
+    const missing = templateNotFound(pool.spec.sandboxTemplateRef.name);
+    return { kind: "refused", problem: missing, awaitsMember: !needsColdStart(claim) };
+  }
+  const long = nameTooLong(claim.metadata.name, template);
+  if (long) return { kind: "refused", problem: long, awaitsMember: !needsColdStart(claim) };
+  return { kind: "cold", pool, template };
 }

@@ -7,6 +7,7 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { lifecycleRefused } from "../api/claims/unserved.ts";
 import { answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import type { Entry } from "./state.ts";
+import { learn } from "./whole.ts";
 import { isRefusal, RefusalError } from "./writes.ts";
 
 const MOST_TRIES = 4;
@@ -48,8 +49,7 @@ export async function withDefaults(
     const parsed = sandboxClaimSchema.safeParse(answer.body).data;
     const isSame = parsed?.metadata.uid === uid &&
       (answer === written || parsed?.metadata.generation === observed.metadata.generation);
-    // The watch may have shown a newer claim already.
-    if (parsed && isSame && entry.claim === claim) Object.assign(entry, { claim: parsed, raw: answer.body });
+    if (parsed && isSame) learn(entry, answer.body as SandboxClaim);
     if (!parsed || !isSame) throw new Error(`Cannot ${action}: it has changed`);
     claim = parsed;
   }

@@ -7,6 +7,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions } from "./assumptions.ts";
+import { type Controlled, createControlled } from "./controlled.ts";
 import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
 import { createPolicies, type Policies } from "./fence.ts";
@@ -21,8 +22,8 @@ export interface IndexListener {
   onPool(namespace: string, pool: string): void;
   /** Members of a pool have changed, or what it counts of them. */
   onMembers(namespace: string, pool: string): void;
-  /** A claim's Sandbox has come, changed or, undefined, gone. */
-  onBound(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
+  /** A Sandbox that a claim controls has come, changed or, undefined, gone. */
+  onControlled(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
   /** A restore of etcd put this Sandbox back into its pool without a mark. A claim may have had it before the restore. */
   onReturned?(sandbox: Sandbox): void;
 }
@@ -39,8 +40,8 @@ export interface ClusterIndex {
   template(pool: SandboxWarmPool): SandboxTemplate | undefined;
   /** The members that claims can have; none for a pool that is not known. */
   members(pool: SandboxWarmPool | undefined): Members;
-  /** Returns the name of a Sandbox that this claim controls, by namespace and UID of the claim; undefined: there is none. */
-  boundTo(namespace: string, claim: string): string | undefined;
+  /** The Sandboxes that a claim controls, by namespace and UID of the claim. */
+  controlled(namespace: string, claim: string): Controlled;
   /** All pools. */
   all(): Iterable<SandboxWarmPool>;
   /**
@@ -75,16 +76,17 @@ interface State {
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
   places: Map<string, Place>;
-  /** Names of Sandboxes by their UIDs, by namespace and UID of their claim. */
-  bound: Map<string, Map<string, string>>;
+  /** The Sandboxes of claims, by {@link uidKey} of their claim. */
+  controlled: Map<string, Controlled>;
   assumed: Assumptions;
   /** UIDs of Sandboxes that a restore of etcd has set back: no claim gets them any more, whichever object owns them. */
   returned: Set<string>;
 }
 
 const NONE = createMembers();
+const UNBOUND = createControlled();
 
-/** Makes the index, empty. */
+/** Makes it, empty. */
 export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const state: State = {
     listener,
@@ -93,13 +95,12 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     poolKeys: new Map(),
     members: new Map(),
     places: new Map(),
-    bound: new Map(),
+    controlled: new Map(),
     assumed: createAssumptions(),
     returned: new Set(),
   };
   const versions = createVersions();
-  const { assumed, pools, templates, poolKeys } = state;
-  const freshness = createFreshness();
+  const [freshness, { assumed, pools, templates, poolKeys }] = [createFreshness(), state];
   return {
     freshness,
     sandboxes: {
@@ -134,7 +135,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       const { namespace = "", name, uid = "" } = pool.metadata;
       if (change === "gone") state.members.delete(uidKey(namespace, uid));
       if (change === "counts") listener.onMembers(namespace, name);
-      else if (change !== "other") listener.onPool(namespace, name);
+      else if (change === "gone" || change === "spec") listener.onPool(namespace, name);
     }, poolKeys),
     templates: namedHandler(templates, templateToKeep, ({ metadata }, change) => {
       const { namespace = "", name } = metadata;
@@ -146,7 +147,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     pool: (namespace, name) => pools.get(`${namespace}/${name}`),
     template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
     members: (pool) => state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE,
-    boundTo: (namespace, claim) => state.bound.get(uidKey(namespace, claim))?.values().next().value,
+    controlled: (namespace, claim) => state.controlled.get(uidKey(namespace, claim)) ?? UNBOUND,
     all: () => pools.values(),
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
       displace(state, uid);
@@ -176,7 +177,7 @@ function templateChanged({ pools, listener }: State, namespace: string, isIt: (t
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
 function place(state: State, sandbox: Sandbox): void {
-  const { uid = "", name, namespace = "" } = sandbox.metadata;
+  const { uid = "", namespace = "" } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
   const [before, found] = [takeOut(state, uid), placeOf(sandbox)];
   // After a restore of etcd it may have been written to before it was seen, so that its version is no lower than before.
@@ -189,8 +190,10 @@ function place(state: State, sandbox: Sandbox): void {
     state.members.set(after.key, members);
     members.put(memberToKeep(sandbox));
   } else if (after) {
-    state.bound.set(after.key, (state.bound.get(after.key) ?? new Map<string, string>()).set(uid, name));
-    state.listener.onBound(namespace, after.uid, sandbox);
+    const controlled = state.controlled.get(after.key) ?? createControlled();
+    state.controlled.set(after.key, controlled);
+    controlled.put(sandbox);
+    state.listener.onControlled(namespace, after.uid, sandbox);
   }
   if (before && !isSame(before, after)) tellOf(state, before);
   if (isReturned) state.listener.onReturned?.(sandbox);
@@ -222,18 +225,15 @@ function takeOut(state: State, uid: string): Place | undefined {
     if (!state.poolKeys.has(before.uid) && members?.counts().all === 0) state.members.delete(before.key);
     return before;
   }
-  const sandboxes = state.bound.get(before.key);
-  sandboxes?.delete(uid);
-  if (sandboxes?.size === 0) state.bound.delete(before.key);
+  const controlled = state.controlled.get(before.key);
+  controlled?.remove(uid);
+  if (!controlled?.earliest()) state.controlled.delete(before.key);
   return before;
 }
 
 /** Tells of a place that has one less. */
-function tellOf({ listener, pools, poolKeys, bound }: State, before: Place): void {
-  if (before.with === "claim") {
-    if (!bound.has(before.key)) listener.onBound(before.namespace, before.uid, undefined);
-    return;
-  }
+function tellOf({ listener, pools, poolKeys }: State, before: Place): void {
+  if (before.with === "claim") return listener.onControlled(before.namespace, before.uid, undefined);
   const pool = pools.get(poolKeys.get(before.uid) ?? "");
   if (pool?.metadata.namespace === before.namespace) listener.onMembers(before.namespace, pool.metadata.name);
 }

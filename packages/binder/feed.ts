@@ -1,16 +1,13 @@
 /** What the binder sees: claims, and what has changed for them. Has them considered, and served. @module */
-import { isReachable } from "../api/claims/binding.ts";
+import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assumptions.ts";
-import { type Binder, consider, createEntry, type Entry, isServing, noteLoss, takeNote, withdraw } from "./state.ts";
+import { consider } from "./queue.ts";
+import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
-import { dropRetry, finish, tellIfReady } from "./tell.ts";
-import { keepLess, sharing } from "./whole.ts";
-
-/** From when a claim's Sandbox is gone until it is given another: what became of the first may still be on its way to be said. */
-const LOST_MS = 2000;
+import { keepLess, outlineOfEnd, sharing } from "./whole.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */
 export function begin(binder: Binder): void {
@@ -20,12 +17,7 @@ export function begin(binder: Binder): void {
     if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);
     binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
   }
-  for (const entry of binder.claims.values()) {
-    consider(binder, entry);
-    // One that has said something may have been served by a binder that came no further.
-    if (entry.isTold) takeNote(binder, entry);
-    void finish(binder, entry);
-  }
+  for (const entry of binder.claims.values()) consider(binder, entry);
   pump(binder);
 }
 
@@ -35,11 +27,14 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
     const entry = binder.claims.get(uid);
     binder.claims.delete(uid);
     if (!entry) return;
-    binder.notes.remove(entry.namespace, uid);
-    dropRetry(entry);
+    dropTimers(entry);
     withdraw(binder, entry);
   };
   return {
+    listing() {
+      // A list is right, even if it is older than what was written since.
+      for (const entry of binder.claims.values()) entry.assumed = undefined;
+    },
     observe(raw) {
       const parsed = sandboxClaimSchema.safeParse(raw).data;
       const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
@@ -54,9 +49,11 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       if (entry.claim.metadata.generation !== generation) {
         entry.refused = [];
       }
-      Object.assign(entry, { claim, raw, pool, version });
-      keepLess(binder, entry);
       binder.claims.set(uid, entry);
+      entry.version = version;
+      if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
+      Object.assign(entry, { claim, raw, pool, assumed: undefined });
+      keepLess(entry, false);
       consider(binder, entry);
       pump(binder);
     },
@@ -89,15 +86,15 @@ function endStart(entry: Entry): void {
   entry.starting = undefined;
 }
 
-/** Takes note that a claim's Sandbox has come, changed or, undefined, gone. */
-export function boundChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
+/** Takes note that a Sandbox which a claim controls has come, changed or, undefined, gone. */
+export function controlledChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
     if (isReachable(sandbox)) endStart(entry);
-    tellIfReady(binder, entry, sandbox);
-    keepLess(binder, entry);
-  } else entry.notBefore = Math.max(entry.notBefore, binder.clock.now() + LOST_MS);
-  consider(binder, entry);
+    if (isEnd(sandbox.status?.conditions)) entry.ended = outlineOfEnd(sandbox);
+    else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
+  }
+  consider(binder, entry, sandbox);
   pump(binder);
 }

@@ -1,10 +1,9 @@
 /** Whether sandboxes of a template may start: only under its NetworkPolicy, unless the operator allows otherwise. @module */
-import { policyFault, policyName } from "../api/templatepolicy.ts";
+import { policyFault, policyMessage, policyName, type TemplatePolicy } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { namedHandler } from "./namedhandler.ts";
-import type { Binder } from "./state.ts";
 
 /** NetworkPolicies as `policyToKeep` reads them. */
 export interface Policies {
@@ -24,14 +23,16 @@ export function createPolicies(changed: (namespace: string, name: string) => voi
 }
 
 /**
- * Tells whether the binder may start a sandbox of the template, or bind a member that waits.
+ * Tells why no sandbox of the template may start, and no member may be bound, for people; undefined: they may.
  *
  * If the template is gone, the pool's members may be bound: no object shows whether they ever had a policy.
  */
-export function mayStart(
-  { index, templatePolicy }: Pick<Binder, "index" | "templatePolicy">,
+export function policyProblem(
+  policies: Pick<Policies, "of">,
+  templatePolicy: TemplatePolicy,
   template: SandboxTemplate | undefined,
-): boolean {
-  if (!template || templatePolicy === "optional") return true;
-  return policyFault(template, index.policies.of(template)) === undefined;
+): string | undefined {
+  if (!template || templatePolicy === "optional") return undefined;
+  const fault = policyFault(template, policies.of(template));
+  return fault && policyMessage(template, fault);
 }

@@ -3,14 +3,13 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
-import { nameTooLong } from "../api/claims/unserved.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import { type Choice, choose, wantsSandbox } from "./choose.ts";
+import { type Choice, choose } from "./choose.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import { withDefaults } from "./claimdefaults.ts";
-import { mayStart } from "./fence.ts";
+import { policyProblem } from "./fence.ts";
 import { offerOf } from "./offer.ts";
-import { noteBinding } from "./notes.ts";
+import { noteBinding, standing } from "./report.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn } from "./writes.ts";
@@ -58,8 +57,6 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   entry.noting = undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
-    const problem = nameTooLong(claim.metadata.name, choice.template);
-    if (problem) throw new RefusalError(problem.message, problem);
     entry.unsure = claim.metadata.name;
     const given = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
     entry.unsure = undefined;
@@ -96,8 +93,9 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
   // Another one has come meanwhile.
   if (kept !== templateOf(binder, claim)) return undefined;
-  const offer = offerOf(pool, template, index.members(pool), now, mayStart(binder, kept));
-  const choice: Choice = claim && wantsSandbox(claim, now)
+  const fault = policyProblem(index.policies, binder.templatePolicy, kept);
+  const offer = offerOf(pool, template, index.members(pool), now, fault);
+  const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
     ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now, annotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {

@@ -1,9 +1,13 @@
 /** Keeps pools, templates and NetworkPolicies by namespace and name, and reports which part of one has changed. Sends nothing. @module */
 import type { EventHandler } from "../kube/watch.ts";
+import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 
-/** What has changed: `counts` are those of a pool's status; `other` is whatever else, or nothing. */
-export type NamedChange = "gone" | "spec" | "counts" | "other";
+/**
+ * What has changed: `counts` are those of a pool's status; `problem` is what the keeper has reported; `other` is whatever
+ * else, or nothing.
+ */
+export type NamedChange = "gone" | "spec" | "counts" | "problem" | "other";
 
 /**
  * Keeps objects by namespace and name. A new object of a name may be observed before the end of the old one.
@@ -34,7 +38,8 @@ export function namedHandler<T extends Named>(
       byName.set(key, object);
       const isNew = before?.metadata.uid !== uid;
       if (isNew || hasNewSpec(before, object)) changed(object, "spec");
-      else changed(object, countsOtherwise(before, object) ? "counts" : "other");
+      else if (countsOtherwise(before, object)) changed(object, "counts");
+      else changed(object, problemIn(before) === problemIn(object) ? "other" : "problem");
     },
     gone,
     listed(uids) {
@@ -48,6 +53,10 @@ type Named = { metadata: ObjectMeta; status?: Counts | undefined };
 
 function hasNewSpec({ metadata: before }: Named, { metadata: after }: Named): boolean {
   return before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
+}
+
+function problemIn({ metadata }: Named): string | undefined {
+  return metadata.annotations?.[UNRESOLVED_ANNOTATION];
 }
 
 /** Of a status, only what a pool counts is of concern. */

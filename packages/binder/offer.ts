@@ -13,8 +13,8 @@ export interface Offer {
   /** Undefined: does not exist. */
   pool: SandboxWarmPool | undefined;
   template: SandboxTemplate | undefined;
-  /** Whether sandboxes of the template may start: its NetworkPolicy is in force, or need not be. */
-  mayStart: boolean;
+  /** Why no sandbox of the template may start; undefined: they may (fence.ts). */
+  policyProblem: string | undefined;
   /** What claims may have of the members; looked for once, however many ask. */
   find(): Found;
   /** Claims before this one that wait for a member which has no address yet. */
@@ -38,10 +38,10 @@ export function offerOf(
   template: SandboxTemplate | undefined,
   members: Pick<Members, "best" | "counts">,
   now: number,
-  mayStart = true,
+  policyProblem?: string,
 ): Offer {
   const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);
-  return { pool, template, mayStart, find, waiting: 0 };
+  return { pool, template, policyProblem, find, waiting: 0 };
 }
 
 const NOTHING: Found = { first: undefined, second: () => undefined, isUncounted: false, coming: 0 };

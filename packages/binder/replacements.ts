@@ -13,7 +13,7 @@ import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import type { Choice } from "./choose.ts";
-import { mayStart } from "./fence.ts";
+import { policyProblem } from "./fence.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { isOutline } from "./whole.ts";
 
@@ -69,21 +69,22 @@ export function expectReplacement(
 }
 
 /**
- * Makes the replacement of a member that a claim was given, once the claim is told, if nobody waits and the pool has too
+ * Makes the replacement of a member that a claim was given, once the claim names it, if nobody waits and the pool has too
  * few without it; what is not made here the pool makes, as soon as it is told. Never throws.
  */
 async function replace(
   binder: Binder,
-  { telling }: Entry,
+  { reporting }: Entry,
   { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
 ): Promise<void> {
-  await telling;
+  await reporting;
   const { api, index, log, replacing } = binder;
   const { namespace = "", uid = "" } = metadata;
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
   if (
-    !isServing(binder) || !template || !mayStart(binder, template) || isOutline(template) ||
+    !isServing(binder) || !template || isOutline(template) ||
+    policyProblem(index.policies, binder.templatePolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
   if (isCrowded(binder, pool)) return;

@@ -5,16 +5,17 @@ import { errorFields } from "../process/log.ts";
 import { isReachable } from "../api/claims/binding.ts";
 import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";
 import { lackedRight } from "../api/lackedright.ts";
-import { type Choice, choose, MOST_REFUSED, wantsSandbox } from "./choose.ts";
-import { give, type Job, ownBefore, type Refused } from "./give.ts";
+import { type Choice, choose, MOST_REFUSED } from "./choose.ts";
+import { give, type Job, ownBefore } from "./give.ts";
+import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Line } from "./lines.ts";
 import { type Offer, offerOf, refuse } from "./offer.ts";
-import { type Binder, consider, type Entry, isServing, noteLoss, park, takeNote } from "./state.ts";
+import { type Binder, type Entry, isServing, noteLoss } from "./state.ts";
+import { consider, report, setAside } from "./queue.ts";
 import { expectReplacement } from "./replacements.ts";
-import { mayStart } from "./fence.ts";
-import { writeNotes } from "./notes.ts";
-import { sayProblem } from "./tell.ts";
-import { isOutline, keepLess } from "./whole.ts";
+import { policyProblem } from "./fence.ts";
+import { standing } from "./report.ts";
+import { isOutline } from "./whole.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
 import { type Given, RefusalError } from "./writes.ts";
 
@@ -51,7 +52,6 @@ export function pump(binder: Binder): void {
   } finally {
     binder.isPumping = false;
   }
-  writeNotes(binder);
 }
 
 /** Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap. */
@@ -66,7 +66,8 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
-  const offer = offerOf(pool, template, index.members(pool), now, mayStart(binder, template));
+  const fault = policyProblem(index.policies, binder.templatePolicy, template);
+  const offer = offerOf(pool, template, index.members(pool), now, fault);
   let wait = Infinity;
   let turnedAway = 0;
   for (const entry of [...waiters]) {
@@ -82,7 +83,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
     }
     lines.remove(entry);
     if (choice.kind === "refused") {
-      turnAway(binder, entry, choice);
+      setAside(binder, entry, choice);
       if (++turnedAway < MOST_TURNED_AWAY) continue;
       wait = 0;
       break;
@@ -98,17 +99,11 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   return undefined;
 }
 
-/** Sets a claim aside that can be given nothing as things are. */
-function turnAway(binder: Binder, entry: Entry, { awaitsMember = false }: Refused): void {
-  park(binder, entry, awaitsMember);
-  takeNote(binder, entry);
-}
-
 /** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
 function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
-    if (!wantsSandbox(entry.claim, now)) return { kind: "refused" };
+    if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };
     if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
     return choose(
       entry.claim,
@@ -170,10 +165,10 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
       // The watch may have been faster, and shown it Ready.
-      if (!isReachable(given) && !entry.isTold) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
+      if (!isReachable(given) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
-      await sayProblem(binder, entry, nameTaken(claim.metadata.name));
+      await reportProblem(binder, entry, nameTaken(claim.metadata.name));
     }
   } catch (error) {
     endFailed(span, error);
@@ -188,9 +183,9 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
-    if (lacked) await sayProblem(binder, entry, rightLacking(lacked, (error as Error).message));
+    if (lacked) await reportProblem(binder, entry, rightLacking(lacked, (error as Error).message));
     else if (isRefused && (choice?.kind === "cold" || error.problem)) {
-      await sayProblem(binder, entry, error.problem ?? creationRefused(error.message));
+      await reportProblem(binder, entry, error.problem ?? creationRefused(error.message));
     }
   }
   binder.serving--;
@@ -198,11 +193,15 @@ async function serve(binder: Binder, job: Job): Promise<void> {
   entry.place = "idle";
   // One that has changed meanwhile is another one.
   if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {
-    turnAway(binder, entry, job.refused);
+    setAside(binder, entry, job.refused);
   } else consider(binder, entry);
-  keepLess(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
+}
+
+/** Reports what the API server has answered. */
+async function reportProblem(binder: Binder, entry: Entry, problem: ClaimProblem): Promise<void> {
+  await report(binder, entry, { is: "wanting", problem, isCertain: true });
 }
 
 /** What a span says of what came of a claim. */

@@ -1,15 +1,13 @@
-/** What the binder keeps of each claim, and where a claim stands: in line, out of it, or aside. Serves nobody. @module */
+/** What the binder keeps of each claim, and where a claim is: in line, out of it, or aside. Serves nobody. @module */
 import type { Span, Tracer } from "@opentelemetry/api";
+import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
-import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Log } from "../process/log.ts";
-import { wantsSandbox } from "./choose.ts";
 import type { ClusterIndex } from "./clusterindex.ts";
 import type { Lines, Waiter } from "./lines.ts";
-import type { NoteLines } from "./notelines.ts";
 import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { Turns } from "../kube/turns.ts";
@@ -51,13 +49,15 @@ export interface Entry extends Waiter {
    * Undefined: not kept, so all of it has to be asked for.
    */
   raw: SandboxClaim | undefined;
-  /** The version that was observed last. */
+  /** The version that the watch has shown last. */
   version: string;
+  /** The version that the API server has answered to a write of this process, until the watch shows it; undefined: none. */
+  assumed: string | undefined;
   /** When it was first seen, in milliseconds since the epoch. */
   seenAt: number;
   /** The start of the Sandbox that this binder gave it; undefined: none starts, or nobody traces it. */
   starting: Span | undefined;
-  /** `idle`: has a Sandbox, or wants none; `parked`: cannot be served as things are. */
+  /** `idle`: nothing is to be given to it; `parked`: cannot be served as things are. */
   place: "idle" | "waiting" | "serving" | "parked";
   failures: number;
   /** Not served before, in milliseconds since the epoch. */
@@ -66,27 +66,23 @@ export interface Entry extends Waiter {
   refused: string[];
   /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
   unsure: string | undefined;
-  /** Whether it has been, or is about to be, annotated with when it was first seen. */
-  isNoted: boolean;
-  /**
-   * Resolves to the claim as annotated with the member that it got last, or to undefined if that failed. Undefined: the claim
-   * was not annotated with a member.
-   */
-  noting: Promise<SandboxClaim | undefined> | undefined;
-  /** Whether its first status was written, or is the hook's business. */
-  isTold: boolean;
-  /** Ends when its first status has been written, or that has failed; undefined: nobody writes it. */
-  telling: Promise<void> | undefined;
-  tellFailures: number;
-  /** Cancels the next try of what could not be said; undefined: none is planned. */
+  /** Ends when it has been annotated with the member that it gets, or that has failed; undefined: it was not. */
+  noting: Promise<void> | undefined;
+  /** Ends when its status has been written, or that has failed; undefined: nobody writes it. */
+  reporting: Promise<void> | undefined;
+  reportFailures: number;
+  /** Whether something was to be reported, or has changed, while a report was being written. */
+  isOverdue: boolean;
+  /** Cancels the next try of a report that failed; undefined: none is planned. */
   retry: (() => void) | undefined;
-}
-
-/** Annotations of a claim that are still to be written; `at`, when that was planned, in milliseconds since the epoch. */
-export interface Notes {
-  entry: Entry;
-  annotations: Record<string, string>;
-  at: number;
+  /** Cancels the report of what keeps it from being served; undefined: none is planned. */
+  settling: (() => void) | undefined;
+  /** Cancels the look at its expiry; undefined: none is planned. */
+  alarm: (() => void) | undefined;
+  /** What keeps it from being served, how often that was reported, and from when on it may be, in milliseconds since the epoch. */
+  refusal: { text: string; reports: number; notBefore: number } | undefined;
+  /** Its Sandbox, if that has come to its end: no more of it than the claim reports. */
+  ended: Sandbox | undefined;
 }
 
 /** All that a binder keeps between events. */
@@ -115,11 +111,11 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   /** How many replacements of members are about to be made, by UID of the pool. */
   replacing: Map<string, number>;
   isPumping: boolean;
-  /** Annotations that are still to be written. */
-  notes: NoteLines;
-  /** How many claims are being annotated. */
-  noting: number;
+  /** Reports why claims cannot be served. */
+  reports: Turns;
   isListed: boolean;
+  /** Begins to serve as many claims as may be. */
+  pump: () => void;
   /** Called when nothing is being served any more. */
   onIdle: () => void;
 }
@@ -137,35 +133,6 @@ export function noteLoss(
   if (index.pool(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
 }
 
-/** Puts a claim where it belongs: in line, or out of it. It is served when the next ones are. */
-export function consider(binder: Binder, entry: Entry): void {
-  if (!isServing(binder) || entry.place === "serving") return;
-  const isWanting = binder.claims.get(entry.uid) === entry && wantsSandbox(entry.claim, binder.clock.now()) &&
-    binder.index.boundTo(entry.namespace, entry.uid) === undefined;
-  if (!isWanting) {
-    if (!entry.isTold) takeNote(binder, entry);
-    return withdraw(binder, entry);
-  }
-  if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
-  withdraw(binder, entry);
-  entry.place = "waiting";
-  binder.lines.add(entry);
-}
-
-/** Plans to annotate a claim, once, with when it was first seen: its hook is not asked before that, and reports its status from then on. */
-export function takeNote({ notes, claims, index, clock }: Binder, entry: Entry): void {
-  const { uid, namespace, claim: { metadata }, seenAt } = entry;
-  if (claims.get(uid) !== entry || metadata.deletionTimestamp !== undefined) return;
-  if (entry.isNoted || metadata.annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined) return;
-  const name = index.boundTo(namespace, uid);
-  const annotations = {
-    [FIRST_OBSERVED_ANNOTATION]: new Date(seenAt).toISOString(),
-    ...name === undefined ? {} : { [SANDBOX_NAME_ANNOTATION]: name },
-  };
-  notes.put({ entry, annotations, at: clock.now() });
-  entry.isNoted = true;
-}
-
 /** Makes the entry of a claim that is seen for the first time. */
 export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number): Entry {
   const { uid = "", namespace = "", name, creationTimestamp = "", resourceVersion: version = "" } = claim.metadata;
@@ -173,14 +140,23 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
     version,
     ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{ isNoted: false, noting: undefined, isTold: claim.status !== undefined, starting: undefined },
-    ...{ telling: undefined, tellFailures: 0, retry: undefined },
+    ...{
+      assumed: undefined,
+      noting: undefined,
+      starting: undefined,
+      reporting: undefined,
+      reportFailures: 0,
+      isOverdue: false,
+    },
+    ...{ retry: undefined, settling: undefined, alarm: undefined, refusal: undefined, ended: undefined },
   };
 }
 
 /** Takes a claim out of line; one that is being served is seen to when that is over. */
 export function withdraw(binder: Binder, entry: Entry): void {
   if (entry.place === "serving") return;
+  entry.settling?.();
+  entry.settling = undefined;
   if (entry.place === "waiting") binder.lines.remove(entry);
   const key = keyOf(entry);
   for (const places of [binder.parked, binder.awaitingMember]) {
@@ -201,4 +177,19 @@ export function park(binder: Binder, entry: Entry, awaitsMember: boolean): void 
 
 function keyOf({ namespace, pool }: Waiter): string {
   return `${namespace}/${pool}`;
+}
+
+/** Plans no further look at what is to be reported. */
+export function dropRetry(entry: Entry): void {
+  entry.retry?.();
+  entry.retry = undefined;
+}
+
+/** Ends all timers of a claim. */
+export function dropTimers(entry: Entry): void {
+  dropRetry(entry);
+  entry.settling?.();
+  entry.settling = undefined;
+  entry.alarm?.();
+  entry.alarm = undefined;
 }

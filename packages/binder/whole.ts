@@ -5,7 +5,7 @@
  * @module
  */
 import type { Sandbox, SandboxStatus } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import {
@@ -14,6 +14,7 @@ import {
   FIRST_OBSERVED_ANNOTATION,
   FOR_CLAIM_ANNOTATION,
   POOL_SEQUENCE_ANNOTATION,
+  SANDBOX_NAME_ANNOTATION,
   SHARD_LABEL,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_HASH_LABEL,
@@ -23,7 +24,8 @@ import { isLarge } from "../api/objects/large.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
-import type { Binder, Entry } from "./state.ts";
+import { isNewer } from "./assumptions.ts";
+import type { Entry } from "./state.ts";
 
 /** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT = 16 * 1024;
@@ -32,15 +34,23 @@ const MOST_KEPT_OF_OTHERS = 128 * 1024;
 /** What anybody may write is kept up to this length. */
 const LONGEST_VALUE = 8192;
 
-/** Lets go of what is not read of a claim any more: it is large, or has a Sandbox and says so. */
-export function keepLess({ index }: Binder, entry: Entry): void {
-  const { raw, uid, namespace, place, isTold } = entry;
+/** Lets go of what is not read of a claim any more: it is large, or the hook's. */
+export function keepLess(entry: Entry, isHooks: boolean): void {
+  const { raw, place } = entry;
   // What is served is what was chosen for.
   if (!raw || place === "serving") return;
-  const isDone = isTold && index.boundTo(namespace, uid) !== undefined;
-  if (!isDone && !isLarge(raw, MOST_KEPT)) return;
+  if (!isHooks && !isLarge(raw, MOST_KEPT)) return;
   entry.claim = outline(entry.claim);
   entry.raw = undefined;
+}
+
+/** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
+export function learn(entry: Entry, raw: SandboxClaim): boolean {
+  const parsed = sandboxClaimSchema.safeParse(raw).data;
+  const { resourceVersion = "" } = raw.metadata;
+  if (!parsed || isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
+  Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
+  return true;
 }
 
 /** Lets a parsed claim have those parts of the observed one that parsing leaves as they are, so that they are there once. */
@@ -105,7 +115,12 @@ export function templateToKeep(template: SandboxTemplate): SandboxTemplate {
   const { apiVersion, kind, metadata, spec } = template;
   const { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = spec;
   const policies = { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy };
-  const outline = { apiVersion, kind, metadata: identityOf(metadata), spec: { podTemplate: NO_POD, ...policies } };
+  const outline = {
+    apiVersion,
+    kind,
+    metadata: { ...identityOf(metadata), annotations: picked(metadata.annotations, [UNRESOLVED_ANNOTATION]) },
+    spec: { podTemplate: NO_POD, ...policies },
+  };
   outlines.add(outline);
   return outline;
 }
@@ -162,22 +177,29 @@ function outlineOfStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): 
   };
 }
 
+/** Returns what a claim reports of a Sandbox that has come to its end. */
+export function outlineOfEnd({ apiVersion, kind, metadata: { name }, status = {} }: Sandbox): Sandbox {
+  const { conditions = [], podIPs } = status;
+  const read = conditions.filter(({ type }) => type === "Ready" || type === "Finished");
+  return {
+    ...{ apiVersion, kind, metadata: { name } },
+    spec: { podTemplate: NO_POD, operatingMode: "Running", shutdownPolicy: "Retain" },
+    status: { conditions: read, ...(podIPs && { podIPs }) },
+  };
+}
+
 /** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
 function outline({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
   const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
   const { warmPoolRef, lifecycle } = spec;
   const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
-  const kept = [FIRST_OBSERVED_ANNOTATION, UNRESOLVED_ANNOTATION].flatMap((key) => {
-    const value = annotations[key];
-    return value === undefined || value.length > LONGEST_VALUE ? [] : [[key, value] as const];
-  });
   const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
   return {
     apiVersion,
     kind,
     metadata: {
       ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
-      annotations: Object.fromEntries(kept),
+      annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
     },
     spec: {
       warmPoolRef: { name: warmPoolRef.name },
@@ -185,7 +207,11 @@ function outline({ apiVersion, kind, metadata, spec, status }: SandboxClaim): Sa
     },
     ...(status && {
       status: {
-        conditions: told.map((condition) => ({ ...condition, message: "" })),
+        // A claim without a Sandbox is compared with what keeps it waiting.
+        conditions: told.map((condition) => ({
+          ...condition,
+          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
+        })),
         ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
       },
     }),

@@ -8,12 +8,9 @@ import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import { createTurns } from "../kube/turns.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
-import { createClaimSandboxes } from "./claimsandboxes.ts";
-import { claimProblemReconciler, withReferences } from "./claimproblem.ts";
 import { createGetter, type Getter, type Kept, MOST_ASKED, type Named } from "./kept.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { listAndWatch } from "../kube/watch.ts";
@@ -28,15 +25,14 @@ import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { sharedPortsReconciler } from "./sharedports.ts";
 import { stuckMembersReconciler } from "./stuckmembers.ts";
-import { claimWakeReconciler, poolWakeReconciler, sandboxWakeReconciler, withSandboxes } from "./wake.ts";
+import { requeueBoundSandbox, stuckSandboxReconciler } from "./stucksandbox.ts";
+import { poolWakeReconciler, sandboxWakeReconciler } from "./wake.ts";
 import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 
 export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   labelDomains: readonly string[];
-  /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
-  templatePolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
   annotationDomains?: readonly string[] | undefined;
   /** Makes what the reconcilers of one kind report by. */
@@ -65,9 +61,6 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const {
     log,
     clock,
-    labelDomains: domains,
-    templatePolicy,
-    annotationDomains,
     reportFor,
     observers = {},
     binding,
@@ -83,9 +76,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   const pools = createGetter(api, "sandboxwarmpools", sandboxWarmPoolSchema, turns);
   const templates = createGetter(api, "sandboxtemplates", sandboxTemplateSchema, turns);
   const references = createReferences();
-  const claimSandboxes = createClaimSandboxes();
   const report = reportFor("Sandbox");
-  const claimReport = reportFor("SandboxClaim");
   const refusedWrites = createRefusedWrites(() => (clock ?? systemClock).now(), (kind, parent) => {
     const failed = (error: unknown) =>
       log("warn", "Cannot read an object whose children the API server refuses to change", {
@@ -97,12 +88,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     turns.add(parent.namespace, `${kind} ${parent.name}`, () => requeue[kind](parent).catch(failed));
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
-  const claimProblems = queue(
-    claimProblemReconciler({
-      ...{ api, report: claimReport, references, refusedWrites, domains, annotationDomains, templatePolicy, clock },
-    }),
-    claims,
-  );
+  const stuckSandboxes = queue(stuckSandboxReconciler({ api, ...options, report, refusedWrites }), sandboxes);
   const stuckMembers = queue(
     stuckMembersReconciler({
       api,
@@ -115,7 +101,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   );
   const requeue = {
     Sandbox: requeueBy(sandboxes, children),
-    SandboxClaim: requeueBy(claims, claimProblems),
+    SandboxClaim: requeueBoundSandbox(api, claims, stuckSandboxes),
     SandboxWarmPool: requeueBy(pools, stuckMembers),
   };
   const handlers: EventHandlers = {
@@ -125,14 +111,12 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(sharedPortsReconciler(api, report), sandboxes),
       queue(mergeTrapReconciler(api, report), sandboxes),
       queue(sandboxWakeReconciler(api), sandboxes),
-      claimSandboxes.handler,
+      stuckSandboxes,
       withPools(queue(readoptReconciler({ api, report, references }), sandboxes), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
-      withReferences(claimProblems, references),
-      queue(expiryReconciler(api, claimReport, budget, CLAIM_EXPIRY), claims),
-      withSandboxes(queue(claimWakeReconciler(api, claimSandboxes), claims), claimSandboxes),
+      queue(expiryReconciler(api, reportFor("SandboxClaim"), budget, CLAIM_EXPIRY), claims),
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [

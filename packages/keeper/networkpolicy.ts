@@ -12,7 +12,7 @@ import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation
 import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { createWaiting, type PolicyFacts, policyGroup, type References } from "./references.ts";
+import { createWaiting, type PolicyFacts, type References } from "./references.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { WorkQueue } from "./workqueue.ts";
@@ -76,11 +76,12 @@ export function withPolicies(
   queue: WorkQueue<SandboxTemplate>,
   { policies }: Pick<References, "policies">,
 ): EventHandler<SandboxTemplate> {
+  const keyOf = (namespace: string | undefined, policy: string) => `${namespace}/${policy}`;
   const waiting = createWaiting(queue, (template: SandboxTemplate) => {
     const { namespace, name } = template.metadata;
-    return policySituation(template, undefined) && policyGroup(namespace, policyName(name));
+    return policySituation(template, undefined) && keyOf(namespace, policyName(name));
   });
-  policies.onChange((policy) => waiting.again(policy && policyGroup(policy.namespace, policy.name)));
+  policies.onChange((policy) => waiting.again(policy && keyOf(policy.namespace, policy.name)));
   return waiting;
 }
 

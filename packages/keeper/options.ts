@@ -46,9 +46,8 @@ const OPTIONS = {
 
 export const HELP = `Usage: hookbox keeper [options]
 
-Does what a hook cannot: deletes Sandboxes and claims that have expired, reports why child objects are missing and why
-claims are not served, and hands over what another controller has left. Runs the binder, too, which gives claims
-their Sandboxes.
+Does what a hook cannot: deletes Sandboxes and claims that have expired, reports why objects cannot be created, changed
+or deleted, and hands over what another controller has left. Runs the binder, too, which gives claims their Sandboxes.
 
 Options:
   --kubeconfig F         which cluster (default: the one this Pod runs in)

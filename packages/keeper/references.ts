@@ -1,29 +1,21 @@
-/** What the keeper remembers of pools and templates, to which claims, Sandboxes and pools refer by name, and which objects wait for them. @module */
+/** What the keeper remembers of pools, templates and NetworkPolicies, to which others refer by name, and which objects wait for them. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import { policyName, policyProblemOf } from "../api/templatepolicy.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { nameHash } from "../api/objects/names.ts";
-import { isTooLarge, type Kept, type Named, toKeep } from "./kept.ts";
+import { type Kept, type Named, toKeep } from "./kept.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 export interface PoolFacts extends Facts {
+  /** Hash of its name. */
   hash: string;
-  /** Name of its template. */
-  template: string;
   isBeingDeleted: boolean;
 }
 
-export interface TemplateFacts extends Facts {
-  /** Without what is bulky and says nothing of sandboxes: `managedFields`, annotations. Undefined: it is large, ask. */
-  template: SandboxTemplate | undefined;
+interface TemplateFacts extends Facts {
   /** Hash of its name. */
   hash: string;
-  /** Why its NetworkPolicy is not in force, as far as the keeper has found out; undefined: it has found nothing. */
-  policyProblem: string | undefined;
-  /** The fields that decide whether its policy is in force. */
-  managed: Pick<SandboxTemplate, "metadata"> & { spec: Pick<SandboxTemplate["spec"], "networkPolicyManagement"> };
 }
 
 export interface PolicyFacts extends Facts {
@@ -41,55 +33,23 @@ export function createReferences(): References {
   return { pools: createKnown(poolFacts), templates: createKnown(templateFacts), policies: createKnown(policyFacts) };
 }
 
-function poolFacts({ metadata, spec }: SandboxWarmPool): PoolFacts {
+function poolFacts({ metadata }: SandboxWarmPool): PoolFacts {
   const { uid = "", namespace = "", name } = metadata;
-  const template = spec.sandboxTemplateRef.name;
+  const hash = nameHash(name);
   const isBeingDeleted = metadata.deletionTimestamp !== undefined;
-  return {
-    uid,
-    namespace,
-    name,
-    version: `${template} ${isBeingDeleted}`,
-    groups: [hashGroup(namespace, nameHash(name)), templateGroup(namespace, template)],
-    hash: nameHash(name),
-    template,
-    isBeingDeleted,
-  };
+  const groups = [hashGroup(namespace, hash)];
+  return { uid, namespace, name, version: `${isBeingDeleted}`, groups, hash, isBeingDeleted };
 }
 
-/** Names the group of pools whose names have this hash. */
+/** Names the group of pools or templates whose names have this hash. */
 export function hashGroup(namespace: string | undefined, hash: string): string {
   return `hash ${namespace}/${hash}`;
 }
 
-/** Names the group of pools of a template. */
-export function templateGroup(namespace: string | undefined, template: string): string {
-  return `template ${namespace}/${template}`;
-}
-
-/** Names the group of templates whose policy has this name. */
-export function policyGroup(namespace: string | undefined, policy: string): string {
-  return `policy ${namespace}/${policy}`;
-}
-
-function templateFacts({ metadata, ...template }: SandboxTemplate): TemplateFacts {
-  const { uid = "", namespace = "", name, generation } = metadata;
-  const identity = { uid, namespace, name, ...(generation === undefined ? {} : { generation }) };
-  const kept = { ...template, metadata: identity };
+function templateFacts({ metadata }: SandboxTemplate): TemplateFacts {
+  const { uid = "", namespace = "", name } = metadata;
   const hash = nameHash(name);
-  const policyProblem = policyProblemOf(metadata)?.message;
-  const { networkPolicyManagement } = template.spec;
-  return {
-    uid,
-    namespace,
-    name,
-    version: `${generation} ${policyProblem ?? ""}`,
-    groups: [hashGroup(namespace, hash), policyGroup(namespace, policyName(name))],
-    template: isTooLarge(kept) ? undefined : kept,
-    hash,
-    policyProblem,
-    managed: { metadata: identity, spec: { networkPolicyManagement } },
-  };
+  return { uid, namespace, name, version: "", groups: [hashGroup(namespace, hash)], hash };
 }
 
 function policyFacts(policy: KubeObject): PolicyFacts {

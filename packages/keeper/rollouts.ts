@@ -1,6 +1,7 @@
 /**
- * Has what exists decided anew once a hook was rolled: Metacontroller asks a hook when something changes, and a rollout
- * changes nothing that it watches. Every parent of that hook is woken once, a few in a second. @module
+ * Has a hook that was rolled out decide anew about what exists: Metacontroller asks a hook when an object changes, and a
+ * rollout changes none. The keeper sets an annotation on each object that Metacontroller watches for this hook, a few in a
+ * second. @module
  */
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { sleep } from "../kube/backoff.ts";
@@ -9,18 +10,29 @@ import type { Collection } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
+import { extensionOwner } from "./readopt.ts";
 import type { Reconciler } from "./reconciler.ts";
 
-/** The parents of each hook, by the label `app.kubernetes.io/name` of its Deployment. */
-const PARENTS: Record<string, ObjectPath["resource"]> = {
-  sandbox: "sandboxes",
-  sandboxclaim: "sandboxclaims",
-  sandboxtemplate: "sandboxtemplates",
-  sandboxwarmpool: "sandboxwarmpools",
+/** What is annotated for a hook. */
+interface Asked {
+  resource: ObjectPath["resource"];
+  /** Selects objects; absent: all objects of the kind. */
+  has?(object: ObjectMeta): boolean;
+}
+
+/**
+ * What is annotated for each hook, by the label `app.kubernetes.io/name` of its Deployment: its parents. For claims, it is
+ * the Sandboxes that they have: the keeper writes to no claim, and Metacontroller asks about a claim when its Sandbox changes.
+ */
+const ASKED: Record<string, Asked> = {
+  sandbox: { resource: "sandboxes" },
+  sandboxclaim: { resource: "sandboxes", has: (sandbox) => extensionOwner(sandbox)?.kind === "SandboxClaim" },
+  sandboxtemplate: { resource: "sandboxtemplates" },
+  sandboxwarmpool: { resource: "sandboxwarmpools" },
 };
 /** Time for the last Pods of the old hook to answer what they have been asked: they go on for three seconds (deploy/hooks). */
 const SETTLE_MS = 5000;
-/** Parents that are woken in a second. */
+/** Objects that are annotated in a second. */
 const PER_SECOND = 20;
 
 /** A Deployment, as far as a rollout shows in it. */
@@ -50,9 +62,9 @@ export function rolledAt({ status }: Deployment): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Makes the reconciler for Deployments of hooks. What a keeper before this one has woken is not woken again. */
+/** Makes the reconciler for Deployments of hooks. What an earlier keeper has annotated after the rollout is left alone. */
 export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reconciler<Deployment> {
-  /** The rollout whose parents have been woken. */
+  /** The rollout whose objects have been annotated. */
   const memory = new Map<string, number>();
   return {
     name: "rollouts of hooks",
@@ -60,13 +72,14 @@ export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reco
     dueAt(deployment) {
       const at = rolledAt(deployment);
       const isDone = at === undefined || memory.get(deployment.metadata.uid ?? "") === at;
-      return isDone || resourceOf(deployment) === undefined ? undefined : at + SETTLE_MS;
+      return isDone || askedOf(deployment) === undefined ? undefined : at + SETTLE_MS;
     },
     async reconcile(deployment) {
       const at = rolledAt(deployment);
-      const resource = resourceOf(deployment);
-      if (at === undefined || resource === undefined) return;
-      const waiting = await parentsSince(api, resource, at);
+      const asked = askedOf(deployment);
+      if (at === undefined || asked === undefined) return;
+      const { resource } = asked;
+      const waiting = await notAskedSince(api, asked, at);
       if (waiting.length > 0) {
         log("info", "Hook was rolled out: asking it about what exists", { resource, count: waiting.length });
       }
@@ -82,20 +95,23 @@ export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reco
   };
 }
 
-function resourceOf({ metadata: { labels = {} } }: Deployment): ObjectPath["resource"] | undefined {
-  return PARENTS[labels["app.kubernetes.io/name"] ?? ""];
+function askedOf({ metadata: { labels = {} } }: Deployment): Asked | undefined {
+  return ASKED[labels["app.kubernetes.io/name"] ?? ""];
 }
 
-/** Lists what the hook has not been asked about since, for all that is known: what is older, and was not woken after it. */
-async function parentsSince(api: Api, resource: ObjectPath["resource"], at: number): Promise<ObjectMeta[]> {
+/** Lists what is older than the rollout, and was not annotated after the last Pod of the old hook had gone. */
+async function notAskedSince(
+  api: Api,
+  { resource, has = () => true }: Asked,
+  at: number,
+): Promise<ObjectMeta[]> {
   const found: ObjectMeta[] = [];
   for await (const { items } of pagesOf<{ metadata: ObjectMeta }>(api, pathOf({ resource }))) {
-    for (
-      const { metadata: { namespace, name, uid, creationTimestamp = "", deletionTimestamp, annotations } } of items
-    ) {
+    for (const { metadata } of items) {
+      const { namespace, name, uid, creationTimestamp = "", deletionTimestamp, annotations } = metadata;
       const isOlder = !(Date.parse(creationTimestamp) >= at);
-      const isWoken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "") >= at;
-      if (isOlder && !isWoken && deletionTimestamp === undefined) found.push({ namespace, name, uid });
+      const isWoken = Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "") >= at + SETTLE_MS;
+      if (isOlder && !isWoken && deletionTimestamp === undefined && has(metadata)) found.push({ namespace, name, uid });
     }
   }
   return found;

@@ -48,7 +48,7 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, annotationDomains, templatePolicy, claimEvents, sandboxEvents, cloudEvents } = options;
+    const { labelDomains, annotationDomains, claimEvents, sandboxEvents, cloudEvents } = options;
     const recording = createRecording(
       { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
       leading,
@@ -61,7 +61,6 @@ export async function runKeeper(
         api,
         {
           labelDomains,
-          templatePolicy,
           annotationDomains,
           log,
           reportFor,

@@ -1,18 +1,12 @@
 /** Wakes the hook of an object that nothing else has asked about in time: an annotation has Metacontroller sync it. @module */
 import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { LATE_MS } from "../api/claims/unserved.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
-import type { EventHandler } from "../kube/watch.ts";
 import { findCondition } from "../api/objects/conditions.ts";
-import { FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
-import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
-import type { ClaimSandboxes } from "./claimsandboxes.ts";
+import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler } from "./reconciler.ts";
-import { createWaiting } from "./references.ts";
-import type { WorkQueue } from "./workqueue.ts";
 
 /**
  * When an object is woken whose hook does not answer, in milliseconds from when that began: most have been answered by the
@@ -26,25 +20,6 @@ const LATER_MS = 600_000;
 const NOT_READY_MS = 12_000;
 /** So much later for each other one that waits, and no later than that. */
 const CROWD_MS = { each: 50, most: 10_000 };
-
-/**
- * Makes the reconciler for claims: one that nobody has annotated for ten seconds gets the time at which this process first
- * saw it. One that says something else than its Sandbox is woken, too, and one that is Ready while its condition is not of
- * its generation.
- */
-export function claimWakeReconciler(api: Api, sandboxes: ClaimSandboxes): Reconciler<SandboxClaim> {
-  return wakeReconciler(api, {
-    ...{ kind: "SandboxClaim", resource: "sandboxclaims" },
-    dueAt(claim, seenAt, crowd) {
-      if (!isNoted(claim)) return (Date.parse(claim.metadata.creationTimestamp ?? "") || seenAt) + LATE_MS;
-      const ready = findCondition(claim.status?.conditions, "Ready");
-      const isBehind = ready?.status === "True" && (ready.observedGeneration ?? Infinity) < generationOf(claim);
-      return isBehind || sandboxes.isContradicted(claim) ? wakeTime(claim.metadata, seenAt, crowd) : undefined;
-    },
-    note: (claim, seenAt, now) =>
-      isNoted(claim) ? { [WOKEN_AT_ANNOTATION]: timestamp(now) } : { [FIRST_OBSERVED_ANNOTATION]: timestamp(seenAt) },
-  });
-}
 
 /**
  * Makes the reconciler for Sandboxes: one without conditions is woken again and again, and so is one whose status is not of
@@ -65,7 +40,6 @@ export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
       const due = Date.parse(ready.lastTransitionTime) + NOT_READY_MS;
       return wokenAt(metadata) >= due ? undefined : due + crowdMs(crowd);
     },
-    note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
   });
 }
 
@@ -77,49 +51,12 @@ export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
       const isWaiting = pool.status === undefined || isBehind(pool);
       return isWaiting ? wakeTime(pool.metadata, seenAt, crowd) : undefined;
     },
-    note: (_, __, now) => ({ [WOKEN_AT_ANNOTATION]: timestamp(now) }),
   });
-}
-
-/** Has a queue look at claims again whose Sandboxes change. It keeps of claims what {@link claimWakeReconciler} reads. */
-export function withSandboxes(
-  queue: WorkQueue<SandboxClaim>,
-  sandboxes: ClaimSandboxes,
-): EventHandler<SandboxClaim> {
-  const waiting = createWaiting(queue, ({ metadata: { namespace, uid } }: SandboxClaim) => uidKey(namespace, uid));
-  sandboxes.onChange((claim) => waiting.again(claim));
-  return { ...waiting, observe: (claim) => waiting.observe(inShort(claim)) };
-}
-
-function inShort({ metadata, status, spec: { warmPoolRef }, ...claim }: SandboxClaim): SandboxClaim {
-  const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata;
-  const kept = { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp };
-  const annotations = Object.fromEntries(
-    [FIRST_OBSERVED_ANNOTATION, WOKEN_AT_ANNOTATION].flatMap((key) => {
-      const value = metadata.annotations?.[key];
-      return value === undefined ? [] : [[key, value]];
-    }),
-  );
-  const ready = findCondition(status?.conditions, "Ready");
-  return {
-    ...claim,
-    metadata: { ...kept, annotations },
-    spec: { warmPoolRef },
-    ...(status && { status: { ...status, conditions: ready ? [ready] : [] } }),
-  };
-}
-
-function isNoted({ metadata: { annotations } }: SandboxClaim): boolean {
-  return annotations?.[FIRST_OBSERVED_ANNOTATION] !== undefined;
 }
 
 /** Metacontroller writes `observedGeneration` with each answer to the parent of a CompositeController, unless the CRD prunes it. */
 function isBehind(parent: Sandbox | SandboxWarmPool): boolean {
-  return (parent.status?.observedGeneration ?? Infinity) < generationOf(parent);
-}
-
-function generationOf({ metadata: { generation = 0 } }: { metadata: ObjectMeta }): number {
-  return generation;
+  return (parent.status?.observedGeneration ?? Infinity) < (parent.metadata.generation ?? 0);
 }
 
 /** When something is woken next that waits since `began`, as one of `crowd` others that may have to be. */
@@ -138,21 +75,15 @@ function crowdMs(crowd: number): number {
   return Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
 }
 
-function timestamp(time: number): string {
-  return new Date(time).toISOString();
-}
-
 /** A kind whose hooks are woken. Times are in milliseconds since the epoch. */
 interface Waking<T> {
   kind: string;
   resource: ObjectPath["resource"];
   /**
    * When an object is to be annotated that this process first saw waiting at `seenAt`, while `crowd` others may have to be;
-   * undefined: never. Not asked of one that is being deleted.
+   * undefined: never. The annotation is a time, RFC 3339 with milliseconds. Not asked of one that is being deleted.
    */
   dueAt(object: T, seenAt: number, crowd: number): number | undefined;
-  /** The annotation: its key, and a time, RFC 3339 with milliseconds. */
-  note(object: T, seenAt: number, now: number): Record<string, string>;
 }
 
 function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
@@ -178,7 +109,7 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       const { metadata } = object;
       const { uid = "", resourceVersion: done } = metadata;
       const { seenAt } = memory.get(uid) ?? { seenAt: now };
-      const annotations = waking.note(object, seenAt, now);
+      const annotations = { [WOKEN_AT_ANNOTATION]: new Date(now).toISOString() };
       await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
       memory.set(uid, { seenAt, done });
     },

@@ -100,7 +100,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
   const { templatePolicy = "required" } = options.settings ?? {};
-  const keeper = startKeeper(server.connect(), clock, templatePolicy);
+  const keeper = startKeeper(server.connect(), clock);
   await keeper.listed;
   const binder = startBinder(server.connect(), clock, undefined, templatePolicy);
   await binder.listed;

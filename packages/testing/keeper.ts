@@ -3,7 +3,6 @@ import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
 import { UNLIMITED } from "../webhook/lossbudget.ts";
-import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 export interface RunningKeeper {
@@ -18,15 +17,13 @@ export interface RunningKeeper {
  * Starts the keeper.
  *
  * @param api a connection of its own, because `stop` ends all watches on it
- * @param templatePolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
  */
-export function startKeeper(api: MemoryApi, clock: Clock, templatePolicy: TemplatePolicy = "optional"): RunningKeeper {
+export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const faults: string[] = [];
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
   const kept = keep(api, {
     labelDomains: DEFAULT_LABEL_DOMAINS,
-    templatePolicy,
     clock,
     budget: UNLIMITED,
     log(level, message, { error } = {}) {

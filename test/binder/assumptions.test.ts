@@ -18,13 +18,13 @@ const given = (version: number) => of(version, handedOver(aMember(1), aClaim("c"
 function anIndex() {
   const returned = new Set<string>();
   const onReturned = ({ metadata }: Sandbox) => returned.add(metadata.name);
-  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {}, onReturned });
+  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {}, onReturned });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(9));
   const where = () => [
     ...returned.size > 0 ? ["returned"] : [],
     ...index.members(aPool()).counts().all > 0 ? ["free"] : [],
-    ...index.boundTo("team-a", "uid-c") === undefined ? [] : ["given"],
+    ...index.controlled("team-a", "uid-c").earliest() ? ["given"] : [],
   ];
   /** Shows a whole list; `during` happens after it was read. */
   const list = (shown: Sandbox[], during = () => {}, version?: string) => {

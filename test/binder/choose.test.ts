@@ -1,10 +1,10 @@
-/** What a claim gets that waits: the table of choose(), and who wants a Sandbox at all. @module */
+/** What a claim gets that wants a Sandbox, and what keeps it waiting: the table of choose(). @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { type Choice, choose, wantsSandbox } from "../../packages/binder/choose.ts";
+import { type Choice, choose } from "../../packages/binder/choose.ts";
 import { createMembers } from "../../packages/binder/members.ts";
 import { offerOf } from "../../packages/binder/offer.ts";
 import { aClaim, ago, aMember, aPool, aReturned, COUNTED } from "../pools.ts";
@@ -31,6 +31,7 @@ interface Case {
   template?: SandboxTemplate | null;
   sandboxes?: Sandbox[];
   waiting?: number;
+  policyProblem?: string;
   want: string;
 }
 
@@ -119,10 +120,10 @@ const cases: Case[] = [
   },
   {
     name: "nothing for env that the template forbids",
-    reason: "it is told why, by others",
+    reason: "its status reports why",
     claim: aClaim("c", { spec: ENV }),
     sandboxes: [aMember(1)],
-    want: "refused",
+    want: "refused: EnvVarsInjectionRejected",
   },
   ...[aTemplate(), null].map((template) => ({
     name: `nothing for labels that are not allowed, ${template ? "with" : "without"} a template`,
@@ -130,7 +131,7 @@ const cases: Case[] = [
     claim: aClaim("c", { spec: { additionalPodMetadata: { labels: { app: "x" } } } }),
     template,
     sandboxes: [aMember(1)],
-    want: "refused",
+    want: "refused: InvalidMetadata",
   })),
   {
     name: "a member without a template",
@@ -139,22 +140,47 @@ const cases: Case[] = [
     sandboxes: [aMember(1)],
     want: "warm-1",
   },
-  { name: "nothing without template and member", reason: "nothing to make it from", template: null, want: "refused" },
+  {
+    name: "nothing without template and member",
+    reason: "nothing to make it from",
+    template: null,
+    want: "refused: TemplateNotFound, awaits a member",
+  },
   {
     name: "nothing with env and without a template",
     reason: "nobody knows whether it is allowed",
     claim: aClaim("c", { spec: ENV }),
     template: null,
     sandboxes: [aMember(1)],
-    want: "refused",
+    want: "refused: TemplateNotFound",
   },
-  { name: "nothing without a pool", reason: "it may come", pool: null, sandboxes: [aMember(1)], want: "refused" },
+  {
+    name: "nothing without a pool",
+    reason: "it may come",
+    pool: null,
+    sandboxes: [aMember(1)],
+    want: "refused: WarmPoolNotFound",
+  },
   {
     name: "nothing of a pool that is being deleted",
     reason: "its members go with it",
     pool: aPool({ status: COUNTED, metadata: { deletionTimestamp: ago(1) } }),
     sandboxes: [aMember(1)],
-    want: "refused",
+    want: "refused: reports nothing",
+  },
+  {
+    name: "nothing while its template's NetworkPolicy is not in force",
+    reason: "no sandbox starts without it",
+    policyProblem: "it is missing",
+    sandboxes: [aMember(1)],
+    want: "refused: ReconcilerError",
+  },
+  {
+    name: "no Sandbox of its own if its name is too long for a Service",
+    reason: "the API server would refuse it",
+    claim: aClaim("n".repeat(64)),
+    template: aTemplate({ spec: { service: true } }),
+    want: "refused: InvalidConfiguration, awaits a member",
   },
   {
     name: "no stale member under Recreate",
@@ -169,7 +195,7 @@ const cases: Case[] = [
     pool: recreate,
     template: null,
     sandboxes: [aMember(1)],
-    want: "refused",
+    want: "refused: TemplateNotFound, awaits a member",
   },
   {
     name: "a stale member under OnReplenish",
@@ -197,50 +223,26 @@ const cases: Case[] = [
 
 function textOf(choice: Choice): string {
   if (choice.kind === "member") return choice.sandbox.metadata.name;
-  return choice.kind === "wait" ? `wait ${choice.ms}` : choice.kind;
+  if (choice.kind !== "refused") return choice.kind === "wait" ? `wait ${choice.ms}` : choice.kind;
+  const { problem, awaitsMember } = choice;
+  return `refused: ${problem?.reason ?? "reports nothing"}${awaitsMember ? ", awaits a member" : ""}`;
 }
 
 test.for(cases)(
   "a claim gets $name",
-  ({ want, reason, claim = aClaim("c"), sandboxes = [], waiting = 0, ...world }) => {
+  ({ want, reason, claim = aClaim("c"), sandboxes = [], waiting = 0, policyProblem, ...world }) => {
     const { pool = aPool({ status: COUNTED }), template = aTemplate() } = world;
     const members = createMembers();
     for (const sandbox of sandboxes) members.put(sandbox);
-    const offer = offerOf(pool ?? undefined, template ?? undefined, members, NOW.getTime());
+    const offer = offerOf(pool ?? undefined, template ?? undefined, members, NOW.getTime(), policyProblem);
     expect(textOf(choose(claim, { ...offer, waiting }, DOMAINS, NOW.getTime())), reason).toBe(want);
   },
 );
 
-const ready = (reason: string) => ({
-  conditions: [{ type: "Ready", status: "False", reason, message: "", lastTransitionTime: ago(1) }],
-});
-/** Source: Agent Sandbox API 1.0, checklist item 6. */
-const ENDS = ["SandboxExpired", "InvalidConfiguration", "PodFailed", "PodSucceeded"];
-const CURABLE = ["WarmPoolNotFound", "TemplateNotFound", "EnvVarsInjectionRejected", "InvalidMetadata"];
-const wishes = [
-  ["a new one", true, {}],
-  ["one that shows a Sandbox, if it has none", true, { status: { sandbox: { name: "lost" } } }],
-  ["one that is being deleted", false, { metadata: { deletionTimestamp: ago(1) } }],
-  ["one whose time is over", false, { spec: { lifecycle: { shutdownTime: "2026-11-21T12:00:00Z" } } }],
-  ["one whose time is to come", true, { spec: { lifecycle: { shutdownTime: "2026-11-21T12:00:01Z" } } }],
-  ["one whose time cannot be read", true, { spec: { lifecycle: { shutdownTime: "0000-13-01T00:00:00Z" } } }],
-  ["one that says that it has expired", false, { status: ready("ClaimExpired") }],
-  ["one that says that its Sandbox is missing", true, { status: ready("SandboxMissing") }],
-  ["one that was suspended", true, { status: ready("SandboxSuspended") }],
-  ...ENDS.map((reason) => [`one whose Sandbox came to its end, ${reason}`, false, { status: ready(reason) }] as const),
-  ...CURABLE.map((reason) =>
-    [`one that was refused for what may be cured, ${reason}`, true, { status: ready(reason) }] as const
-  ),
-] as const;
-test.for(wishes)("a claim wants a Sandbox: %s: %s", ([, want, over]) => {
-  expect(wantsSandbox(aClaim("c", over), NOW.getTime())).toBe(want);
-});
-
 test("a claim whose annotations are of a domain that is not allowed gets no member, and no Sandbox of its own", () => {
   const claim = aClaim("c", { spec: { additionalPodMetadata: { annotations: { "vault.example/role": "admin" } } } });
-  const members = createMembers();
   for (const template of [aTemplate(), undefined]) {
-    const offer = offerOf(aPool(), template, members, NOW.getTime());
+    const offer = offerOf(aPool(), template, createMembers(), NOW.getTime());
     const given = (domains?: string[]) => choose(claim, offer, DOMAINS, NOW.getTime(), domains).kind;
     expect([given(["other.example"]), given([])]).toEqual(["refused", "refused"]);
     expect(given(["vault.example"])).toBe(given());

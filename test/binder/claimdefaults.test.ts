@@ -1,6 +1,5 @@
 /** The binder copies a pool's default lifecycle into a claim before it binds the claim, and never afterwards. @module */
 import { afterEach, expect, test } from "vitest";
-import { readClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aPool, COUNTED, type Over } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
@@ -73,7 +72,7 @@ test("a claim whose owner has changed it meanwhile keeps what the owner wrote", 
   expect(lifecycleOf("c")).toEqual(own);
 });
 
-test("a refusal is told, costs no member, and is tried again", async () => {
+test("a refusal is reported, costs no member, and is tried again", async () => {
   let isRefusing = true;
   const fault: ApiFault = ({ method, body }) => {
     const isGift = method === "PATCH" && "spec" in ((body ?? {}) as object);
@@ -81,9 +80,8 @@ test("a refusal is told, costs no member, and is tried again", async () => {
   };
   await served({}, { fault });
   expect(world.shares()).toEqual({ c: [] });
-  expect(readClaimProblem(world.claims()[0]!.metadata)).toEqual({
-    reason: "ReconcilerError",
-    message: "Error seen: set the lifecycle of spec.claimDefaults: no",
+  expect(world.ready()).toEqual({
+    c: "False ReconcilerError Error seen: set the lifecycle of spec.claimDefaults: no",
   });
   isRefusing = false;
   await world.clock.advance(60_000);
@@ -93,17 +91,15 @@ test("a refusal is told, costs no member, and is tried again", async () => {
 
 const LONG = "n".repeat(64);
 
-test("a claim whose name is too long for a Sandbox with a Service is told so at once, and asks for nothing", async () => {
+test("a claim whose name is too long for a Sandbox with a Service reports that, and no Sandbox is made", async () => {
   world = await aWorld({ template: aTemplate({ spec: { service: true } }) });
   await world.binder();
   await world.claim(LONG);
   await world.claim("n".repeat(63));
   await world.clock.advance(5000);
-  const told = world.claims().find(({ metadata }) => metadata.name === LONG)!;
-  expect(readClaimProblem(told.metadata)).toEqual({
-    reason: "InvalidConfiguration",
-    message: expect.stringMatching(/ is invalid: metadata\.name must be no more than 63 characters when spec\.service/),
-  });
+  expect(world.ready()[LONG]).toMatch(
+    /^False InvalidConfiguration .* is invalid: metadata\.name must be no more than 63 characters when spec\.service/,
+  );
   expect(world.shares()).toEqual({ [LONG]: [], ["n".repeat(63)]: ["n".repeat(63)] });
 });
 

@@ -13,13 +13,16 @@ function anIndex() {
   const index = createClusterIndex({
     onPool: (namespace, pool) => told.push(`${namespace}/${pool} itself`),
     onMembers: (namespace, pool) => told.push(`${namespace}/${pool}`),
-    onBound: (_, claim, sandbox) => told.push(`${claim} ${sandbox?.metadata.name ?? "none"}`),
+    onControlled: (_, claim, sandbox) => told.push(`${claim} ${sandbox?.metadata.name ?? "none"}`),
   });
   index.templates.observe(aTemplate());
   index.pools.observe(aPool());
   const free = (pool = aPool()) => index.members(pool).best(() => true)?.metadata.name;
-  return { index, told, free };
+  const nameOf = (claim: string) => firstOf(index, claim);
+  return { index, told, free, nameOf };
 }
+
+const firstOf = ({ controlled }: ClusterIndex, claim: string) => controlled("team-a", claim).earliest()?.name;
 
 const at = (version: number, seen: Seen = {}) =>
   aMember(1, { ...seen, metadata: { ...seen.metadata, resourceVersion: `${version}` } });
@@ -36,19 +39,19 @@ function list({ sandboxes }: ClusterIndex, ...shown: Sandbox[]): void {
 }
 
 test("a member is its pool's, a claim's Sandbox the claim's; both are told", () => {
-  const { index, told, free } = anIndex();
+  const { index, told, free, nameOf } = anIndex();
   told.length = 0;
   index.sandboxes.observe(at(1));
-  expect([free(), index.boundTo("team-a", "uid-c"), told]).toEqual(["warm-1", undefined, ["team-a/warm"]]);
+  expect([free(), nameOf("uid-c"), told]).toEqual(["warm-1", undefined, ["team-a/warm"]]);
   index.sandboxes.observe(given(2));
-  expect([free(), index.boundTo("team-a", "uid-c")]).toEqual([undefined, "warm-1"]);
+  expect([free(), nameOf("uid-c")]).toEqual([undefined, "warm-1"]);
   expect(told.slice(1)).toEqual(["uid-c warm-1", "team-a/warm"]);
 });
 
 test("a member that changes is never out of its pool for those who are told, and they are told once", () => {
   const seen: number[] = [];
   const look = () => seen.push(index.members(aPool()).counts().all);
-  const index = createClusterIndex({ onPool: look, onMembers: look, onBound: () => {} });
+  const index = createClusterIndex({ onPool: look, onMembers: look, onControlled: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1, { state: "coming" }));
   index.sandboxes.observe(at(2, { state: "starting" }));
@@ -57,8 +60,8 @@ test("a member that changes is never out of its pool for those who are told, and
 
 test("who is told that a pool has one less finds that it is the claim's", () => {
   const seen: (string | undefined)[] = [];
-  const look = () => seen.push(index.boundTo("team-a", "uid-c"));
-  const index = createClusterIndex({ onPool: look, onMembers: look, onBound: () => {} });
+  const look = () => seen.push(firstOf(index, "uid-c"));
+  const index = createClusterIndex({ onPool: look, onMembers: look, onControlled: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1));
   index.sandboxes.observe(given(2));
@@ -86,7 +89,7 @@ test.for(strangers)("what is %s is no member, even if it was one", ([, sandbox])
 });
 
 test("members are known before their pool is", () => {
-  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onBound: () => {} });
+  const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
   index.sandboxes.observe(aMember(1));
   index.pools.observe(aPool());
   expect(index.members(index.pool("team-a", "warm")).counts().all).toBe(1);
@@ -107,18 +110,18 @@ test("what is assumed is out of the pool until the watch shows a newer version",
 });
 
 test("what was written counts at once, older events do not, the next newer one does", () => {
-  const { index, free, told } = anIndex();
+  const { index, free, told, nameOf } = anIndex();
   index.sandboxes.observe(at(9));
   index.assume(at(9));
   index.written(given(12));
-  expect([free(), index.boundTo("team-a", "uid-c")]).toEqual([undefined, "warm-1"]);
+  expect([free(), nameOf("uid-c")]).toEqual([undefined, "warm-1"]);
   told.length = 0;
   for (const old of [at(9), at(10), given(12)]) index.sandboxes.observe(old);
-  expect([free(), index.boundTo("team-a", "uid-c"), told]).toEqual([undefined, "warm-1", []]);
+  expect([free(), nameOf("uid-c"), told]).toEqual([undefined, "warm-1", []]);
   index.sandboxes.observe(given(13));
   expect(told).toEqual(["uid-c warm-1"]);
   index.sandboxes.observe(at(14));
-  expect([free(), index.boundTo("team-a", "uid-c")], "back in the pool, and used").toEqual([undefined, undefined]);
+  expect([free(), nameOf("uid-c")], "back in the pool, and used").toEqual([undefined, undefined]);
 });
 
 test("what is released is as it was, unless the watch has shown something newer", () => {
@@ -152,22 +155,23 @@ test("what a complete list lacks is gone", () => {
   expect([free(), told.at(-1)]).toEqual([undefined, "team-a/warm"]);
 });
 
-test("a claim whose Sandbox goes is told so; one of two that goes is none of its business", () => {
-  const { index, told } = anIndex();
+test("a claim of which a Sandbox goes is told so, whether or not it has another one", () => {
+  const { index, told, nameOf } = anIndex();
   index.sandboxes.observe(given(2));
   const second = given(3);
   index.sandboxes.observe({ ...second, metadata: { ...second.metadata, name: "warm-2", uid: "uid-warm-2" } });
   index.sandboxes.gone("uid-warm-1");
-  expect([index.boundTo("team-a", "uid-c"), told.at(-1)]).toEqual(["warm-2", "uid-c warm-2"]);
+  expect([nameOf("uid-c"), told.at(-1)]).toEqual(["warm-2", "uid-c none"]);
+  told.length = 0;
   index.sandboxes.gone("uid-warm-2");
-  expect([index.boundTo("team-a", "uid-c"), told.at(-1)]).toEqual([undefined, "uid-c none"]);
+  expect([nameOf("uid-c"), told]).toEqual([undefined, ["uid-c none"]]);
 });
 
 test("a Sandbox that changes hands from claim to claim is the second's alone", () => {
-  const { index, told } = anIndex();
+  const { index, told, nameOf } = anIndex();
   index.sandboxes.observe(given(2));
   index.sandboxes.observe(given(3, "d"));
-  expect([index.boundTo("team-a", "uid-c"), index.boundTo("team-a", "uid-d")]).toEqual([undefined, "warm-1"]);
+  expect([nameOf("uid-c"), nameOf("uid-d")]).toEqual([undefined, "warm-1"]);
   expect(told.slice(-2)).toEqual(["uid-d warm-1", "uid-c none"]);
 });
 
@@ -227,17 +231,13 @@ test("nothing is kept of a pool that is gone once its members are, whatever is h
 });
 
 test("who names the UID of a pool or claim of another namespace has no part in that", () => {
-  const { index, told, free } = anIndex();
+  const { index, told, free, nameOf } = anIndex();
   told.length = 0;
   const foreign = { namespace: "team-b" };
   index.sandboxes.observe(aMember(1, { metadata: { ...foreign, uid: "uid-foreign" } }));
   const claimed = given(2);
   index.sandboxes.observe({ ...claimed, metadata: { ...claimed.metadata, ...foreign, uid: "uid-forged" } });
-  expect([free(), index.members(aPool()).counts().all, index.boundTo("team-a", "uid-c")]).toEqual([
-    undefined,
-    0,
-    undefined,
-  ]);
+  expect([free(), index.members(aPool()).counts().all, nameOf("uid-c")]).toEqual([undefined, 0, undefined]);
   index.sandboxes.gone("uid-foreign");
   expect(told.filter((each) => each.startsWith("team-a"))).toEqual([]);
 });

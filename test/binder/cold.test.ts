@@ -108,8 +108,11 @@ test.for([aClaim("c"), full])("Metacontroller has nothing to do after the claim'
   const { metadata } = made.spec?.podTemplate ?? {};
   expect(lastApplied(sandbox)).toMatchObject({ metadata: { name: "c" } });
   expect(lastApplied(sandbox)?.["spec"]).toEqual({ podTemplate: { metadata } });
-  const request = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(claim, [sandbox]));
-  const [desired] = syncSandboxClaim(request, NOW, CONFIG).attachments;
-  expect(desired && putOf(sandbox, desired)).toBeUndefined();
-  expect(desired).toBeDefined();
+  for (const status of [undefined, { sandbox: { name: "c" } }]) {
+    const observed = { ...claim, ...(status && { status }) };
+    const request = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(observed, [sandbox]));
+    const [desired] = syncSandboxClaim(request, NOW, CONFIG).attachments;
+    expect(desired && putOf(sandbox, desired)).toBeUndefined();
+    expect(desired).toBeDefined();
+  }
 });

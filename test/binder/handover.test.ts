@@ -23,8 +23,9 @@ function theMember(number: number, { applied, ...seen }: Seen = {}): Sandbox {
   return aMember(number, { ...seen, applied: { ...applied, metadata: { namespace: "team-a" } } });
 }
 
-/** What Metacontroller would PUT next, after what the claim's hook answers; undefined: nothing. */
-function nextPut(sandbox: Sandbox, claim: SandboxClaim): Sandbox | undefined {
+/** What Metacontroller would PUT next, after what the hook of the bound claim answers; undefined: nothing. */
+function nextPut(sandbox: Sandbox, { status: _, ...object }: SandboxClaim, isBound = true): Sandbox | undefined {
+  const claim = isBound ? { ...object, status: { sandbox: { name: sandbox.metadata.name } } } : object;
   const request = decoratorRequestSchema(sandboxClaimSchema).parse(aClaimRequest(claim, [sandbox]));
   const [desired] = syncSandboxClaim(request, NOW, CONFIG).attachments;
   return desired && putOf(sandbox, desired);
@@ -66,7 +67,8 @@ test.for(swaps)("%s: metadata apart, only the Pod's metadata changes", ([, sandb
 });
 
 test.for(swaps)("%s: Metacontroller has nothing to do after what the claim's hook answers", ([, sandbox, claim]) => {
-  expect(nextPut(sandboxSchema.parse(swap(sandbox, claim)), claim)).toBeUndefined();
+  const given = sandboxSchema.parse(swap(sandbox, claim));
+  expect([nextPut(given, claim, false), nextPut(given, claim)]).toEqual([undefined, undefined]);
 });
 
 test("Metacontroller remembers what the claim's hook may change, and no more: it leaves the rest alone", () => {

@@ -1,4 +1,4 @@
-/** Claims, members and templates as large as the API server takes: they are not kept, and serve or are served all the same; of claims all that is told is let go. @module */
+/** Claims, members and templates as large as the API server takes: they are not kept, and serve or are served all the same. @module */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
@@ -46,9 +46,12 @@ test("claims of more than a megabyte take little memory, of whichever pool they 
   expect(await bytesEach(claims, () => {})).toBeLessThan(500_000);
 });
 
-test("of a claim that has a Sandbox and says so no more is kept than what is read of it", async () => {
-  const status = { sandbox: { name: "warm-1" }, conditions: STATUS.ready.conditions };
-  const claims = Array.from({ length: 200 }, (_, index) => aClaim(`c-${index}`, { spec: manyVariables(400), status }));
+test("of a bound claim no more is kept than what is read of it", async () => {
+  const metadata = { annotations: { "agents.x-k8s.io/controller-first-observed-at": "2026-01-01T00:00:00.000Z" } };
+  const claims = Array.from({ length: 200 }, (_, index) => {
+    const status = { sandbox: { name: `warm-${(index + 1).toString(36)}` }, conditions: STATUS.ready.conditions };
+    return aClaim(`c-${index}`, { metadata, spec: manyVariables(400), status });
+  });
   const each = await bytesEach(claims, ({ handlers }) => {
     for (const [index, claim] of claims.entries()) {
       handlers.sandboxes.observe(handedOver(aMember(index + 1), claim, OPEN, new Date()));
@@ -97,7 +100,9 @@ test("one that asks for what it may not have is looked at as it changes, and aga
   await world.claim("c", { spec: manyVariables(1000) });
   await world.clock.advance(60_000);
   expect(world.shares()).toEqual({ c: [] });
-  expect(asked("GET sandboxclaims")?.length, "as it comes, and as it is noted").toBe(2);
+  expect(asked("GET sandboxclaims")?.length, "as it comes, for its report, and as that is shown").toBe(
+    3,
+  );
   await world.store.put(OPEN);
   await world.clock.advance(5000);
   expect(world.shares()).toEqual({ c: ["c"] });

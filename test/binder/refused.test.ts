@@ -1,8 +1,8 @@
 /** Whom a refused hand-over is held against: a member that nobody may have, or a claim that may have none. @module */
 import { afterEach, expect, test } from "vitest";
-import { readClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { ApiRequest } from "../../packages/kube/api.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
+import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
@@ -50,7 +50,7 @@ test("a member that is refused to a second claim, too, is set aside for a minute
 
 const LARGE = { spec: { additionalPodMetadata: { annotations: { note: "x".repeat(120 * 1024) } } } };
 
-test("a claim with more annotations than the API server takes costs the pool nothing, and is told", async () => {
+test("a claim with more annotations than the API server takes costs the pool nothing, and reports why it has none", async () => {
   await begin([1, 2, 3], refusing(422, isTooLarge));
   await claim("evil", LARGE);
   for (const name of ["a", "b"]) await claim(name);
@@ -59,8 +59,7 @@ test("a claim with more annotations than the API server takes costs the pool not
   expect(puts().filter((name) => name === "warm-2" || name === "warm-3").length, "no member after member").toBeLessThan(
     3,
   );
-  const [{ metadata } = { metadata: { name: "" } }] = world.claims().filter((found) => found.metadata.name === "evil");
-  expect(readClaimProblem(metadata)).toMatchObject({ reason: "ReconcilerError" });
+  expect(world.ready()["evil"]).toBe("False ReconcilerError Error seen: create sandbox: no");
 });
 
 test("a trace context that is too long to be one is not copied, and costs its claim nothing either", async () => {
@@ -98,4 +97,14 @@ test("a claim that asks for something else is given members again", async () => 
   await claim("c", { metadata: { generation: 2 } });
   await world.clock.advance(30_000);
   expect(world.shares()).toEqual({ c: ["warm-1"] });
+});
+
+test("a claim that no member is given to, and whose name is too long for a Sandbox of its own, reports that", async () => {
+  const template = aTemplate({ spec: { service: true } });
+  await begin([1, 2], refusing(422, isPutOf("warm-1", "warm-2")), { template });
+  const name = "n".repeat(64);
+  await claim(name);
+  await world.clock.advance(60_000);
+  expect([world.shares()[name], puts().length]).toEqual([[], 2]);
+  expect(world.ready()[name]).toMatch(/^False InvalidConfiguration /);
 });

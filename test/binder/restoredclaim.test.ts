@@ -1,8 +1,9 @@
-/** After a restore of etcd, the binder writes the status of a claim again if the restore has undone it. @module */
+/** After a restore of etcd, the binder writes the status of a claim again if the restore has undone it, and its Sandbox is older, too. @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { createBinding } from "../../packages/binder/bind.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
+import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
@@ -15,14 +16,26 @@ const given = (resourceVersion: string): Sandbox => {
   return { ...sandbox, metadata: { ...sandbox.metadata, resourceVersion }, status: STATUS.ready } as Sandbox;
 };
 
-test("by its first status, written anew", async () => {
+test("a status that a restore has undone is written again, once", async () => {
   const clock = createFakeClock(NOW.getTime());
   const asked: ApiRequest[] = [];
-  const send = (request: ApiRequest): Promise<Answer> => {
+  let [stored, version] = [claim("20"), 21];
+  const answer = ({ method, path, query, body }: ApiRequest): Answer => {
+    if (query?.["labelSelector"]) return { status: 200, body: { items: [], metadata: {} } };
+    if (path.includes("/sandboxes/")) return { status: 200, body: given("2") };
+    const { status, metadata } = (body ?? {}) as SandboxClaim;
+    if (method !== "GET") {
+      const annotations = { ...stored.metadata.annotations, ...metadata.annotations };
+      stored = { ...stored, ...(status && { status }), metadata: { ...stored.metadata, annotations } };
+      stored.metadata.resourceVersion = `${version++}`;
+    }
+    return { status: 200, body: stored };
+  };
+  const send = async (request: ApiRequest): Promise<Answer> => {
     asked.push(request);
-    const found = request.path.includes("/sandboxes/") ? given("2") : claim("2");
-    const body = request.query?.["labelSelector"] ? { items: [], metadata: {} } : found;
-    return Promise.resolve({ status: 200, body });
+    // A loop that never ends would not fail.
+    if (asked.length > 100) throw new Error("connection reset");
+    return await Promise.resolve(answer(request));
   };
   const { handlers, listed, serve } = createBinding({ send } as unknown as Api, {
     log: () => {},
@@ -43,7 +56,8 @@ test("by its first status, written anew", async () => {
   handlers.sandboxes.observe(given("22"));
   await clock.advance(10);
   expect(statuses(), "once is enough").toBe(1);
-  handlers.sandboxclaims.observe(claim("10"));
+  [stored, version] = [claim("10"), 11];
+  handlers.sandboxclaims.observe(stored);
   handlers.sandboxes.listing?.();
   handlers.sandboxes.observe(given("11"));
   handlers.sandboxes.listed(new Set(["uid-warm-1"]));

@@ -165,10 +165,8 @@ test("a cold Sandbox whose name is somebody else's is made once that is gone", a
   await world.clock.advance(4000);
   const posts = world.asked.filter((line) => line.startsWith("POST"));
   expect([world.shares(), posts.length]).toEqual([{ c: [] }, 1]);
-  const [{ metadata } = { metadata: {} }] = world.claims() as { metadata: { annotations?: Record<string, string> } }[];
-  expect(JSON.parse(metadata.annotations?.["agents.x-k8s.io/unresolved"] ?? "{}")).toMatchObject({
-    reason: "ReconcilerError",
-    message: 'Error seen: sandbox "c" is not controlled by claim "c". ' +
+  expect(world.ready()).toEqual({
+    c: 'False ReconcilerError Error seen: sandbox "c" is not controlled by claim "c". ' +
       "Please use a different claim name or delete the sandbox manually",
   });
   await world.remove(world.sandboxes()[0], "Sandbox");

@@ -1,7 +1,9 @@
 /** A store with pool, template and members in it, a binder on it, and what that asks for. Nothing else runs: no hooks, no keeper. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import type { TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import type { Answer, ApiRequest } from "../../packages/kube/api.ts";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
 import type { ApiFault, MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 import { type RunningBinder, startBinder } from "../../packages/testing/binder.ts";
@@ -42,10 +44,17 @@ export function surrounded(api: MemoryApi, around: Around): MemoryApi {
   return { ...api, send: (request) => around(request, () => api.send(request)) };
 }
 
+/** Ready of a claim as `status reason message`; undefined: it has none. */
+function readyText({ status }: SandboxClaim): string | undefined {
+  const ready = findCondition(status?.conditions, "Ready");
+  return ready && `${ready.status} ${ready.reason} ${ready.message}`.trim();
+}
+
 /** Makes a store with the namespace `team-a`, the template, and a pool of three; null: without. */
-export async function aWorld({ template = aTemplate(), pool = aPool({ status: COUNTED }) }: {
+export async function aWorld({ template = aTemplate(), pool = aPool({ status: COUNTED }), templatePolicy }: {
   template?: KubeObject | null;
   pool?: KubeObject | null;
+  templatePolicy?: TemplatePolicy;
 } = {}) {
   const server = await createMemoryServer({ namespaces: ["team-a"] });
   const { store } = server;
@@ -93,7 +102,7 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
           return fault(request);
         },
       });
-      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads);
+      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads, templatePolicy);
       binders.push(binder);
       await binder.listed;
       await clock.advance(0);
@@ -117,6 +126,25 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
     /** The Sandbox that each claim shows, by name of the claim. */
     shown(): Record<string, string | undefined> {
       return Object.fromEntries(claims().map(({ metadata, status }) => [metadata.name, status?.sandbox?.name]));
+    },
+    /** Watches the Ready conditions of a claim from now on: those that differ from the one before, as {@link readyText}. */
+    versionsOf(claim: string): (string | undefined)[] {
+      const versions: (string | undefined)[] = [];
+      server.onChange(({ object, isGone }) => {
+        if (object.kind !== "SandboxClaim" || object.metadata.name !== claim || isGone) return;
+        const text = readyText(object as unknown as SandboxClaim);
+        if (versions.length === 0 || versions.at(-1) !== text) versions.push(text);
+      });
+      return versions;
+    },
+    /** Ready of each claim as {@link readyText}, by name of the claim. */
+    ready(): Record<string, string | undefined> {
+      return Object.fromEntries(
+        claims().map(({ metadata: { name }, status }) => {
+          const ready = findCondition(status?.conditions, "Ready");
+          return [name, ready && `${ready.status} ${ready.reason} ${ready.message}`.trim()];
+        }),
+      );
     },
     async remove(
       object: { metadata: { name: string } } | undefined,

@@ -1,6 +1,10 @@
 /** Sandboxes that run, in three namespaces: on their own with a volume, as members of pools, and as claims'. @module */
 import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
-import { UNRESOLVED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import {
+  REFUSED_WRITE_ANNOTATION,
+  UNRESOLVED_ANNOTATION,
+  WOKEN_AT_ANNOTATION,
+} from "../../packages/api/objects/keys.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
 import { createLossBudget, type LossBudget } from "../../packages/webhook/lossbudget.ts";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
@@ -11,7 +15,13 @@ const NAMESPACES = ["team-a", "team-b", "team-c"] as const;
 export const LOSSES_PER_MINUTE = 600;
 const volumeClaimTemplates = [{ metadata: { name: "home" }, spec: { accessModes: ["ReadWriteOnce"] } }];
 
-const PASSING = [LAST_APPLIED_ANNOTATION, UNRESOLVED_ANNOTATION, WOKEN_AT_ANNOTATION, "example.com/looked-at"];
+const PASSING = [
+  LAST_APPLIED_ANNOTATION,
+  REFUSED_WRITE_ANNOTATION,
+  UNRESOLVED_ANNOTATION,
+  WOKEN_AT_ANNOTATION,
+  "example.com/looked-at",
+];
 
 type Stored = ReturnType<TestCluster["objects"]>[number];
 

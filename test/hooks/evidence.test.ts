@@ -4,8 +4,8 @@ import { evidence as ofClaims } from "../../hooks/sandboxclaim/statusrules.ts";
 import { evidence as ofSandboxes } from "../../hooks/sandbox/statusrules.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
-import { problemText } from "../../packages/api/claimproblem.ts";
-import { UNRESOLVED_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { refusedWriteText } from "../../packages/api/claims/refusedwrite.ts";
+import { REFUSED_WRITE_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type Evidence, guardStatus } from "../../packages/webhook/statusrules.ts";
 import { compositeCalls } from "../../packages/webhook/hook.ts";
@@ -116,11 +116,15 @@ test.for(SANDBOXES)("a Sandbox says $words: $fine", (each) => {
 });
 
 const theirs = (words: string, since?: string) => [aChild("Sandbox", { status: { conditions: [says(words, since)] } })];
-const finished = { conditions: [says("Finished True PodFailed", PAST)] };
-/** The binder has said that the Sandbox of the claim's name would be refused. */
-const told = {
-  annotations: { [UNRESOLVED_ANNOTATION]: problemText(aClaim("a"), { reason: "InvalidConfiguration", message: "No" }) },
-};
+const shown = { sandbox: { name: theirs("Ready True")[0]!.metadata.name } };
+const finished = { ...shown, conditions: [says("Finished True PodFailed", PAST)] };
+const additional = { additionalPodMetadata: { labels: { app: "x" } } };
+/** The keeper has reported that the API server refuses changes of the Sandbox. */
+const refused = [aChild("Sandbox", {
+  status: { conditions: [says("Ready True")], podIPs: ["10.1.0.7"] },
+  metadata: { annotations: { [REFUSED_WRITE_ANNOTATION]: refusedWriteText({ verb: "update", words: "no" }) } },
+})];
+const serving = [aChild("Sandbox", { status: { conditions: [says("Ready True")], podIPs: ["10.1.0.7"] } })];
 const CLAIMS: (Case & { status?: object })[] = [
   { words: "Finished True PodFailed", children: theirs("Finished True PodFailed"), fine: true },
   { words: "Finished True PodFailed", children: theirs("Ready True"), fine: false },
@@ -134,6 +138,8 @@ const CLAIMS: (Case & { status?: object })[] = [
   },
   { words: "Finished True PodFailed", since: PAST, status: finished, fine: false },
   { words: "Ready True Yes", children: theirs("Ready True Yes"), fine: true },
+  { words: "Ready True Yes", children: theirs("Ready True Yes"), status: { sandbox: { name: "gone" } }, fine: false },
+  { words: "Ready True Yes", children: theirs("Ready True Yes"), status: {}, fine: false },
   { words: "Ready True Yes", children: theirs("Ready False Yes"), fine: false },
   { words: "Ready True Yes", fine: false },
   { words: "Ready False PodFailed", children: theirs("Ready False PodFailed"), fine: true },
@@ -142,13 +148,22 @@ const CLAIMS: (Case & { status?: object })[] = [
   { words: "Ready False SandboxExpired", children: theirs("Ready True"), fine: false },
   { words: "Ready False InvalidConfiguration", children: theirs("Ready False InvalidConfiguration"), fine: true },
   { words: "Ready False InvalidConfiguration", children: theirs("Ready True"), fine: false },
-  { words: "Ready False InvalidConfiguration", children: theirs("Ready True"), metadata: told, fine: false },
-  { words: "Ready False InvalidConfiguration", metadata: told, fine: true },
   { words: "Ready False InvalidConfiguration", fine: false },
-  { words: "Ready False TemplateNotFound", metadata: told, fine: false },
-  { words: "Ready False ClaimExpired", spec: { lifecycle: over }, fine: true },
+  { words: "Ready False TemplateNotFound", fine: false },
+  { words: "Ready False WarmPoolNotFound", children: serving, fine: false },
+  { words: "Ready False SandboxMissing", fine: false },
+  { words: "Ready False SandboxMissing", children: serving, fine: false },
+  { words: "Ready False SandboxNotReady", children: theirs("Ready True"), fine: true },
+  { words: "Ready False SandboxNotReady", children: serving, fine: false },
+  { words: "Ready False InvalidMetadata", children: serving, spec: additional, fine: true },
+  { words: "Ready False InvalidMetadata", children: serving, fine: false },
+  { words: "Ready False ReconcilerError", children: serving, spec: additional, fine: true },
+  { words: "Ready False ReconcilerError", children: serving, fine: false },
+  { words: "Ready False ReconcilerError", children: refused, fine: true },
+  { words: "Ready False InvalidMetadata", children: refused, fine: false },
+  { words: "Ready False ClaimExpired", children: serving, spec: { lifecycle: over }, fine: true },
   { words: "Ready False ClaimExpired", children: theirs("Ready False ClaimExpired"), fine: true },
-  { words: "Ready False ClaimExpired", spec: { lifecycle: { shutdownTime: AHEAD } }, fine: false },
+  { words: "Ready False ClaimExpired", children: serving, spec: { lifecycle: { shutdownTime: AHEAD } }, fine: false },
   {
     words: "Ready False ClaimExpired",
     status: finished,
@@ -161,15 +176,14 @@ const CLAIMS: (Case & { status?: object })[] = [
     spec: { lifecycle: { ttlSecondsAfterFinished: 7200 } },
     fine: false,
   },
-  { words: "Ready False SandboxMissing", fine: true },
   { words: "Ready Unknown Any", children: theirs("Ready Unknown Any"), fine: true },
   { words: "Ready Unknown Any", children: theirs("Ready True Yes"), fine: false },
   { words: "Ready Unknown Any", fine: false },
 ];
 
 test.for(CLAIMS)("a claim says $words: $fine", (each) => {
-  const { spec = {}, metadata = {}, status, children = [] } = each;
-  const parent = aClaim("a", { spec, metadata, ...(status ? { status } : {}) });
+  const { spec = {}, metadata = {}, status = shown, children = [] } = each;
+  const parent = aClaim("a", { spec, metadata, status });
   check({ ...aRequest(aSandbox(), children), parent }, ofClaims as Evidence<never>, each);
 });
 

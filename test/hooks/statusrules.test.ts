@@ -88,13 +88,14 @@ describe("a claim", () => {
   const sandbox = aClaimed();
   const { name } = sandbox.metadata;
   const { podIPs } = sandbox.status ?? {};
-  const say = (fields: object, sandboxes = [sandbox]) =>
+  const bound = aClaim({ status: { sandbox: { name } } });
+  const say = (fields: object, claim = bound) =>
     refusalOf(
       sandboxClaimHook(settings, (request, now, config) => {
         const { attachments } = syncSandboxClaim(request, now, config);
         const status = { conditions: sandbox.status?.conditions, sandbox: { name, ...(podIPs ? { podIPs } : {}) } };
         return { attachments, status, ...fields } as never;
-      }).sync(aClaimRequest(aClaim(), sandboxes), NOW),
+      }).sync(aClaimRequest(claim, [sandbox]), NOW),
     );
   const status = (fields: object) => ({ status: { conditions: sandbox.status?.conditions, ...fields } });
   const annotation = (key: string) => `metadata.annotations of the parent would change where they must not (${key})`;
@@ -127,12 +128,40 @@ describe("a claim", () => {
       annotation("agents.x-k8s.io/losses-allowed-until"),
     ],
   ])("says %s", ([, fields, want]) => expect(say(fields)).toBe(want));
+
+  const expired = { lifecycle: { shutdownTime: "2026-11-21T11:00:00Z" } };
+  const unbound = {
+    "names none": aClaim({ spec: expired }),
+    "names one that it does not control": aClaim({ spec: expired, status: { sandbox: { name: "gone" } } }),
+  };
+  const onlyNote = (key: string, value: string) => ({
+    status: undefined,
+    annotations: { [`agents.x-k8s.io/${key}`]: value },
+  });
+  const answers = {
+    "what it has": {},
+    "that it has expired": { status: { conditions: [condition("Ready", "False", "ClaimExpired")] } },
+    "that its Sandbox is missing": { status: { conditions: [condition("Ready", "False", "SandboxMissing")] } },
+    "its name in an annotation": onlyNote("sandbox-name", name),
+    "when it was seen": onlyNote("controller-first-observed-at", "2026-11-21T11:00:00.000Z"),
+    "that it was Ready before": onlyNote("claim-first-ready-at", "unknown"),
+  };
+  test.for(
+    Object.entries(unbound).flatMap(([which, claim]) =>
+      Object.entries(answers).map(([what, fields]) => ({ which, claim, what, fields }))
+    ),
+  )("that $which does not say $what: only the binder writes about it", ({ claim, fields }) => {
+    expect(say({ status: undefined }, claim)).toBe("passes");
+    expect(say(fields, claim)).not.toBe("passes");
+  });
 });
 
 test("a claim does not take back when it first was Ready", () => {
   const key = "agents.x-k8s.io/claim-first-ready-at";
-  const claim = aClaim({ metadata: { annotations: { [key]: "2026-11-21T11:00:00.000Z" } } });
   const sandbox = aClaimed();
+  const { name } = sandbox.metadata;
+  const metadata = { annotations: { [key]: "2026-11-21T11:00:00.000Z" } };
+  const claim = aClaim({ metadata, status: { sandbox: { name } } });
   const hook = sandboxClaimHook(settings, (request, now, config) => {
     return { ...syncSandboxClaim(request, now, config), annotations: { [key]: "unknown" } };
   });

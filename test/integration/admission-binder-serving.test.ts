@@ -16,7 +16,7 @@ import { sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { startApiProxy } from "./apiproxy.ts";
 import { run, until } from "./kubectl.ts";
-import type { Loose, Namespace } from "./namespace.ts";
+import { condition, type Loose, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate } from "./pools.ts";
 import { startChild } from "./processes.ts";
 import { type BareCluster, shared } from "./shared.ts";
@@ -53,7 +53,13 @@ test("a binder serves claims under its policy: by a member, and by a Sandbox of 
   // No hook makes a NetworkPolicy here, without which nothing of the template would start.
   await ns.apply(aTemplate("p", { networkPolicyManagement: "Unmanaged" }), aPool("p", 1), aClaim("cold", "p"));
   expect(controllerOf(await ns.until("sandbox", "cold", (it) => it !== undefined))).toEqual(of("SandboxClaim", "cold"));
-  await ns.until("sandboxclaim", "cold", ({ metadata }) => metadata.annotations?.[FIRST_OBSERVED_ANNOTATION]);
+  const lastTransitionTime = past;
+  const unready = { type: "Ready", status: "False", reason: "DependenciesNotReady", message: "", lastTransitionTime };
+  await ns.patch("sandbox", "cold", { status: { conditions: [unready] } }, "--subresource=status");
+  const bound = await ns.until("sandboxclaim", "cold", ({ status }) => status?.sandbox?.name === "cold");
+  expect(bound.metadata.annotations).toHaveProperty([FIRST_OBSERVED_ANNOTATION]);
+  await ns.apply(aClaim("poolless", "none"));
+  await ns.until("sandboxclaim", "poolless", (claim) => condition(claim, "Ready")?.reason === "WarmPoolNotFound");
 
   await ns.patch("sandboxwarmpool", "p", { status: { sequence: 1_000_000 } }, "--subresource=status");
   await run(cluster, ["-n", ns.name, "create", "-f", "-"], JSON.stringify(await aMember(ns)));

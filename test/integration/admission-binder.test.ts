@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_UID_LABEL,
-  UNRESOLVED_ANNOTATION,
+  SANDBOX_NAME_ANNOTATION,
   WARM_POOL_LABEL,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
@@ -86,7 +86,7 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   );
 
   for (const object of [["sandboxclaim", "c"], ["sandboxwarmpool", "p"]]) {
-    const key = object[1] === "c" ? UNRESOLVED_ANNOTATION : WOKEN_AT_ANNOTATION;
+    const key = object[1] === "c" ? SANDBOX_NAME_ANNOTATION : WOKEN_AT_ANNOTATION;
     expect(await patch(object, { metadata: { annotations: { [key]: "x" } } })).toMatchObject({ code: 0 });
     for (const annotations of [{ a: "b" }, { mine: null }]) {
       expect(await patch(object, { metadata: { annotations } })).toMatchObject(
@@ -114,22 +114,19 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
 
 const READY = { type: "Ready", status: "True", reason: "DependenciesReady", message: "", lastTransitionTime: past };
 const foreign = { ...READY, type: "Foreign" };
+const missing = { ...READY, status: "False", reason: "WarmPoolNotFound" };
 const STATUSES: [what: string, before: Loose, status: Loose, says?: string][] = [
   ["the first", undefined, { conditions: [READY], sandbox: { name: "a", podIPs: ["10.0.0.1"] } }],
-  ["completed", { sandbox: { name: "a" } }, { conditions: [READY], sandbox: { name: "a" } }],
+  ["why it is not served", undefined, { conditions: [missing] }],
+  ["served at last", { conditions: [missing] }, { conditions: [READY], sandbox: { name: "a" } }],
+  ["of the Sandbox that it has", { sandbox: { name: "a" } }, { conditions: [READY], sandbox: { name: "a" } }],
   ["beside another's condition", { sandbox: { name: "a" }, conditions: [foreign] }, {
     conditions: [foreign, READY],
     sandbox: { name: "a" },
   }],
-  ["of another Sandbox than it has", { sandbox: { name: "a" } }, { sandbox: { name: "b" } }, "write the first status"],
-  ["of none", undefined, { conditions: [READY] }, "write the first status"],
-  [
-    "where its hook has said why it has none",
-    { conditions: [READY] },
-    { sandbox: { name: "a" } },
-    "write the first status",
-  ],
-  ["taken back", { sandbox: { name: "a" } }, { sandbox: null }, "write the first status"],
+  ["of another Sandbox than it has", { sandbox: { name: "a" } }, { sandbox: { name: "b" } }, "not replace the Sandbox"],
+  ["Ready without a Sandbox", undefined, { conditions: [READY] }, "not report that a claim without"],
+  ["its Sandbox is gone", { sandbox: { name: "a" } }, { conditions: [missing], sandbox: null }],
   ["with another's condition", undefined, { conditions: [foreign], sandbox: { name: "a" } }, "write the conditions"],
   [
     "without another's condition",
@@ -139,7 +136,7 @@ const STATUSES: [what: string, before: Loose, status: Loose, says?: string][] = 
   ],
 ];
 
-test("the binder writes the first status of a claim, and no other", async () => {
+test("the binder writes the status of a claim, but never names another Sandbox in the place of one", async () => {
   const { ns, as } = await aProcess(cluster, "binder");
   await ns.apply(aPool("p", 0));
   for (const [index, [what, before, status, says]] of STATUSES.entries()) {
@@ -169,7 +166,7 @@ test("in system namespaces the binder does nothing", async () => {
   const metadata = { name: "c", namespace: "kube-system" };
   const claim = JSON.stringify({ ...aClaim("c", "p"), metadata });
   await run(cluster, ["apply", "-f", "-"], claim);
-  const annotations = { [UNRESOLVED_ANNOTATION]: "x" };
+  const annotations = { [SANDBOX_NAME_ANNOTATION]: "x" };
   const patch = ["patch", "sandboxclaim", "c", "--type=merge", "-p", JSON.stringify({ metadata: { annotations } })];
   const { stderr } = await attempt(cluster, [...as.with(1, "kube-system"), ...patch]);
   await run(cluster, ["delete", "-f", "-"], claim);

@@ -5,6 +5,7 @@ import {
   DECORATOR_ANNOTATION,
   FIRST_OBSERVED_ANNOTATION,
   POD_NAME_ANNOTATION,
+  REFUSED_WRITE_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
   UNRESOLVED_ANNOTATION,
   WOKEN_AT_ANNOTATION,
@@ -52,21 +53,33 @@ test("the keeper tries out what could be created or changed, annotates, sets the
       spec: { podSelector: {}, policyTypes: ["Ingress"] },
     },
   );
+  const { apiVersion, kind, metadata } = await ns.get("sandboxclaim", "c");
+  const owner = { apiVersion, kind, name: "c", uid: metadata.uid, controller: true };
+  await ns.apply({ ...aSandbox("claims"), metadata: { name: "claims", ownerReferences: [owner] } });
   const annotate = (annotations: Loose) => ({ metadata: { annotations } });
   const label = (uid: string | null) => ({ metadata: { labels: { "controller-uid": uid } } });
   const word = annotate({ [UNRESOLVED_ANNOTATION]: "x" });
   const woken = annotate({ [WOKEN_AT_ANNOTATION]: "y" });
+  const refused = annotate({ [REFUSED_WRITE_ANNOTATION]: "x" });
   const shorter = annotate({ [LAST_APPLIED_ANNOTATION]: "{}" });
   const foreign = annotate({ "api.agents.x-k8s.io/v1beta1-volume-claim-templates": "[]" });
   const box = ["sandbox", "box"], claim = ["sandboxclaim", "c"], aPod = ["pod", "p"], service = ["service", "s"];
-  const ours = [box, claim, ["sandboxwarmpool", "p"], ["sandboxtemplate", "t"]];
+  const claims = ["sandbox", "claims"];
+  const ours = [box, ["sandboxwarmpool", "p"], ["sandboxtemplate", "t"]];
   const PATCHES: [object: string[], body: Loose, says?: string][] = [
     ...[box, aPod, service].flatMap((it): [string[], Loose][] => [[it, label("u-1")], [it, label(null)]]),
     ...ours.flatMap((it): [string[], Loose][] => [[it, woken], [it, word]]),
     [box, annotate({ [UNRESOLVED_ANNOTATION]: null })],
     [box, annotate({ [DECORATOR_ANNOTATION]: "sandboxclaim" })],
     [box, annotate({ [POD_NAME_ANNOTATION]: null })],
-    [claim, annotate({ [FIRST_OBSERVED_ANNOTATION]: "x" })],
+    [claims, refused],
+    [claims, annotate({ [REFUSED_WRITE_ANNOTATION]: null })],
+    [box, refused, "The keeper may report refused writes only on Sandboxes that a claim controls"],
+    ...[woken, word, refused, annotate({ [FIRST_OBSERVED_ANNOTATION]: "x" })].map((it): [string[], Loose, string] => [
+      claim,
+      it,
+      "The keeper may change annotations that are its own",
+    ]),
     ...[box, aPod, service].map((it): [string[], Loose] => [it, shorter]),
     [box, annotate({ [LAST_APPLIED_ANNOTATION]: null })],
     [["networkpolicy", "n"], annotate({ [DECORATOR_ANNOTATION]: "sandboxtemplate" })],
@@ -76,7 +89,7 @@ test("the keeper tries out what could be created or changed, annotates, sets the
       "The keeper may change the label controller-uid, and no others",
     ]),
     [["sandboxwarmpool", "p"], label("u-1"), "The keeper may change the label"],
-    ...[...ours, aPod, service, ["networkpolicy", "n"]].map((it): [string[], Loose, string] => [
+    ...[...ours, claim, aPod, service, ["networkpolicy", "n"]].map((it): [string[], Loose, string] => [
       it,
       foreign,
       "The keeper may change annotations that are its own",

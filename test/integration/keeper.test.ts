@@ -179,6 +179,8 @@ test("the rights end where the needs end", async () => {
     "patch sandboxwarmpools.extensions.agents.x-k8s.io --subresource=status",
     "update sandboxtemplates.extensions.agents.x-k8s.io",
     "delete sandboxtemplates.extensions.agents.x-k8s.io",
+    "patch sandboxclaims.extensions.agents.x-k8s.io",
+    "update sandboxclaims.extensions.agents.x-k8s.io",
     "patch sandboxclaims.extensions.agents.x-k8s.io --subresource=status",
     "list namespaces",
     "update namespaces",

@@ -1,9 +1,7 @@
 /** Large objects: what is kept of them, how they are asked for, and that they are kept for as they would be if they were small. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { aTemplate } from "../templates.ts";
 import { liveBytes } from "../heap.ts";
 import { refusal } from "../kube/fakeapi.ts";
-import { aClaim, aPool, CLAIM, noted, POOL, TEMPLATE } from "./extensions.ts";
 import { putSandbox, SANDBOX, unresolvedOf } from "./keeping.ts";
 import { asked, begin, end, keep, keeper, NO_POD, pass, server } from "./stage.ts";
 
@@ -115,47 +113,6 @@ test("three large objects are there at once, of all namespaces in turns", async 
   expect(most).toBe(3);
   expect(order).toHaveLength(9);
   expect(order.indexOf("b0")).toBeLessThan(5);
-});
-
-describe("a claim whose template is large", () => {
-  const NO_POLICY = { networkPolicyManagement: "Unmanaged" };
-  const word = () => {
-    const text = server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
-    return text === undefined ? undefined : JSON.parse(text);
-  };
-  const put = (spec: object = {}) => {
-    const creationTimestamp = "2026-11-21T12:00:00Z";
-    server.put("/api/v1/namespaces/team-a", { apiVersion: "v1", kind: "Namespace", metadata: { name: "team-a" } });
-    server.put(TEMPLATE, { ...aTemplate({ spec: { ...NO_POLICY, ...podTemplate(LARGE) } }) });
-    server.put(POOL, { ...aPool() });
-    server.put(CLAIM, { ...aClaim({ spec, metadata: { creationTimestamp, ...noted() } }) });
-  };
-  const allow = (generation: number, envVarsInjectionPolicy: string) =>
-    server.put(TEMPLATE, {
-      ...aTemplate({
-        metadata: { generation },
-        spec: { ...NO_POLICY, ...podTemplate(LARGE), envVarsInjectionPolicy },
-      }),
-    });
-
-  test("hears what the template refuses, and that it does so no more", async () => {
-    put({ env: [{ name: "A", value: "1" }] });
-    await keep(3);
-    expect(word()).toMatchObject({ reason: "EnvVarsInjectionRejected" });
-    allow(2, "Allowed");
-    await pass(3);
-    expect(word()).toBeUndefined();
-    await pass(60);
-    expect(word()).toMatchObject({ reason: "SandboxMissing" });
-  });
-
-  test("that asks for nothing costs no request for it", async () => {
-    put();
-    await keep(9);
-    expect(asked()).toEqual([]);
-    await pass(5);
-    expect(word()).toMatchObject({ reason: "SandboxMissing" });
-  });
 });
 
 test("a keeper that ends asks for nothing more", async () => {

@@ -99,17 +99,31 @@ describe("once a hook was rolled", () => {
     expect(patches()).toEqual(["PATCH sandboxes/a", "PATCH sandboxes/b"]);
   });
 
-  test("pools and claims are woken by their own hooks", async () => {
-    const metadata = { creationTimestamp: at("11:00:00") };
-    server.put(POOL, aPool({ metadata }));
-    server.put(CLAIM, aClaim({ metadata: { ...noted(), ...metadata }, status: { sandbox: { name: "s" } } }));
-    server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
+  test("pools are annotated for their own hook", async () => {
+    server.put(POOL, aPool({ metadata: { creationTimestamp: at("11:00:00") } }));
+    putSandbox("a");
     rolled("sandboxwarmpool", at("11:30:00"));
     await run(5);
-    expect([wokenAt(POOL), wokenAt(CLAIM)]).toEqual(["2026-11-21T12:00:00.000Z", undefined]);
+    expect(patches()).toEqual(["PATCH sandboxwarmpools/pool"]);
+  });
+
+  test("for the claims' hook, the claims' Sandboxes are annotated: the keeper writes to no claim", async () => {
+    const created = { creationTimestamp: at("11:00:00") };
+    putSandbox("nobodys");
+    server.put(CLAIM, aClaim({ metadata: { ...noted(), ...created }, status: { sandbox: { name: "s" } } }));
+    server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox("True", { metadata: created }) });
     rolled("sandboxclaim", at("11:30:00"));
-    await pass(5);
-    expect(wokenAt(CLAIM)).toBe("2026-11-21T12:00:05.000Z");
+    await run(5);
+    expect(patches()).toEqual(["PATCH sandboxes/s"]);
+  });
+
+  test("an annotation from the time in which old Pods still answer does not count", async () => {
+    const annotations = { "agents.x-k8s.io/woken-at": at("11:30:04") };
+    putSandbox("early", { annotations });
+    putSandbox("late", { annotations: { "agents.x-k8s.io/woken-at": at("11:30:05") } });
+    rolled("sandbox", at("11:30:00"));
+    await run(5);
+    expect(patches()).toEqual(["PATCH sandboxes/early"]);
   });
 });
 

@@ -33,7 +33,7 @@ export function end(): void {
 }
 
 /** Starts the keeper on what is there, and lets `seconds` go by. */
-export async function keep(seconds: number, parameters: { hooksNamespace?: string } = {}): Promise<void> {
+export async function keep(seconds: number, parameters: Parameters<typeof startKeeper>[1] = {}): Promise<void> {
   keeper = startKeeper(server, parameters);
   await pass(seconds);
 }

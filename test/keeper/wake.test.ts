@@ -1,66 +1,21 @@
-/** What nothing else has a hook asked for, the keeper does: claims that nobody takes note of, Sandboxes that say nothing. */
+/** The keeper requeues Sandboxes and pools whose hook has not answered. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { refusal } from "../kube/fakeapi.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { asked, begin, end, keep, pass, server } from "./stage.ts";
-import { aClaim, aClaimsSandbox, aCondition, aPool, CLAIM, CLAIMS_SANDBOX, noted, POOL } from "./extensions.ts";
+import { aClaim, aCondition, aPool, CLAIM, POOL } from "./extensions.ts";
 import { SANDBOX } from "./keeping.ts";
 
-const OBSERVED = "agents.x-k8s.io/controller-first-observed-at";
 const PATCH = "PATCH sandboxes/demo";
 /** Noon is when the clock starts. */
 const CREATED = { creationTimestamp: "2026-11-21T12:00:00Z" };
 const READY = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
-const putClaim = (metadata: object = {}, status: object = { sandbox: { name: "s" } }) => {
-  server.put(CLAIMS_SANDBOX, { ...aClaimsSandbox() });
-  server.put(CLAIM, { ...aClaim({ metadata: { ...CREATED, ...metadata }, status }) });
-};
-const observed = () => server.get(CLAIM)?.metadata.annotations?.[OBSERVED];
 const put = ({ metadata = {}, status = { observedGeneration: 1 } }: { metadata?: object; status?: object } = {}) =>
   server.put(SANDBOX, { ...aSandbox({ metadata: { ...CREATED, ...metadata }, status }) });
 const woken = () => server.get(SANDBOX)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
 
 beforeEach(begin);
 afterEach(end);
-
-describe("a claim that nobody has taken note of", () => {
-  test("is annotated ten seconds after its creation, with when it was first seen", async () => {
-    await keep(0.5);
-    putClaim();
-    await pass(9);
-    expect(asked()).toEqual([]);
-    await pass(2);
-    expect(observed()).toBe("2026-11-21T12:00:00.500Z");
-    await pass(60);
-    expect(asked()).toEqual(["PATCH sandboxclaims/job"]);
-  });
-
-  test("is annotated at once by a keeper that starts later", async () => {
-    putClaim({ creationTimestamp: "2026-11-21T11:00:00Z" });
-    await keep(0.1);
-    expect(observed()).toBe("2026-11-21T12:00:00.000Z");
-  });
-
-  test("is looked at again where it has changed meanwhile", async () => {
-    server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "changed") : undefined;
-    putClaim();
-    await keep(60);
-    expect(asked()).toEqual(["PATCH sandboxclaims/job"]);
-    server.intercept = () => undefined;
-    putClaim({ labels: { a: "b" } });
-    await pass(0.1);
-    expect(observed()).toBe("2026-11-21T12:00:00.000Z");
-  });
-
-  test.for([
-    { name: "that somebody has taken note of", metadata: noted() },
-    { name: "that is being deleted", metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } },
-  ])("one $name is left alone", async ({ metadata }) => {
-    putClaim(metadata);
-    await keep(60);
-    expect(asked()).toEqual([]);
-  });
-});
 
 describe("a Sandbox without conditions", () => {
   test("is woken six seconds after its creation, at twelve, and then more and more seldom", async () => {
@@ -208,29 +163,13 @@ describe("one whose hook has not answered to its last change", () => {
     await pass(600);
     expect(asked()).toEqual(["PATCH sandboxwarmpools/pool"]);
   });
+});
 
-  const claimOf = (generation: number, status: "True" | "False") => {
-    const ready = aCondition("Ready", status, "DependenciesReady", { observedGeneration: 1 });
-    putClaim({ ...noted(), generation }, { conditions: [ready] });
-  };
-  const claimWoken = () => server.get(CLAIM)?.metadata.annotations?.["agents.x-k8s.io/woken-at"];
-
-  test("a claim that is Ready is woken", async () => {
-    claimOf(2, "True");
-    await keep(5);
-    expect(claimWoken()).toBeUndefined();
-    await pass(2);
-    expect(claimWoken()).toBe("2026-11-21T12:00:06.000Z");
-  });
-
-  test.for(
-    [
-      { name: "whose condition is of its generation", generation: 1, status: "True" },
-      { name: "that is not Ready, and may have said its last word", generation: 2, status: "False" },
-    ] as const,
-  )("a claim $name is left alone", async ({ generation, status }) => {
-    claimOf(generation, status);
-    await keep(60);
-    expect(claimWoken()).toBeUndefined();
-  });
+test("a claim gets no annotation, whatever it waits for: only the binder and its hook write to it", async () => {
+  const ready = aCondition("Ready", "True", "DependenciesReady", { observedGeneration: 1 });
+  server.put(CLAIM, { ...aClaim({ metadata: { ...CREATED, generation: 2 }, status: { conditions: [ready] } }) });
+  const waiting = CLAIM.replace("job", "waiting");
+  server.put(waiting, { ...aClaim({ metadata: { ...CREATED, name: "waiting", uid: "uid-waiting" } }) });
+  await keep(600);
+  expect(asked()).toEqual([]);
 });

@@ -4,6 +4,8 @@ import type { Mutant } from "./mutant.ts";
 
 const INDEX_TEST = ["test/binder/clusterindex.test.ts"];
 const WRITES_TEST = ["test/binder/writes.test.ts"];
+const STANDING_TEST = ["test/binder/standing.test.ts"];
+const REPORT_TEST = ["test/binder/report.test.ts"];
 const CHOOSE_TEST = ["test/binder/choose.test.ts"];
 const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
@@ -104,8 +106,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a pool that is being deleted gives members",
     file: "packages/binder/choose.ts",
-    from: "!pool || pool.metadata.deletionTimestamp !== undefined",
-    to: "!pool",
+    from: 'if (pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };',
+    to: "",
     tests: CHOOSE_TEST,
   },
   {
@@ -125,23 +127,44 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim gets what its template does not allow",
     file: "packages/binder/choose.ts",
-    from: "if (problem || !offer.mayStart)",
-    to: "if (!offer.mayStart)",
+    from: 'if (problem) return { kind: "refused", problem };',
+    to: "",
     tests: CHOOSE_TEST,
   },
   {
     name: "a claim that is being deleted gets a Sandbox",
-    file: "packages/binder/choose.ts",
-    from: "claim.metadata.deletionTimestamp === undefined && ",
+    file: "packages/binder/standing.ts",
+    from: "if (deletionTimestamp !== undefined) return HOOKS;",
     to: "",
-    tests: CHOOSE_TEST,
+    tests: STANDING_TEST,
   },
   {
     name: "a claim at its end gets another Sandbox",
-    file: "packages/binder/choose.ts",
-    from: " && !isFinal(claim)",
+    file: "packages/binder/standing.ts",
+    from: "if (named !== undefined && isFinal(claim)) return HOOKS;",
     to: "",
-    tests: CHOOSE_TEST,
+    tests: STANDING_TEST,
+  },
+  {
+    name: "a report on a claim that cannot be served is believed without asking the API server",
+    file: "packages/binder/report.ts",
+    from: 'if (report.is !== "wanting" || report.isCertain) return true;',
+    to: "return true;",
+    tests: REPORT_TEST,
+  },
+  {
+    name: "a claim is Ready before it has its annotations",
+    file: "packages/binder/report.ts",
+    from: "return annotations ? await annotateClaim(api, claim, annotations) : claim;",
+    to: "if (annotations) void annotateClaim(api, claim, annotations);\n  return claim;",
+    tests: REPORT_TEST,
+  },
+  {
+    name: "an older version of a claim takes back what was written",
+    file: "packages/binder/feed.ts",
+    from: "if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;",
+    to: "",
+    tests: REPORT_TEST,
   },
   {
     name: "a Sandbox that is handed over keeps the label by which pools adopt",

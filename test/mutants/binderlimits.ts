@@ -94,14 +94,14 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "claims are kept whole however large they are",
     file: "packages/binder/whole.ts",
-    from: "if (!isDone && !isLarge(raw, MOST_KEPT)) return;",
-    to: "if (!isDone) return;",
+    from: "if (!isHooks && !isLarge(raw, MOST_KEPT)) return;",
+    to: "if (!isHooks) return;",
     tests: LARGE_TEST,
   },
   {
-    name: "claims that have been told are kept whole",
+    name: "claims that are bound are kept whole",
     file: "packages/binder/whole.ts",
-    from: "if (!isDone && !isLarge(raw, MOST_KEPT)) return;",
+    from: "if (!isHooks && !isLarge(raw, MOST_KEPT)) return;",
     to: "if (!isLarge(raw, MOST_KEPT)) return;",
     tests: LARGE_TEST,
   },

@@ -74,11 +74,4 @@ export const CLAIM_USERS: readonly Mutant[] = [
     to: "queue.inARow++ >= 0",
     tests: ["test/keeper/workqueue.test.ts"],
   },
-  {
-    name: "a claim of many labels is judged each time that the keeper looks at it",
-    file: "packages/keeper/claimproblem.ts",
-    from: "if (before && before.policyProblem === policyProblem) return before.found;",
-    to: "",
-    tests: ["test/keeper/crowds.test.ts"],
-  },
 ];

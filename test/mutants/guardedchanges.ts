@@ -81,8 +81,8 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
   {
     name: "a claim may name any Sandbox",
     file: "hooks/sandboxclaim/statusrules.ts",
-    from: "if (sandbox === undefined || Object.keys(more).length > 0) return false;",
-    to: "if (sandbox === undefined) return true;",
+    from: "if (name !== sandbox.metadata.name || Object.keys(more).length > 0) return false;",
+    to: "if (Object.keys(more).length > 0) return false;",
     tests: STATUS_TEST,
   },
   {

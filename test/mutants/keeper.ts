@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const EXPIRY_TEST = ["test/keeper/expiry.test.ts"];
 const GIVEBACK_TEST = ["test/keeper/readopt.test.ts"];
-const CLAIM_SANDBOXES_TEST = ["test/keeper/claimsandboxes.test.ts"];
+const STUCK_TEST = ["test/keeper/stucksandbox.test.ts"];
 const DIAGNOSE_TEST = ["test/keeper/diagnose.test.ts"];
 
 export const KEEPER: readonly Mutant[] = [
@@ -127,39 +127,25 @@ export const KEEPER: readonly Mutant[] = [
     tests: ["test/keeper/watches.test.ts"],
   },
   {
-    name: "a claim that has expired is woken for ever",
-    file: "packages/keeper/claimsandboxes.ts",
-    from: "if (had.size > 1 || !only.told || isExpired) return false;",
-    to: "if (had.size > 1 || !only.told) return false;",
-    tests: CLAIM_SANDBOXES_TEST,
-  },
-  {
-    name: "a claim that says that it is Ready is believed whatever its Sandbox says",
-    file: "packages/keeper/claimsandboxes.ts",
-    from: "return told.ready !== only.told.ready && !isOwn(ready);",
-    to: 'return told.ready !== only.told.ready && ready.status === "False" && !isOwn(ready);',
-    tests: CLAIM_SANDBOXES_TEST,
-  },
-  {
-    name: "a claim that shows addresses which its Sandbox no longer has is believed",
-    file: "packages/keeper/claimsandboxes.ts",
-    from: " || told.podIPs !== only.told.podIPs) return true;",
-    to: ") return true;",
-    tests: CLAIM_SANDBOXES_TEST,
-  },
-  {
     name: "a Sandbox of another namespace is looked at for a claim",
     file: "packages/api/objects/objects.ts",
     from: "return `${namespace}/${uid}`;",
     to: "return `${uid}`;",
-    tests: CLAIM_SANDBOXES_TEST,
+    tests: ["test/keeper/refusedwrites.test.ts"],
   },
   {
-    name: "a claim keeps the error that its Sandbox had",
-    file: "packages/keeper/claimsandboxes.ts",
-    from: 'reason === "ReconcilerError" && isMetadataConflict(message)',
-    to: 'reason === "ReconcilerError"',
-    tests: CLAIM_SANDBOXES_TEST,
+    name: "a refused write is reported on a Sandbox that its claim does not name",
+    file: "packages/keeper/stucksandbox.ts",
+    from: "return boundSandbox(claim, [sandbox]) && ",
+    to: "return ",
+    tests: STUCK_TEST,
+  },
+  {
+    name: "a new keeper forgets which writes were refused",
+    file: "packages/keeper/stucksandbox.ts",
+    from: " ?? refusedWrite(metadata)?.words)",
+    to: ")",
+    tests: STUCK_TEST,
   },
   {
     name: "a keeper that comes after another wakes everything once more",
@@ -171,8 +157,8 @@ export const KEEPER: readonly Mutant[] = [
   {
     name: "what waits for an answer to its last change is not woken",
     file: "packages/keeper/wake.ts",
-    from: "(parent.status?.observedGeneration ?? Infinity) < generationOf(parent)",
-    to: "(parent.status?.observedGeneration ?? Infinity) > generationOf(parent)",
+    from: "(parent.status?.observedGeneration ?? Infinity) < (parent.metadata.generation ?? 0)",
+    to: "(parent.status?.observedGeneration ?? Infinity) > (parent.metadata.generation ?? 0)",
     tests: ["test/keeper/wake.test.ts"],
   },
   {

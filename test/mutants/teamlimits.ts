@@ -110,13 +110,6 @@ export const TEAM_LIMITS: readonly Mutant[] = [
     tests: CROWDS_TEST,
   },
   {
-    name: "the keeper goes through all Sandboxes of a claim at each event of one",
-    file: "packages/keeper/claimsandboxes.ts",
-    from: "had?.values().next().value;",
-    to: "[...had?.values() ?? []][0];",
-    tests: CROWDS_TEST,
-  },
-  {
     name: "metrics go through all Sandboxes of a claim at each event of one",
     file: "packages/keeper/observability/bindings.ts",
     from: "given.get(keyOf({ namespace: regarding.namespace, name: sandbox }))",

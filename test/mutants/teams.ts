@@ -141,8 +141,8 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "the binder starts sandboxes before their policy is there",
     file: "packages/binder/fence.ts",
-    from: "return policyFault(template, index.policies.of(template)) === undefined;",
-    to: "return true;",
+    from: "return fault && policyMessage(template, fault);",
+    to: "return undefined;",
     tests: POLICY_TEST,
   },
   {

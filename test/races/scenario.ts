@@ -64,7 +64,7 @@ const forecast: fc.Arbitrary<Forecast> = fc.record({
   requestMs: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 7 }),
   answerMs: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 7 }),
   troubles: fc.array(
-    fc.record({ nth: fc.nat({ max: 40 }), of, outcome: fc.constantFrom("touched", "stale", "refused", "lost") }),
+    fc.record({ nth: fc.nat({ max: 40 }), of, outcome: fc.constantFrom("touched", "refused", "lost") }),
     { maxLength: 10, size: "max" },
   ),
   mishaps: fc.array(

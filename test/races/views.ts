@@ -29,8 +29,9 @@ export function createView({ clock, weather, kind, of, relist }: ViewOptions): V
   let isOver = false;
   const view: View = {
     show(deliver) {
-      if (weather.isLost(kind, of)) hasLost = true;
-      else view.deliver(deliver);
+      // A watch that has lost something shows nothing more before all is listed again.
+      hasLost ||= weather.isLost(kind, of);
+      if (!hasLost) view.deliver(deliver);
     },
     deliver(deliver) {
       last = Math.max(last, clock.now() + weather.lagOf(kind, of));

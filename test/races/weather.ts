@@ -9,7 +9,6 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
  * | outcome | meaning |
  * |---|---|
  * | `touched` | somebody else has just changed the object: 409 |
- * | `stale` | the same, by a change that wakes nobody: of a claim's finalizers |
  * | `refused` | 500, not carried out |
  * | `lost` | carried out, and 500 all the same |
  */
@@ -18,7 +17,7 @@ export interface Trouble {
   nth: number;
   /** Absent: of any. */
   of?: Watcher | undefined;
-  outcome: "touched" | "stale" | "refused" | "lost";
+  outcome: "touched" | "refused" | "lost";
 }
 
 /** Who learns of things by watches, each by its own. */

@@ -1,5 +1,6 @@
 /** The binder as a process on an API server in memory: its probes, its Lease and the loss of it, its rights, and its flags. @module */
 import { expect, test } from "vitest";
+import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
@@ -29,6 +30,10 @@ test("as the leader it serves, counts and answers its probes, with the rights of
     aTemplate({ metadata: { name: "large" }, spec: { podTemplate: large, networkPolicyManagement: "Unmanaged" } }),
     aPool({ metadata: { name: "large", uid: "uid-large" }, spec: { sandboxTemplateRef: { name: "large" } } }),
     aClaim("of-large", { spec: { warmPoolRef: { name: "large" } } }),
+    // Its template lacks its NetworkPolicy, which the binder asks for before it reports that.
+    aTemplate({ metadata: { name: "fenced" }, spec: { networkPolicyManagement: "Managed" } }),
+    aPool({ metadata: { name: "fenced", uid: "uid-fenced" }, spec: { sandboxTemplateRef: { name: "fenced" } } }),
+    aClaim("fenced", { spec: { warmPoolRef: { name: "fenced" } } }),
   );
   let conflicts = 0;
   world.fault = ({ method, path }) =>
@@ -42,6 +47,7 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   for (const name of ["cold", "of-large"]) {
     await until(() => find("agents.x-k8s.io/v1beta1", "Sandbox", name) !== undefined);
   }
+  await until(() => findCondition(claim("fenced")?.status?.conditions, "Ready")?.reason === "ReconcilerError");
   const noted = () => claim("warm")?.metadata.annotations?.["agents.x-k8s.io/sandbox-name"];
   const told = () => find("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool", "warm")?.metadata.annotations;
   await until(() => noted() !== undefined && told()?.["agents.x-k8s.io/handed-over-at"] !== undefined);

@@ -11,6 +11,7 @@ import { send } from "../runtime/servers.ts";
 import { aSandbox } from "../sandboxes.ts";
 import { aPolicy, aTemplate } from "../templates.ts";
 import { until } from "../eventually.ts";
+import { putRefused } from "./refusedsandbox.ts";
 
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/system/leases/hookbox-keeper";
 const POLICY = "/apis/networking.k8s.io/v1/namespaces/team-a/networkpolicies/python-network-policy";
@@ -70,15 +71,7 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
   putExpiredClaim(api);
   api.put(POOL, { ...aPool() });
   api.put(TEMPLATE, { ...aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) });
-  const labelled = (domain: string) => {
-    const path = CLAIM.replace(/job$/, `of-${domain}`);
-    // What the template forbids is the keeper's to say, where the labels have not been refused before.
-    const labels = { [`${domain}.example/x`]: "y" };
-    const spec = { additionalPodMetadata: { labels }, env: [{ name: "A", value: "1" }] };
-    api.put(path, { ...aClaim({ metadata: { name: `of-${domain}`, uid: `uid-${domain}` }, spec }) });
-    return () => api.get(path)?.metadata.annotations?.["agents.x-k8s.io/unresolved"];
-  };
-  const [known, unknown] = [labelled("a"), labelled("b")];
+  const [unknown, known] = [putRefused(api, "b"), putRefused(api, "a")];
   const keeper = await start(kubeconfig, "--lease-seconds", "7", "--allowed-label-domains", "a.example");
   await until(() => !api.get(SANDBOX) && !api.get(CLAIM));
   expect(leaseOf(api)).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 7 });
@@ -94,7 +87,7 @@ test("as the leader it acts, counts and answers its probes; SIGTERM ends it with
   expect(metrics).toMatch(/\nagent_sandbox_claim_creation_total|\nhookbox_pool_[a-z_]+\{/);
   await until(() => known() !== undefined);
   expect([known(), unknown()], "labels of domains that --allowed-label-domains has or lacks").toEqual([
-    expect.stringContaining("EnvVarsInjectionRejected"),
+    expect.stringContaining("change freeze"),
     undefined,
   ]);
   expect((await send(keeper.port, "GET", "/debug")).status).toBe(404);

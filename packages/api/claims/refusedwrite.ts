@@ -1,21 +1,56 @@
-/** How the keeper reports that the API server does not let Metacontroller change or delete the Sandbox of a claim. Pure. @module */
-import { type ClaimProblem, readClaimProblem } from "../claimproblem.ts";
+/**
+ * That the API server does not let Metacontroller change or delete the Sandbox of a claim. The keeper reports it in an
+ * annotation of the Sandbox, and the claim's hook shows it in the claim. Pure. @module
+ */
+import * as z from "zod";
+import type { ClaimProblem } from "../claimproblem.ts";
+import { cutText } from "../objects/fit.ts";
+import { REFUSED_WRITE_ANNOTATION } from "../objects/keys.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
 
-/** Makes the report. @param words the API server's message */
-export function writeRefused(verb: "update" | "delete", sandbox: string, words: string): ClaimProblem {
-  return { reason: "ReconcilerError", message: `Error seen: cannot ${verb} Sandbox "${sandbox}": ${words}` };
+const refusedWriteSchema = z.object({
+  verb: z.enum(["update", "delete"]),
+  /** The API server's message. */
+  words: z.string(),
+});
+/** The value of the annotation. */
+export type RefusedWrite = z.infer<typeof refusedWriteSchema>;
+
+/** Longest message in characters: it goes into an annotation and a condition. */
+const LONGEST = 4096;
+
+/** Writes the value of the annotation: JSON of {@link RefusedWrite}. */
+export function refusedWriteText({ verb, words }: RefusedWrite): string {
+  return JSON.stringify({ verb, words: cutText(words, LONGEST) });
 }
 
-const PREFIX = /^Error seen: cannot (?:update|delete) Sandbox "[^"]*": /;
-
-/** Tells whether a problem is that of {@link writeRefused}. */
-export function isWriteRefused({ message }: ClaimProblem): boolean {
-  return PREFIX.test(message);
+/** Reads the annotation of a claim's Sandbox; undefined: there is none, or it cannot be read. */
+export function refusedWrite(sandbox: ObjectMeta): RefusedWrite | undefined {
+  const text = sandbox.annotations?.[REFUSED_WRITE_ANNOTATION];
+  if (text === undefined) return undefined;
+  try {
+    return refusedWriteSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }
 
-/** Reads the report from a claim, and the API server's message in it; undefined: there is none about this generation. */
-export function refusedWrite(claim: ObjectMeta): { problem: ClaimProblem; words: string } | undefined {
-  const problem = readClaimProblem(claim);
-  return problem && isWriteRefused(problem) ? { problem, words: problem.message.replace(PREFIX, "") } : undefined;
+/** Returns the claim's problem, if the write of its Sandbox is one that was refused; undefined: none was. */
+export function refusedWriteProblem(sandbox: ObjectMeta, verb: RefusedWrite["verb"]): ClaimProblem | undefined {
+  const refused = refusedWrite(sandbox);
+  if (refused?.verb !== verb) return undefined;
+  return { reason: "ReconcilerError", message: `${PREFIX}${verb} Sandbox "${sandbox.name}": ${refused.words}` };
+}
+
+const PREFIX = "Error seen: cannot ";
+const REPORT = /^Error seen: cannot (?:update|delete) Sandbox "[^"]*": /;
+
+/** Tells whether a message is that of {@link refusedWriteProblem}. */
+export function isRefusedWrite(message: string): boolean {
+  return REPORT.test(message);
+}
+
+/** Returns the API server's part of a message of {@link refusedWriteProblem}. */
+export function refusedWords(message: string): string {
+  return message.replace(REPORT, "");
 }

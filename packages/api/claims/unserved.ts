@@ -1,11 +1,10 @@
 /** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
-import { BINDER_LEASE } from "../installation.ts";
 import type { LackedRight } from "../lackedright.ts";
 import { withLimit } from "../objects/limits.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 
-/** Prefixes of the binder's messages. */
+/** Prefixes of messages. */
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
@@ -67,18 +66,3 @@ export function isNameTaken(message: string): boolean {
 export function apiServersWords(message: string): string {
   return message.replace(/^Error seen: (?:create sandbox: |the installation of hookbox lacks .*?: )?/, "");
 }
-
-/** Tells whether the binder has reported a problem, with the functions above. The keeper does not change such a problem. */
-export function isBindersProblem(problem: ClaimProblem | undefined): boolean {
-  return [DEFAULTS, LACKING, REFUSED, TAKEN].some((words) => problem?.message.startsWith(words));
-}
-
-/** How long a claim waits before it is said who should have come, in milliseconds from its creation. */
-export const LATE_MS = 10_000;
-
-/** Nobody has given the claim a Sandbox for {@link LATE_MS}, and nothing is known that is in the way. */
-export const NOT_SERVED: ClaimProblem = {
-  reason: "SandboxMissing",
-  message:
-    `Sandbox does not exist: none assigned within 10 s; check that the binder is running (Lease ${BINDER_LEASE})`,
-};

@@ -82,9 +82,14 @@ export const PROPAGATED_ANNOTATIONS_ANNOTATION = `${PREFIX}propagated-annotation
 export const TRACE_CONTEXT_ANNOTATION = "opentelemetry.io/trace-context";
 /**
  * Annotation written by the keeper: why a child of a Sandbox, pool or template cannot be created, changed or deleted
- * (packages/api/unresolved.ts), and why a claim gets no Sandbox (packages/api/claimproblem.ts).
+ * (packages/api/unresolved.ts).
  */
 export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
+/**
+ * Annotation on the Sandboxes of claims, written by the keeper: the API server does not let Metacontroller change or delete
+ * this Sandbox (packages/api/claims/refusedwrite.ts).
+ */
+export const REFUSED_WRITE_ANNOTATION = `${PREFIX}refused-write`;
 
 /** Tells whether a key belongs to the controllers: template metadata never carries it to a Pod. */
 export function isReservedKey(key: string): boolean {

@@ -1,6 +1,5 @@
-/** A claim that nobody serves: what the binder's Lease says of that. @module */
+/** A claim that nobody serves, and that has no status therefore: what the binder's Lease says of that. @module */
 import { expect, test } from "vitest";
-import { NOT_SERVED } from "../../../packages/api/claims/unserved.ts";
 import type { Facts, LeaseFact } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import type { Over } from "../../pools.ts";
@@ -18,9 +17,9 @@ import {
 } from "./facts.ts";
 
 const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
-const aged = (seconds: number, status = says("SandboxMissing")) => ({
+const aged = (seconds: number, status?: object): Over => ({
   metadata: { creationTimestamp: ago(seconds) },
-  status,
+  ...status && { status },
 });
 const of = (claim: Over, binder: LeaseFact | null | undefined, more: Partial<Facts> = {}): Facts =>
   claimFacts(claim, { ...binder === undefined ? {} : { binder }, ...more });
@@ -34,8 +33,8 @@ const badImage = aPod({ containerStatuses: [waiting("InvalidImageName")] });
 
 const DOWN = { want: ["BinderDown", "Lease/hookbox-binder", false] as Case["want"], says: "nobody holds" };
 const UNKNOWN = {
-  want: ["NotReady", "SandboxClaim/job", false] as Case["want"],
-  says: "nothing that could be read says why",
+  want: ["ControllerSilent", "SandboxClaim/job", false] as Case["want"],
+  says: "has not reconciled",
 };
 const YOUNG = { want: ["Starting", "SandboxClaim/job", false] as Case["want"], says: "waits for a Sandbox" };
 const IMAGE = { want: ["InvalidImageName", "Pod/demo", true] as Case["want"], says: "not a valid image name" };
@@ -49,17 +48,13 @@ const cases: Case[] = [
     facts: of(aged(60), aLease(11), { sandbox: aWaitingSandbox({ metadata: { name: "job" } }) }),
     ...DOWN,
   },
-  { name: "nobody has looked at the claim either", facts: of(aged(60, { conditions: [] }), aLease(11)), ...DOWN },
+  { name: "the claim has lost its Sandbox", facts: of(aged(60, says("SandboxMissing")), aLease(11)), ...DOWN },
   { name: "the claim is young", facts: of(aged(9), aLease(60)), ...YOUNG },
   { name: "a binder without a Lease may be busy", facts: of(aged(29), null), ...YOUNG },
   { name: "it has been busy for long", facts: of(aged(31), null), ...DOWN },
   { name: "a clock is wrong by some seconds", facts: of(aged(60), aLease(9)), ...UNKNOWN },
   { name: "its term is longer", facts: of(aged(60), aLease(29, "b1", 30)), ...UNKNOWN },
-  {
-    name: "nobody may read it",
-    facts: of(aged(60, says(NOT_SERVED.reason, NOT_SERVED.message)), undefined),
-    ...UNKNOWN,
-  },
+  { name: "nobody may read it", facts: of(aged(60), undefined), ...UNKNOWN },
   { name: "a Sandbox is the claim's", facts: of(aged(60), null, { sandbox: forClaim, pod: badImage }), ...IMAGE },
   {
     name: "the claim has a Sandbox",
@@ -81,16 +76,23 @@ test.for(cases)("$name: $want.0", expectCause);
 
 test("the evidence is the Lease and what the claim says; what could not be read is told where that may err", () => {
   const unreadable = [{ what: "pods", message: "forbidden" }];
-  const claim = aged(60, says(NOT_SERVED.reason, NOT_SERVED.message));
+  const claim = aged(60, says("SandboxMissing"));
   const told = (binder: LeaseFact | null) => {
     const { since, chain, remedy, evidence } = why(of(claim, binder, { unreadable }), NOW);
     expect(chain.map(({ kind, name }) => `${kind}/${name}`)).toEqual(["SandboxClaim/job", "Lease/hookbox-binder"]);
     expect(remedy).toContain("hookbox binder");
     return [since, ...evidence.map(({ where, text }) => `${where}: ${text}`)];
   };
-  const condition = `status.conditions[Ready]: False SandboxMissing: ${NOT_SERVED.message}`;
+  const condition = "status.conditions[Ready]: False SandboxMissing: SandboxMissing";
   expect(told(aLease(20))).toEqual([ago(20), `spec.renewTime: b1 renewed it last at ${ago(20)}`, condition]);
   expect(told(aLease(20, ""))).toEqual([ago(20), `spec.holderIdentity: nobody since ${ago(20)}`, condition]);
   const guess = [ago(60), "metadata.name: there is no such Lease", condition, "cannot read pods: forbidden"];
   expect(told(null)).toEqual(guess);
+});
+
+test("if the Lease says nothing, the remedy for a claim that has no status is to look at the binder", () => {
+  expect([aLease(1), undefined].map((binder) => why(of(aged(60), binder), NOW).remedy)).toEqual([
+    expect.stringContaining("See that the binder runs"),
+    expect.stringContaining("Lease hookbox-binder"),
+  ]);
 });

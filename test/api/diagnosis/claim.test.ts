@@ -4,7 +4,6 @@ import { nameTaken, rightLacking } from "../../../packages/api/claims/unserved.t
 import { lackedRight } from "../../../packages/api/lackedright.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
-import { aTemplate } from "../../templates.ts";
 import {
   aCondition,
   ago,
@@ -23,9 +22,6 @@ import {
 const says = (reason: string, message = reason) => ({ conditions: [aCondition("Ready", "False", reason, message)] });
 const BOUND = { sandbox: { name: "demo" }, ...says("DependenciesNotReady") };
 const old = { metadata: { creationTimestamp: ago(60) } };
-const word = (reason: string, message: string) => ({
-  metadata: { annotations: { [KEY("unresolved")]: JSON.stringify({ generation: 1, reason, message }) } },
-});
 const forClaim = aWaitingSandbox({
   metadata: { annotations: { [KEY("for-claim")]: "uid-job", [KEY("sandbox-template-ref")]: "python" } },
 });
@@ -84,8 +80,11 @@ const cases: Case[] = [
     says: "not allowed by the template policy",
   },
   {
-    name: "volumes, by the keeper's word",
-    facts: claimFacts(word("VolumeClaimTemplatesError", "volumes are not allowed"), { template: aTemplate() }),
+    name: "volumes, by the condition alone",
+    facts: {
+      subject: JOB,
+      claim: aClaim("job", { status: says("VolumeClaimTemplatesError", "volumes are not allowed") }),
+    },
     want: ["VolumeClaimTemplatesError", "SandboxClaim/job", true],
     says: "volumes are not allowed",
   },
@@ -98,12 +97,6 @@ const cases: Case[] = [
   {
     name: "a right that the binder's account lacks",
     facts: claimFacts({ status: says("ReconcilerError", LACKING.message) }),
-    want: ["ControllerForbidden", "SandboxClaim/job", true],
-    says: "system:serviceaccount:h:hookbox-binder may not get sandboxtemplates.extensions.agents.x-k8s.io",
-  },
-  {
-    name: "a right that the binder's account lacks, which no hook has said yet",
-    facts: claimFacts(word("ReconcilerError", LACKING.message)),
     want: ["ControllerForbidden", "SandboxClaim/job", true],
     says: "system:serviceaccount:h:hookbox-binder may not get sandboxtemplates.extensions.agents.x-k8s.io",
   },

@@ -25,6 +25,7 @@ const reason = fc.constantFrom(
   "DependenciesReady",
   "DependenciesNotReady",
   "ReconcilerError",
+  "InvalidMetadata",
   "InvalidConfiguration",
   "TemplateNotFound",
   "ImagePullFailed",
@@ -41,11 +42,25 @@ const type = fc.constantFrom("Ready", "PodScheduled", "ContainersFailing", "Fini
 const status = fc.constantFrom("True" as const, "False" as const, "Unknown" as const);
 const condition = fc.tuple(type, status, reason, words).map((args) => aCondition(...args));
 const statusOf = fc.record({ conditions: fc.array(condition), observedGeneration: fc.nat(2) }, { requiredKeys: [] });
+/** Of a claim, which may name the Sandbox `demo`. */
+const claimStatus = fc.tuple(statusOf, fc.constantFrom({}, { sandbox: { name: "demo" } })).map(([one, other]) => ({
+  ...one,
+  ...other,
+}));
 const metadata = fc.record({
   deletionTimestamp: fc.constant(ago(3)),
   generation: fc.nat(3),
   creationTimestamp: fc.constantFrom(ago(1), ago(20), ago(500), "nonsense"),
-  annotations: fc.constantFrom({ [KEY("for-claim")]: "uid-job" }, { [KEY("unresolved")]: "{" }, {}),
+  annotations: fc.constantFrom({ [KEY("for-claim")]: "uid-job" }, { [KEY("unresolved")]: "{" }, {
+    [KEY("refused-write")]: '{"verb":"update","words":"exceeded quota: q"}',
+  }, {}),
+  ownerReferences: fc.constant([{
+    apiVersion: "x/v1",
+    kind: "SandboxClaim",
+    name: "job",
+    uid: "uid-job",
+    controller: true,
+  }]),
 }, { requiredKeys: [] });
 const sandbox = fc.record({
   metadata,
@@ -86,7 +101,7 @@ const facts: fc.Arbitrary<Facts> = fc.record({
     { kind: "SandboxClaim", namespace: "team-a", name: "job" } as const,
     { kind: "SandboxWarmPool", namespace: "team-a", name: "warm" } as const,
   ),
-  claim: maybe(fc.record({ metadata, status: statusOf }).map((over) => aClaim("job", over))),
+  claim: maybe(fc.record({ metadata, status: claimStatus }).map((over) => aClaim("job", over))),
   pool: maybe(fc.record({ metadata, status: statusOf }).map(aPool)),
   template: maybe(fc.constant(aTemplate())),
   sandbox: maybe(sandbox),

@@ -1,8 +1,7 @@
-/** A claim that has a Sandbox: one status for name, addresses and Ready; the first is the binder's while it may come. @module */
+/** A claim that is bound: its hook reports name, addresses and Ready of its Sandbox in one status, and its annotations before. @module */
 import { expect, test } from "vitest";
 import {
   aBoundClaim,
-  aClaim,
   aClaimed,
   aCondition,
   after,
@@ -17,24 +16,27 @@ const KEY = (name: string) => `agents.x-k8s.io/${name}`;
 const SEEN = KEY("controller-first-observed-at");
 const READY = KEY("claim-first-ready-at");
 const ASSIGNED = "2026-11-21T11:59:50.100Z";
-const SOON = 0.25;
-const LATER = 5;
 const not_ready = (reason: string) => ({ conditions: [aCondition("Ready", "False", reason)] });
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 /** A Sandbox that was handed over so many seconds before {@link NOW}. */
 const assigned = (secondsAgo: number, since = {}) =>
   aClaimed(since, anApplied({ annotations: { [KEY("assigned-at")]: at(-secondsAgo).toISOString() } }));
-
-test("what the binder has not said in time the hook says whole; times are those of the hand-over", () => {
-  const now = new Date("2026-11-21T12:00:00.789Z");
-  const claim = aClaim();
-  const first = syncClaim(claim, [aClaimed()], { now });
-  const rest = { attachments: [anApplied()], deletions: {} };
-  const annotations = { [KEY("sandbox-name")]: "warm-1", [SEEN]: ASSIGNED, [READY]: "2026-11-21T12:00:00.789Z" };
-  expect(first, "Metacontroller would write the status before the annotations").toEqual({
-    ...{ annotations, ...rest, resyncAfterSeconds: LATER },
+/** A claim that the binder has bound to a Sandbox which was not Ready, with these annotations beside its name. */
+const unready = (annotations: object = { [SEEN]: ASSIGNED }) =>
+  aBoundClaim({
+    metadata: { annotations: { [KEY("sandbox-name")]: "warm-1", ...annotations } },
+    status: { ...not_ready("DependenciesNotReady"), sandbox: { name: "warm-1" } },
   });
-  const annotated = written(claim, first);
+
+test("a Sandbox that has become Ready is reported whole, after the annotations that clients read then", () => {
+  const now = new Date("2026-11-21T12:00:00.789Z");
+  const first = syncClaim(unready(), [aClaimed()], { now });
+  const rest = { attachments: [anApplied()], deletions: {} };
+  expect(first, "Metacontroller would write the status before the annotations").toEqual({
+    annotations: { [KEY("sandbox-name")]: "warm-1", [READY]: "2026-11-21T12:00:00.789Z" },
+    ...rest,
+  });
+  const annotated = written(unready(), first);
   const answer = syncClaim(annotated, [aClaimed()], { now });
   expect(answer).toEqual({
     status: {
@@ -43,78 +45,56 @@ test("what the binder has not said in time the hook says whole; times are those 
     },
     annotations: { [KEY("sandbox-name")]: "warm-1" },
     ...rest,
-    resyncAfterSeconds: SOON,
   });
-  const bound = written(annotated, answer);
-  const again = syncClaim(bound, [aClaimed()], { now: at(1) });
-  expect(written(bound, again)).toEqual(bound);
+  const ready = written(annotated, answer);
+  const again = syncClaim(ready, [aClaimed()], { now: at(1) });
+  expect(written(ready, again)).toEqual(ready);
   expect(again).not.toHaveProperty("resyncAfterSeconds");
 });
 
 test.for([
-  { name: "Ready, given a moment ago", sandbox: assigned(0.3), isSilent: true },
-  { name: "Ready, given just not two seconds ago", sandbox: assigned(1.999), isSilent: true },
-  { name: "Ready, given two seconds ago", sandbox: assigned(2), isSilent: false },
-  { name: "Ready, given in the future: clocks differ", sandbox: assigned(-1), isSilent: false },
-  { name: "Ready without a time", sandbox: aClaimed({}, anApplied({ annotations: { [KEY("assigned-at")]: "x" } })) },
-  { name: "not Ready, given a moment ago", sandbox: assigned(0.3, { status: not_ready("DependenciesNotReady") }) },
-  { name: "failed, given a moment ago", sandbox: assigned(0.3, { status: not_ready("PodFailed") }) },
-  { name: "Ready without address, given a moment ago", sandbox: assigned(0.3, { status: { podIPs: [] } }) },
-  { name: "that has said nothing", sandbox: assigned(9, { status: { conditions: [] } }), isSilent: true },
-  { name: "without a status", sandbox: aClaimed({ status: { conditions: undefined, podIPs: [] } }), isSilent: true },
-])("a Sandbox $name: the hook says nothing of it: $isSilent", ({ sandbox, isSilent = false }) => {
-  const answer = syncClaim(aClaim(), [sandbox]);
-  expect(answer.attachments).toHaveLength(1);
-  if (isSilent) {
-    expect(answer).not.toHaveProperty("status");
-    return expect(answer).not.toHaveProperty("annotations");
+  { name: "is not Ready", status: not_ready("SandboxSuspended"), want: "False SandboxSuspended SandboxSuspended" },
+  { name: "has failed", status: not_ready("PodFailed"), want: "False PodFailed PodFailed" },
+  { name: "has no address any more", status: { podIPs: [] }, want: "False SandboxNotReady Sandbox is not ready" },
+])("a Sandbox that $name, handed over a moment ago: the claim reports that at once", ({ status, want }) => {
+  expect(readyText(syncClaim(aBoundClaim(), [assigned(0.3, { status })]))).toBe(want);
+});
+
+test.for([
+  { name: "no conditions", status: { conditions: [], podIPs: [] } },
+  { name: "no Ready among them", status: { conditions: [aCondition("PodScheduled", "True", "Scheduled")] } },
+  { name: "no status", status: { conditions: undefined, podIPs: [] } },
+])("a Sandbox that is seen with $name has reported before: the claim stays as it is", ({ status }) => {
+  for (const claim of [aBoundClaim(), unready()]) {
+    expect(syncClaim(claim, [aClaimed({ status })])).toEqual({ attachments: [anApplied()], deletions: {} });
   }
-  expect(answer.annotations?.[KEY("sandbox-name")]).toBe("warm-1");
 });
 
-test("a claim that has shown something is never left to the binder: what it showed would be wrong", () => {
-  const shown = aBoundClaim({ status: { conditions: [], sandbox: undefined } });
-  expect(syncClaim(shown, [assigned(0.3)]).status?.sandbox?.name).toBe("warm-1");
-  const answer = syncClaim(aBoundClaim(), [
-    assigned(0.3, { status: { ...not_ready("DependenciesNotReady"), podIPs: [] } }),
-  ]);
-  expect(readyText(answer)).toBe("False DependenciesNotReady DependenciesNotReady");
-  expect(answer.status?.sandbox).toEqual({ name: "warm-1" });
-});
-
-test("a claim that showed a Sandbox is told at once that the next one has said nothing yet", () => {
-  const answer = syncClaim(aBoundClaim(), [aClaimed({ status: { conditions: [], podIPs: [] } })]);
-  expect(readyText(answer)).toBe("False SandboxNotReady Sandbox is not ready");
-});
-
-test("an expiry is told at once, binder or not", () => {
-  const claim = aClaim({ spec: { lifecycle: { shutdownTime: after(-1) } } });
-  expect(readyText(syncClaim(claim, [assigned(0.3)]))).toMatch("False ClaimExpired");
+test("an expiry is reported at once, whether or not the Sandbox has reported", () => {
+  const claim = aBoundClaim({ spec: { lifecycle: { shutdownTime: after(-1) } } });
+  for (const sandbox of [assigned(0.3), aClaimed({ status: { conditions: [], podIPs: [] } })]) {
+    expect(readyText(syncClaim(claim, [sandbox]))).toMatch("False ClaimExpired");
+  }
 });
 
 test("addresses are shown as soon as they are there, Ready or not", () => {
-  const answer = syncClaim(aClaim(), [aClaimed({ status: not_ready("DependenciesNotReady") })]);
+  const answer = syncClaim(unready(), [aClaimed({ status: not_ready("SandboxSuspended") })]);
   expect(answer.status?.sandbox).toEqual({ name: "warm-1", podIPs: ["10.1.0.7"] });
 });
 
-test("an answer that writes is looked after: Metacontroller drops a write to a claim that it sees too late", () => {
-  const waiting = aClaimed({ status: not_ready("DependenciesNotReady") });
-  const shown = written(aClaim(), syncClaim(aClaim(), [waiting]));
+test("an answer that writes asks for no other look: what it has written brings the claim back", () => {
   const resync = (...call: Parameters<typeof syncClaim>) => syncClaim(...call).resyncAfterSeconds;
-  expect(resync(shown, [waiting]), "writes nothing").toBeUndefined();
-  const ready = aBoundClaim({ status: { conditions: [], sandbox: { name: "warm-1" } } });
-  expect(resync(ready, [aClaimed()]), "writes the status alone, whose event wakes nobody").toBe(SOON);
-  expect(resync(shown, [aClaimed()]), "writes an annotation, too").toBe(LATER);
-  expect(resync(aBoundClaim({ metadata: { annotations: {} } }), [aClaimed()]), "writes annotations").toBe(LATER);
+  expect(resync(unready(), [aClaimed()]), "annotations").toBeUndefined();
+  expect(resync(aBoundClaim(), [aClaimed({ status: not_ready("SandboxSuspended") })]), "the status").toBeUndefined();
 });
 
-test("first-observed is when the claim was given its Sandbox, first-ready when it first was Ready; once each", () => {
-  const claim = aClaim();
+test("first-ready is when it first was Ready; first-observed, if it is lacking, when it got its Sandbox; once each", () => {
+  const claim = unready({});
   const waiting = assigned(3, { status: not_ready("DependenciesNotReady") });
-  const bound = written(claim, syncClaim(claim, [waiting], { now: at(0.222) }));
-  expect(bound.metadata.annotations).toMatchObject({ [SEEN]: "2026-11-21T11:59:57.000Z" });
-  expect(bound.metadata.annotations).not.toHaveProperty([READY]);
-  const ready = written(bound, syncClaim(bound, [aClaimed()], { now: at(0.333) }));
+  const seen = written(claim, syncClaim(claim, [waiting], { now: at(0.222) }));
+  expect(seen.metadata.annotations).toMatchObject({ [SEEN]: "2026-11-21T11:59:57.000Z" });
+  expect(seen.metadata.annotations).not.toHaveProperty([READY]);
+  const ready = written(seen, syncClaim(seen, [aClaimed()], { now: at(0.333) }));
   expect(ready.metadata.annotations).toMatchObject({
     [SEEN]: "2026-11-21T11:59:57.000Z",
     [READY]: "2026-11-21T12:00:00.333Z",
@@ -125,7 +105,8 @@ test("first-observed is when the claim was given its Sandbox, first-ready when i
 });
 
 test("a hand-over of the future is no time at which anything was seen", () => {
-  expect(syncClaim(aClaim(), [assigned(-60)]).annotations).toMatchObject({ [SEEN]: NOW.toISOString() });
+  const waiting = assigned(-60, { status: not_ready("DependenciesNotReady") });
+  expect(syncClaim(unready({}), [waiting]).annotations).toMatchObject({ [SEEN]: NOW.toISOString() });
 });
 
 test("a claim that was Ready before anybody took note says so, and notes what it can", () => {
@@ -155,35 +136,56 @@ test("a claim that is being deleted keeps its Sandboxes, unchanged, for the garb
   expect(syncClaim(claim, [aClaimed()])).toEqual({ attachments: [anApplied()] });
 });
 
-const since = (seconds: number, status: "True" | "False") => ({
-  ...aCondition("Ready", status, status === "True" ? "DependenciesReady" : "DependenciesNotReady"),
-  lastTransitionTime: after(seconds),
-});
+/** Ready as it has been for so many seconds; words: `status reason`. */
+const since = (seconds: number, words: string) => {
+  const [status = "", reason = ""] = words.split(" ");
+  return { ...aCondition("Ready", status, reason), lastTransitionTime: after(seconds) };
+};
+const UP = "True DependenciesReady";
+const DOWN = "False DependenciesNotReady";
+const FAILED = "False PodFailed";
 
-test.for([
-  { name: "a moment ago, before the claim's was", sandbox: -2, claim: -1, writes: false },
-  { name: "in the same second as the claim's was", sandbox: -1, claim: -1, writes: false },
-  { name: "after the claim's was", sandbox: -1, claim: -2, writes: true },
-  { name: "before the claim's was, and long ago: clocks differ", sandbox: -4, claim: -3, writes: true },
-  { name: "before the claim's was, and in the future: clocks differ", sandbox: 4, claim: 5, writes: true },
+interface View {
+  name: string;
+  /** What the claim reports, since when. */
+  claim: [words: string, seconds: number];
+  sandbox: [words: string, seconds: number];
+  isOlder: boolean;
+}
+const views: View[] = [
+  { name: "was taken back before the claim's was", claim: [UP, -1], sandbox: [DOWN, -2], isOlder: true },
+  { name: "was taken back in the same second", claim: [UP, -1], sandbox: [DOWN, -1], isOlder: true },
+  { name: "was taken back after the claim's was", claim: [UP, -2], sandbox: [DOWN, -1], isOlder: false },
   {
-    name: "before the claim's was, and the claim shows another",
-    sandbox: -2,
-    claim: -1,
-    shows: "warm-2",
-    writes: true,
+    name: "was taken back before, and that is long ago: clocks differ",
+    claim: [UP, -4],
+    sandbox: [DOWN, -5],
+    isOlder: false,
   },
-])("a Sandbox whose Ready was taken back $name: the claim's is, too: $writes", (times) => {
-  const { sandbox, claim, shows = "warm-1", writes } = times;
-  const bound = aBoundClaim({ status: { conditions: [since(claim, "True")], sandbox: { name: shows } } });
-  const answer = syncClaim(bound, [aClaimed({ status: { conditions: [since(sandbox, "False")] } })]);
-  expect(readyText(answer)).toBe(writes ? "False DependenciesNotReady DependenciesNotReady" : undefined);
-  expect(answer.attachments).toEqual([anApplied()]);
-  if (!writes) expect(answer.resyncAfterSeconds).toBe(2);
-});
-
-test("a Sandbox that failed in the second in which it was Ready is shown to have failed", () => {
-  const bound = aBoundClaim({ status: { conditions: [since(-1, "True")], sandbox: { name: "warm-1" } } });
-  const failed = { ...since(-1, "False"), reason: "PodFailed" };
-  expect(readyText(syncClaim(bound, [aClaimed({ status: { conditions: [failed] } })]))).toMatch(/^False PodFailed/);
+  { name: "was taken back before, in the future: clocks differ", claim: [UP, 5], sandbox: [DOWN, 4], isOlder: false },
+  { name: "is not known since the same second", claim: [UP, -1], sandbox: ["Unknown Odd", -1], isOlder: false },
+  {
+    name: "has another reason since the same second",
+    claim: [DOWN, -1],
+    sandbox: ["False SandboxSuspended", -1],
+    isOlder: false,
+  },
+  { name: "is there since before it failed", claim: [FAILED, -1], sandbox: [UP, -9], isOlder: true },
+  { name: "is lacking since before it failed", claim: [FAILED, -1], sandbox: [DOWN, -9], isOlder: true },
+  { name: "is there since after it failed", claim: [FAILED, -2], sandbox: [UP, -1], isOlder: false },
+  {
+    name: "is there since before it failed, which is long ago",
+    claim: [FAILED, -4],
+    sandbox: [UP, -9],
+    isOlder: false,
+  },
+  { name: "failed in the second in which it was there", claim: [UP, -1], sandbox: [FAILED, -1], isOlder: false },
+];
+test.for(views)("a Sandbox whose Ready $name: the view may be older than the claim: $isOlder", (view) => {
+  const { claim, sandbox, isOlder } = view;
+  const bound = aBoundClaim({ status: { conditions: [since(claim[1], claim[0])], sandbox: { name: "warm-1" } } });
+  const answer = syncClaim(bound, [aClaimed({ status: { conditions: [since(sandbox[1], sandbox[0])] } })]);
+  const [, reason] = sandbox[0].split(" ");
+  expect(readyText(answer)).toBe(isOlder ? undefined : `${sandbox[0]} ${reason}`);
+  expect([answer.attachments, answer.resyncAfterSeconds]).toEqual([[anApplied()], isOlder ? 2 : undefined]);
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
-import { writeRefused } from "../../../packages/api/claims/refusedwrite.ts";
+import { refusedWriteText } from "../../../packages/api/claims/refusedwrite.ts";
 import {
   aBoundClaim,
   aClaimed,
@@ -122,39 +122,47 @@ test.for([{ name: "nothing", spec: {} }, { name: "a label", spec: ADDITIONAL }])
   },
 );
 
-const refused = (verb: "update" | "delete", generation = 3) => ({
-  "agents.x-k8s.io/unresolved": JSON.stringify({ generation, ...writeRefused(verb, "warm-1", "change freeze") }),
-});
-const withNote = (note: object, spec: object) => {
-  const { annotations } = aBoundClaim().metadata;
-  return aBoundClaim({ spec, metadata: { annotations: { ...annotations, ...note } } });
-};
+/** The keeper has reported on the Sandbox that the API server refuses such a write of it. */
+const refused = (verb: "update" | "delete", text = refusedWriteText({ verb, words: "change freeze" })) =>
+  aClaimed({ metadata: { annotations: { "agents.x-k8s.io/refused-write": text } } });
+const READY = "True DependenciesReady Pod is Ready";
 
 test("a change that the API server refuses is reported for as long as it is outstanding, and asked for again", () => {
-  const sandbox = aClaimed({});
-  const answer = syncClaim(withNote(refused("update"), ADDITIONAL), [sandbox]);
+  const claim = aBoundClaim({ spec: ADDITIONAL });
+  const answer = syncClaim(claim, [refused("update")]);
   expect(readyText(answer)).toBe('False ReconcilerError Error seen: cannot update Sandbox "warm-1": change freeze');
   const [desired] = answer.attachments;
-  const put = desired && putOf(sandbox, desired);
+  const put = desired && putOf(refused("update"), desired);
   expect(put?.spec.podTemplate.metadata?.labels).toMatchObject(ADDITIONAL.additionalPodMetadata.labels);
-  expect(readyText(syncClaim(withNote(refused("update"), ADDITIONAL), [put!]))).toBe(
-    "True DependenciesReady Pod is Ready",
-  );
+  expect(put?.metadata.annotations, "that is the keeper's to take back").toHaveProperty([
+    "agents.x-k8s.io/refused-write",
+  ]);
+  expect(readyText(syncClaim(claim, [put!]))).toBe(READY);
 });
 
-test("a report about an earlier spec does not count", () => {
-  expect(readyText(syncClaim(withNote(refused("update", 2), ADDITIONAL), [aClaimed({})]))).toContain("True");
+test.for([
+  { name: "of a deletion, while nothing is to be deleted", sandbox: refused("delete"), spec: ADDITIONAL },
+  { name: "of a change, while nothing is to be changed", sandbox: refused("update"), spec: {} },
+  { name: "that cannot be read", sandbox: refused("update", "{"), spec: ADDITIONAL },
+  { name: "of an unknown write", sandbox: refused("update", '{"verb":"create","words":"no"}'), spec: ADDITIONAL },
+])("a report $name is not shown", ({ sandbox, spec }) => {
+  expect(readyText(syncClaim(aBoundClaim({ spec }), [sandbox]))).toBe(READY);
 });
+
+const lifecycle = { shutdownTime: after(-60), shutdownPolicy: "Retain" };
+const EXPIRED = "False ClaimExpired Claim expired. Sandbox cleanup initiated.";
 
 test("an expired claim whose Sandbox cannot be deleted says so, and still wants it deleted", () => {
-  const lifecycle = { shutdownTime: after(-60), shutdownPolicy: "Retain" };
   const expired = { ...aCondition("Ready", "False", "ClaimExpired"), observedGeneration: 3 };
-  const status = { conditions: [expired], sandbox: { name: "warm-1" } };
-  const claim = { ...withNote(refused("delete"), { lifecycle }), status } as ReturnType<typeof aBoundClaim>;
-  const answer = syncClaim(claim, [aClaimed({})]);
+  const claim = aBoundClaim({ spec: { lifecycle }, status: { conditions: [expired] } });
+  const answer = syncClaim(claim, [refused("delete")]);
   expect(answer.attachments).toEqual([]);
-  expect(readyText(answer)).toBe(
-    "False ClaimExpired Claim expired. Sandbox cleanup initiated. " +
-      'Error seen: cannot delete Sandbox "warm-1": change freeze',
-  );
+  expect(answer.deletions).toEqual({ "Sandbox/warm-1": "the claim has expired" });
+  expect(readyText(answer)).toBe(`${EXPIRED} Error seen: cannot delete Sandbox "warm-1": change freeze`);
+  expect(syncClaim(claim, [refused("update")])).not.toHaveProperty("status");
+});
+
+test("a claim that expires reports that, whatever else is wrong with its metadata", () => {
+  const claim = aBoundClaim({ spec: { lifecycle, additionalPodMetadata: { labels: { app: "x" } } } });
+  expect(readyText(syncClaim(claim, [aClaimed()]))).toBe(EXPIRED);
 });

@@ -1,5 +1,7 @@
 /** What holds for every answer of the claim hook, whatever claim and Sandboxes it is shown. @module */
 import { expect, test } from "vitest";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
+import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
 import { sandboxClaimSchema } from "../../../packages/api/sandboxclaim.ts";
 import { sandboxClaimHook } from "../../../hooks/sandboxclaim/hook.ts";
 import { syncSandboxClaim } from "../../../hooks/sandboxclaim/sync.ts";
@@ -29,18 +31,12 @@ const texts = fc.dictionary(
   fc.constantFrom("1", "2", "bad value!"),
 );
 const podMetadata = fc.record({ labels: texts, annotations: texts }, { requiredKeys: [] });
-const problem = fc.record({
-  generation: fc.constantFrom(2, 3),
-  reason: fc.constantFrom("WarmPoolNotFound", "TemplateNotFound", "Odd"),
-  message: fc.string(),
-}).map((word) => JSON.stringify(word));
 const claim = fc.record({
   metadata: fc.record({
     creationTimestamp: maybe(time),
     deletionTimestamp: fc.option(fc.constant(after(-1)), { nil: undefined, freq: 9 }),
     annotations: fc.record({
       [KEY("sandbox-name")]: fc.constantFrom("a", "b", "gone"),
-      [KEY("unresolved")]: fc.oneof(problem, fc.string()),
       [KEY("claim-first-ready-at")]: fc.constant("unknown"),
     }, { requiredKeys: [] }),
   }, { requiredKeys: ["annotations"] }),
@@ -58,6 +54,7 @@ const claim = fc.record({
   }, { requiredKeys: [] })),
 }).map(({ status, ...rest }) => aClaim({ ...rest, ...(status ? { status } : {}) }));
 
+const refusedWrite = fc.record({ verb: fc.constantFrom("update", "delete", "odd"), words: fc.string() });
 const sandbox = fc.record({
   name: fc.constantFrom("a", "b", "c"),
   record: fc.constantFrom("{}", '{"labels":{"sandbox.users.io/a":"1"}}', "[]"),
@@ -67,10 +64,15 @@ const sandbox = fc.record({
   conditions: fc.array(condition, { maxLength: 3 }),
   podIPs: fc.constantFrom([], ["10.1.0.7"]),
   mode: fc.constantFrom("Running", "Suspended"),
-}).map(({ name, record, podMetadata, isGoing, applied, conditions, podIPs, mode }) =>
+  refused: maybe(fc.oneof(refusedWrite.map((value) => JSON.stringify(value)), fc.string())),
+}).map(({ name, record, podMetadata, isGoing, applied, conditions, podIPs, mode, refused }) =>
   aClaimed(
     {
-      metadata: { uid: `uid-${name}`, ...(isGoing ? { deletionTimestamp: after(-1) } : {}) },
+      metadata: {
+        uid: `uid-${name}`,
+        ...(isGoing ? { deletionTimestamp: after(-1) } : {}),
+        ...(refused === undefined ? {} : { annotations: { [KEY("refused-write")]: refused } }),
+      },
       spec: { operatingMode: mode },
       status: { conditions, podIPs },
       ...(applied === "none" ? { lastApplied: null } : {}),
@@ -119,12 +121,36 @@ test("every answer keeps the protocol, and names the reason of every deletion", 
     expect(outcome).toMatchObject({ answer: decorated, held: [] });
   }));
 
-test("the Sandbox that is shown is answered for, and Ready promises an address", () =>
+const observedIn = (body: Request) => Object.values(body.attachments["Sandbox.agents.x-k8s.io/v1beta1"]);
+const boundIn = (body: Request) =>
+  observedIn(body).find(({ metadata }) => metadata.name === body.object.status?.sandbox?.name);
+
+/** A Sandbox without what Metacontroller notes of it whatever a hook answers. */
+function withoutNote({ metadata, ...sandbox }: Sandbox) {
+  const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = metadata.annotations ?? {};
+  return { ...sandbox, metadata: { ...metadata, annotations } };
+}
+
+test("an answer about a claim that is not bound changes nothing and deletes nothing", () =>
   always((body) => {
-    const { status, attachments } = answer(body);
+    if (boundIn(body)) return;
+    const { attachments, ...rest } = answer(body);
+    expect([rest, attachments.length]).toEqual([{}, observedIn(body).length]);
+    for (const sandbox of observedIn(body)) {
+      const desired = attachments.find(({ metadata }) => metadata.name === sandbox.metadata.name);
+      expect(withoutNote(putOf(sandbox, desired!) ?? sandbox)).toEqual(withoutNote(sandbox));
+    }
+  }));
+
+test("a bound claim goes on naming its Sandbox, and Ready promises an address", () =>
+  always((body) => {
+    const { status, attachments, deletions = {} } = answer(body);
     if (!status) return;
-    const [name] = attachments.map(({ metadata }) => metadata.name);
+    const name = boundIn(body)?.metadata.name;
     expect(status.sandbox?.name).toBe(name);
+    // A Sandbox that cannot be deleted is still to be.
+    const isDeleted = deletions[`Sandbox/${name}`] !== undefined;
+    expect(attachments.map(({ metadata }) => metadata.name)).toEqual(isDeleted ? [] : [name]);
     const ready = status.conditions?.find(({ type }) => type === "Ready");
     expect(ready).toBeDefined();
     if (ready?.status === "True") expect(status.sandbox?.podIPs).not.toHaveLength(0);
@@ -132,7 +158,7 @@ test("the Sandbox that is shown is answered for, and Ready promises an address",
 
 test("nothing of a Sandbox's spec is changed but the Pod's metadata, and mode and owner never", () =>
   always((body) => {
-    const observed = Object.values(body.attachments["Sandbox.agents.x-k8s.io/v1beta1"]);
+    const observed = observedIn(body);
     for (const desired of answer(body).attachments) {
       const before = observed.find(({ metadata }) => metadata.name === desired.metadata.name);
       const put = before && putOf(before, desired);
@@ -149,7 +175,7 @@ test("nothing of a Sandbox's spec is changed but the Pod's metadata, and mode an
 
 test("a Sandbox goes as one too many only where the claim is seen to name another one that is there", () =>
   always((body) => {
-    const observed = Object.values(body.attachments["Sandbox.agents.x-k8s.io/v1beta1"]);
+    const observed = observedIn(body);
     const named = body.object.status?.sandbox?.name;
     const gone = Object.entries(answer(body).deletions ?? {}).filter(([, reason]) => reason.endsWith("another one"));
     if (gone.length === 0) return;

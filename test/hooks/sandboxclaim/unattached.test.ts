@@ -1,158 +1,97 @@
-/** A claim that no Sandbox belongs to: it waits silently, says what is wrong, and heals unless it has come to an end. @module */
+/** A claim that is not bound is the binder's: its hook writes nothing, deletes nothing and asks for no other look. @module */
 import { expect, test } from "vitest";
-import {
-  aBoundClaim,
-  aClaim,
-  aClaimed,
-  aCondition,
-  after,
-  readyText,
-  syncClaim,
-  written,
-} from "../../claimbuilders.ts";
-import { NOW } from "../../sandboxes.ts";
+import { boundSandbox } from "../../../packages/api/claims/binding.ts";
+import { CLAIM_FINAL_REASONS } from "../../../packages/api/finalreasons.ts";
+import type { Sandbox } from "../../../packages/api/sandbox.ts";
+import { aClaim, aClaimed, aCondition, after, anApplied, putOf, syncClaim } from "../../claimbuilders.ts";
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-const SEEN = KEY("controller-first-observed-at");
-const READY = KEY("claim-first-ready-at");
-const MISSING = "False SandboxMissing Sandbox does not exist";
-const seconds = (count: number) => new Date(NOW.getTime() + count * 1000);
-const unresolved = (generation: number, reason: string) => ({
-  [KEY("unresolved")]: JSON.stringify({ generation, reason, message: `of ${reason}` }),
+const given = (name: string, since: Parameters<typeof aClaimed>[0] = {}): Sandbox =>
+  aClaimed({ ...since, metadata: { uid: `uid-${name}`, ...since.metadata } }, anApplied({ metadata: { name } }));
+const ended = (policy: string) => ({ lifecycle: { shutdownTime: after(-60), shutdownPolicy: policy } });
+const reports = (reason: string, name?: string) => ({
+  conditions: [{ ...aCondition("Ready", "False", reason), observedGeneration: 3 }],
+  ...(name === undefined ? {} : { sandbox: { name } }),
 });
-const BAD = { additionalPodMetadata: { labels: { app: "x" } } };
 
-const cases = [
-  { name: "that has never said anything", reason: "the binder is at it", claim: aClaim() },
+const REASONS = [
+  ...CLAIM_FINAL_REASONS,
+  ...["SandboxMissing", "SandboxNotReady", "SandboxSuspended", "DependenciesNotReady", "ReconcilerError"],
+];
+const claims: { name: string; claim: Parameters<typeof aClaim>[0] }[] = [
+  { name: "is new", claim: {} },
+  { name: "has waited for hours", claim: { metadata: { creationTimestamp: after(-9999) } } },
+  { name: "has an empty status", claim: { status: {} } },
+  { name: "has a status without conditions", claim: { status: { conditions: [] } } },
+  { name: "names a Sandbox without a name", claim: { status: { sandbox: { name: "" } } } },
   {
-    name: "that has never said anything, for long",
-    reason: "whether somebody should have come is the keeper's to say",
-    claim: aClaim({ metadata: { creationTimestamp: after(-9999) } }),
+    name: "reports Ready, and names no Sandbox",
+    claim: { status: { conditions: [aCondition("Ready", "True", "Odd")] } },
   },
+  { name: "is annotated with a Sandbox", claim: { metadata: { annotations: { [KEY("sandbox-name")]: "a" } } } },
   {
-    name: "that has a status without a Sandbox",
-    reason: "it has spoken once, and is kept true",
-    claim: aClaim({ status: { conditions: [] } }),
-    ready: MISSING,
+    name: "has an annotation of an earlier version",
+    claim: {
+      metadata: { annotations: { [KEY("unresolved")]: '{"generation":3,"reason":"WarmPoolNotFound","message":"x"}' } },
+    },
   },
-  {
-    name: "with bad metadata",
-    reason: "it is served nothing, so it is told at once",
-    claim: aClaim({ spec: BAD }),
-    ready: /^False InvalidMetadata invalid additionalPodMetadata: failed to validate label "app": /,
-  },
-  {
-    name: "whose pool is missing",
-    reason: "the keeper says so",
-    claim: aClaim({ metadata: { annotations: unresolved(3, "WarmPoolNotFound") } }),
-    ready: "False WarmPoolNotFound of WarmPoolNotFound",
-  },
-  {
-    name: "that nobody serves",
-    reason: "the keeper says so",
-    claim: aClaim({ metadata: { annotations: unresolved(3, "SandboxMissing") } }),
-    ready: "False SandboxMissing of SandboxMissing",
-  },
-  {
-    name: "with bad metadata and a missing pool",
-    reason: "the claim's own fault comes first",
-    claim: aClaim({ metadata: { annotations: unresolved(3, "WarmPoolNotFound") }, spec: BAD }),
-    ready: /^False InvalidMetadata /,
-  },
-  {
-    name: "with the keeper's word on an older spec",
-    reason: "the fault may be gone",
-    claim: aClaim({ metadata: { annotations: unresolved(2, "EnvVarsInjectionRejected") } }),
-  },
-  {
-    name: "with a word that is not the keeper's",
-    reason: "anybody can annotate",
-    claim: aClaim({ metadata: { annotations: unresolved(3, "Whatever") } }),
-  },
+  { name: "asks for bad metadata", claim: { spec: { additionalPodMetadata: { labels: { app: "x" } } } } },
+  ...["Retain", "Delete", "DeleteForeground"].flatMap((policy) => [
+    { name: `has expired, with ${policy}`, claim: { spec: ended(policy) } },
+    {
+      name: `reports that it has expired, with ${policy}`,
+      claim: { spec: ended(policy), status: reports("ClaimExpired") },
+    },
+    {
+      name: `reports that it has expired, and names a Sandbox that is gone, with ${policy}`,
+      claim: { spec: ended(policy), status: reports("ClaimExpired", "gone") },
+    },
+  ]),
+  ...REASONS.flatMap((reason) => [
+    { name: `reports ${reason}`, claim: { status: reports(reason) } },
+    { name: `reports ${reason} of a Sandbox that is gone`, claim: { status: reports(reason, "gone") } },
+  ]),
 ];
 
-test.for(cases)("a claim $name: $reason", ({ claim, ready }) => {
-  const answer = syncClaim(claim);
-  if (ready === undefined) return expect(answer).toEqual({ attachments: [] });
-  expect(`${readyText(answer)}`).toMatch(ready);
-  expect(answer.attachments).toEqual([]);
-  expect(answer.annotations).toEqual({ [SEEN]: NOW.toISOString() });
-  expect(answer).not.toHaveProperty("labels");
+const sandboxes: Sandbox[][] = [
+  [],
+  [given("a")],
+  [given("a", { status: { conditions: [], podIPs: [] } })],
+  [given("a", { status: { conditions: [aCondition("Ready", "False", "PodFailed")] } }), given("b")],
+  [given("a", { metadata: { deletionTimestamp: after(-1) } }), given("b")],
+];
+
+test.for(claims)("a claim that $name and is not bound: its hook changes nothing", ({ claim }) => {
+  for (const controlled of sandboxes) {
+    const answer = syncClaim(aClaim(claim), controlled);
+    expect(Object.keys(answer)).toEqual(["attachments"]);
+    expect(answer.attachments.map(({ metadata }) => metadata.name)).toEqual(
+      controlled.map(({ metadata }) => metadata.name),
+    );
+    for (const [index, sandbox] of controlled.entries()) {
+      expect(putOf(sandbox, answer.attachments[index]!)).toBeUndefined();
+    }
+  }
 });
 
-test("an unserved claim that has spoken is asked for nothing more until something changes", () => {
-  const claim = aClaim({ metadata: { annotations: unresolved(3, "WarmPoolNotFound") } });
-  const spoken = written(claim, syncClaim(claim));
-  const again = syncClaim(spoken, [], { now: seconds(5) });
-  expect(written(spoken, again)).toEqual(spoken);
-  expect(again).not.toHaveProperty("resyncAfterSeconds");
+test("a claim that is being deleted is left to the garbage collector, bound or not", () => {
+  const metadata = { deletionTimestamp: after(-1) };
+  for (const status of [undefined, { sandbox: { name: "a" } }]) {
+    const claim = aClaim({ metadata, spec: ended("Retain"), ...(status && { status }) });
+    const answer = syncClaim(claim, [given("a"), given("b")]);
+    expect(answer).toEqual({
+      attachments: [anApplied({ metadata: { name: "a" } }), anApplied({ metadata: { name: "b" } })],
+    });
+  }
 });
 
-test("a claim whose trouble is over says that it waits, no more", () => {
-  const claim = aClaim({ metadata: { annotations: unresolved(3, "WarmPoolNotFound") } });
-  const { status } = syncClaim(claim);
-  expect(readyText(syncClaim(aClaim({ status: { ...status } })))).toBe(MISSING);
-});
-
-test("a claim whose Sandbox vanished says so, shows none, and shows the next", () => {
-  const claim = aBoundClaim();
-  const lost = syncClaim(claim);
-  expect(readyText(lost)).toBe(MISSING);
-  expect(lost.status).not.toHaveProperty("sandbox");
-  const free = written(claim, lost);
-  const healed = syncClaim(free, [aClaimed()], { now: seconds(3) });
-  expect([healed.status?.sandbox?.name, readyText(healed)]).toEqual(["warm-1", "True DependenciesReady Pod is Ready"]);
-});
-
-test.for([SEEN, READY])(
-  "a claim that was given its Sandbox a moment ago, by %s, is not told that it is gone: views differ in age",
-  (key) => {
-    const annotations = { [SEEN]: "2026-11-21T11:00:00.000Z", [key]: after(-1) };
-    const claim = aBoundClaim({ metadata: { annotations } });
-    expect(syncClaim(claim)).toEqual({ resyncAfterSeconds: 2, attachments: [] });
-    expect(syncClaim(claim, [], { now: seconds(1.5) })).toEqual({ resyncAfterSeconds: 0.5, attachments: [] });
-    expect(readyText(syncClaim(claim, [], { now: seconds(2) }))).toBe(MISSING);
-  },
-);
-
-test.for([{}, { [SEEN]: "unknown", [READY]: "unknown" }])(
-  "a claim that does not tell when it was given its Sandbox is told at once that it is gone: %o",
-  (annotations) => {
-    expect(readyText(syncClaim(aBoundClaim({ metadata: { annotations } })))).toBe(MISSING);
-  },
-);
-
-test("a problem is none while a claim shows a Sandbox: that it is gone comes first", () => {
-  const claim = aBoundClaim({ metadata: { annotations: unresolved(3, "WarmPoolNotFound") } });
-  expect(readyText(syncClaim(claim))).toBe(MISSING);
-});
-
-test.for(["SandboxExpired", "InvalidConfiguration", "PodFailed", "PodSucceeded"])(
-  "a claim that showed %s does not come back: clients have given up on it",
-  (reason) => {
-    const claim = aBoundClaim({ status: { conditions: [aCondition("Ready", "False", reason)] } });
-    expect(syncClaim(claim)).toEqual({ attachments: [] });
-  },
-);
-
-test.for(["SandboxSuspended", "DependenciesNotReady", "ReconcilerError", "SandboxNotReady"])(
-  "a claim that showed %s heals",
-  (reason) => {
-    const claim = aBoundClaim({ status: { conditions: [aCondition("Ready", "False", reason)] } });
-    expect(readyText(syncClaim(claim))).toBe(MISSING);
-  },
-);
-
-test("what others have put into status, labels and annotations stays", () => {
-  const foreign = aCondition("example.com/Mine", "True", "Mine");
-  const metadata = { labels: { a: "b" }, annotations: { c: "d" } };
-  const claim = aClaim({ metadata, status: { conditions: [foreign] } });
-  const after = written(claim, syncClaim(claim));
-  expect(after.status?.conditions?.map(({ type }) => type)).toEqual(["Ready", "example.com/Mine"]);
-  expect(after.metadata).toMatchObject(metadata);
-});
-
-test("a claim that is being deleted is left to the garbage collector", () => {
-  const claim = aBoundClaim({ metadata: { deletionTimestamp: after(-1) } });
-  expect(syncClaim(claim)).toEqual({ attachments: [] });
+test.for([
+  { name: "names none", status: undefined, want: undefined },
+  { name: "has a status without a Sandbox", status: { conditions: [] }, want: undefined },
+  { name: "names one without a name", status: { sandbox: { name: "" } }, want: undefined },
+  { name: "names one that it does not control", status: { sandbox: { name: "gone" } }, want: undefined },
+  { name: "names one of two", status: { sandbox: { name: "b" } }, want: "b" },
+])("boundSandbox() of a claim that $name: $want", ({ status, want }) => {
+  const claim = aClaim(status ? { status } : {});
+  expect(boundSandbox(claim, [given("a"), given("b"), given("")])?.metadata.name).toBe(want);
 });

@@ -60,7 +60,7 @@ test("compareHistories() tells what there is more or less of, and other steps", 
 test.for([
   { file: "sandbox-suspend.yaml", hook: "sandbox", from: '"reason":"PodTerminating"', to: '"reason":"Terminating"' },
   { file: "sandbox-suspend.yaml", hook: "sandbox", from: '"reason":"DependenciesNotReady"', to: '"reason":"NotYet"' },
-  { file: "template-missing.yaml", hook: "sandboxclaim", from: '"reason":"SandboxMissing"', to: '"reason":"Absent"' },
+  { file: "template-missing.yaml", hook: "sandboxclaim", from: '"reason":"Dependencies', to: '"reason":"Parts' },
   { file: "pool-rollout.yaml", hook: "sandboxwarmpool", from: '"reason":"Filling"', to: '"reason":"Growing"' },
 ])("a decision of $hook that differs is found: $from is $to", async ({ file, hook, from, to }) => {
   const steps =

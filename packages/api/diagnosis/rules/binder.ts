@@ -1,13 +1,12 @@
 /** The binder is not running: nobody holds its Lease. Decides from that Lease alone. @module */
 import type { SandboxClaim } from "../../sandboxclaim.ts";
-import { LATE_MS } from "../../claims/unserved.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../installation.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts";
 import { evidenceOf, secondsSince } from "../scene.ts";
 
 /** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
-const PATIENCE_SECONDS = LATE_MS / 1000;
+const PATIENCE_SECONDS = 10;
 /** A binder without a Lease may only be busy. */
 const GUESS_SECONDS = 30;
 

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { expiryTime } from "../../expiry.ts";
 import { isNameTaken } from "../../claims/unserved.ts";
+import { BINDER_LEASE } from "../../installation.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
@@ -152,7 +153,12 @@ function nameTaken(ground: Ground): Cause | undefined {
   return through(ground, found);
 }
 
-const failing = ({ claim, at, facts, now }: Ground) => hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
+/** The process whose turn it is has not written the claim's status: the hook of a bound claim, otherwise the binder. */
+function failing({ claim, at, facts, isBound, now }: Ground): Cause | undefined {
+  if (isBound) return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
+  const found = silent(claim, at, now);
+  return found && { ...found, remedy: `See that the binder runs (Lease ${BINDER_LEASE}), and read its log.` };
+}
 
 /** Its pool cannot make it a Sandbox. */
 function unserved(ground: Ground): Cause | undefined {

@@ -1,29 +1,54 @@
 /** A claim that is refused something: what it asks for, or changes to the Sandbox that it has. @module */
-import { readClaimProblem } from "../../claimproblem.ts";
+import type { Sandbox } from "../../sandbox.ts";
+import type { SandboxClaim } from "../../sandboxclaim.ts";
+import { boundSandbox } from "../../claims/binding.ts";
+import { isMetadataConflict } from "../../claims/podmetadata.ts";
+import { isRefusedWrite, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
 import { requestProblem } from "../../claims/request.ts";
-import { refusedWrite } from "../../claims/refusedwrite.ts";
 import { isNameTaken } from "../../claims/unserved.ts";
-import { findCondition } from "../../objects/conditions.ts";
+import { type Condition, findCondition } from "../../objects/conditions.ts";
+import { REFUSED_WRITE_ANNOTATION } from "../../objects/keys.ts";
+import { controllerOf } from "../../objects/objects.ts";
 import type { Code } from "../catalogue.ts";
-import { type Cause, cause, named } from "../finding.ts";
+import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { kubectl } from "../remedy.ts";
 import { conditionEvidence, refOf } from "../scene.ts";
 import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
 
-/** The API server does not let its Sandbox be changed or deleted, as the keeper has reported. */
+/**
+ * The API server does not let the claim's Sandbox be changed or deleted, as the claim says, or before that the keeper on the
+ * Sandbox. A claim that is Ready has no such trouble: the keeper's report is about to be removed.
+ */
 export function stuckSandbox({ facts, claim, at, poolRef }: ClaimGround): Cause | undefined {
-  const refused = refusedWrite(claim.metadata);
-  if (!refused) return undefined;
-  const { problem: { message }, words } = refused;
   const ready = findCondition(claim.status?.conditions, "Ready");
-  const evidence = ready?.message.includes(message)
-    ? conditionEvidence(at, ready)
-    : { object: at, where: "metadata.annotations", text: message };
+  if (ready?.status === "True") return undefined;
+  const told = (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
   const scene = { at, blueprint: poolRef, facts, pod: undefined };
-  return refusalIn(scene, { text: words, evidence, since: ready?.lastTransitionTime });
+  return told ? refusalIn(scene, { ...told, since: ready?.lastTransitionTime }) : undefined;
 }
 
-/** Reasons of a claim's Ready, and of the keeper's word, that say that it may not have what it asks for. */
+/** The API server's words, and where they were found. */
+interface Told {
+  text: string;
+  evidence: Evidence;
+}
+
+function toldByClaim(at: ObjectRef, ready: Condition): Told | undefined {
+  // What an expired claim says begins with its expiry.
+  const report = ready.message.slice(Math.max(0, ready.message.indexOf("Error seen: ")));
+  return isRefusedWrite(report) ? { text: refusedWords(report), evidence: conditionEvidence(at, ready) } : undefined;
+}
+
+function toldOnSandbox(claim: SandboxClaim, sandbox: Sandbox): Told | undefined {
+  const isControlled = controllerOf(sandbox.metadata)?.uid === claim.metadata.uid;
+  const text = isControlled && boundSandbox(claim, [sandbox]) ? refusedWrite(sandbox.metadata)?.words : undefined;
+  if (text === undefined) return undefined;
+  const where = `metadata.annotations[${REFUSED_WRITE_ANNOTATION}]`;
+  return { text, evidence: { object: refOf("Sandbox", sandbox.metadata), where, text } };
+}
+
+/** Reasons of a claim's Ready condition which mean that it may not have what it asks for. */
 const REJECTIONS: Record<
   string,
   { code: Code; asked?: string; policy?: "envVarsInjectionPolicy" | "volumeClaimTemplatesPolicy" }
@@ -38,39 +63,53 @@ const REJECTIONS: Record<
   ReconcilerError: { code: "ClaimRejected" },
 };
 
-/** The claim asks for what it may not have: as its conditions say, as the keeper says, or as its template says. */
+/** The claim asks for what it may not have, as its condition says, or else its template. */
 export function rejected(ground: ClaimGround): Cause | undefined {
   const { claim, at, facts: { template }, isBound, poolRef } = ground;
-  if (isBound) return undefined;
   const condition = findCondition(claim.status?.conditions, "Ready");
+  if (isBound) return condition && metadataRejected(ground, condition);
   const isSaid = condition !== undefined && condition.reason in REJECTIONS;
-  const problem = isSaid
-    ? condition
-    : readClaimProblem(claim.metadata) ?? (template && requestProblem(claim, template, undefined));
+  const problem = isSaid ? condition : template && requestProblem(claim, template, undefined);
   const rejection = problem && REJECTIONS[problem.reason];
   // Whose Sandbox it is says more.
   if (!rejection || (isNameTaken(problem.message) && ground.facts.sandbox)) return undefined;
+  const message = withoutPrefix(problem.message);
   const templateRef = template && refOf("SandboxTemplate", template.metadata);
-  const evidence = isSaid
-    ? conditionEvidence(at, condition)
-    : { object: at, where: "metadata.annotations", text: problem.message };
+  const evidence = isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message };
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
   const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
   const refusal = refusalIn(scene, { text: problem.message, evidence, since });
   // A refusal that names no other object is about the claim.
   if (refusal) return refusal.object === at ? refusal : through(ground, refusal);
   const { code, asked, policy } = rejection;
-  const message = problem.message.replace(/^Error seen: /, "");
   const value = policy && template?.spec[policy];
   const whose = templateRef ? named(templateRef) : `the template of ${named(poolRef)}`;
   return cause(code, {
     object: at,
     summary: `SandboxClaim "${at.name}" was rejected: ${message}.`,
     evidence: [
-      isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message },
+      evidence,
       ...(templateRef && value ? [{ object: templateRef, where: `spec.${policy}`, text: value }] : []),
     ],
     since,
     ...(policy ? { remedy: `Leave ${asked} out of a new claim, or set spec.${policy} of ${whose} to Allowed.` } : {}),
   });
+}
+
+/** A claim that has a Sandbox wants Pod metadata which that Sandbox cannot get. Other reasons come from the Sandbox itself. */
+function metadataRejected({ at }: ClaimGround, condition: Condition): Cause | undefined {
+  const { reason, message, lastTransitionTime: since } = condition;
+  const isConflict = reason === "ReconcilerError" && isMetadataConflict(message);
+  if (reason !== "InvalidMetadata" && !isConflict) return undefined;
+  return cause(isConflict ? "ClaimRejected" : "InvalidMetadata", {
+    object: at,
+    summary: `SandboxClaim "${at.name}" asks for Pod metadata that its Sandbox cannot get: ${withoutPrefix(message)}.`,
+    evidence: [conditionEvidence(at, condition)],
+    since,
+    remedy: `Change spec.additionalPodMetadata of the claim: ${kubectl("edit", at)}.`,
+  });
+}
+
+function withoutPrefix(message: string): string {
+  return message.replace(/^Error seen: /, "");
 }

@@ -87,7 +87,7 @@ export function creationRefused(
   return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
 }
 
-/** A claim of which is told, in a condition or before that by the binder, that the API server refuses what is made for it. */
+/** The API server refuses a write for a claim, as a condition of the claim or an annotation of its Sandbox reports; undefined: for an unknown reason. */
 export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
   const text = apiServersWords(telling.text);
   const refusal = readRefusal(text, ground.at.namespace);

@@ -1,0 +1,126 @@
+/** Puts claims where they belong: in line, aside, or to the reports. Serves nobody, chooses nothing. @module */
+import type { ClaimProblem } from "../api/claimproblem.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import { expiryTime } from "../api/expiry.ts";
+import { findCondition } from "../api/objects/conditions.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { LONGEST_TIMER_MS } from "../process/clock.ts";
+import { errorFields } from "../process/log.ts";
+import type { Given } from "./controlled.ts";
+import { type Report, standing, writeReport } from "./report.ts";
+import { logFields } from "./spans.ts";
+import { type Binder, dropRetry, type Entry, isServing, park, withdraw } from "./state.ts";
+import { keepLess } from "./whole.ts";
+
+/** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
+const SETTLE_MS = 1500;
+
+/**
+ * Does what a claim's standing asks for. Claims that want a Sandbox are served when the next ones are.
+ *
+ * @param sandbox the Sandbox that has brought us here; undefined: another event
+ */
+export function consider(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
+  if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
+  const stands = standing(binder, entry, entry.claim);
+  keepLess(entry, stands.is === "hooks");
+  if (stands.is === "given") reportGiven(binder, entry, stands.given, sandbox);
+  planExpiry(binder, entry);
+  if (entry.place === "serving") return;
+  if (stands.is !== "wanting") {
+    withdraw(binder, entry);
+    entry.refusal = undefined;
+    if (stands.is !== "hooks" && stands.is !== "given") void report(binder, entry, { is: stands.is });
+    return;
+  }
+  if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
+  withdraw(binder, entry);
+  entry.place = "waiting";
+  binder.lines.add(entry);
+}
+
+/** Sets a claim aside that can be given nothing as things are, and reports why if that lasts. */
+export function setAside(
+  binder: Binder,
+  entry: Entry,
+  { problem, awaitsMember = false }: { problem?: ClaimProblem; awaitsMember?: boolean },
+): void {
+  park(binder, entry, awaitsMember);
+  keepLess(entry, false);
+  const ready = findCondition(entry.claim.status?.conditions, "Ready");
+  if (!problem || (ready?.reason === problem.reason && ready.message === problem.message)) return;
+  const now = binder.clock.now();
+  const text = `${problem.reason} ${problem.message}`;
+  if (entry.refusal?.text !== text) entry.refusal = { text, reports: 0, notBefore: now + SETTLE_MS };
+  const { refusal, namespace, uid } = entry;
+  entry.settling = binder.clock.setTimeout(() => {
+    entry.settling = undefined;
+    // A report that the API server takes and does not keep is not to be made without end.
+    refusal.notBefore = binder.clock.now() + backoffMs(refusal.reports++);
+    // Many claims may lack the same pool.
+    binder.reports.add(namespace, uid, async () => {
+      if (entry.place === "parked") await report(binder, entry, { is: "wanting", problem, isCertain: false });
+    });
+  }, Math.max(0, refusal.notBefore - now));
+}
+
+/** Binds a claim once its Sandbox has reported its state, or at once if the claim has expired or reports something that is over. */
+function reportGiven(binder: Binder, entry: Entry, { name, hasReported }: Given, sandbox: Sandbox | undefined): void {
+  const isExpired = (expiryTime(entry.claim) ?? Infinity) <= binder.clock.now();
+  if (!hasReported && !isExpired && !findCondition(entry.claim.status?.conditions, "Ready")) return;
+  const shown = sandbox?.metadata.name === name ? sandbox : undefined;
+  void report(binder, entry, { is: "given", name, sandbox: shown });
+}
+
+/** Writes a report, unless one is being written or is to be tried again; tries again what fails. Never fails. */
+export async function report(binder: Binder, entry: Entry, what: Report): Promise<void> {
+  if (entry.reporting || entry.retry) {
+    entry.isOverdue = true;
+    return;
+  }
+  entry.isOverdue = false;
+  entry.reporting = writeReport(binder, entry, what).then((isWritten) => {
+    const isOver = standing(binder, entry, entry.claim).is !== what.is;
+    if (isOver) entry.reportFailures = 0;
+    // The API server has taken the report, and has not kept it.
+    else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
+      lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+    }
+    return isOver;
+  }, (error) => {
+    if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return false;
+    binder.log("warn", "Cannot write the status of a claim", { ...logFields(entry.claim), ...errorFields(error) });
+    lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+    return false;
+  }).then((isOver) => {
+    entry.reporting = undefined;
+    // Without news it is not looked at again: that would go round.
+    if (entry.retry || entry.place === "serving" || !(isOver || entry.isOverdue)) return;
+    consider(binder, entry);
+    binder.pump();
+  });
+  await entry.reporting;
+}
+
+function lookAgain(binder: Binder, entry: Entry, ms: number): void {
+  dropRetry(entry);
+  entry.retry = binder.clock.setTimeout(() => {
+    entry.retry = undefined;
+    consider(binder, entry);
+    binder.pump();
+  }, ms);
+}
+
+/** Has a claim that is not bound looked at when it expires. */
+function planExpiry(binder: Binder, entry: Entry): void {
+  entry.alarm?.();
+  entry.alarm = undefined;
+  const { claim, namespace, uid } = entry;
+  const wait = (expiryTime(claim) ?? 0) - binder.clock.now();
+  if (wait <= 0 || binder.index.controlled(namespace, uid).find(claim.status?.sandbox?.name)) return;
+  entry.alarm = binder.clock.setTimeout(() => {
+    entry.alarm = undefined;
+    consider(binder, entry);
+    binder.pump();
+  }, Math.min(wait, LONGEST_TIMER_MS));
+}

@@ -1,0 +1,140 @@
+/** Writes about a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox. @module */
+import type { ClaimProblem } from "../api/claimproblem.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
+import { computeStatus, lacks, notesOf } from "../../hooks/sandboxclaim/status.ts";
+import { expiryTime } from "../api/expiry.ts";
+import { sameJson } from "../api/objects/apply.ts";
+import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
+import { errorFields } from "../process/log.ts";
+import { inSpan } from "./spans.ts";
+import { type Standing, standingOf } from "./standing.ts";
+import type { Binder, Entry } from "./state.ts";
+import { isStillRefused } from "./verify.ts";
+import { askForClaim, learn } from "./whole.ts";
+import { annotateClaim, findOwn, putStatus } from "./writes.ts";
+
+/**
+ * What is to be reported.
+ *
+ * | report | status |
+ * |---|---|
+ * | `given` | binds the claim to a Sandbox that it controls; without `sandbox` that is asked for |
+ * | `expired` | the claim has expired |
+ * | `lost` | the Sandbox that the claim named does not exist, or how it ended |
+ * | `unnoted` | none: the claim is annotated |
+ * | `wanting` | why the claim is not served; `isCertain`: the API server has said so just now |
+ */
+export type Report =
+  | { is: "given"; name: string; sandbox: Sandbox | undefined }
+  | { is: "expired" | "lost" | "unnoted" }
+  | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
+
+/** Returns where the claim stands, by what this process knows. */
+export function standing({ index, clock }: Binder, { namespace, uid }: Entry, claim: SandboxClaim): Standing {
+  return standingOf(claim, index.controlled(namespace, uid), clock.now());
+}
+
+/**
+ * Writes a report, unless the claim has changed so that it does not apply, or has reported it already.
+ *
+ * @returns whether anything was written
+ * @throws {Error} if the API server refuses a write or cannot be reached
+ */
+export async function writeReport(binder: Binder, entry: Entry, report: Report): Promise<boolean> {
+  const { api, clock } = binder;
+  // From here on the entry's claim may be cut down at any moment, and then lacks its trace context.
+  const { claim: traced } = entry;
+  if (report.is === "unnoted") {
+    const noted = await annotateClaim(api, traced, {
+      [FIRST_OBSERVED_ANNOTATION]: new Date(entry.seenAt).toISOString(),
+    });
+    if (noted) learn(entry, noted);
+    return noted !== undefined;
+  }
+  const sandbox = report.is === "given" ? report.sandbox ?? await findOwn(api, traced, report.name) : undefined;
+  if (report.is === "given" && !sandbox) return false;
+  await entry.noting;
+  const observed = entry.raw ?? await askForClaim(api, traced);
+  if (!observed || !await isSure(binder, entry, observed, report)) return false;
+  const now = new Date(clock.now());
+  const compute = (claim: SandboxClaim) => statusFor(binder, entry, claim, { ...report, sandbox }, now);
+  if (!compute(observed)) return false;
+  return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
+    const claim = await annotated(binder, entry, observed, sandbox, now);
+    const written = claim && await putStatus(api, claim, compute);
+    if (written && !learn(entry, written)) entry.isOverdue = true;
+    return written !== undefined;
+  });
+}
+
+/** Asks the API server whether a bad report is true: a watch may lag, and clients give up on a claim that they see fail. */
+async function isSure(binder: Binder, entry: Entry, observed: SandboxClaim, report: Report): Promise<boolean> {
+  const named = observed.status?.sandbox?.name;
+  if (report.is === "lost") return named === undefined || !await findOwn(binder.api, observed, named);
+  if (report.is !== "wanting" || report.isCertain) return true;
+  const claim = sandboxClaimSchema.safeParse(observed).data;
+  return claim !== undefined && await isStillRefused(binder, entry, claim, report.problem);
+}
+
+/** Returns the status to write; undefined: the report does not apply to this claim, or the claim has it. */
+function statusFor(
+  binder: Binder,
+  entry: Entry,
+  claim: SandboxClaim,
+  report: Report & { sandbox: Sandbox | undefined },
+  now: Date,
+): SandboxClaimStatus | undefined {
+  const { index, clock } = binder;
+  const controlled = index.controlled(entry.namespace, entry.uid);
+  const stands = standingOf(claim, controlled, clock.now());
+  const isOther = stands.is === "given" && stands.given.name !== report.sandbox?.metadata.name;
+  if (stands.is !== report.is || isOther) return undefined;
+  const status = computeStatus({
+    claim,
+    sandbox: report.is === "lost" && !controlled.earliest() ? endedOf(entry, claim) : report.sandbox,
+    isExpired: (expiryTime(claim) ?? Infinity) <= clock.now(),
+    problem: report.is === "wanting" ? report.problem : undefined,
+  }, now);
+  return sameJson(status, claim.status) ? undefined : status;
+}
+
+function endedOf({ ended }: Entry, { status }: SandboxClaim): Sandbox | undefined {
+  return ended?.metadata.name === status?.sandbox?.name ? ended : undefined;
+}
+
+/** Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both. */
+export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, member: Sandbox, now: Date): void {
+  const annotations = missingNotes(entry, claim, member, now);
+  if (!annotations) return;
+  entry.noting = annotateClaim(binder.api, claim, annotations).then((written) => {
+    if (written) learn(entry, written);
+  }, (error) => {
+    const { namespace, name } = claim.metadata;
+    binder.log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
+  });
+}
+
+/** Annotates a claim, unless it is: no claim may be Ready without these annotations. @returns undefined: it is gone */
+async function annotated(
+  { api }: Binder,
+  entry: Entry,
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  now: Date,
+): Promise<SandboxClaim | undefined> {
+  const annotations = missingNotes(entry, claim, sandbox, now);
+  return annotations ? await annotateClaim(api, claim, annotations) : claim;
+}
+
+/** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */
+function missingNotes(
+  { seenAt }: Entry,
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  now: Date,
+): Record<string, string> | undefined {
+  const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
+  const annotations = notesOf(claim, sandbox, status, now, new Date(seenAt));
+  return lacks(claim, annotations) ? annotations : undefined;
+}

@@ -1,0 +1,61 @@
+/** Where a claim stands: whose turn it is, and what the binder has to do about it. Decides by what the objects contain. Pure. @module */
+import { isFinal } from "../api/claims/binding.ts";
+import { expiryTime, isPublished } from "../api/expiry.ts";
+import { findCondition } from "../api/objects/conditions.ts";
+import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { Controlled, Given } from "./controlled.ts";
+
+/**
+ * What the binder has to do about a claim.
+ *
+ * | standing | what is to be done |
+ * |---|---|
+ * | `hooks` | nothing: the claim is bound or is being deleted, or nothing is left to be done |
+ * | `given` | its status is to name this Sandbox, which it controls |
+ * | `expired` | its status is to report that the claim has expired |
+ * | `lost` | the Sandbox that its status names is gone: the status is to report that |
+ * | `unnoted` | it is bound, but lacks the annotation by which Metacontroller selects the claims of the hook |
+ * | `wanting` | it is to get a Sandbox |
+ */
+export type Standing =
+  | { is: "hooks" | "expired" | "lost" | "unnoted" | "wanting" }
+  | { is: "given"; given: Given };
+
+const HOOKS: Standing = { is: "hooks" };
+const UNNOTED: Standing = { is: "unnoted" };
+
+/**
+ * Decides for one claim, by the first row that holds.
+ *
+ * | claim | standing |
+ * |---|---|
+ * | is being deleted | hooks |
+ * | names a Sandbox that it controls, and was never annotated | unnoted |
+ * | names a Sandbox that it controls | hooks |
+ * | names a Sandbox that it does not control, and controls another | lost |
+ * | controls a Sandbox | given |
+ * | has expired, and reports it without naming a Sandbox | hooks |
+ * | has expired | expired |
+ * | names a Sandbox that has come to its end | hooks |
+ * | names a Sandbox | lost |
+ * | has none | wanting |
+ *
+ * @param controlled the Sandboxes that it controls. Two binders that both lead for a moment may give a claim two: it names
+ *   the one in its annotation, or else the earliest, and the hook deletes the other
+ * @param now in milliseconds since the epoch
+ */
+export function standingOf(claim: SandboxClaim, controlled: Controlled, now: number): Standing {
+  const { metadata: { deletionTimestamp, annotations }, status } = claim;
+  const named = status?.sandbox?.name || undefined;
+  if (deletionTimestamp !== undefined) return HOOKS;
+  if (controlled.find(named)) return annotations?.[FIRST_OBSERVED_ANNOTATION] === undefined ? UNNOTED : HOOKS;
+  const given = controlled.find(annotations?.[SANDBOX_NAME_ANNOTATION]) ?? controlled.earliest();
+  if (given) return named === undefined ? { is: "given", given } : { is: "lost" };
+  const isReported = findCondition(status?.conditions, "Ready")?.reason === "ClaimExpired";
+  const isExpired = (expiryTime(claim) ?? Infinity) <= now;
+  if (named === undefined && (isExpired ? isPublished(claim, "ClaimExpired") : isReported)) return HOOKS;
+  if (isExpired) return { is: "expired" };
+  if (named !== undefined && isFinal(claim)) return HOOKS;
+  return { is: named === undefined ? "wanting" : "lost" };
+}
