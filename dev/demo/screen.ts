@@ -12,7 +12,7 @@ export function elapsed(since = START): string {
 
 /** A chapter's headline, and when it begins. */
 export function chapter(title: string): void {
-  line(`\n${paint("1", `── ${title} `)}${paint("2", `after ${elapsed()}`)}`);
+  line(`\n${paint("1", `── ${title} `)}${paint("2", `(at ${elapsed()})`)}`);
 }
 
 /** A command as a person would type it. */
