@@ -25,6 +25,8 @@ import { createTurns } from "../kube/turns.ts";
 const MOST_LARGE = 4;
 /** Claims that are reported at once that they cannot be served. */
 const MOST_REPORTED = 4;
+/** Claims about which anything else is reported at once. */
+const MOST_WRITTEN = 40;
 
 /** A binder as it is fed by watches. */
 export interface Binding {
@@ -68,6 +70,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       for (const cancel of binder.timers.values()) cancel();
       for (const entry of binder.claims.values()) dropTimers(entry);
       binder.reports.clear();
+      binder.writing.clear();
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
   };
@@ -138,6 +141,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     replacing: new Map(),
     isPumping: false,
     reports: createTurns(MOST_REPORTED),
+    writing: createTurns(MOST_WRITTEN),
     isListed: false,
     pump: () => pump(binder),
     onIdle: () => {},

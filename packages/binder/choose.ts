@@ -6,7 +6,7 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
-import { nameTooLong, policyNotInForce, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
+import { nameTooLong, policyNotInForce, poolLeaving, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
 import type { Offer } from "./offer.ts";
 
 /**
@@ -54,7 +54,9 @@ export function choose(
 ): Choice {
   const { pool, template, refused = [] } = offer;
   if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
-  if (pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };
+  if (pool.metadata.deletionTimestamp !== undefined) {
+    return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
+  }
   const problem = template
     ? requestProblem(claim, template, domains, annotationDomains)
     : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);

@@ -25,6 +25,8 @@ export interface Job {
   choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
   /** The member that was given, whole. */
   member?: Sandbox;
+  /** The generation of the claim for which it was given. */
+  generation?: number | undefined;
   /** Seen whole, it could be given nothing as things are. */
   refused?: Refused;
 }
@@ -52,6 +54,7 @@ export async function give(binder: Binder, job: Job): Promise<Given | undefined>
   const { choice } = job;
   if (!chosen || !choice) return undefined;
   const claim = await withDefaults(api, entry, chosen, choice.pool);
+  job.generation = claim.metadata.generation;
   // Annotations that name a member which was lost could otherwise land after those that follow.
   await entry.noting;
   entry.noting = undefined;

@@ -21,16 +21,17 @@ const SETTLE_MS = 1500;
  * @param sandbox the Sandbox that has brought us here; undefined: another event
  */
 export function consider(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
-  if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
+  if (binder.claims.get(entry.uid) !== entry) return;
   const stands = standing(binder, entry, entry.claim);
   keepLess(entry, stands.is === "hooks");
+  if (!isServing(binder)) return;
   if (stands.is === "given") reportGiven(binder, entry, stands.given, sandbox);
   planExpiry(binder, entry);
   if (entry.place === "serving") return;
   if (stands.is !== "wanting") {
     withdraw(binder, entry);
     entry.refusal = undefined;
-    if (stands.is !== "hooks" && stands.is !== "given") void report(binder, entry, { is: stands.is });
+    if (stands.is !== "hooks" && stands.is !== "given") reportInTurn(binder, entry);
     return;
   }
   if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
@@ -47,6 +48,7 @@ export function setAside(
 ): void {
   park(binder, entry, awaitsMember);
   keepLess(entry, false);
+  if (!isServing(binder)) return;
   const ready = findCondition(entry.claim.status?.conditions, "Ready");
   if (!problem || (ready?.reason === problem.reason && ready.message === problem.message)) return;
   const now = binder.clock.now();
@@ -59,7 +61,9 @@ export function setAside(
     refusal.notBefore = binder.clock.now() + backoffMs(refusal.reports++);
     // Many claims may lack the same pool.
     binder.reports.add(namespace, uid, async () => {
-      if (entry.place === "parked") await report(binder, entry, { is: "wanting", problem, isCertain: false });
+      if (isServing(binder) && entry.place === "parked") {
+        await report(binder, entry, { is: "wanting", problem, isCertain: false });
+      }
     });
   }, Math.max(0, refusal.notBefore - now));
 }
@@ -69,7 +73,20 @@ function reportGiven(binder: Binder, entry: Entry, { name, hasReported }: Given,
   const isExpired = (expiryTime(entry.claim) ?? Infinity) <= binder.clock.now();
   if (!hasReported && !isExpired && !findCondition(entry.claim.status?.conditions, "Ready")) return;
   const shown = sandbox?.metadata.name === name ? sandbox : undefined;
-  void report(binder, entry, { is: "given", name, sandbox: shown });
+  reportInTurn(binder, entry, shown);
+}
+
+/** Reports what a claim's standing asks for as soon as its turn comes: one user may change any number of claims at once. */
+function reportInTurn(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
+  binder.writing.add(entry.namespace, entry.uid, async () => {
+    if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
+    const stands = standing(binder, entry, entry.claim);
+    if (stands.is === "hooks" || stands.is === "wanting") return;
+    if (stands.is !== "given") return await report(binder, entry, { is: stands.is });
+    const { name } = stands.given;
+    const shown = sandbox?.metadata.name === name ? sandbox : undefined;
+    await report(binder, entry, { is: "given", name, sandbox: shown });
+  });
 }
 
 /** Writes a report, unless one is being written or is to be tried again; tries again what fails. Never fails. */
@@ -98,12 +115,15 @@ export async function report(binder: Binder, entry: Entry, what: Report): Promis
     if (entry.retry || entry.place === "serving" || !(isOver || entry.isOverdue)) return;
     consider(binder, entry);
     binder.pump();
-  });
+  }).catch((error) =>
+    binder.log("error", "Cannot go on with a claim", { ...logFields(entry.claim), ...errorFields(error) })
+  );
   await entry.reporting;
 }
 
 function lookAgain(binder: Binder, entry: Entry, ms: number): void {
   dropRetry(entry);
+  if (!isServing(binder)) return;
   entry.retry = binder.clock.setTimeout(() => {
     entry.retry = undefined;
     consider(binder, entry);

@@ -58,11 +58,17 @@ export async function writeReport(binder: Binder, entry: Entry, report: Report):
   const observed = entry.raw ?? await askForClaim(api, traced);
   if (!observed || !await isSure(binder, entry, observed, report)) return false;
   const now = new Date(clock.now());
-  const compute = (claim: SandboxClaim) => statusFor(binder, entry, claim, { ...report, sandbox }, now);
+  // If the claim has changed otherwise since, the watch shows that, and the claim is considered anew.
+  const holds = ({ metadata, status }: SandboxClaim) =>
+    (status?.sandbox?.name || undefined) === (observed.status?.sandbox?.name || undefined) &&
+    (report.is !== "wanting" || metadata.generation === observed.metadata.generation);
+  const compute = (claim: SandboxClaim) =>
+    holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
     const claim = await annotated(binder, entry, observed, sandbox, now);
-    const written = claim && await putStatus(api, claim, compute);
+    const isNoted = (latest: SandboxClaim) => missingNotes(entry, latest, sandbox, now) === undefined;
+    const written = claim && await putStatus(api, claim, (latest) => isNoted(latest) ? compute(latest) : undefined);
     if (written && !learn(entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });
@@ -93,7 +99,7 @@ function statusFor(
   const status = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? endedOf(entry, claim) : report.sandbox,
-    isExpired: (expiryTime(claim) ?? Infinity) <= clock.now(),
+    isExpired: report.is === "expired" || (expiryTime(claim) ?? Infinity) <= clock.now(),
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;

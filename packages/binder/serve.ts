@@ -183,8 +183,10 @@ async function serve(binder: Binder, job: Job): Promise<void> {
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
+    // What was refused to an earlier spec says nothing of this one.
+    const isChanged = job.generation !== undefined && job.generation !== entry.claim.metadata.generation;
     if (lacked) await reportProblem(binder, entry, rightLacking(lacked, (error as Error).message));
-    else if (isRefused && (choice?.kind === "cold" || error.problem)) {
+    else if (!isChanged && isRefused && (choice?.kind === "cold" || error.problem)) {
       await reportProblem(binder, entry, error.problem ?? creationRefused(error.message));
     }
   }

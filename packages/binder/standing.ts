@@ -36,7 +36,7 @@ const UNNOTED: Standing = { is: "unnoted" };
  * | names a Sandbox that it does not control, and controls another | lost |
  * | controls a Sandbox | given |
  * | has expired, and reports it without naming a Sandbox | hooks |
- * | has expired | expired |
+ * | has expired, or reports that | expired |
  * | names a Sandbox that has come to its end | hooks |
  * | names a Sandbox | lost |
  * | has none | wanting |
@@ -55,7 +55,8 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   const isReported = findCondition(status?.conditions, "Ready")?.reason === "ClaimExpired";
   const isExpired = (expiryTime(claim) ?? Infinity) <= now;
   if (named === undefined && (isExpired ? isPublished(claim, "ClaimExpired") : isReported)) return HOOKS;
-  if (isExpired) return { is: "expired" };
+  // Its hook has published the expiry, and may have deleted the Sandbox, by a clock of its own.
+  if (isExpired || isReported) return { is: "expired" };
   if (named !== undefined && isFinal(claim)) return HOOKS;
   return { is: named === undefined ? "wanting" : "lost" };
 }

@@ -113,6 +113,8 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   isPumping: boolean;
   /** Reports why claims cannot be served. */
   reports: Turns;
+  /** Writes all other reports. */
+  writing: Turns;
   isListed: boolean;
   /** Begins to serve as many claims as may be. */
   pump: () => void;

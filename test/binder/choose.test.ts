@@ -166,7 +166,7 @@ const cases: Case[] = [
     reason: "its members go with it",
     pool: aPool({ status: COUNTED, metadata: { deletionTimestamp: ago(1) } }),
     sandboxes: [aMember(1)],
-    want: "refused: reports nothing",
+    want: "refused: ReconcilerError",
   },
   {
     name: "nothing while its template's NetworkPolicy is not in force",

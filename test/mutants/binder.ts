@@ -106,8 +106,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a pool that is being deleted gives members",
     file: "packages/binder/choose.ts",
-    from: 'if (pool.metadata.deletionTimestamp !== undefined) return { kind: "refused" };',
-    to: "",
+    from: "if (pool.metadata.deletionTimestamp !== undefined) {",
+    to: "if (pool === undefined) {",
     tests: CHOOSE_TEST,
   },
   {
@@ -151,6 +151,13 @@ export const BINDER: readonly Mutant[] = [
     from: 'if (report.is !== "wanting" || report.isCertain) return true;',
     to: "return true;",
     tests: REPORT_TEST,
+  },
+  {
+    name: "a binder that leads no more writes about a claim that another one has bound",
+    file: "packages/binder/report.ts",
+    from: "holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;",
+    to: "statusFor(binder, entry, claim, { ...report, sandbox }, now);",
+    tests: ["test/binder/meanwhile.test.ts"],
   },
   {
     name: "a claim is Ready before it has its annotations",

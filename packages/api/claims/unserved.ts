@@ -15,6 +15,11 @@ export function poolNotFound(pool: string): ClaimProblem {
   return { reason: "WarmPoolNotFound", message: `SandboxWarmPool "${pool}" not found` };
 }
 
+/** The claim's pool is about to go: it gives no members any more. */
+export function poolLeaving(pool: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `Error seen: SandboxWarmPool "${pool}" is being deleted` };
+}
+
 /** The template of the claim's pool does not exist. */
 export function templateNotFound(template: string): ClaimProblem {
   return { reason: "TemplateNotFound", message: `SandboxTemplate "${template}" not found` };
