@@ -46,10 +46,10 @@ export function keepLess(entry: Entry, isHooks: boolean): void {
 
 /** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
 export function learn(entry: Entry, raw: SandboxClaim): boolean {
-  const parsed = sandboxClaimSchema.safeParse(raw).data;
   const { resourceVersion = "" } = raw.metadata;
-  if (!parsed || isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
-  Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
+  if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
+  const parsed = sandboxClaimSchema.safeParse(raw).data;
+  if (parsed) Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
   return true;
 }
 

@@ -33,6 +33,9 @@ const answering = (status: number, ...kinds: ((request: Request) => boolean)[]):
   kinds.some((isIt) => isIt(request)) ? { status, body: { message: "no" } } : undefined;
 /** No request comes through once the binder has listed everything. */
 const cutOff: ApiFault = ({ method, query }) => method === "WATCH" || query?.["limit"] ? undefined : broken;
+/** Accepts writes about claims, and answers with what is no claim. */
+const unreadable: ApiFault = (request) =>
+  isStatus(request) || isNote(request) ? { status: 200, body: { metadata: { name: "c" } } } : undefined;
 /** Accepts writes about claims, and keeps nothing of them. */
 const forgetful: ApiFault = (request) => {
   if (!isStatus(request) && !isNote(request)) return undefined;
@@ -122,6 +125,7 @@ const cases: Case[] = [
     most: 12,
   },
   { name: "has lost its Sandbox, but its status is not kept", claim: names("gone"), fault: forgetful, most: 12 },
+  { name: "has lost its Sandbox, and the answer cannot be read", claim: names("gone"), fault: unreadable, most: 12 },
   { name: "has expired, but its status is not kept", claim: EXPIRED, fault: forgetful, most: 12 },
   {
     name: "is bound, but its annotation is not kept",
