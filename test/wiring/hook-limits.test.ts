@@ -46,8 +46,10 @@ test("of eight bodies of 30 MB that stall before their end, those are refused fo
     stalled.on("error", () => {}).on("response", ({ statusCode }) => statuses.push(statusCode)).write(half);
     onTestFinished(() => void stalled.destroy());
   }
-  await until(() => statuses.length === 6);
-  expect(statuses).toEqual(Array(6).fill(429));
+  // On a busy machine the other two may be given up by then.
+  const refused = () => statuses.filter((status) => status === 429).length;
+  await until(() => refused() >= 6);
+  expect(refused()).toBe(6);
   expect((await send(port, "POST", "/sync", SYNC)).status, "a small one has room").toBe(200);
 });
 
