@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { SandboxClaim } from "./sandboxclaim.ts";
 import { type Condition, findCondition } from "./objects/conditions.ts";
+import { readJson } from "./objects/json.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 import { EXPIRED_ANNOTATION } from "./router/annotations.ts";
 
@@ -66,8 +67,7 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
  * the Sandbox runs, or anybody has changed its spec since. Undefined: no router has set the end, or its expiry still counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
-  const text = metadata.annotations?.[EXPIRED_ANNOTATION];
-  const data = text === undefined ? undefined : idleExpirySchema.safeParse(readJson(text)).data;
+  const { data } = idleExpirySchema.safeParse(readJson(metadata.annotations?.[EXPIRED_ANNOTATION]));
   const isOfRouter = data !== undefined && data.uid === metadata.uid && data.shutdownTime === spec.shutdownTime;
   if (!isOfRouter) return undefined;
   const isAsItWas = spec.operatingMode === "Suspended" && metadata.generation === data.generation;
@@ -77,12 +77,4 @@ export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
 /** Returns when a Sandbox ends, and what happens then: as its spec says, unless an idle expiry was {@link calledOff}. */
 export function lifetimeOf(sandbox: Ending): Lifetime {
   return calledOff(sandbox) ?? sandbox.spec;
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@
  * see what the API server answers. Only the keeper writes and removes the annotation; hooks read it. @module
  */
 import * as z from "zod";
+import { readJson } from "./objects/json.ts";
 import { UNRESOLVED_ANNOTATION } from "./objects/keys.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 
@@ -37,11 +38,5 @@ export type Unresolved = z.infer<typeof unresolvedSchema>;
 
 /** Reads the annotation of a parent; undefined if there is none or if it is not the keeper's hand. */
 export function readUnresolved(meta: ObjectMeta): Unresolved | undefined {
-  const text = meta.annotations?.[UNRESOLVED_ANNOTATION];
-  if (text === undefined) return undefined;
-  try {
-    return unresolvedSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return unresolvedSchema.safeParse(readJson(meta.annotations?.[UNRESOLVED_ANNOTATION])).data;
 }

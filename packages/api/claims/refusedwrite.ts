@@ -5,6 +5,7 @@
 import * as z from "zod";
 import type { ClaimProblem } from "../claimproblem.ts";
 import { cutText } from "../objects/fit.ts";
+import { readJson } from "../objects/json.ts";
 import { REFUSED_WRITE_ANNOTATION } from "../objects/keys.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
 
@@ -26,13 +27,7 @@ export function refusedWriteText({ verb, words }: RefusedWrite): string {
 
 /** Reads the annotation of a claim's Sandbox; undefined: there is none, or it cannot be read. */
 export function refusedWrite(sandbox: ObjectMeta): RefusedWrite | undefined {
-  const text = sandbox.annotations?.[REFUSED_WRITE_ANNOTATION];
-  if (text === undefined) return undefined;
-  try {
-    return refusedWriteSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return refusedWriteSchema.safeParse(readJson(sandbox.annotations?.[REFUSED_WRITE_ANNOTATION])).data;
 }
 
 /** Returns the claim's problem, if the write of its Sandbox is one that was refused; undefined: none was. */

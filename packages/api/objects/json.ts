@@ -1,4 +1,4 @@
-/** JSON objects told from other JSON values. @module */
+/** JSON values: objects told from others, and texts read that may be none. @module */
 import { isRawInteger } from "./exactjson.ts";
 
 /** A JSON object of unknown fields. */
@@ -7,4 +7,13 @@ export type Json = Record<string, unknown>;
 /** Tells whether a value is a JSON object: not null, not a list, not a raw integer. */
 export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
+}
+
+/** Reads a JSON text that anybody may have written, such as an annotation; undefined: it is absent, or no JSON. */
+export function readJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
