@@ -10,8 +10,7 @@ export interface ClaimProblem {
     | "EnvVarsInjectionRejected"
     | "VolumeClaimTemplatesError"
     | "InvalidConfiguration"
-    | "ReconcilerError"
-    | "SandboxMissing";
+    | "ReconcilerError";
   /** For people: the message of the condition. */
   message: string;
 }

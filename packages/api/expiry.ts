@@ -22,6 +22,11 @@ export function expiryTime({ spec: { lifecycle }, status }: SandboxClaim): numbe
   return times.length > 0 ? Math.min(...times) : undefined;
 }
 
+/** Tells whether a claim has expired. The moment itself counts as past. @param now in milliseconds since the epoch */
+export function hasExpired(claim: SandboxClaim, now: number): boolean {
+  return (expiryTime(claim) ?? Infinity) <= now;
+}
+
 /** What may expire: as much of it as says so. */
 export interface Expiring {
   metadata: ObjectMeta;

@@ -24,9 +24,9 @@ import { createTurns } from "../kube/turns.ts";
 /** Large claims that are served at once. */
 const MOST_LARGE = 4;
 /** Claims that are reported at once that they cannot be served. */
-const MOST_REPORTED = 4;
+const MOST_PROBLEM_REPORTS = 4;
 /** Claims about which anything else is reported at once. */
-const MOST_WRITTEN = 40;
+const MOST_REPORTS = 40;
 
 /** A binder as it is fed by watches. */
 export interface Binding {
@@ -69,8 +69,8 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       binder.refills.stop();
       for (const cancel of binder.timers.values()) cancel();
       for (const entry of binder.claims.values()) dropTimers(entry);
+      binder.problemReports.clear();
       binder.reports.clear();
-      binder.writing.clear();
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
   };
@@ -140,8 +140,8 @@ function createBinder(api: Api, options: BindOptions): Binder {
     untold: new Set(),
     replacing: new Map(),
     isPumping: false,
-    reports: createTurns(MOST_REPORTED),
-    writing: createTurns(MOST_WRITTEN),
+    problemReports: createTurns(MOST_PROBLEM_REPORTS),
+    reports: createTurns(MOST_REPORTS),
     isListed: false,
     pump: () => pump(binder),
     onIdle: () => {},

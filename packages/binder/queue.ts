@@ -1,7 +1,7 @@
 /** Puts claims where they belong: in line, aside, or to the reports. Serves nobody, chooses nothing. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import { expiryTime } from "../api/expiry.ts";
+import { expiryTime, hasExpired } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
@@ -25,7 +25,7 @@ export function consider(binder: Binder, entry: Entry, sandbox?: Sandbox): void 
   const stands = standing(binder, entry, entry.claim);
   keepLess(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
-  if (stands.is === "given") reportGiven(binder, entry, stands.given, sandbox);
+  if (stands.is === "given" && isDue(binder, entry, stands.given)) reportInTurn(binder, entry, sandbox);
   planExpiry(binder, entry);
   if (entry.place === "serving") return;
   if (stands.is !== "wanting") {
@@ -60,7 +60,7 @@ export function setAside(
     // A report that the API server takes and does not keep is not to be made without end.
     refusal.notBefore = binder.clock.now() + backoffMs(refusal.reports++);
     // Many claims may lack the same pool.
-    binder.reports.add(namespace, uid, async () => {
+    binder.problemReports.add(namespace, uid, async () => {
       if (isServing(binder) && entry.place === "parked") {
         await report(binder, entry, { is: "wanting", problem, isCertain: false });
       }
@@ -68,17 +68,19 @@ export function setAside(
   }, Math.max(0, refusal.notBefore - now));
 }
 
-/** Binds a claim once its Sandbox has reported its state, or at once if the claim has expired or reports something that is over. */
-function reportGiven(binder: Binder, entry: Entry, { name, hasReported }: Given, sandbox: Sandbox | undefined): void {
-  const isExpired = (expiryTime(entry.claim) ?? Infinity) <= binder.clock.now();
-  if (!hasReported && !isExpired && !findCondition(entry.claim.status?.conditions, "Ready")) return;
-  const shown = sandbox?.metadata.name === name ? sandbox : undefined;
-  reportInTurn(binder, entry, shown);
+/** A claim is bound once its Sandbox has reported its state, or at once if the claim has expired or reports something that is over. */
+function isDue({ clock }: Binder, { claim }: Entry, { hasReported }: Given): boolean {
+  return hasReported || hasExpired(claim, clock.now()) ||
+    findCondition(claim.status?.conditions, "Ready") !== undefined;
 }
 
-/** Reports what a claim's standing asks for as soon as its turn comes: one user may change any number of claims at once. */
+/**
+ * Reports what a claim's standing asks for as soon as its turn comes: one user may change any number of claims at once.
+ *
+ * @param sandbox a Sandbox as it was shown just now, which need not be asked for; undefined: none was
+ */
 function reportInTurn(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
-  binder.writing.add(entry.namespace, entry.uid, async () => {
+  binder.reports.add(entry.namespace, entry.uid, async () => {
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
     const stands = standing(binder, entry, entry.claim);
     if (stands.is === "hooks" || stands.is === "wanting") return;

@@ -3,7 +3,7 @@ import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { computeStatus, lacks, notesOf } from "../../hooks/sandboxclaim/status.ts";
-import { expiryTime } from "../api/expiry.ts";
+import { hasExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
@@ -99,7 +99,7 @@ function statusFor(
   const status = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? endedOf(entry, claim) : report.sandbox,
-    isExpired: report.is === "expired" || (expiryTime(claim) ?? Infinity) <= clock.now(),
+    isExpired: report.is === "expired" || hasExpired(claim, clock.now()),
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;

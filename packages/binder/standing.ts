@@ -1,6 +1,6 @@
 /** Where a claim stands: whose turn it is, and what the binder has to do about it. Decides by what the objects contain. Pure. @module */
 import { isFinal } from "../api/claims/binding.ts";
-import { expiryTime, isPublished } from "../api/expiry.ts";
+import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
@@ -53,7 +53,7 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   const given = controlled.find(annotations?.[SANDBOX_NAME_ANNOTATION]) ?? controlled.earliest();
   if (given) return named === undefined ? { is: "given", given } : { is: "lost" };
   const isReported = findCondition(status?.conditions, "Ready")?.reason === "ClaimExpired";
-  const isExpired = (expiryTime(claim) ?? Infinity) <= now;
+  const isExpired = hasExpired(claim, now);
   if (named === undefined && (isExpired ? isPublished(claim, "ClaimExpired") : isReported)) return HOOKS;
   // Its hook has published the expiry, and may have deleted the Sandbox, by a clock of its own.
   if (isExpired || isReported) return { is: "expired" };

@@ -112,9 +112,9 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   replacing: Map<string, number>;
   isPumping: boolean;
   /** Reports why claims cannot be served. */
-  reports: Turns;
+  problemReports: Turns;
   /** Writes all other reports. */
-  writing: Turns;
+  reports: Turns;
   isListed: boolean;
   /** Begins to serve as many claims as may be. */
   pump: () => void;
