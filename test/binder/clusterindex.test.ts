@@ -155,7 +155,7 @@ test("what a complete list lacks is gone", () => {
   expect([free(), told.at(-1)]).toEqual([undefined, "team-a/warm"]);
 });
 
-test("a claim of which a Sandbox goes is told so, whether or not it has another one", () => {
+test("the listener hears of each Sandbox that a claim loses, whether or not the claim has another one", () => {
   const { index, told, nameOf } = anIndex();
   index.sandboxes.observe(given(2));
   const second = given(3);

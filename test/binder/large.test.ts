@@ -1,4 +1,4 @@
-/** Claims, members and templates as large as the API server takes: they are not kept, and serve or are served all the same. @module */
+/** The binder does not keep claims, members, templates and pools of the largest size, and serves claims all the same. @module */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";

@@ -27,7 +27,7 @@ const isPut = ({ method, path }: Request) => method === "PUT" && path.includes("
 const isStatus = ({ path }: Request) => path.endsWith("/status");
 const isNote = ({ method, path }: Request) => method === "PATCH" && path.includes("/sandboxclaims/");
 const isRead = ({ method, query }: Request) => method === "GET" && !query?.["limit"];
-/** Pools are told again and again that they are short of members, whatever claims do. */
+/** The binder reminds a pool that is short of members at intervals, whatever claims do. */
 const isReminder = ({ method, path }: Request) => method === "PATCH" && path.includes("/sandboxwarmpools/");
 const answering = (status: number, ...kinds: ((request: Request) => boolean)[]): ApiFault => (request) =>
   kinds.some((isIt) => isIt(request)) ? { status, body: { message: "no" } } : undefined;

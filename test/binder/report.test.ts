@@ -132,7 +132,7 @@ test("a status that another binder has written meanwhile stays", async () => {
 });
 
 test.for([1, 10])(
-  "a claim that its owner changes %d times while its status is written is bound all the same",
+  "the binder binds a claim whose owner changes it %d times while the binder writes its status",
   async (times) => {
     let changes = 0;
     await begin([1], undefined, async (request, send) => {

@@ -84,6 +84,6 @@ test.for(["unnoted", "lost"])("of many claims that change at once, a few are rep
   await expect.poll(() => now, { timeout: 20_000 }).toBe(0);
   await it.clock.advance(1000);
   expect(most).toBeGreaterThan(1);
-  // Claims that have lost their Sandbox are served beside.
+  // At the same time, the binder serves the claims that have lost their Sandbox.
   expect(most).toBeLessThanOrEqual(80);
 });

@@ -34,7 +34,7 @@ async function down(isUp: boolean): Promise<{ output: string; left: string[] }> 
   return { output: stdout, left: [state, ...folders].filter((folder) => existsSync(folder)) };
 }
 
-test("the cluster that is up goes, with what a demo has left beside it", async () => {
+test("down ends the cluster and removes what a demo has left", async () => {
   expect(await down(true)).toEqual({ output: "The cluster is down; nothing of it is left.\n", left: [] });
 });
 

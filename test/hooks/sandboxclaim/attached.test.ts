@@ -21,7 +21,7 @@ const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 /** A Sandbox that was handed over so many seconds before {@link NOW}. */
 const assigned = (secondsAgo: number, since = {}) =>
   aClaimed(since, anApplied({ annotations: { [KEY("assigned-at")]: at(-secondsAgo).toISOString() } }));
-/** A claim that the binder has bound to a Sandbox which was not Ready, with these annotations beside its name. */
+/** A bound claim whose Sandbox was not Ready when the binder bound it. The annotations are added to the Sandbox's name. */
 const unready = (annotations: object = { [SEEN]: ASSIGNED }) =>
   aBoundClaim({
     metadata: { annotations: { [KEY("sandbox-name")]: "warm-1", ...annotations } },
