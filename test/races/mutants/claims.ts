@@ -23,8 +23,8 @@ export const CLAIM_MUTANTS: Mutant[] = [
     on: "rash",
   },
   {
-    name: "a claim believes at once that its Sandbox is missing",
-    reason: "views of claims and Sandboxes differ in age",
+    name: "the hook of claims does not see when a claim was first seen, and first Ready",
+    reason: "these times are set once",
     foundBy: 19,
     variant: { hooks: { sandboxclaim: asking(forgetTimes) } },
   },
