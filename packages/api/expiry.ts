@@ -68,15 +68,16 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
 }
 
 /**
- * Returns the end that a Sandbox had before a router let it expire for being idle, if something has cancelled that expiry:
- * the Sandbox runs, or anybody has changed its spec since. Undefined: no router has set the end, or its expiry still counts.
+ * Returns the end that a Sandbox had before a router let it expire for being idle, if that expiry does not count: the
+ * Sandbox runs, anybody has changed its spec since, or the router meant another Sandbox, of which this one is a copy or which
+ * a backup has restored. Undefined: no router has set the end, or its expiry still counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
   const { data } = idleExpirySchema.safeParse(readJson(metadata.annotations?.[EXPIRED_ANNOTATION]));
-  const isOfRouter = data !== undefined && data.uid === metadata.uid && data.shutdownTime === spec.shutdownTime;
+  const isOfRouter = data !== undefined && data.shutdownTime === spec.shutdownTime;
   if (!isOfRouter) return undefined;
-  const isAsItWas = spec.operatingMode === "Suspended" && metadata.generation === data.generation;
-  return isAsItWas ? undefined : data.before;
+  const isAsItWas = data.uid === metadata.uid && metadata.generation === data.generation;
+  return isAsItWas && spec.operatingMode === "Suspended" ? undefined : data.before;
 }
 
 /** Returns when a Sandbox ends, and what happens then: as its spec says, unless an idle expiry was {@link calledOff}. */

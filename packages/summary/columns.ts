@@ -3,6 +3,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { lifetimeOf } from "../api/expiry.ts";
 import type { Condition } from "../api/objects/conditions.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "./kinds.ts";
@@ -39,7 +40,7 @@ const COLUMNS: Record<Kind["kind"], Column[]> = {
     wide<Sandbox>("POD IP", ({ status }) => status?.podIPs?.join(",")),
     wide<Sandbox>("NODE", ({ status }) => status?.nodeName),
     wide<Sandbox>("MODE", ({ spec }) => spec.operatingMode ?? "Running"),
-    wide<Sandbox>("EXPIRES", ({ spec }, now) => untilOf(spec.shutdownTime, now)),
+    wide<Sandbox>("EXPIRES", (sandbox, now) => untilOf(lifetimeOf(sandbox).shutdownTime, now)),
     wide<Sandbox>("POOL", (sandbox) => ownerOf(sandbox, "SandboxWarmPool")),
   ],
   SandboxClaim: [

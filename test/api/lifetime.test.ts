@@ -28,7 +28,13 @@ const cases: [string, Parameters<typeof sandbox>[0], boolean][] = [
   ["resumed", { spec: { operatingMode: "Running" }, metadata: { generation: 5 } }, false],
   ["resumed and suspended again", { metadata: { generation: 6 } }, false],
   ["with an end of its user's", { spec: { shutdownTime: "2026-06-01T10:00:00Z" }, metadata: { generation: 5 } }, true],
-  ["copied to another object", { metadata: { uid: "v", generation: 1 } }, true],
+  ["copied to another object", { metadata: { uid: "v", generation: 1 } }, false],
+  ["copied to another object, of the same generation", { metadata: { uid: "v" } }, false],
+  [
+    "copied to another object that its user has given an end",
+    { spec: { shutdownTime: "2026-06-01T10:00:00Z" }, metadata: { uid: "v", generation: 1 } },
+    true,
+  ],
   [
     "with a word that cannot be read",
     { metadata: { annotations: { "router.agents.x-k8s.io/idle-expired": "{" } } },

@@ -1,6 +1,7 @@
 /** `hookbox get` against an API server of the test's. @module */
 import { parse } from "yaml";
 import { expect, test } from "vitest";
+import { idleExpiryText } from "../../packages/api/expiry.ts";
 import { fakeApi, listOf, run } from "./fakecontext.ts";
 
 const SANDBOXES = "/apis/agents.x-k8s.io/v1beta1/namespaces/default/sandboxes";
@@ -47,6 +48,21 @@ test("-o wide adds address, node, mode, expiry and pool", async () => {
   expect(stdout).toBe(
     "box   True   DependenciesReady   mine   3m12s   10.0.0.1,fd00::1   n1   Running   60m   <none>\n",
   );
+});
+
+test("-o wide shows no expiry of a copy where a router has set that of the original", async () => {
+  const shutdownTime = "2026-11-21T11:00:00Z";
+  const text = idleExpiryText({ metadata: { uid: "of-another", generation: 1 }, spec: {} }, shutdownTime);
+  const metadata = { ...fresh.metadata, uid: "u", annotations: { "router.agents.x-k8s.io/idle-expired": text } };
+  const copy = { ...fresh, apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", metadata };
+  const one = (object: object) => fakeApi({ [`GET ${SANDBOXES}/fresh`]: object });
+  const expires = async (object: object) => {
+    const { stdout } = await run("get sbx fresh -o wide --no-headers", { api: one(object) });
+    return stdout.trim().split(/\s{2,}/).at(-2);
+  };
+  const spec = { ...fresh.spec, shutdownTime, shutdownPolicy: "Delete" };
+  expect(await expires({ ...copy, spec })).toBe("<none>");
+  expect(await expires({ ...copy, spec: { ...spec, shutdownTime: "2026-11-21T10:00:00Z" } })).toBe("expired");
 });
 
 test.for(["get sandboxes box", "get sandbox/box", "get sbx box", "get Sandbox box -n default"])(

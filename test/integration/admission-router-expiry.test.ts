@@ -6,6 +6,7 @@ import {
   IDLE_ANNOTATION,
   SUSPENDED_ANNOTATION,
 } from "../../packages/api/router/annotations.ts";
+import { idleExpiryText } from "../../packages/api/expiry.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { expire, leaveWord, suspend, takeBack } from "../../packages/router/idle/suspend.ts";
 import { idleSince } from "../../packages/router/idle/suspension.ts";
@@ -118,6 +119,21 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
   await ns.patch("sandbox", "box", WAKE);
   expect(await takeBack(parts, await read())).toBe(true);
   expect((await ns.get("sandbox", "box")).spec).toMatchObject({ shutdownTime: end, shutdownPolicy: "Retain" });
+
+  // So it is with a copy of a Sandbox that a router let expire: the note beside the end names the original.
+  const shutdownTime = inHours(-1);
+  const note = idleExpiryText(
+    { metadata: { uid: "of-another", generation: 1 }, spec: { shutdownTime: end, shutdownPolicy: "Retain" } },
+    shutdownTime,
+  );
+  await put(ns, "copy", {
+    annotations: { ...ASKS, [EXPIRED_ANNOTATION]: note },
+    spec: { operatingMode: "Suspended", shutdownTime, shutdownPolicy: "Delete" },
+  });
+  expect(await takeBack(parts, readSandbox(await ns.get("sandbox", "copy"))!)).toBe(true);
+  const copy = await ns.get("sandbox", "copy");
+  expect(copy.spec).toMatchObject({ shutdownTime: end, shutdownPolicy: "Retain" });
+  expect(copy.metadata.annotations).not.toHaveProperty([EXPIRED_ANNOTATION]);
 
   expect(await suspend(parts, await read(), { reason: "Idle", note: "", now })).toBe(true);
   index.sandboxes.observe(await read());

@@ -1,5 +1,6 @@
 /** Events in the life of a Sandbox: their reasons and messages, each reported once. @module */
 import { beforeEach, describe, expect, test } from "vitest";
+import { idleExpiryText } from "../../packages/api/expiry.ts";
 import { eventOf, type Occurrence } from "../../packages/kube/event.ts";
 import { createSandboxEvents, sandboxOccurrences } from "../../packages/keeper/observability/sandboxevents.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
@@ -11,6 +12,10 @@ const scheduled = aCondition("PodScheduled", "True", "PodScheduled");
 const starting = aCondition("Ready", "False", "DependenciesNotReady");
 const ready = (since = T) => aCondition("Ready", "True", "DependenciesReady", { lastTransitionTime: since });
 const with_ = (conditions: object[], spec: object = {}) => aSandbox({ status: { conditions }, spec });
+const ORIGINAL = {
+  metadata: { uid: "of-another", generation: 1 },
+  spec: { shutdownTime: "2026-11-21T11:00:00Z", shutdownPolicy: "Retain" },
+};
 const quota = 'Error seen: pods "demo" is forbidden: exceeded quota: q';
 
 describe("sandboxOccurrences()", () => {
@@ -56,6 +61,15 @@ describe("sandboxOccurrences()", () => {
       "an expired one that is deleted",
       with_([running, aCondition("Ready", "False", "SandboxExpired")], { shutdownTime: T, shutdownPolicy: "Delete" }),
       [],
+    ],
+    [
+      "an expired copy of one that a router let expire: its own end says that it stays",
+      aSandbox({
+        metadata: { annotations: { "router.agents.x-k8s.io/idle-expired": idleExpiryText(ORIGINAL, T) } },
+        status: { conditions: [running, aCondition("Ready", "False", "SandboxExpired")] },
+        spec: { shutdownTime: T, shutdownPolicy: "Delete" },
+      }),
+      [{ reason: "SandboxExpired" }],
     ],
     [
       "one whose Pod has ended well",

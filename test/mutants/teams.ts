@@ -76,7 +76,14 @@ export const TEAMS: readonly Mutant[] = [
     tests: LIFETIME_TEST,
   },
   {
-    name: "a copy of a Sandbox ends when the original would have ended",
+    name: "a copy of a Sandbox ends when a router lets the original end",
+    file: "packages/api/expiry.ts",
+    from: "data !== undefined && data.shutdownTime",
+    to: "data?.uid === metadata.uid && data?.shutdownTime",
+    tests: [...LIFETIME_TEST, "test/testing/copies.test.ts"],
+  },
+  {
+    name: "a copy of a Sandbox of the same generation ends when a router lets the original end",
     file: "packages/api/expiry.ts",
     from: "data.uid === metadata.uid && ",
     to: "",

@@ -16,7 +16,7 @@ export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
 export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
 /**
  * Annotation of routers, as JSON: the `shutdownTime` that a router has set, and the fields that the router has replaced. The
- * time counts as long as nobody changes the spec (packages/api/expiry.ts).
+ * time counts for the Sandbox of that UID, as long as nobody changes the spec (packages/api/expiry.ts).
  */
 export const EXPIRED_ANNOTATION = `${ANNOTATION_PREFIX}idle-expired`;
 /** Annotation of routers: when one first saw traffic to a Sandbox that has an idle policy, RFC 3339. */

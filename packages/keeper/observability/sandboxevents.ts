@@ -1,5 +1,6 @@
 /** Records the lifecycle Events of a Sandbox, by its status. Two keepers record the same Event under the same name. Source: Agent Sandbox API 1.0.4. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
+import { lifetimeOf } from "../../api/expiry.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { isYoung, type Occurrence, regardingOf } from "../../kube/event.ts";
 import type { EventHandler } from "../../kube/watch.ts";
@@ -46,7 +47,7 @@ export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
   if (suspended?.status === "True") {
     add("SandboxSuspended", "Suspending", suspended.message, suspended.lastTransitionTime);
   }
-  const { shutdownTime = "", shutdownPolicy } = sandbox.spec;
+  const { shutdownTime = "", shutdownPolicy } = lifetimeOf(sandbox);
   if (ready?.reason === "SandboxExpired" && shutdownPolicy === "Retain") {
     // The condition keeps its time if the Sandbox was not Ready before.
     const at = Math.max(...[ready.lastTransitionTime, shutdownTime].map((time) => Date.parse(time) || -Infinity));

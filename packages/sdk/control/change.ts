@@ -6,7 +6,7 @@ import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../er
 import { isEndless, lifetime } from "./bodies.ts";
 import { readIfAny } from "./find.ts";
 import { ask } from "./kube.ts";
-import { type ClaimOrSandbox, readinessOf } from "./readiness.ts";
+import { type ClaimOrSandbox, readinessOf, shutdownTimeOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
@@ -181,8 +181,6 @@ function ending({ kind }: Target, ms: number | null, from: Date): object {
 }
 
 function endOf(claimOrSandbox: ClaimOrSandbox): Date | undefined {
-  const time = claimOrSandbox.kind === "Sandbox"
-    ? claimOrSandbox.spec.shutdownTime
-    : claimOrSandbox.spec.lifecycle?.shutdownTime;
+  const time = shutdownTimeOf(claimOrSandbox);
   return time === undefined ? undefined : new Date(time);
 }

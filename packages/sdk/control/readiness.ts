@@ -1,6 +1,7 @@
 /** Whether a claim or Sandbox is ready, may become so, or never will: from its status. Pure. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
+import { lifetimeOf } from "../../api/expiry.ts";
 import { CLAIM_FINAL_REASONS } from "../../api/finalreasons.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { SandboxInfo } from "../options.ts";
@@ -38,12 +39,18 @@ export function sandboxNameOf(claimOrSandbox: ClaimOrSandbox): string | undefine
   return claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.metadata.name : claimOrSandbox.status?.sandbox?.name;
 }
 
+/** Returns when it ends, RFC 3339; undefined: never. An end that a router has set and that does not count is none. */
+export function shutdownTimeOf(claimOrSandbox: ClaimOrSandbox): string | undefined {
+  const { kind } = claimOrSandbox;
+  return kind === "Sandbox" ? lifetimeOf(claimOrSandbox).shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
+}
+
 /** Returns how it is for people. */
 export function infoOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo {
   const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } =
     claimOrSandbox;
   const ready = findCondition(claimOrSandbox.status?.conditions, "Ready");
-  const shutdown = kind === "Sandbox" ? claimOrSandbox.spec.shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
+  const shutdown = shutdownTimeOf(claimOrSandbox);
   return {
     name,
     namespace,

@@ -159,6 +159,23 @@ describe("an expiry that a router has set", () => {
     expect(read().spec).not.toHaveProperty("shutdownTime");
   });
 
+  test("is not that of a copy, nor of what a backup restores: the copy gets its earlier end and stays", async () => {
+    const original = start();
+    await original.look();
+    const { metadata: { annotations }, spec } = original.read();
+    expect(spec).toHaveProperty("shutdownTime");
+    const { api, look, read } = start();
+    const stored = api.get(`${SANDBOXES}/demo`)!;
+    const metadata = { ...stored.metadata as object, uid: "uid-copy", generation: 1, annotations };
+    api.put(`${SANDBOXES}/demo`, { ...stored, metadata, spec });
+    await look();
+    expect(read().spec).toMatchObject({ operatingMode: "Suspended" });
+    expect(read().spec).not.toHaveProperty("shutdownTime");
+    expect(read().metadata.annotations).not.toHaveProperty(key("idle-expired"));
+    await look();
+    expect(read().spec, "no router has suspended the copy").not.toHaveProperty("shutdownTime");
+  });
+
   test("leaves an end that a user has set since", async () => {
     const { api, look, read } = start();
     await look();
