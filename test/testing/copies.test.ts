@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import { extendTimeoutOf } from "../../packages/sdk/control/change.ts";
+import { findPod } from "../../packages/sdk/control/pod.ts";
 import { type ClaimOrSandbox, infoOf } from "../../packages/sdk/control/readiness.ts";
 import { createTestCluster } from "../../packages/testing/mod.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";
@@ -108,11 +109,12 @@ test("a copy of a claim's Sandbox takes nothing from the claim", async () => {
   expect(cluster.faults()).toEqual([]);
 });
 
-test("the SDK counts an end that does not hold as none", async () => {
+test("the SDK counts an end that does not hold as none, and finds a copy's own Pod", async () => {
   await using cluster = await createTestCluster({ time: "auto" });
   const shutdownTime = "2020-01-01T00:00:00Z";
   const of = { metadata: { uid: "of-another", generation: 1 }, spec: { shutdownPolicy: "Retain" } };
   const annotations = {
+    "agents.x-k8s.io/pod-name": "a",
     "router.agents.x-k8s.io/idle-expired": idleExpiryText(of, shutdownTime),
   };
   const [box] = await cluster.apply(sandbox("a"));
@@ -124,4 +126,5 @@ test("the SDK counts an end that does not hold as none", async () => {
   const target = { kind: "Sandbox", namespace, name: "b" } as const;
   await expect(extendTimeoutOf(cluster.api, target, 1000)).rejects.toThrow("it has none");
   expect(infoOf(cluster.get("Sandbox", "b") as unknown as ClaimOrSandbox).expiresAt).toBeUndefined();
+  expect(await findPod(cluster.api, namespace, "b", { wake: true })).toMatchObject({ name: "b" });
 });

@@ -34,16 +34,16 @@ export async function findPod(
     sandbox = await setMode(api, target, "Running", signal);
   }
   const readiness = readinessOf(sandbox);
-  const podName = podNameOf(sandbox);
-  if (readiness.state === "ready") return { namespace, name: podName, ip: readiness.podIPs[0] ?? "" };
-  const { podIPs } = await untilReady(api, target, {
+  if (readiness.state === "ready") return { namespace, name: podNameOf(sandbox), ip: readiness.podIPs[0] ?? "" };
+  const { claimOrSandbox, podIPs } = await untilReady(api, target, {
     readyTimeoutMs: PATIENCE_MS,
     diagnose: diagnoseNothing,
     longer: "To wait longer, call `resume` with a `readyTimeoutMs`.",
     known: sandbox,
     ...signal ? { signal } : {},
   });
-  return { namespace, name: podName, ip: podIPs[0] ?? "" };
+  // Not the name from before the wait: on a copy of a Sandbox it is the original's Pod, until the keeper has looked.
+  return { namespace, name: podNameOf(claimOrSandbox), ip: podIPs[0] ?? "" };
 }
 
 const diagnoseNothing: Diagnose = () => Promise.resolve(undefined);
