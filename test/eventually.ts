@@ -19,6 +19,12 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
+/** Waits until a list that only grows has so many items. One that has more by then fails at once: to wait on would be in vain. */
+export async function untilThere(count: number, list: () => readonly unknown[]): Promise<void> {
+  await until(() => list().length >= count);
+  expect(list()).toHaveLength(count);
+}
+
 /** Waits until a count has begun, and stands still for a while; returns it. */
 export async function settled(count: () => number): Promise<number> {
   let last = -1;

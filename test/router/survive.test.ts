@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../../packages/router/server.ts";
 import { surviveExceptions } from "../../packages/router/survive.ts";
-import { eventually } from "../eventually.ts";
+import { untilThere } from "../eventually.ts";
 import { watchForCrashes } from "../fuzz/wire.ts";
 import { dial, fetchFrom, fetchHttp2, open } from "./client.ts";
 import { startBackend, textOf } from "./stage.ts";
@@ -59,7 +59,7 @@ async function start() {
 test.for(Object.keys(WAYS))("thrown %s", async (path) => {
   const { port, survived, kept } = await start();
   const other = open(port, { path: "/kept" });
-  await eventually(() => kept.length).toBe(1);
+  await untilThere(1, () => kept);
   kept[0]?.write("still ");
   await expect(fetchFrom(port, { path })).rejects.toThrow(/hang up|ECONNRESET/);
   expect(await fetchHttp2(port, { ":path": path })).toMatchObject({ status: 0, code: 2 });

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CertificateRequest, type KeyedCertificate, makeCertificate } from "../../dev/cluster/certificates.ts";
-import { until } from "../eventually.ts";
+import { untilThere } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
@@ -78,7 +78,7 @@ describe.for(["node", "deno"] as const)("a new certificate, on %s", (runtime) =>
     const { main, folder, port } = await start(runtime, "--tls-renew-delay-seconds", "0");
     for (const times of [1, 2]) {
       await renew(folder);
-      await until(() => main.said("Using a new certificate").length === times);
+      await untilThere(times, () => main.said("Using a new certificate"));
       expect((await ask(port, REVIEW)).status).toBe(200);
     }
     expect(await main.stop()).toBe(0);
@@ -90,7 +90,7 @@ describe.for(["node", "deno"] as const)("a new certificate, on %s", (runtime) =>
     const both = authority.certificate + next.certificate;
     expect((await ask(port, REVIEW, both)).status).toBe(200);
     await renew(folder, next);
-    await until(() => main.said("Using a new certificate").length === 1);
+    await untilThere(1, () => main.said("Using a new certificate"));
     expect((await ask(port, REVIEW, both)).status).toBe(200);
     await expect(ask(port, REVIEW)).rejects.toThrow(/certificate|signature/);
     expect(await main.stop()).toBe(0);

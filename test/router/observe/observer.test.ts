@@ -3,7 +3,7 @@ import { createRequestStats } from "../../../packages/router/observe/metrics.ts"
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
-import { until } from "../../eventually.ts";
+import { until, untilThere } from "../../eventually.ts";
 
 async function start() {
   const api = createFakeApi();
@@ -44,7 +44,7 @@ describe("metrics and log", () => {
       '{method="GET",code="400",sandbox_namespace=""}': "2",
     });
     expect(await count("sandbox_router_inflight_requests")).toEqual({ "": "0" });
-    await until(() => lines.length === 5);
+    await untilThere(5, () => lines);
     const [first] = lines.map((line) => JSON.parse(line));
     expect(first).toMatchObject({
       message: "Request",

@@ -6,7 +6,7 @@ import { traceOf } from "../../../packages/router/observe/tracecontext.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
-import { until } from "../../eventually.ts";
+import { untilThere } from "../../eventually.ts";
 
 const id = "4bf92f3577b34da6a3ce929d0e0e4736";
 const read = (traceparent: string) => {
@@ -46,7 +46,7 @@ test("has the router's own span between the client's and the sandbox's, where bo
   expect(await ask("00")).toEqual(["traceparent", `00-${id}-00f067aa0ba902b7-00`, "tracestate", "a=b"]);
   const [, state, , told = ""] = await ask("01");
   await ask("01", "/broken");
-  await until(() => exporter.getFinishedSpans().length === 2);
+  await untilThere(2, () => exporter.getFinishedSpans());
   const [span, broken] = exporter.getFinishedSpans();
   expect(state).toBe("a=b");
   expect(told).toBe(`00-${id}-${span?.spanContext().spanId}-01`);

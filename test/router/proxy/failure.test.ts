@@ -5,7 +5,7 @@ import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
-import { until } from "../../eventually.ts";
+import { until, untilThere } from "../../eventually.ts";
 
 async function start(over: Partial<RouterSettings> = {}) {
   const api = createFakeApi();
@@ -100,7 +100,7 @@ describe("an end in the middle", () => {
     before.destroy();
     const within = await open(port, { path: "/within", headers: naming(backend.port) });
     within.on("error", () => {}).destroy();
-    await until(() => closed.length === 2);
+    await untilThere(2, () => closed);
     expect(closed.toSorted()).toEqual(["/before", "/within"]);
   });
 

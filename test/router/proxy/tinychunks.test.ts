@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { coalesce } from "../../../packages/router/proxy/coalesce.ts";
-import { until } from "../../eventually.ts";
+import { until, untilThere } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom } from "../client.ts";
 import { liveBytes } from "../../heap.ts";
@@ -76,7 +76,7 @@ test("answers that their clients do not read", async () => {
   for (let i = 0; i < STREAMS; i++) {
     (await dial(port)).write(`GET / HTTP/1.1\r\nHost: localhost\r\n${headOf(deaf)}\r\n`);
   }
-  await until(() => written.length === STREAMS);
+  await untilThere(STREAMS, () => written);
   expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
 });
 
@@ -134,7 +134,7 @@ test("answers by HTTP/2 for which their clients have no window", async () => {
   // SETTINGS_INITIAL_WINDOW_SIZE is 0.
   const bytes = openingOf("GET", naming(deaf), Buffer.of(0, 4, 0, 0, 0, 0), []);
   for (let i = 0; i < STREAMS; i++) (await dial(port)).write(bytes);
-  await until(() => written.length === STREAMS);
+  await untilThere(STREAMS, () => written);
   expect(await costOf(before, written)).toBeLessThan(MOST_BYTES);
 });
 

@@ -5,7 +5,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { dial, fetchFrom, readUntil } from "../client.ts";
 import { startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
-import { until } from "../../eventually.ts";
+import { until, untilThere } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { listen } from "../../../packages/router/server.ts";
@@ -48,11 +48,11 @@ describe("forwardUpgrade()", () => {
     const client = new WebSocket(`ws://127.0.0.1:${port}/ws?a=b`, ["chat"], { headers: naming(target) });
     const got: { text: string; isBinary: boolean }[] = [];
     client.on("message", (data, isBinary) => got.push({ text: data.toString(), isBinary }));
-    await until(() => got.length === 1);
+    await untilThere(1, () => got);
     expect(got[0]?.text).toBe("hello /ws?a=b chat");
     client.send("text");
     client.send(new Uint8Array(1_000_000).fill(65));
-    await until(() => got.length === 3);
+    await untilThere(3, () => got);
     expect(got[1]).toEqual({ text: "text", isBinary: false });
     expect(got[2]?.text).toHaveLength(1_000_000);
     expect(got[2]?.isBinary).toBe(true);
@@ -134,7 +134,7 @@ describe("forwardUpgrade()", () => {
     backends.forEach((backend) => backend.once("close", () => closed.push("backend")).resume());
     clients[0]?.resetAndDestroy();
     backends[1]?.resetAndDestroy();
-    await until(() => closed.length === 4);
+    await untilThere(4, () => closed);
     expect(closed.toSorted()).toEqual(["backend", "backend", "client", "client"]);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, readUntil } from "../client.ts";
 import { naming, PODS, putPod, putSandbox, SANDBOXES, startBackend, startRouter } from "../stage.ts";
-import { until } from "../../eventually.ts";
+import { until, untilThere } from "../../eventually.ts";
 
 const suspended = { operatingMode: "Suspended" };
 const patches = (api: FakeApi) => api.requests.filter(({ method }) => method === "PATCH");
@@ -115,7 +115,7 @@ describe("a request for a suspended sandbox", () => {
     const { port, router } = await startRouter(api, { holdMs: 3000 });
     const echo = await startEcho();
     const reply = fetchFrom(port, { headers: naming(echo.port) });
-    await until(() => patches(api).length === 1);
+    await untilThere(1, () => patches(api));
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(router.metrics.now.held, "the Pod is Ready, but not for long").toBe(1);
     api.remove(`${PODS}/demo`);
@@ -180,7 +180,7 @@ describe("a wait that comes to nothing", () => {
     putSandbox(api, "demo", { spec: suspended });
     const { port } = await startRouter(api);
     const reply = fetchFrom(port, { headers: naming(1) });
-    await until(() => patches(api).length === 1);
+    await untilThere(1, () => patches(api));
     putSandbox(api, "demo", then);
     expect(await reply).toMatchObject({ status, text: expect.stringContaining(cause) });
   });

@@ -12,7 +12,7 @@ import { listen } from "../../../packages/runtime/listen.ts";
 import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
 import { createTerminalSockets, TERMINAL_PROTOCOL } from "../../../packages/runtime/terminal/socket.ts";
 import { createTokenCheck } from "../../../packages/runtime/token.ts";
-import { eventually } from "../../eventually.ts";
+import { eventually, untilThere } from "../../eventually.ts";
 
 async function aServer(tokenText?: string) {
   const directory = mkdtempSync(join(tmpdir(), "hookbox-terminal-"));
@@ -217,7 +217,7 @@ test("a handshake that fails leaves no shell behind", async () => {
 test("without a command it is a shell with the PATH that commands have", async () => {
   const { host } = await aServer();
   const terminal = open(host, { cols: "4000", rows: "33" });
-  await eventually(() => terminal.messages.length).toBe(1);
+  await untilThere(1, () => terminal.messages);
   terminal.socket.send(new TextEncoder().encode("echo [$PATH]; exit\n"));
   expect(await terminal.closed).toBe(1000);
   expect(terminal.text).toContain(`[${process.env["PATH"]}]`);
