@@ -122,8 +122,10 @@ describe("expiry", () => {
 
 describe("leader election", () => {
   const ELECTION = ["--lease-seconds", "3"];
-  const leaders = () => [...logs().matchAll(/"Leading".*?"identity":"([^"]+)"/g)].map(([, identity]) => identity);
-  const untilLeaders = (count: number) => until(() => Promise.resolve(leaders()), (found) => found.length === count);
+  // A busy machine may lose Leases of three seconds: the same keeper leads once more then.
+  const leaders =
+    () => [...new Set([...logs().matchAll(/"Leading".*?"identity":"([^"]+)"/g)].map(([, identity]) => identity))];
+  const untilLeaders = (count: number) => until(() => Promise.resolve(leaders()), (found) => found.length >= count);
   const lease = () => read("leases", "hookbox-keeper", SYSTEM);
 
   test("one leads, another takes over when it is killed, and a clean stop gives the Lease back at once", async () => {
@@ -140,7 +142,7 @@ describe("leader election", () => {
     await first.kill("SIGKILL");
     await publish(EXPIRED);
     const identities = await untilLeaders(2);
-    expect(new Set(identities).size).toBe(2);
+    expect(identities).toHaveLength(2);
     await untilGone();
     expect(await answer("/metrics")).toContain("hookbox_keeper_leading 1");
     expect(await answer("/metrics")).toContain('hookbox_keeper_actions_total{action="deleted"} 1');

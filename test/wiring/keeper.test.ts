@@ -229,11 +229,14 @@ test("one that leads anew while hardly anybody answers goes on, and so does its 
   const args = ["packages/keeper/main.ts", "--kubeconfig", kubeconfig, "--lease-seconds", "3"];
   const keeper = await startMain("node", args, "Starting");
   const leading = (lease: string) => keeper.said("Leading").filter((line) => line["lease"] === lease).length;
-  await until(() => leading("hookbox-keeper") === 1 && leading("hookbox-binder") === 1);
+  // A busy machine may lose Leases of three seconds by itself: it leads more often then.
+  const haveLed = (keepers: number, binders: number) =>
+    until(() => leading("hookbox-keeper") > keepers && leading("hookbox-binder") > binders);
+  await haveLed(0, 0);
   isAway = true;
   const lease = LEASE.replace("/system/", "/hookbox-system/");
   api.put(lease, { spec: { holderIdentity: "another", leaseDurationSeconds: 1 } });
-  await until(() => leading("hookbox-keeper") === 2 && leading("hookbox-binder") === 2);
+  await haveLed(leading("hookbox-keeper"), leading("hookbox-binder"));
   putExpired(api);
   await until(() => !api.get(SANDBOX));
   expect(await keeper.stop()).toBe(0);
