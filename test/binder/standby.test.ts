@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { createBinding } from "../../packages/binder/bind.ts";
+import { eventually } from "../eventually.ts";
 import { aClaim, aMember, STATUS } from "../pools.ts";
 import { aWorld, once } from "./world.ts";
 
@@ -81,7 +82,7 @@ test.for(["unnoted", "lost"])("of many claims that change at once, a few are rep
       now--;
     }
   });
-  await expect.poll(() => now, { timeout: 20_000 }).toBe(0);
+  await eventually(() => now).toBe(0);
   await it.clock.advance(1000);
   expect(most).toBeGreaterThan(1);
   // At the same time, the binder serves the claims that have lost their Sandbox.

@@ -129,7 +129,7 @@ test("resyncAfterSeconds calls again", async () => {
     hooks: { sync: world.at("/resync") },
   });
   await world.thing("resync");
-  await eventually("five calls", () => world.calls("/resync").length === 5);
+  await eventually("five calls", () => world.calls("/resync").length >= 5);
   await world.quiet("/resync");
   expect(world.calls("/resync")).toHaveLength(5);
 });

@@ -32,8 +32,8 @@ describe.runIf(hasRealNode)("a router that is killed while it wakes", () => {
 
       const lost = askAll(ns, [killed], names, EACH);
       await until(() => killed.metric("sandbox_router_held_requests"), (held) => held === SANDBOXES * EACH);
-      await until(() => Promise.resolve(wakes), (count) => count === SANDBOXES);
-      await until(() => running(ns), (all) => all.length === WOKEN);
+      await until(() => Promise.resolve(wakes), (count) => count >= SANDBOXES);
+      await until(() => running(ns), (all) => all.length >= WOKEN);
       await killed.kill("SIGKILL");
       expect(tally(await lost), "clients hear of it at once").toEqual({ ECONNRESET: SANDBOXES * EACH });
       expect(await running(ns), "nobody else has woken any").toHaveLength(WOKEN);
