@@ -1,5 +1,6 @@
 import { request, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import { freePorts } from "../../../dev/cluster/ports.ts";
 import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
@@ -16,8 +17,7 @@ async function start(over: Partial<RouterSettings> = {}) {
 describe("dialling", () => {
   test("says that nothing listens, after as many tries as are allowed", async () => {
     const { port } = await start({ retries: 2 });
-    const { port: free, server } = await startRaw(() => {});
-    await new Promise((resolve) => server.close(resolve));
+    const [free = 0] = await freePorts(1);
     expect(await fetchFrom(port, { headers: naming(free), method: "POST" }, "x")).toMatchObject({
       status: 502,
       text: '{"detail":"Could not connect to the backend sandbox: demo: nothing listens on the port"}',
@@ -27,8 +27,7 @@ describe("dialling", () => {
 
   test("tries again until the sandbox listens, with the whole body", async () => {
     const { port, api } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
-    const { port: free, server } = await startRaw(() => {});
-    await new Promise((resolve) => server.close(resolve));
+    const [free = 0] = await freePorts(1);
     const reply = fetchFrom(port, { headers: naming(free), method: "POST" }, "the whole body");
     await new Promise((resolve) => setTimeout(resolve, 50));
     const raw = await startRaw((socket) => setTimeout(() => socket.end(OK), 20), free);

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { request } from "node:http";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
+import { freePorts } from "../../../dev/cluster/ports.ts";
 import type { RouterSettings } from "../../../packages/router/assemble.ts";
 import { until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
@@ -93,8 +94,7 @@ test("an answer may last longer than its head may", async () => {
 
 test("a try that waits for its sandbox ends with its client", async () => {
   const { port, router, api } = await start({ retries: 1000, firstDelayMs: 20, longestDelayMs: 20 });
-  const { port: free, server } = await startRaw(() => {});
-  await new Promise((resolve) => server.close(resolve));
+  const [free = 0] = await freePorts(1);
   const asking = request({ host: "127.0.0.1", port, headers: naming(free), agent: false }).on("error", () => {});
   asking.end();
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createRaw, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
+import { freePorts } from "../../../dev/cluster/ports.ts";
 import { dial, fetchFrom, readUntil } from "../client.ts";
 import { startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
@@ -185,10 +186,7 @@ describe("forwardUpgrade()", () => {
 
   test("says in JSON what cannot be reached", async () => {
     const { port } = await start({ retries: 0 });
-    const gone = createRaw();
-    await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
-    const { port: target } = gone.address() as AddressInfo;
-    await new Promise((resolve) => gone.close(resolve));
+    const [target = 0] = await freePorts(1);
     for (const [name, status] of [["demo", 502], ["nobody", 404]] as const) {
       const socket = await dial(port);
       socket.write(asking(target).replace("demo", name));
@@ -210,10 +208,7 @@ describe("forwardUpgrade()", () => {
 
   test("connects again where nothing listened yet", async () => {
     const { port } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
-    const first = createRaw();
-    await new Promise<void>((resolve) => first.listen(0, "127.0.0.1", resolve));
-    const { port: target } = first.address() as AddressInfo;
-    await new Promise((resolve) => first.close(resolve));
+    const [target = 0] = await freePorts(1);
     const socket = await dial(port);
     socket.write(asking(target));
     await new Promise((resolve) => setTimeout(resolve, 50));

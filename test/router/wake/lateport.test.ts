@@ -1,17 +1,17 @@
 /** An app that begins to listen after its sandbox is Ready: the request that has woken the sandbox waits for it. */
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePorts } from "../../../dev/cluster/ports.ts";
 import { WOKEN_AT_ANNOTATION } from "../../../packages/api/router/annotations.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, readUntil } from "../client.ts";
 import { headOf } from "../rawbackend.ts";
-import { naming, putPod, putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
+import { naming, putPod, putReady, putSandbox, startRouter } from "../stage.ts";
 
 /** A port on which nothing listens until `listen` is called. */
 async function startLate(listener: RequestListener) {
-  const { port, server: taken } = await startBackend(() => {});
-  await new Promise((resolve) => taken.close(resolve));
+  const [port = 0] = await freePorts(1);
   const server = createServer(listener);
   onTestFinished(() => void server.close());
   server.on("upgrade", (_, socket) => {

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { freePorts } from "../../../dev/cluster/ports.ts";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
 import { openToken } from "../../../packages/router/access/scopedtoken.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
@@ -24,10 +25,7 @@ async function echo(): Promise<URL> {
 
 /** An origin where nobody listens. */
 async function nowhere(): Promise<URL> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  const [port = 0] = await freePorts(1);
   return new URL(`http://127.0.0.1:${port}`);
 }
 
