@@ -49,9 +49,10 @@ test("streams are no more than 250 on a connection, with TLS too", async () => {
 
 test("streams keep their connection, which without any ends when it has been silent", async () => {
   const { router } = await start();
-  const options = { host: "127.0.0.1", port: 0, graceMs: 0, idleMs: 50 };
+  // Long enough for the first request: a busy machine may take a while to make a connection over TLS.
+  const options = { host: "127.0.0.1", port: 0, graceMs: 0, idleMs: 1000 };
   const ports = [{ ...options, h2c: true }, { ...options, h2c: false, tls: makeCertificate() }];
-  for (const each of ports) {
+  await Promise.all(ports.map(async (each) => {
     const server = await listen(router.handler, each);
     onTestFinished(() => server.stop());
     const backend = await startBackend((_, answer) => void answer.write("x"));
@@ -59,9 +60,9 @@ test("streams keep their connection, which without any ends when it has been sil
     const stream = client.request({ ":path": "/", ...naming(backend.port) });
     stream.on("error", () => {});
     await new Promise((resolve) => stream.once("data", resolve));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(client.closed).toBe(false);
     stream.close();
     await until(() => client.closed);
-  }
+  }));
 });

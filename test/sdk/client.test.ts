@@ -8,7 +8,8 @@ import {
   TimeoutError,
 } from "../../packages/sdk/errors.ts";
 import type { CreateOptions } from "../../packages/sdk/options.ts";
-import { hurry } from "../hurry.ts";
+import { until } from "../eventually.ts";
+import { holdTimers, hurry } from "../hurry.ts";
 import { POOL } from "./pool.ts";
 import { aClient } from "./testclient.ts";
 
@@ -186,7 +187,11 @@ describe("what cannot succeed", () => {
   test("the time is over: with what it waited for", async () => {
     const { client, cluster } = await aClient();
     cluster.pods.plan("*", { fault: "unschedulable" });
-    const thrown = await client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    const pass = holdTimers();
+    const creating = client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    await until(() => JSON.stringify(cluster.objects("Sandbox")).includes("Insufficient cpu"));
+    pass(300);
+    const thrown = await creating;
     expect(thrown).toBeInstanceOf(TimeoutError);
     expect(thrown.message).toMatch(/not Ready after 0.3 s: .*Insufficient cpu/);
     expect(thrown.remedy).toMatch(/^Add nodes, or lower .*\. To wait longer, raise `readyTimeoutMs`\.$/);
@@ -196,7 +201,11 @@ describe("what cannot succeed", () => {
   test("the time is over for one that is on its way: how to wait longer", async () => {
     const { client, cluster } = await aClient();
     cluster.pods.plan("*", { fault: "hangs" });
-    const thrown = await client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    const pass = holdTimers();
+    const creating = client.create({ image: "x", readyTimeoutMs: 300 }).catch((thrown) => thrown);
+    await until(() => cluster.objects("Pod").length > 0);
+    pass(300);
+    const thrown = await creating;
     expect(thrown).toBeInstanceOf(TimeoutError);
     expect(thrown.message).toMatch(/not Ready after 0.3 s: .* is starting/);
     expect(thrown.remedy).toBe("To wait longer, raise `readyTimeoutMs`.");

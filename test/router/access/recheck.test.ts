@@ -3,12 +3,13 @@ import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type EventEmitter, once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ApiRequest } from "../../../packages/kube/api.ts";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
 import { createRecheck } from "../../../packages/router/access/recheck.ts";
 import { until } from "../../eventually.ts";
-import { createFakeApi } from "../../kube/fakeapi.ts";
+import { holdTimers } from "../../hurry.ts";
+import { createFakeApi, type FakeApi } from "../../kube/fakeapi.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { dial, fetchFrom, open, openSession, readUntil } from "../client.ts";
 import { headOf, startRaw } from "../rawbackend.ts";
@@ -33,6 +34,8 @@ async function start() {
   const authz = { mode: "tokenreview" as const, ttlMs: 10, cacheSize: 10, audiences: [], requiresToken: true };
   return { says, ...await startRouter(api, { authz, recheckMs: RECHECK_MS, pathPrefix: "/s" }, true) };
 }
+
+const reviewsOf = (api: FakeApi) => api.requests.filter(({ path }) => path.endsWith("reviews")).length;
 
 async function startScoped(recheckMs = 0) {
   const api = createFakeApi();
@@ -101,7 +104,11 @@ const KINDS: Record<string, (port: number, backend: number, token: string) => Pr
 describe("a stream", () => {
   test.for(Object.keys(KINDS))("%s ends with its token", async (kind) => {
     const { port, router, tokenFor } = await startScoped();
-    await (await KINDS[kind]?.(port, await startEndless(), await tokenFor(1)))?.closed;
+    const backend = await startEndless();
+    const pass = holdTimers();
+    const stream = await KINDS[kind]?.(port, backend, await tokenFor(60));
+    pass(60_000);
+    await stream?.closed;
     await until(() => router.metrics.now.inflight === 0);
   });
 
@@ -119,24 +126,28 @@ describe("a stream", () => {
     const answer = await open(port, { path: "/file", headers: { ...naming(backend), ...bearer("ann") } });
     let isOver = false;
     answer.resume().on("error", () => {}).once("close", () => isOver = true);
-    const reviews = () => api.requests.filter(({ path }) => path.endsWith("reviews")).length;
     says.isUp = false;
-    const before = reviews();
-    await until(() => reviews() >= before + 3);
+    const before = reviewsOf(api);
+    await until(() => reviewsOf(api) >= before + 3);
     says.isUp = true;
-    const then = reviews();
-    await until(() => reviews() >= then + 4);
+    const then = reviewsOf(api);
+    await until(() => reviewsOf(api) >= then + 4);
     expect(isOver).toBe(false);
     answer.destroy();
   });
 
   test("ends with what a token of Kubernetes says of its end, though the API server still knew it a moment ago", async () => {
-    const { port, router } = await start();
-    const exp = Math.floor(Date.now() / 1000) + 2;
+    const { port, router, api } = await start();
+    const exp = Math.floor(Date.now() / 1000) + 3600;
     const token = `x.${Buffer.from(JSON.stringify({ sub: "ann", exp })).toString("base64url")}.y`;
-    await (await KINDS["a WebSocket"]?.(port, await startEndless(), token))?.closed;
+    const stream = await KINDS["a WebSocket"]?.(port, await startEndless(), token);
+    const reviews = reviewsOf(api);
+    await until(() => reviewsOf(api) > reviews);
+    expect(router.metrics.now.inflight).toBe(1);
+    vi.useFakeTimers({ toFake: ["Date"], now: exp * 1000 - 1 });
+    onTestFinished(() => void vi.useRealTimers());
+    await stream?.closed;
     await until(() => router.metrics.now.inflight === 0);
-    expect(Date.now() / 1000).toBeGreaterThanOrEqual(exp);
   });
 
   test("that has not begun is refused: its sandbox sleeps, or does not answer", async () => {

@@ -112,7 +112,7 @@ describe("a request for a suspended sandbox", () => {
     const api = createFakeApi();
     putSandbox(api, "demo", { spec: suspended });
     putPod(api);
-    const { port, router } = await startRouter(api, { holdMs: 3000 });
+    const { port, router } = await startRouter(api);
     const echo = await startEcho();
     const reply = fetchFrom(port, { headers: naming(echo.port) });
     await untilThere(1, () => patches(api));

@@ -1,6 +1,9 @@
 /** Python code that uses the event loop before its first await, without an await, or with a loop of its own. @module */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { until } from "../../eventually.ts";
+import { holdTimers } from "../../hurry.ts";
 import { aClient } from "./running.ts";
 
 const DEFINE = "import asyncio\nasync def m(n=1):\n    await asyncio.sleep(0.001)\n    return n";
@@ -48,10 +51,14 @@ test("libraries are told of a loop only where one runs", async () => {
 });
 
 test("nothing runs if a later line cannot be compiled, and what an interrupt met does not go on", async () => {
-  const { run } = await aClient();
+  const { run, root } = await aClient();
   expect((await run("print('ran')\nreturn 1")).stdout).toBe("");
-  const loop = "import asyncio\nn = 0\nwhile True:\n    n += 1\n    await asyncio.sleep(0.001)";
-  expect(await run(loop, { timeoutMs: 300n })).toMatchObject({ timedOut: true });
+  const loop = "import asyncio\nn = 0\nopen('begun', 'w')\nwhile True:\n    n += 1\n    await asyncio.sleep(0.001)";
+  const pass = holdTimers();
+  const running = run(loop, { timeoutMs: 60_000n });
+  await until(() => existsSync(join(root, "begun")));
+  pass(60_000);
+  expect(await running).toMatchObject({ timedOut: true });
   const { results } = await run("before = n\nawait asyncio.sleep(0.05)\nn - before");
   expect(results[0]?.text).toBe("0");
 });

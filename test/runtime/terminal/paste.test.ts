@@ -1,6 +1,7 @@
 /** A terminal whose program does not read: what is typed waits, and nothing else does. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -25,13 +26,13 @@ async function join(port: number, command: string, more: Record<string, string> 
 }
 
 test("a paste into a program that does not read holds up no other request, nor the exit", async () => {
-  const { root } = await makeRoot();
+  const { root, at } = await makeRoot();
   // A process of its own: one that hangs would take the test along.
   const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
   const args = ["packages/runtime/main.ts", "--root", root.path, ...ports];
   const { said } = await startMain("node", args, "Listening");
   const port = Number(said("Listening")[0]?.["restPort"]);
-  const { socket, seen, closed } = await join(port, "sleep 3; echo finished");
+  const { socket, seen, closed } = await join(port, `until [ -e ${at("go")} ]; do sleep 0.1; done; echo finished`);
   for (let line = 0; line < LINES; line++) socket.send(LINE);
   for (let look = 0; look < 10; look++) {
     const health = await fetch(`http://127.0.0.1:${port}/v1/health`, { signal: AbortSignal.timeout(10_000) });
@@ -39,6 +40,7 @@ test("a paste into a program that does not read holds up no other request, nor t
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   expect(seen.last).toContain("process");
+  writeFileSync(at("go"), "");
   expect(await closed).toBe(1000);
   expect(seen.last).toBe('{"exit":{"exitCode":0,"signal":""}}');
   expect(seen.text).toContain("finished");
