@@ -74,4 +74,19 @@ export const CLAIM_USERS: readonly Mutant[] = [
     to: "queue.inARow++ >= 0",
     tests: ["test/keeper/workqueue.test.ts"],
   },
+  {
+    name: "all claims that cannot be served are judged in one turn",
+    file: "packages/binder/serve.ts",
+    from: "if (++turnedAway < MOST_TURNED_AWAY) continue;",
+    to: "if (++turnedAway > 0) continue;",
+    tests: ["test/binder/hostile.test.ts"],
+  },
+  {
+    name: "the labels of a claim are sorted to find the first fault",
+    file: "packages/api/claims/podmetadata.ts",
+    from: "const found = firstFound(map, faultOf);",
+    to: "const sorted = Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));\n" +
+      "  const found = firstFound(Object.fromEntries(sorted), faultOf);",
+    tests: ["test/api/claims/podmetadata.test.ts"],
+  },
 ];

@@ -131,7 +131,7 @@ export const KEEPER: readonly Mutant[] = [
     file: "packages/api/objects/objects.ts",
     from: "return `${namespace}/${uid}`;",
     to: "return `${uid}`;",
-    tests: ["test/keeper/refusedwrites.test.ts"],
+    tests: ["test/keeper/refusedwrites.test.ts", "test/binder/clusterindex.test.ts"],
   },
   {
     name: "a refused write is reported on a Sandbox that its claim does not name",

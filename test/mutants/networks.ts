@@ -34,6 +34,20 @@ export const NETWORKS: readonly Mutant[] = [
     tests: ["test/fuzz/upgrades.test.ts"],
   },
   {
+    name: "a request for a terminal is read by a parser that throws",
+    file: "packages/runtime/terminal/socket.ts",
+    from: 'url.split("?")',
+    to: 'new URL(url, "http://localhost").href.split("?")',
+    tests: ["test/runtime/terminal/socket.test.ts"],
+  },
+  {
+    name: "a handshake that fails leaves its shell",
+    file: "packages/runtime/terminal/socket.ts",
+    from: "if (!isJoined && !entry.log) entry.kill();",
+    to: "",
+    tests: ["test/runtime/terminal/socket.test.ts"],
+  },
+  {
     name: "one user holds all places of the dashboard",
     file: "packages/router/dashboard/concurrency.ts",
     from: "all >= most || before >= each",

@@ -157,4 +157,18 @@ export const ROUTER_USERS: readonly Mutant[] = [
     to: "waiting.begin(socket) > 10 * MOST_PIPELINED",
     tests: CONNECTIONS_TEST,
   },
+  {
+    name: "a refusal names the Sandbox that exists",
+    file: "packages/router/access/readings.ts",
+    from: "const { pass } = await ask(route.target);",
+    to: "const { pass } = await ask(readings.find(exists) ?? route.target);",
+    tests: ["test/router/access/readings.test.ts"],
+  },
+  {
+    name: "any number of requests waits for one sandbox",
+    file: "packages/router/wake/waitingrequest.ts",
+    from: "own >= MOST_FOR_ONE ?",
+    to: "own < 0 ?",
+    tests: ["test/router/wake/room.test.ts"],
+  },
 ];

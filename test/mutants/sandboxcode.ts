@@ -182,4 +182,25 @@ export const SANDBOX_CODE: readonly Mutant[] = [
     to: "",
     tests: ["test/router/proxy/answerheaders.test.ts"],
   },
+  {
+    name: "a sandbox sets the cookie that lets into it",
+    file: "packages/router/proxy/headers.ts",
+    from: 'if (name === "set-cookie" && cookieName !== undefined && nameOfCookie(value) === cookieName) continue;',
+    to: "",
+    tests: ["test/router/access/gate.test.ts"],
+  },
+  {
+    name: "a service worker sees the tokens in addresses",
+    file: "packages/router/access/gate.ts",
+    from: 'browser.queryParam !== undefined && request.headers["service-worker"] === "script"',
+    to: 'browser.queryParam === "" && request.headers["service-worker"] === "script"',
+    tests: ["test/router/access/gate.test.ts"],
+  },
+  {
+    name: "a cookie of a sandbox is for all sandboxes of the domain",
+    file: "packages/router/proxy/rewrite.ts",
+    from: 'attributes.filter((attribute) => !isOf(attribute, "domain"))',
+    to: "attributes",
+    tests: ["test/router/proxy/rewrite.test.ts"],
+  },
 ];

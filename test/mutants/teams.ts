@@ -187,4 +187,25 @@ export const TEAMS: readonly Mutant[] = [
     to: ") return;",
     tests: ["test/keeper/refusedwrites.test.ts"],
   },
+  {
+    name: "the name of a pool's next member follows from what everybody sees",
+    file: "hooks/sandboxwarmpool/sequence.ts",
+    from: "utf8ToBytes(`${pool.metadata.uid}/${number}`)",
+    to: "utf8ToBytes(`${pool.metadata.name}/${number}`)",
+    tests: ["test/hooks/sandboxwarmpool/sequence.test.ts"],
+  },
+  {
+    name: "a large template is hashed for each member",
+    file: "packages/binder/offer.ts",
+    from: "judged.set(template, { hash, stale });",
+    to: "",
+    tests: ["test/binder/hostile.test.ts"],
+  },
+  {
+    name: "members are looked through for each claim that waits",
+    file: "packages/binder/offer.ts",
+    from: "const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);",
+    to: "const find = () => pool ? foundIn(pool, template, members, now) : NOTHING;",
+    tests: ["test/binder/offer.test.ts"],
+  },
 ];
