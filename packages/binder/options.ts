@@ -79,7 +79,7 @@ export const TRACING_HELP = `  --otlp-endpoint URL    ${OTLP_HELP};
 `;
 
 export const ANNOTATIONS_HELP = `  --allowed-annotation-domains D,E
-                         ${ANNOTATION_DOMAINS_HELP.join("\n" + " ".repeat(25))}
+                         ${ANNOTATION_DOMAINS_HELP.join("\n" + " ".repeat(25))} (default ${ANY_ANNOTATION_DOMAIN})
 `;
 
 export const HELP = `Usage: hookbox binder [options]

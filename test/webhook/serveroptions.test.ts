@@ -30,6 +30,8 @@ test("every option is in the help, and has a default", () => {
   const named = [...HOOK_OPTIONS.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
   expect(named).toHaveLength(Object.keys(settings).length + 1);
   for (const name of named) expect(() => readSettings([`--${name}`])).not.toThrow("Unknown option");
+  const texts = HOOK_OPTIONS.split(/^ {2}(?=--)/m);
+  expect(texts.filter((text) => text.split("(default").length > 2), "a default is named once").toEqual([]);
 });
 
 test("--pool-interval-ms is the distance of the pools' hook, and of no other", () => {

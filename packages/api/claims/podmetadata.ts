@@ -18,7 +18,7 @@ export const ANY_ANNOTATION_DOMAIN = "*";
 /** Lines of help for `--allowed-annotation-domains`. Each process that checks claims has this option. */
 export const ANNOTATION_DOMAINS_HELP = [
   "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that",
-  `claims need (default ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours)`,
+  `claims need; ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours`,
 ];
 
 /** Reads a comma-separated list of domains. */
