@@ -7,6 +7,7 @@ import type { ClaimProblem } from "../claimproblem.ts";
 import { cutText } from "../objects/fit.ts";
 import { readJson } from "../objects/json.ts";
 import { REFUSED_WRITE_ANNOTATION } from "../objects/keys.ts";
+import { withLimit } from "../objects/limits.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
 
 const refusedWriteSchema = z.object({
@@ -34,7 +35,8 @@ export function refusedWrite(sandbox: ObjectMeta): RefusedWrite | undefined {
 export function refusedWriteProblem(sandbox: ObjectMeta, verb: RefusedWrite["verb"]): ClaimProblem | undefined {
   const refused = refusedWrite(sandbox);
   if (refused?.verb !== verb) return undefined;
-  return { reason: "ReconcilerError", message: `${PREFIX}${verb} Sandbox "${sandbox.name}": ${refused.words}` };
+  const words = withLimit(refused.words);
+  return { reason: "ReconcilerError", message: `${PREFIX}${verb} Sandbox "${sandbox.name}": ${words}` };
 }
 
 const PREFIX = "Error seen: cannot ";

@@ -12,9 +12,14 @@ const WHY =
   "spec with its labels and annotations may have about 250 KiB, its annotations alone 125 KiB, and what a claim adds to " +
   "them 80 KiB. Put what is larger into a ConfigMap, a Secret or the image";
 
-/** Returns the API server's message. If the object is too large, the function adds which limits hold. */
+/** Returns the API server's message. If the object is too large, the function adds which limits hold, unless they are there. */
 export function withLimit(message: string): string {
-  return TOO_LONG.test(message) ? `${message}. ${WHY}` : message;
+  return isTooLong(message) && !message.includes(WHY) ? `${message}. ${WHY}` : message;
+}
+
+/** Tells whether the API server refuses an object because its annotations are too large. */
+export function isTooLong(message: string): boolean {
+  return TOO_LONG.test(message);
 }
 
 /** The largest Sandbox that a pool can create, in bytes of JSON; an estimate. */

@@ -20,11 +20,12 @@ import { refusalIn } from "./refused.ts";
  * The API server does not let the claim's Sandbox be changed or deleted, as the claim says, or before that the keeper on the
  * Sandbox. A claim that is Ready has no such trouble: the keeper's report is about to be removed.
  */
-export function stuckSandbox({ facts, claim, at, poolRef }: ClaimGround): Cause | undefined {
+export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
   if (ready?.status === "True") return undefined;
   const told = (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
-  const scene = { at, blueprint: poolRef, facts, pod: undefined };
+  // The Sandbox would be changed as the claim asks.
+  const scene = { at, blueprint: at, facts, pod: undefined };
   return told ? refusalIn(scene, { ...told, since: ready?.lastTransitionTime }) : undefined;
 }
 

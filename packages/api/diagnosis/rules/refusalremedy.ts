@@ -1,10 +1,11 @@
 /** What to do about what the API server refuses, with the object and the field. Pure. @module */
 import { lackedRight } from "../../lackedright.ts";
+import { isTooLong } from "../../objects/limits.ts";
 import { controllerOf } from "../../objects/objects.ts";
 import { named, type ObjectRef } from "../finding.ts";
 import type { Refusal } from "../refusal.ts";
 import { change, fieldOf, kubectl } from "../remedy.ts";
-import type { Scene } from "../scene.ts";
+import { refOf, type Scene } from "../scene.ts";
 
 /** What a refusal is judged by: a Sandbox, or a pool whose Sandboxes are refused. */
 export type Ground = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
@@ -72,5 +73,13 @@ function invalidRemedy({ blueprint, facts: { sandbox, claim } }: Ground, words: 
   // If the claim has been read, it is known whether the claim sets the variable.
   const isPerhapsClaims = field?.endsWith("].name") && field.includes(".env[") && !claim &&
     owner?.kind === "SandboxClaim";
-  return `Correct ${where} ${named(blueprint)}${isPerhapsClaims ? `, or spec.env of ${named(owner)}` : ""}.`;
+  const more = isPerhapsClaims ? `, or spec.env of ${named(owner)}` : claimsPart(claim, blueprint, words);
+  return `Correct ${where} ${named(blueprint)}${more}.`;
+}
+
+/** Names the claim if it makes an object larger that is too large. */
+function claimsPart(claim: Ground["facts"]["claim"], blueprint: ObjectRef, words: string): string {
+  const isLarger = claim?.spec.env !== undefined || claim?.spec.additionalPodMetadata !== undefined;
+  if (!claim || !isLarger || blueprint.kind === "SandboxClaim" || !isTooLong(words)) return "";
+  return `, or what ${named(refOf("SandboxClaim", claim.metadata))} adds to it`;
 }

@@ -4,6 +4,7 @@ import { lackedRight } from "../../lackedright.ts";
 import { readUnresolved } from "../../unresolved.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../objects/keys.ts";
+import { withLimit } from "../../objects/limits.ts";
 import { controllerOf, type ObjectMeta } from "../../objects/objects.ts";
 import { specChanged } from "../../objects/specchanged.ts";
 import type { QuotaFact } from "../facts.ts";
@@ -97,7 +98,7 @@ export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
 function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
   const { at } = scene;
   const culprit = code === "NameTaken" ? takenRef(at, text) : object ?? at;
-  const words = text.replace(/^Sync error: (?:can't reconcile children for [^:]*: )?/, "");
+  const words = withLimit(text.replace(/^Sync error: (?:can't reconcile children for [^:]*: )?/, ""));
   const quota = code === "QuotaExceeded" ? quotaEvidence(culprit, scene.facts.quotas) : [];
   const summaries: Partial<Record<typeof code, string>> = {
     QuotaExceeded: `${named(culprit)} leaves no room: ${figures(words)}.`,
