@@ -1,6 +1,7 @@
 /** The Sandbox hook: from what is observed to what should be. No I/O, no clock, no randomness. @module */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
 import type { Desired, Observed } from "../../packages/webhook/metacontroller.ts";
+import { soonestResync } from "../../packages/webhook/resync.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { podLosses } from "./podlosses.ts";
@@ -32,7 +33,7 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   const status = computeStatus(view, expiry, config.clusterDomain, now, losses);
   const quiet = isQuiet(view, status, now);
   const isExpected = quiet && isYoung(sandbox.metadata.creationTimestamp, POD_EXPECTED_MS, now);
-  const resyncAfterSeconds = soonest(
+  const resyncAfterSeconds = soonestResync(
     resyncAfter(sandbox, now),
     losses?.againSeconds,
     view.problems.some(({ state }) => state === "stuck") ? STUCK_SECONDS : undefined,
@@ -55,9 +56,4 @@ function lookForPod(view: View, expiry: ExpiryPhase): number | undefined {
   return view.problems.some(({ kind, state }) => kind === "Pod" && state !== "taken")
     ? REFUSED_POD_SECONDS
     : MISSING_POD_SECONDS;
-}
-
-function soonest(...waits: (number | undefined)[]): number | undefined {
-  const known = waits.filter((seconds) => seconds !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }

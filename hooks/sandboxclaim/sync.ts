@@ -5,6 +5,7 @@ import { boundSandbox } from "../../packages/api/claims/binding.ts";
 import { refusedWriteProblem } from "../../packages/api/claims/refusedwrite.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { soonestResync } from "../../packages/webhook/resync.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { reported } from "./answer.ts";
 import { keepSandbox } from "./attachment.ts";
@@ -14,9 +15,8 @@ import type { ClaimConfig } from "./options.ts";
 import { computeStatus } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
+/** Below this a timer fires before the clock has moved on. */
 const SHORTEST_WAIT_SECONDS = 0.05;
-/** Metacontroller counts in int64 nanoseconds: a wait of centuries would overflow into a hot loop. */
-const LONGEST_WAIT_SECONDS = 86_400;
 
 /**
  * Decides status and annotations of a claim, and what becomes of its Sandboxes.
@@ -49,12 +49,12 @@ export function syncSandboxClaim(
   }
   const { desired, problem } = keepSandbox(claim, bound, config);
   const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem }, now);
-  const waits = [answer.resyncAfterSeconds, secondsToExpiry(claim, now)].filter((wait) => wait !== undefined);
+  const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, secondsToExpiry(claim, now));
   return {
     ...answer,
     attachments: [desired],
     deletions,
-    ...(waits.length > 0 && { resyncAfterSeconds: Math.max(Math.min(...waits), SHORTEST_WAIT_SECONDS) }),
+    ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
 }
 
@@ -66,5 +66,5 @@ function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: S
 
 function secondsToExpiry(claim: SandboxClaim, now: Date): number | undefined {
   const expiry = expiryTime(claim);
-  return expiry === undefined ? undefined : Math.min((expiry - now.getTime()) / 1000, LONGEST_WAIT_SECONDS);
+  return expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
 }

@@ -1,5 +1,6 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
+import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/resync.ts";
 import type { WarmPoolConfig } from "./options.ts";
 import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
 import { ownedBy, type View } from "./view.ts";
@@ -10,8 +11,6 @@ export interface Refill {
   again?: number;
 }
 
-/** At once, in seconds: only so late that the answer has been carried out. */
-const SOON = 0.03;
 /** Until then the binder has replaced what it has handed over, in seconds. */
 const REPLACED_SECONDS = 1;
 
@@ -38,7 +37,7 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
   const count = Math.min(deficit, most, config.maxBatchSize, allowance(pool.status, config, now));
   if (count === deficit) return { count, ...later };
   if (count === most) return { count, again: IN_FLIGHT_MS / 1000 };
-  return { count, again: count > 0 && config.maxRefillRate === 0 ? SOON : 1 / config.maxRefillRate };
+  return { count, again: count > 0 && config.maxRefillRate === 0 ? SHORTEST_RESYNC_SECONDS : 1 / config.maxRefillRate };
 }
 
 /** Tells whether no member may be created because the template's NetworkPolicy is not in force. */

@@ -6,6 +6,7 @@ import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusR
 import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
 import { announced, heldOf, keeping } from "./throttledanswer.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
+import { guardResync } from "./resync.ts";
 import {
   compositeAnswerSchema,
   compositeRequestSchema,
@@ -129,9 +130,10 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
       const children = wire.childrenOf(desired);
       const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons, rules);
       if ("refusal" in verdict) return verdict;
-      const unproven = guardStatus(observed, desired.status, now, hook.evidence ?? {}, hook.statusRules);
-      const unlisted = unproven ?? (hook.parentRules && guardParent(observed, desired, now, hook.parentRules));
-      if (unlisted) return { refusal: unlisted };
+      const wrong = guardStatus(observed, desired.status, now, hook.evidence ?? {}, hook.statusRules) ??
+        (hook.parentRules && guardParent(observed, desired, now, hook.parentRules)) ??
+        guardResync(desired.resyncAfterSeconds);
+      if (wrong) return { refusal: wrong };
       const { losses } = verdict;
       // Every parent is an object of Kubernetes.
       const parent = observed.parent as KubeObject;

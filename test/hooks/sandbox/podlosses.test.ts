@@ -136,3 +136,9 @@ test("a condition that another hand has written holds nothing up for ever", () =
   expect(says("anything")).toEqual(["Pod"]);
   expect(says(words(at(-1).toISOString()))).toEqual([]);
 });
+
+test("a time that is too far ahead is no wait that Metacontroller would take for none", () => {
+  const annotations = { "agents.x-k8s.io/pod-losses": "1 +275760-09-13T00:00:00.000Z" };
+  const answer = syncSandbox(aRequest(aSandbox({ spec }), [...rest, pod(0, { annotations })]), at(1), CONFIG);
+  expect([lost(answer)?.status, answer.resyncAfterSeconds]).toEqual(["True", 86_400]);
+});

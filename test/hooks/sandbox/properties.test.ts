@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { deletionReasons } from "../../../hooks/sandbox/deletionreasons.ts";
 import { childRules } from "../../../hooks/sandbox/childrules.ts";
+import { guardResync } from "../../../packages/webhook/resync.ts";
 import { evidence, statusRules } from "../../../hooks/sandbox/statusrules.ts";
 import { guardStatus } from "../../../packages/webhook/statusrules.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
@@ -135,6 +136,7 @@ test("it answers by the protocol, and the guard lets every answer pass", () => {
     expect("refusal" in verdict && verdict.refusal).toBe(false);
     const rules = statusRules({ clusterDomain: "cluster.local" });
     expect(guardStatus(observed, desired.status, NOW, evidence, rules)).toBeUndefined();
+    expect(guardResync(desired.resyncAfterSeconds)).toBeUndefined();
   }));
 });
 
