@@ -47,6 +47,7 @@ export const evidence: Evidence<SandboxClaim> = {
 export const statusRules: StatusRules<SandboxClaim> = {
   conditionTypes: ["Finished", "Ready"],
   keepsOthers: true,
+  copied: (observed) => conditionsOf(boundIn(observed) ?? {}),
   fields: {
     // The hook writes about bound claims only, and never binds a claim to another Sandbox.
     sandbox(value, observed, _, status) {

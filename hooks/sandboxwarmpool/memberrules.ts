@@ -176,7 +176,7 @@ export const highestNumber = oncePer((observed: Observed<SandboxWarmPool>): numb
 );
 
 /** The same of all its Sandboxes. */
-const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number => highestOf(observed, () => true));
+export const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number => highestOf(observed, () => true));
 
 function highestOf({ parent, children }: Observed<SandboxWarmPool>, counts: (sandbox: KubeObject) => boolean): number {
   const { sequence = 0 } = parent.status ?? {};
@@ -194,7 +194,7 @@ const MOST_NEW = 1000;
  * Returns the highest number that an answer may give. Numbers begin at the milliseconds of the pool's creation, and continue
  * from those of its status and its Sandboxes. The hook skips numbers whose names are taken.
  */
-export function highestAllowedNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
+function highestAllowedNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
   const { metadata, spec } = observed.parent;
   const born = Date.parse(metadata.creationTimestamp ?? "");
   const begin = (Number.isNaN(born) ? now.getTime() : born) + MS_OF_UID;
@@ -209,7 +209,7 @@ export function isUsed({ metadata: { labels = {}, annotations = {} } }: KubeObje
 }
 
 /** Returns the number of a member; 0: it has none, or an invalid one. */
-function numberOf(place = ""): number {
+export function numberOf(place = ""): number {
   const [number = NaN, first = NaN] = place.split("/").map(Number);
   const isPlace = Number.isInteger(number) && Number.isInteger(first) && 0 < first && first <= number;
   return isPlace && number <= LAST_NUMBER && number - first < 1000 ? number : 0;

@@ -5,20 +5,22 @@ import { sameJson } from "../../packages/api/objects/apply.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import type { Evidence, Saying, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { oncePer } from "../../packages/webhook/once.ts";
 import { readApplied } from "./applied.ts";
+import { areBatches, isLossTime, isSequence } from "./batchrules.ts";
 import { isStaying } from "./deletionreasons.ts";
-import { highestAllowedNumber, highestNumber, isUsed } from "./memberrules.ts";
+import { highestNumber, isUsed } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
 
 /** A pool that is being deleted may repeat its status. */
 const unlessDeleted =
-  (isRight: (value: unknown, observed: Of, now: Date) => boolean) =>
-  (value: unknown, observed: Of, now: Date, status: object) =>
-    isRight(value, observed, now) ||
+  (isRight: (value: unknown, observed: Of, now: Date, desired: readonly DesiredObject[]) => boolean) =>
+  (value: unknown, observed: Of, now: Date, status: object, desired: readonly DesiredObject[]) =>
+    isRight(value, observed, now, desired) ||
     (observed.parent.metadata.deletionTimestamp !== undefined && sameJson(status, { ...observed.parent.status }));
 
 export const statusRules: StatusRules<SandboxWarmPool> = {
@@ -31,15 +33,12 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
     selector: unlessDeleted((value, { parent }) => value === `${WARM_POOL_LABEL}=${nameHash(parent.metadata.name)}`),
     // Names of members contain numbers. If the sequence went back, a name would be used twice. If it ran out, it would begin
     // anew.
-    sequence: unlessDeleted((value, observed, now) => {
-      const number = Number(value ?? 0);
-      return number >= highestNumber(observed) && (number === 0 || number <= highestAllowedNumber(observed, now));
-    }),
-    observedSequence: unlessDeleted((value, { parent: { status } }) =>
-      value === undefined ? (status?.sequence ?? 0) === 0 : value === (status?.sequence ?? 0)
+    sequence: unlessDeleted((value, observed, _, desired) => isSequence(value, observed, desired)),
+    observedSequence: unlessDeleted((value, observed) =>
+      value === undefined ? highestNumber(observed) === 0 : value === (observed.parent.status?.sequence ?? 0)
     ),
-    batches: (value) => value === undefined || Array.isArray(value),
-    lostAt: (value) => value === undefined || !Number.isNaN(Date.parse(String(value))),
+    batches: unlessDeleted(areBatches),
+    lostAt: (value, observed, now) => isLossTime(value, observed, now, membersOf(observed).length),
   },
 };
 

@@ -130,7 +130,7 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
       const children = wire.childrenOf(desired);
       const verdict = guardAnswer(observed, children, desired.deletions ?? {}, now, hook.deletionReasons, rules);
       if ("refusal" in verdict) return verdict;
-      const wrong = guardStatus(observed, desired.status, now, hook.evidence ?? {}, hook.statusRules) ??
+      const wrong = guardStatus(observed, desired.status, now, hook.evidence ?? {}, hook.statusRules, children) ??
         (hook.parentRules && guardParent(observed, desired, now, hook.parentRules)) ??
         guardResync(desired.resyncAfterSeconds);
       if (wrong) return { refusal: wrong };

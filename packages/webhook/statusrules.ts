@@ -1,8 +1,14 @@
 /** Checks a status, because claims' hooks, the keeper and clients delete objects or connect because of it. Pure. @module */
 import { sameJson } from "../api/objects/apply.ts";
-import { type Condition, conditionSchema, type ConditionStatus, fitCondition } from "../api/objects/conditions.ts";
+import {
+  type Condition,
+  conditionSchema,
+  type ConditionStatus,
+  findCondition,
+  fitCondition,
+} from "../api/objects/conditions.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
-import type { KubeObject } from "../api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import type { Observed } from "./metacontroller.ts";
 import type { Refusal } from "./guard.ts";
 
@@ -33,20 +39,35 @@ export interface StatusRules<Parent> {
   conditionTypes: readonly string[];
   /** The hook keeps the conditions of other writers, so that none may disappear. @default it drops them */
   keepsOthers?: true;
+  /** Conditions of other objects that the hook copies, with their transition times. @default none */
+  copied?(observed: Observed<Parent>): readonly Condition[];
   /**
    * Tells whether a field may have this value; undefined: the field is absent. A field that is not listed must be as
    * observed, or absent.
    *
    * @param status the whole status of the answer
+   * @param desired the children in the answer
    */
-  fields: Readonly<Record<string, (value: unknown, observed: Observed<Parent>, now: Date, status: Json) => boolean>>;
+  fields: Readonly<
+    Record<
+      string,
+      (
+        value: unknown,
+        observed: Observed<Parent>,
+        now: Date,
+        status: Json,
+        desired: readonly DesiredObject[],
+      ) => boolean
+    >
+  >;
 }
 
 /**
  * Looks for conditions and fields of a status that the observed objects do not confirm.
  *
  * @param status of the answer, of any shape; undefined, null: the status stays as it is
- * @param rules absent: fields may have any value, and conditions any type
+ * @param rules absent: fields may have any value, and conditions any type and time
+ * @param desired the children in the answer
  */
 export function guardStatus<Parent>(
   observed: Observed<Parent>,
@@ -54,6 +75,7 @@ export function guardStatus<Parent>(
   now: Date,
   evidence: Evidence<Parent>,
   rules?: StatusRules<Parent>,
+  desired: readonly DesiredObject[] = [],
 ): Refusal | undefined {
   if (status === undefined || status === null) return undefined;
   const before = conditionsOf(observed.parent);
@@ -70,6 +92,11 @@ export function guardStatus<Parent>(
     if (rules?.conditionTypes.includes(said.type) && !conditionSchema.safeParse(said).success) {
       return refusal(`status.conditions would say ${said.type} in a form that the API server refuses`);
     }
+    if (rules?.conditionTypes.includes(said.type) && !isTimely(said, before, rules.copied?.(observed) ?? [], now)) {
+      return refusal(
+        `status.conditions would say since when ${said.type} is so, which nothing that is observed bears out`,
+      );
+    }
     if (
       rules && !rules.conditionTypes.includes(said.type) &&
       !before.some((old) => sameJson(said, old) || sameJson(said, fitCondition(old)))
@@ -85,7 +112,7 @@ export function guardStatus<Parent>(
       return refusal(`status.conditions would no longer say ${said.type}, which is not this hook's`);
     }
   }
-  const field = rules && isObject(status) ? wrongField(rules, status, observed, now) : undefined;
+  const field = rules && isObject(status) ? wrongField(rules, status, observed, now, desired) : undefined;
   return field === undefined ? undefined : refusal(`status.${field} would be what nothing that is observed bears out`);
 }
 
@@ -124,13 +151,33 @@ function wrongField<Parent>(
   status: Json,
   observed: Observed<Parent>,
   now: Date,
+  desired: readonly DesiredObject[],
 ): string | undefined {
   const old = (observed.parent as Partial<KubeObject>)["status"];
   const others = Object.keys(status).filter((field) => field !== "conditions" && !Object.hasOwn(fields, field));
-  return Object.keys(fields).find((field) => !fields[field]?.(status[field], observed, now, status)) ??
+  return Object.keys(fields).find((field) => !fields[field]?.(status[field], observed, now, status, desired)) ??
     others.find((field) =>
       status[field] !== undefined && !sameJson(status[field], isObject(old) ? old[field] : undefined)
     );
+}
+
+/**
+ * Tells whether a transition time is right: that of the old condition with this status, or of the one that is copied; the
+ * present second if the status is new. With a time that moved at each call, each call would be a write, and the write of a
+ * claim causes the next call. Old times may be of any kind: they may be in the future, because clocks differ.
+ */
+function isTimely(said: Condition, before: readonly Condition[], copied: readonly Condition[], now: Date): boolean {
+  const { type, status, lastTransitionTime } = said;
+  const isKept = [...before, ...copied].some((old) =>
+    old.type === type && old.status === status && old.lastTransitionTime === lastTransitionTime
+  );
+  // If somebody has written two conditions of the type, the first counts.
+  return isKept || (findCondition(before, type)?.status !== status && isThisSecond(lastTransitionTime, now));
+}
+
+function isThisSecond(time: string, now: Date): boolean {
+  const age = now.getTime() - Date.parse(time);
+  return age >= 0 && age < 1000;
 }
 
 function isUnproven<Parent>(evidence: Evidence<Parent>, words: Words, saying: Saying<Parent>): boolean {

@@ -40,7 +40,8 @@ describe("a Sandbox", () => {
         return { ...desired, status: { ...desired.status, ...fields } };
       }).sync(observed, NOW),
     );
-  const conditions = [condition("Ready", "True", "DependenciesReady"), condition("Suspended", "False", "NotSuspended")];
+  const suspended = { ...condition("Suspended", "False", "NotSuspended"), lastTransitionTime: "2026-11-21T12:00:00Z" };
+  const conditions = [condition("Ready", "True", "DependenciesReady"), suspended];
 
   test.for<[string, object, string]>([
     ["what it is", {}, "passes"],

@@ -7,6 +7,7 @@ import { childRules } from "../../../hooks/sandboxwarmpool/childrules.ts";
 import { evidence, statusRules } from "../../../hooks/sandboxwarmpool/statusrules.ts";
 import { guardStatus } from "../../../packages/webhook/statusrules.ts";
 import { guardAnswer } from "../../../packages/webhook/guard.ts";
+import { guardResync } from "../../../packages/webhook/resync.ts";
 import { CONFIG } from "../../poolcalls.ts";
 import { NOW } from "../../sandboxes.ts";
 import {
@@ -35,9 +36,16 @@ export function brokenLaws(observed: Observed<SandboxWarmPool>, answer: Answer):
   ];
 }
 
-function refusals(observed: Observed<SandboxWarmPool>, { children, status }: Answer, deletions: object): string[] {
+function refusals(
+  observed: Observed<SandboxWarmPool>,
+  { children, status, resyncAfterSeconds }: Answer,
+  deletions: object,
+): string[] {
   const verdict = guardAnswer(observed, children, { ...deletions }, NOW, deletionReasons, childRules(CONFIG));
-  const refusal = "refusal" in verdict ? verdict.refusal : guardStatus(observed, status, NOW, evidence, statusRules);
+  const refusal = "refusal" in verdict
+    ? verdict.refusal
+    : guardStatus(observed, status, NOW, evidence, statusRules, children) ??
+      guardResync(resyncAfterSeconds);
   return refusal ? [`the guard refuses the answer: ${refusal.message}`] : [];
 }
 
