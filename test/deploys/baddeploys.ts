@@ -1,7 +1,8 @@
-/** The bad deploys that delete something, and all bad deploys that change something. @module */
+/** The bad deploys that delete something, and all bad deploys that change something, or call hooks without end. @module */
 import * as claims from "../../hooks/sandboxclaim/deletionreasons.ts";
 import * as sandboxes from "../../hooks/sandbox/deletionreasons.ts";
 import { BAD_CHANGES } from "./badchanges.ts";
+import { BAD_LOOPS } from "./badloops.ts";
 import {
   changed,
   type Fault,
@@ -61,5 +62,6 @@ export const BAD_DEPLOYS: Record<string, () => Fault> = {
     return wish;
   },
   ...BAD_CHANGES,
+  ...BAD_LOOPS,
   "flaps": () => (wish, { call }) => call % 2 === 0 ? nothing : wish,
 };

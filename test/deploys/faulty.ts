@@ -7,6 +7,7 @@ import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
 import { syncSandboxTemplate } from "../../hooks/sandboxtemplate/sync.ts";
 import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
+import type { SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import { type Condition, rfc3339 } from "../../packages/api/objects/conditions.ts";
@@ -19,6 +20,8 @@ export interface Wish {
   deletions: Readonly<Record<string, string>>;
   /** Absent: it says nothing new. */
   status?: { conditions?: Condition[] | undefined } | null | undefined;
+  /** Absent: when the good hook asks. */
+  resyncAfterSeconds?: number;
 }
 
 /** What is wrong with a deploy. `call` counts the calls of its hook, from 0. */
@@ -51,8 +54,8 @@ export function faulty(fault: Fault, ahead = 0): Record<string, () => HookCalls>
     }),
     sandboxtemplate: sandboxTemplateHook(settings, (observed, config) => {
       const decorated = syncSandboxTemplate(observed, config);
-      const { children, deletions } = template(decorated.attachments, decorated.deletions, undefined, new Date(0));
-      return { ...decorated, deletions, attachments: children };
+      const { children, ...wish } = template(decorated.attachments, decorated.deletions, undefined, new Date(0));
+      return { ...decorated, ...wish, attachments: children } as typeof decorated;
     }),
     sandboxwarmpool: sandboxWarmPoolHook(settings, (observed, now, config) => {
       const desired = syncSandboxWarmPool(observed, now, config);
@@ -97,6 +100,22 @@ export const saying = (
   const said = { type, status, reason, message: "", lastTransitionTime: rfc3339(now) };
   return { ...wish, status: { ...wish.status, conditions: [said, ...others] } };
 };
+/** Conditions with another transition time. */
+export const since = (time: (now: Date) => string): Fault => (wish, { now }) =>
+  wish.status
+    ? {
+      ...wish,
+      status: {
+        ...wish.status,
+        conditions: (wish.status.conditions ?? []).map((said) => ({ ...said, lastTransitionTime: time(now) })),
+      },
+    }
+    : wish;
+/** A status of pools with other fields. */
+export const pooled = (fields: (status: SandboxWarmPoolStatus, now: Date) => object): Fault => (wish, { hook, now }) =>
+  hook === "sandboxwarmpool"
+    ? { ...wish, status: { ...wish.status, ...fields((wish.status ?? {}) as SandboxWarmPoolStatus, now) } as never }
+    : wish;
 export const withMetadata = ({ metadata, ...child }: DesiredObject, fields: object): DesiredObject => ({
   ...child,
   metadata: { ...metadata, ...fields },

@@ -1,5 +1,6 @@
 /** Mutants of the guard, of what it counts, of the reasons that hooks name, and of what comes into a hook. @module */
 import { GUARDED_CHANGES } from "./guardedchanges.ts";
+import { GUARDED_LOOPS } from "./guardedloops.ts";
 import type { Mutant } from "./mutant.ts";
 
 const GUARD_TEST = ["test/webhook/guard.test.ts"];
@@ -8,6 +9,7 @@ const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
 
 export const GUARD: readonly Mutant[] = [
   ...GUARDED_CHANGES,
+  ...GUARDED_LOOPS,
   {
     name: "a child may be of another namespace than its parent's",
     file: "packages/webhook/guard.ts",

@@ -149,13 +149,6 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
     tests: ["test/hooks/evidence.test.ts"],
   },
   {
-    name: "a pool's numbers run out",
-    file: "hooks/sandboxwarmpool/statusrules.ts",
-    from: " && (number === 0 || number <= highestAllowedNumber(observed, now))",
-    to: "",
-    tests: ["test/hooks/statusrules.test.ts"],
-  },
-  {
     name: "members are created while the NetworkPolicy of their template is missing",
     file: "hooks/sandboxwarmpool/memberrules.ts",
     from: 'templatePolicy === "required" && !isFenced(observed, template)',
