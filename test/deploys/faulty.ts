@@ -100,9 +100,9 @@ export const saying = (
   const said = { type, status, reason, message: "", lastTransitionTime: rfc3339(now) };
   return { ...wish, status: { ...wish.status, conditions: [said, ...others] } };
 };
-/** Conditions with another transition time. */
-export const since = (time: (now: Date) => string): Fault => (wish, { now }) =>
-  wish.status
+/** Conditions of Sandboxes with another transition time. */
+export const since = (time: (now: Date) => string): Fault => (wish, { hook, now }) =>
+  hook === "sandbox" && wish.status
     ? {
       ...wish,
       status: {
