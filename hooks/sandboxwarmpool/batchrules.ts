@@ -8,6 +8,7 @@ import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { POOL_SEQUENCE_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
+import { oncePer } from "../../packages/webhook/once.ts";
 import { highestNumber, highestOfAll, numberOf } from "./memberrules.ts";
 
 type Of = Observed<SandboxWarmPool>;
@@ -83,12 +84,15 @@ function isRepeated(batch: unknown, known: Batch, most: () => number): boolean {
 }
 
 /** Counts the observed Sandboxes with a number of the batch. */
-function mostArrived({ parent, children }: Of, known: readonly Batch[], index: number): number {
+function mostArrived(observed: Of, known: readonly Batch[], index: number): number {
   const first = known[index]?.first ?? 0;
-  const end = known[index + 1]?.first ?? (parent.status?.sequence ?? 0) + 1;
-  return listAll(children).map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]))
-    .filter((number) => number >= first && number < end).length;
+  const end = known[index + 1]?.first ?? (observed.parent.status?.sequence ?? 0) + 1;
+  return numbersIn(observed).filter((number) => number >= first && number < end).length;
 }
+
+const numbersIn = oncePer(({ children }: Of): number[] =>
+  listAll(children).map(({ metadata }) => numberOf(metadata.annotations?.[POOL_SEQUENCE_ANNOTATION]))
+);
 
 function isRecent({ at }: Batch, now: Date): boolean {
   return Math.abs(now.getTime() - Date.parse(at)) <= RECENT_MS;
