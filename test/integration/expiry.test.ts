@@ -7,8 +7,9 @@ const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toI
 
 test("Retain: Pod and Service go, object and volume stay, and a later shutdownTime brings the Pod back", async () => {
   const ns = await makeNamespace();
-  await ns.apply(sleeper("s", { ...VOLUME, service: true, shutdownTime: inSeconds(8) }));
+  await ns.apply(sleeper("s", { ...VOLUME, service: true }));
   await ns.untilReason("s", "DependenciesReady");
+  await ns.patch("sandbox", "s", { spec: { shutdownTime: inSeconds(2) } });
   const pvc = await ns.get("pvc", "data-s");
   await ns.untilReason("s", "SandboxExpired");
   await ns.until("pod", "s", (pod) => pod === undefined);
