@@ -6,6 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -34,12 +35,12 @@ async function seen(loads: () => number, save: () => void): Promise<void> {
   await vi.waitFor(() => {
     if (loads() === before) save();
     expect(loads()).toBeGreaterThan(before);
-  }, { timeout: 60_000, interval: 2000 });
+  }, { timeout: PATIENCE_MS, interval: 2000 });
 }
 
 test("a file that is replaced by another of its name, again and again, and then written to", async () => {
   const { copy, loads } = await dev();
-  await vi.waitUntil(() => loads() > 0, { timeout: 120_000 });
+  await vi.waitUntil(() => loads() > 0, { timeout: PATIENCE_MS });
   const path = join(copy, "hooks/sandbox/sync.ts");
   const text = readFileSync(path, "utf8");
   for (const change of ["first", "second", "third"]) {

@@ -38,7 +38,8 @@ export function startChild(name: string, args: string[], logs: string, env: Reco
 function ended(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
-    const last = setTimeout(() => child.kill("SIGKILL"), 10_000);
+    // Only ends what hangs: a keeper that is killed does not give its Lease back, which tests look for.
+    const last = setTimeout(() => child.kill("SIGKILL"), 60_000);
     child.once("exit", () => {
       clearTimeout(last);
       resolve();

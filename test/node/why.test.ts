@@ -16,6 +16,7 @@ import { REFUSALS } from "./whyfaults/refusals.ts";
 import { SCHEDULING_FAULTS } from "./whyfaults/scheduling.ts";
 import { STATES } from "./whyfaults/states.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const FAULTS = [...CLAIM_FAULTS, ...REFUSALS, ...SCHEDULING_FAULTS, ...CONTAINER_FAULTS, ...STATES];
 const canBeMade = ({ needs }: Fault) => needs === undefined || hasRealNode;
@@ -57,7 +58,7 @@ async function explain(fault: Fault, api: Api, shared: Namespace): Promise<Answe
   const ask = async () => {
     for (;;) {
       const finding = await runWhy(api, fault.subject, ns.name);
-      if (finding.code !== "Starting" || performance.now() - begun > 100_000) return finding;
+      if (finding.code !== "Starting" || performance.now() - begun > PATIENCE_MS) return finding;
       // Half a hundred ask at once, and each makes up to ten requests.
       await sleep(1000);
     }
