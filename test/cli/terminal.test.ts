@@ -58,7 +58,7 @@ test("a spinner turns on the terminal, and leaves nothing behind", async () => {
 
 test("Ctrl-C ends a command that has no terminal, with 130; nothing of it runs on", async () => {
   const { env, root } = await aRouter();
-  const args = [MAIN, "exec", "box", "--", "sh", "-c", "touch begun; sleep 5; touch late"];
+  const args = [MAIN, "exec", "box", "--", "sh", "-c", "touch begun; sleep 600; touch late"];
   const child = spawn(process.execPath, args, { env });
   const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   await eventually(() => existsSync(join(root, "begun"))).toBe(true);

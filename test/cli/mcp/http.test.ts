@@ -1,4 +1,5 @@
 /** MCP over HTTP: who gets in, sessions and their ends. @module */
+import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { begin, connectAgent, HEADERS, INITIALIZE, listen, post, TOKEN } from "./httpstage.ts";
@@ -14,9 +15,12 @@ test("an agent with a token works as over any transport, and is told of progress
   const call = callerOf(client);
   await call("create_sandbox", { name: "job" });
   const told: string[] = [];
-  const command = "echo one; sleep 0.5; echo two";
+  const command = "echo one; until [ -e go ]; do sleep 0.02; done; echo two";
   const ran = await call("execute_command", { sandbox: "job", command }, {
-    onprogress: ({ message }) => told.push(message ?? ""),
+    onprogress({ message }) {
+      told.push(message ?? "");
+      writeFileSync(stage.at("go"), "");
+    },
   });
   expect(ran.structuredContent).toMatchObject({ exitCode: 0, stdout: "one\ntwo\n" });
   expect(told).toEqual(["one\n", "two\n"]);

@@ -77,7 +77,7 @@ test("a broken connection is a gap, after which events come again", async () => 
 
 test("a connection on which nothing comes for too long is broken; without reconnecting that ends the watch", async () => {
   const { runtimeClient, proxy } = await through();
-  const events = watchFolder(runtimeClient, "d", {}, 200);
+  const events = watchFolder(runtimeClient, "d", {}, 2000);
   await events.next();
   expect((await events.next()).value).toEqual({ type: "gap", reason: "reconnected" });
   await events.return(undefined);
