@@ -32,3 +32,10 @@ test("who waits for a condition says how long: a second, which is vitest's defau
   );
   expect(hasty).toEqual([]);
 });
+
+test("who waits for a list to grow waits for at least so many: at a slow moment two come between two looks", () => {
+  // What is read from a cluster may be more for a moment, and less again: what is only ever added to may not.
+  const exact = /\buntil\(\(\) => [^\n;,]*\.length === (?!0\b)[^\n;]*/g;
+  const waits = FILES.flatMap(({ file, text }) => [...text.matchAll(exact)].map(([wait]) => `${file}: ${wait}`));
+  expect(waits, "untilThere() of test/eventually.ts waits so").toEqual([]);
+});
