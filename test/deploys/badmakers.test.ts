@@ -33,7 +33,7 @@ async function aCluster(members: number) {
   };
 }
 
-test.for(Object.entries(BAD_MAKERS))("a hook makes no %s", { timeout: 60_000 }, async ([, { kind, fault }]) => {
+test.for(Object.entries(BAD_MAKERS))("a hook makes no %s", async ([, { kind, fault }]) => {
   // A member that is there already would be refused first.
   await using world = await aCluster(kind === "Sandbox" ? 0 : 2);
   const { cluster } = world;

@@ -11,7 +11,7 @@ import { answerOf, type Ending, hostileAnswer } from "./hostileanswers.ts";
 import { messageOf } from "./messages.ts";
 import { listening, type Routers, startRouters, type StartSandbox, type Tried } from "./routers.ts";
 import { statusOf, tryTampering } from "./tampering.ts";
-import { speak } from "./wire.ts";
+import { PATIENCE_MS, speak } from "./wire.ts";
 
 const CORPUS = corpus("answers").map(messageOf);
 
@@ -103,7 +103,7 @@ function askHttp2(stage: Stage, router: Tried, path: string, way: string): Promi
     const headers = { ":method": method, ":path": path, ...headersOf(stage, router) };
     const stream = session.request(headers, { endStream: method !== "POST" });
     let [head, body] = ["", ""];
-    const late = setTimeout(() => reject(new Error("Cannot see the end of a stream")), 15_000);
+    const late = setTimeout(() => reject(new Error("Cannot see the end of a stream")), PATIENCE_MS);
     stream.on("error", () => {}).on("data", (chunk) => body += chunk.toString("latin1"));
     stream.on("response", (got) => {
       const lines = Object.entries(got).flatMap(([name, value]) =>

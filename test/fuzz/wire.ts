@@ -18,8 +18,8 @@ export const leaving: fc.Arbitrary<Leaving> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom<Leaving>("sent", "halves", "cut", "reset") },
 );
 
-/** Long for an end, and short for a test. */
-const PATIENCE_MS = 15_000;
+/** Long for an end, on a busy machine too, and short for a test. */
+export const PATIENCE_MS = 60_000;
 /** Turns of the event loop without a byte after which no answer is waited for: it takes five or so through a proxy. */
 const TURNS = 200;
 

@@ -71,10 +71,13 @@ test("run() with check throws an error that is the result", async () => {
 });
 
 test("run() tells of output as it comes, characters whole, and holds the command up meanwhile", async () => {
-  const { commands } = await commandsOf();
+  const { commands, at } = await commandsOf();
   const told: string[] = [];
-  const script = String.raw`printf 'a\303'; sleep 0.3; printf '\244b'; echo e >&2`;
-  const onStdout = (text: string) => void told.push(text);
+  const script = String.raw`printf 'a\303'; until [ -e go ]; do sleep .02; done; printf '\244b'; echo e >&2`;
+  const onStdout = (text: string) => {
+    told.push(text);
+    writeFileSync(at("go"), "");
+  };
   await commands.run(script, { onStdout, onStderr: (text) => void told.push(`!${text}`) });
   expect(told.join("")).toBe("aäb!e\n");
   expect(told[0]).toBe("a");
