@@ -13,7 +13,7 @@ import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { tooLarge } from "../../packages/api/objects/limits.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { batchesStatus, cautionOf } from "./batches.ts";
-import { isOverdue } from "./drain.ts";
+import { drainsOf, isOverdue } from "./drain.ts";
 import { dueFault, POLICY_REASONS, policyVerdicts } from "./policy.ts";
 import { isUnfenced, lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
@@ -85,7 +85,7 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   const wanted = pool.spec.replicas;
   const ready = members.filter(isReady).length;
   const stuck = readUnresolved(pool.metadata)?.problems.find(({ state }) => state === "stuck");
-  if (stuck && isOutstanding(view)) {
+  if (stuck && isOutstanding(view, config, now)) {
     return verdict(
       "False",
       "ReconcilerError",
@@ -112,9 +112,9 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   return waitVerdict(view, config, reason, message, now);
 }
 
-/** What the keeper reports may have been overtaken: a deletion that succeeded, or a pool that wants more members now. */
-function isOutstanding({ pool, members, draining }: View): boolean {
-  return draining.length > 0 || members.length > pool.spec.replicas;
+/** What the keeper reports may have been overtaken: a deletion that succeeded, or a pool that gives up no member now. */
+function isOutstanding(view: View, config: WarmPoolConfig, now: Date): boolean {
+  return view.draining.length > 0 || drainsOf(view, config, now).length > 0;
 }
 
 const REFUSED = "sandboxes are Ready. None of those asked for last has been created:";

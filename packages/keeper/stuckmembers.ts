@@ -53,13 +53,18 @@ async function findStuck(api: Api, pool: SandboxWarmPool, refusal: string | unde
   if (marked.length > 0) return problemOf("delete", marked, refusalWords("delete", known));
   const members = staying.filter(({ metadata }) => metadata.labels?.[CLAIM_UID_LABEL] === undefined);
   const surplus = members.slice(pool.spec.replicas);
-  const [first] = surplus;
+  // The hook also gives up members that are unlike the template. Which ones, only the recent refusal tells.
+  const named = members.filter(({ metadata }) => refusal?.includes(`"${metadata.name}"`));
+  const unmarked = surplus.length > 0 ? surplus : named;
+  const [first] = unmarked;
   if (!first) return undefined;
   const target = { kind: "Sandbox", resource: "sandboxes", metadata: first.metadata } as const;
-  return problemOf("update", surplus, await updateRefusal(api, target, MARK, refusalWords("update", known)));
+  // That a member is named proves nothing: only a dry run does.
+  const words = surplus.length > 0 ? refusalWords("update", known) : undefined;
+  return problemOf("update", unmarked, await updateRefusal(api, target, MARK, words));
 }
 
-/** What the hook changes in a member that the pool does not need. */
+/** What the hook changes in a member that the pool does not need; in others the reason differs. */
 const MARK = { metadata: { labels: { [DRAINING_LABEL]: "surplus" } } };
 
 async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: SandboxWarmPool): Promise<KubeObject[]> {

@@ -70,11 +70,28 @@ test("a member that cannot be marked is named if the pool has more than it shoul
   expect(messages()).toEqual([]);
 });
 
+test("a member that the pool gives up for its template and cannot mark is named", async () => {
+  member("pool-1");
+  server.onDryRun = () => refusal(422, WORDS);
+  await keep(1);
+  refuse(WORDS.replace("can't delete Sandbox team-a/pool-1: ", ""));
+  await pass(5);
+  expect(messages()).toEqual([`cannot update Sandbox "pool-1": ${WORDS}`]);
+  server.onDryRun = () => ({ status: 200, body: {} });
+  await pass(60);
+  expect(messages()).toEqual([]);
+});
+
 test.for<[string, () => void]>([
   ["members that are all wanted", () => (member("pool-1"), refuse())],
   ["a Sandbox that is another pool's", () => (member("pool-1", { labels: DRAINING, uid: "uid-another" }), refuse())],
   ["an Event of an earlier pool of the name", () => (member("pool-1", { labels: DRAINING }), refuse(WORDS, "uid-old"))],
   ["another failure", () => (member("pool-1", { labels: DRAINING }), refuse("sync hook failed: connection refused"))],
+  ["a member that is wanted, and no answer to the dry run", () => {
+    server.onDryRun = () => refusal(503, "unavailable");
+    member("pool-1");
+    refuse();
+  }],
   ["a refused creation", () => (member("pool-1"), member("pool-2"), refuse(QUOTA))],
   ["a refused creation, and no answer to the dry run", () => {
     server.onDryRun = () => refusal(503, "unavailable");

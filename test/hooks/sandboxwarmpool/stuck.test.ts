@@ -8,10 +8,10 @@ import { aMember, aPool } from "../../pools.ts";
 const STUCK = 'cannot delete Sandbox "warm-2": denied request: change freeze';
 
 /** A pool in which the keeper has found a member that the API server does not let go. */
-function stuckPool(replicas: number): SandboxWarmPool {
+function stuckPool(replicas: number, type: "OnReplenish" | "Recreate" = "OnReplenish"): SandboxWarmPool {
   const problems = [{ kind: "Sandbox", name: "warm-2", state: "stuck", message: STUCK }];
   const annotations = { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) };
-  return aPool({ spec: { replicas }, metadata: { annotations } });
+  return aPool({ spec: { replicas, updateStrategy: { type } }, metadata: { annotations } });
 }
 
 interface Case extends World {
@@ -31,6 +31,12 @@ const cases: Case[] = [
     pool: stuckPool(1),
     sandboxes: [aMember(1), aMember(2)],
     want: ["False", "ReconcilerError", `2 of 1 sandboxes are Ready. Error seen: ${STUCK}`],
+  },
+  {
+    name: "one that is unlike the template and cannot be marked, in a full pool",
+    pool: stuckPool(1, "Recreate"),
+    sandboxes: [aMember(2, { metadata: { labels: { "agents.x-k8s.io/sandbox-template-ref-hash": "ffffffff" } } })],
+    want: ["False", "ReconcilerError", `1 of 1 sandboxes are Ready. Error seen: ${STUCK}`],
   },
   {
     name: "one that could not be deleted, and is gone",
