@@ -10,7 +10,7 @@ import {
   stamp,
   type Verdict,
 } from "../../packages/api/objects/conditions.ts";
-import { NAME_HASH_LABEL } from "../../packages/api/objects/keys.ts";
+import { NAME_HASH_LABEL, WOKEN_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { podIPs } from "../../packages/api/objects/pods.ts";
 import type { ExpiryPhase } from "./expiry.ts";
@@ -136,27 +136,29 @@ function withoutNodeNews(status: SandboxStatus, old: SandboxStatus | undefined):
 
 /** Longest silence after the creation of the Pod, in milliseconds; creation times are whole seconds. */
 const QUIET_MS = 2000;
-/** Longest silence after the Sandbox's own: under load it takes a while until its Pod is made. */
-const LONGEST_MS = 10_000;
+/** Longest silence after the Sandbox's own: where many are created at once, it takes minutes until the last gets its Pod. */
+const LONGEST_MS = 300_000;
 
 /**
  * Tells whether the status may stay as the API server has preset it; else it is to be written now.
  *
  * When that changes nothing happens by itself: the next event brings the status, and where none comes the keeper wakes the
- * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way.
+ * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way. A Sandbox
+ * that the keeper has woken has no Pod on its way.
  * Metacontroller adds `observedGeneration` to every status, so that keeping quiet costs no write only where the CRD
  * presets that field: elsewhere this is never so.
  */
 export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date): boolean {
-  const { creationTimestamp, generation } = sandbox.metadata;
+  const { creationTimestamp, generation, annotations } = sandbox.metadata;
   const { observedGeneration, ...rest } = sandbox.status ?? {};
   const isPreset = observedGeneration === generation && generation !== undefined && Object.keys(rest).length === 0;
-  return isPreset && isOnItsWay(status) && isYoung(creationTimestamp, LONGEST_MS, now) &&
+  const isWoken = annotations?.[WOKEN_AT_ANNOTATION] !== undefined;
+  return isPreset && !isWoken && isOnItsWay(status) && isYoung(creationTimestamp, LONGEST_MS, now) &&
     (!pod || pod.metadata.deletionTimestamp === undefined && isYoung(pod.metadata.creationTimestamp, QUIET_MS, now));
 }
 
 /** Tells whether something was made a moment ago: never where the clock is behind the API server's. */
-export function isYoung(creationTimestamp = "", longestMs: number, now: Date): boolean {
+function isYoung(creationTimestamp = "", longestMs: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(creationTimestamp);
   return age >= 0 && age < longestMs;
 }

@@ -5,7 +5,7 @@ import { soonestResync } from "../../packages/webhook/resync.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { podLosses } from "./podlosses.ts";
-import { computeStatus, isQuiet, isYoung } from "./status.ts";
+import { computeStatus, isQuiet } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
 import type { SandboxConfig } from "./options.ts";
 
@@ -14,8 +14,6 @@ const MISSING_POD_SECONDS = 5;
 const REFUSED_POD_SECONDS = 300;
 /** Metacontroller retries a failed write with a growing delay of up to 15 minutes. A resync makes it retry at once. */
 const STUCK_SECONDS = 30;
-/** Until then a Sandbox that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it. */
-const POD_EXPECTED_MS = 2000;
 
 /**
  * Decides Pod, Service, PersistentVolumeClaims and status of one Sandbox.
@@ -32,12 +30,12 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
   const losses = expiry === "none" ? podLosses(view, now) : undefined;
   const status = computeStatus(view, expiry, config.clusterDomain, now, losses);
   const quiet = isQuiet(view, status, now);
-  const isExpected = quiet && isYoung(sandbox.metadata.creationTimestamp, POD_EXPECTED_MS, now);
   const resyncAfterSeconds = soonestResync(
     resyncAfter(sandbox, now),
     losses?.againSeconds,
     view.problems.some(({ state }) => state === "stuck") ? STUCK_SECONDS : undefined,
-    isExpected || losses?.isHeld ? undefined : lookForPod(view, expiry),
+    // One that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it.
+    quiet || losses?.isHeld ? undefined : lookForPod(view, expiry),
   );
   return {
     status: quiet ? {} : status,

@@ -1,4 +1,4 @@
-/** Wakes the hook of an object that nothing else has asked about in time: an annotation has Metacontroller sync it. @module */
+/** Wakes the hook of an object that was forgotten in Metacontroller's queue: an annotation has Metacontroller sync it. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
@@ -6,39 +6,45 @@ import { patchOf, sendPatch } from "../kube/patch.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
+import { createProgress, type Progress } from "./progress.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 /**
- * When an object is woken whose hook does not answer, in milliseconds from when that began: most have been answered by the
- * first, and of many that were asked for at once none should cost a write more while all are busy. Then more and more
- * seldom: Metacontroller waits twice as long after each call that failed, up to a quarter of an hour, and tries ten a second
- * again of all that failed; a hook that is back is not to wait for that.
+ * When an object that was forgotten is woken, in milliseconds since it began to wait. More and more seldom: Metacontroller
+ * waits twice as long after each call that failed, up to a quarter of an hour, and tries ten a second again of all that
+ * failed; a hook that is back is not to wait for that.
  */
 const WAKE_MS = [6000, 12_000, 30_000, 60_000, 120_000, 300_000] as const;
 const LATER_MS = 600_000;
 /** When a Sandbox is woken that waits for its Pod, once, in milliseconds since it is not Ready: most become so by themselves. */
 const NOT_READY_MS = 12_000;
-/** So much later for each other one that waits, and no later than that. */
-const CROWD_MS = { each: 50, most: 10_000 };
+
+/** What an object waits for. Times are in milliseconds since the epoch. */
+interface Wait {
+  began: number;
+  /** When it is woken if it was forgotten. */
+  due: number;
+}
 
 /**
  * Makes the reconciler for Sandboxes: one without conditions is woken again and again, and so is one whose status is not of
  * its generation. One that waits for its Pod is woken once: two engines at once can leave it the older of two views, and
- * nobody is called for a change of status. One that is answered in time costs no request.
+ * nobody is called for a change of status. One that only waits in a queue costs no request.
  */
 export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
   return wakeReconciler(api, {
     ...{ kind: "Sandbox", resource: "sandboxes" },
-    dueAt(sandbox, seenAt, crowd) {
+    waitOf(sandbox, seenAt) {
       const { metadata, status } = sandbox;
       const born = Date.parse(metadata.creationTimestamp ?? "");
       const isSilent = (status?.conditions ?? []).length === 0 && !Number.isNaN(born);
-      if (isSilent) return wakeTime(metadata, born, crowd);
-      if (isBehind(sandbox)) return wakeTime(metadata, seenAt, crowd);
+      if (isSilent) return { began: born, due: wakeTime(metadata, born) };
+      if (isBehind(sandbox)) return { began: seenAt, due: wakeTime(metadata, seenAt) };
       const ready = findCondition(status?.conditions, "Ready");
       if (ready?.reason !== "DependenciesNotReady") return undefined;
-      const due = Date.parse(ready.lastTransitionTime) + NOT_READY_MS;
-      return wokenAt(metadata) >= due ? undefined : due + crowdMs(crowd);
+      const began = Date.parse(ready.lastTransitionTime);
+      const due = began + NOT_READY_MS;
+      return { began, due: wokenAt(metadata) >= due ? Infinity : due };
     },
   });
 }
@@ -47,9 +53,9 @@ export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
 export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
   return wakeReconciler(api, {
     ...{ kind: "SandboxWarmPool", resource: "sandboxwarmpools" },
-    dueAt(pool, seenAt, crowd) {
+    waitOf(pool, seenAt) {
       const isWaiting = pool.status === undefined || isBehind(pool);
-      return isWaiting ? wakeTime(pool.metadata, seenAt, crowd) : undefined;
+      return isWaiting ? { began: seenAt, due: wakeTime(pool.metadata, seenAt) } : undefined;
     },
   });
 }
@@ -59,11 +65,11 @@ function isBehind(parent: Sandbox | SandboxWarmPool): boolean {
   return (parent.status?.observedGeneration ?? Infinity) < (parent.metadata.generation ?? 0);
 }
 
-/** When something is woken next that waits since `began`, as one of `crowd` others that may have to be. */
-function wakeTime(metadata: ObjectMeta, began: number, crowd: number): number {
+/** When something is woken next that waits since `began`. */
+function wakeTime(metadata: ObjectMeta, began: number): number {
   const woken = wokenAt(metadata);
   const next = WAKE_MS.find((ms) => !(woken >= began + ms)) ?? (Math.floor((woken - began) / LATER_MS) + 1) * LATER_MS;
-  return began + next + crowdMs(crowd);
+  return began + next;
 }
 
 /** In milliseconds since the epoch; NaN: it never was. */
@@ -71,25 +77,28 @@ function wokenAt({ annotations }: ObjectMeta): number {
   return Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
 }
 
-function crowdMs(crowd: number): number {
-  return Math.min(CROWD_MS.most, crowd * CROWD_MS.each);
-}
-
-/** A kind whose hooks are woken. Times are in milliseconds since the epoch. */
+/** A kind whose hooks are woken. */
 interface Waking<T> {
   kind: string;
   resource: ObjectPath["resource"];
   /**
-   * When an object is to be annotated that this process first saw waiting at `seenAt`, while `crowd` others may have to be;
-   * undefined: never. The annotation is a time, RFC 3339 with milliseconds. Not asked of one that is being deleted.
+   * Returns what an object waits for that this process first saw waiting at `seenAt`, milliseconds since the epoch;
+   * undefined: nothing. The annotation is a time, RFC 3339 with milliseconds. Not asked of one that is being deleted.
    */
-  dueAt(object: T, seenAt: number, crowd: number): number | undefined;
+  waitOf(object: T, seenAt: number): Wait | undefined;
+}
+
+/** `done`: the version that was annotated. */
+interface Known {
+  seenAt: number;
+  began: number;
+  done?: string | undefined;
 }
 
 function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
   const { kind, resource } = waking;
-  /** When it was first seen waiting, and the version that was annotated. */
-  const memory = new Map<string, { seenAt: number; done?: string | undefined }>();
+  const memory = new Map<string, Known>();
+  let progress: Progress | undefined;
   return {
     name: `waking of ${kind}`,
     memory,
@@ -97,21 +106,30 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       for (const known of memory.values()) known.done = undefined;
     },
     dueAt(object, now) {
+      progress ??= createProgress(now);
       const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
-      const known = memory.get(uid) ?? { seenAt: now };
-      const others = memory.size - (memory.has(uid) ? 1 : 0);
-      const due = deletionTimestamp === undefined ? waking.dueAt(object, known.seenAt, others) : undefined;
-      if (due === undefined) memory.delete(uid);
-      else memory.set(uid, known);
-      return known.done !== undefined && known.done === resourceVersion ? undefined : due;
+      const known = memory.get(uid);
+      const seenAt = known?.seenAt ?? now;
+      const wait = deletionTimestamp === undefined ? waking.waitOf(object, seenAt) : undefined;
+      if (known && deletionTimestamp === undefined && wait?.began !== known.began) progress.answered(known.began, now);
+      if (!wait) {
+        memory.delete(uid);
+        return undefined;
+      }
+      const { began, due } = wait;
+      memory.set(uid, { seenAt, began, done: known?.done });
+      if (due === Infinity || (known?.done !== undefined && known.done === resourceVersion)) return undefined;
+      return due > now ? due : Math.max(due, progress.wakeableFrom(began));
     },
     async reconcile(object, now) {
       const { metadata } = object;
       const { uid = "", resourceVersion: done } = metadata;
-      const { seenAt } = memory.get(uid) ?? { seenAt: now };
       const annotations = { [WOKEN_AT_ANNOTATION]: new Date(now).toISOString() };
       await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
-      memory.set(uid, { seenAt, done });
+      const known = memory.get(uid);
+      if (!known) return;
+      progress?.woken(known.began);
+      memory.set(uid, { ...known, done });
     },
   };
 }

@@ -4,11 +4,11 @@ import { controllerOf } from "../../../packages/api/objects/objects.ts";
 import { listAll } from "../load/ask.ts";
 import { type Followed, type Follower, followReady, isReady, keyOf } from "../load/follower.ts";
 import type { Arena } from "./arena.ts";
-import { PATIENCE } from "./ground.ts";
+import { patienceFor } from "./ground.ts";
 import { restingSandboxes, type Shape } from "./shape.ts";
 
-/** How long the garbage collector may take, seconds. */
-const COLLECTION = 120;
+/** How long the garbage collector may take, seconds, and how many objects it ends in each at least. */
+const COLLECTION = { least: 120, perSecond: 20 };
 
 /** Notes which claim each Sandbox is shown by, over the whole run: a Sandbox that has served one never serves another. */
 export function createSharingCheck() {
@@ -27,7 +27,7 @@ export function createSharingCheck() {
 
 /** Says how many did not become Ready in time. */
 export function unreadyFaults(what: string, asked: number, ready: number): string[] {
-  return ready >= asked ? [] : [`${asked - ready} of ${asked} ${what} were not Ready after ${PATIENCE} s`];
+  return ready >= asked ? [] : [`${asked - ready} of ${asked} ${what} were not Ready after ${patienceFor({ count: asked })} s`];
 }
 
 /** Says which claims show a Sandbox that is not there or not theirs. */
@@ -52,7 +52,8 @@ export function faultsOfClaims(claims: readonly Followed[], sandboxes: readonly 
 /** Waits until no more Sandboxes are left than should be, and says how many there are if that does not come. */
 export async function leftoverFaults({ api, signal }: Arena, shape: Shape): Promise<string[]> {
   const expected = restingSandboxes(shape);
+  const patience = Math.max(COLLECTION.least, shape.count / COLLECTION.perSecond);
   const sandboxes = await followReady(api, "sandboxes", signal);
-  const settled = await sandboxes.until(() => sandboxes.objects.size === expected, COLLECTION);
+  const settled = await sandboxes.until(() => sandboxes.objects.size === expected, patience);
   return settled ? [] : [`${sandboxes.objects.size} Sandboxes are there where ${expected} should be`];
 }

@@ -6,7 +6,7 @@ import { aClaim } from "../load/objects.ts";
 import { sendAll } from "../load/send.ts";
 import type { Arena, Outcome } from "./arena.ts";
 import { boundFaults, createSharingCheck, leftoverFaults, unreadyFaults } from "./checks.ts";
-import { fillPools, PATIENCE, poolOf, untilFull } from "./ground.ts";
+import { fillPools, PATIENCE, patienceFor, poolOf, untilFull } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 import { warmUp } from "./warmup.ts";
 
@@ -22,7 +22,7 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
   say(`${shape.count} claims …`);
   const { samples, due, full } = await arena.measure(async (begun) => {
     const due = await askForClaims(arena, shape, claims);
-    await claims.until(() => claims.readyAt.size >= due.size, PATIENCE);
+    await claims.until(() => claims.readyAt.size >= due.size, patienceFor(shape));
     const full = await untilFull(arena, pools, shape);
     return { samples: samplesOf(due, claims, begun), due, full };
   });

@@ -8,8 +8,16 @@ import type { Arena } from "./arena.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { poolCount, type Shape } from "./shape.ts";
 
-/** Longest that anything is waited for before the run counts as broken, seconds. */
+/** Longest that one thing is waited for before the run counts as broken, seconds. */
 export const PATIENCE = 300;
+/** The slowest that a run may serve before it counts as broken, objects per second. */
+const SLOWEST = 8;
+
+/** Returns how long all objects of a shape are waited for, seconds. */
+export function patienceFor({ count }: Pick<Shape, "count">): number {
+  return Math.max(PATIENCE, count / SLOWEST);
+}
+
 /** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
 const CALM = 1;
 

@@ -2,7 +2,7 @@
 import { followReady } from "../load/follower.ts";
 import type { Arena, Outcome } from "./arena.ts";
 import { unreadyFaults } from "./checks.ts";
-import { createPools, PATIENCE, prepareGround } from "./ground.ts";
+import { createPools, patienceFor, prepareGround } from "./ground.ts";
 import { poolCount, type Shape } from "./shape.ts";
 
 /** Runs a shape of members. */
@@ -15,7 +15,7 @@ export async function runMembers(arena: Arena, shape: Shape): Promise<Outcome> {
   say(`${asked} members …`);
   const samples = await arena.measure(async (begun) => {
     await createPools(arena, shape);
-    await sandboxes.until(() => sandboxes.readyAt.size - before.size >= asked, PATIENCE);
+    await sandboxes.until(() => sandboxes.readyAt.size - before.size >= asked, patienceFor(shape));
     const ready = [...sandboxes.readyAt].filter(([key]) => !before.has(key));
     return ready.map(([, at]) => ({ at: 0, ms: at - begun }));
   });

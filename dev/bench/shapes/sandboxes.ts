@@ -5,7 +5,7 @@ import { aSandbox } from "../load/objects.ts";
 import { sendAll } from "../load/send.ts";
 import type { Arena, Outcome } from "./arena.ts";
 import { leftoverFaults, unreadyFaults } from "./checks.ts";
-import { namespaceOf, PATIENCE, prepareGround } from "./ground.ts";
+import { namespaceOf, patienceFor, prepareGround } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 import { warmUp } from "./warmup.ts";
 
@@ -27,7 +27,7 @@ export async function runSandboxes(arena: Arena, shape: Shape): Promise<Outcome>
       due.set(`${namespace}/${name}`, at);
       await create(api, { resource, namespace }, aSandbox(name));
     });
-    await sandboxes.until(() => sandboxes.readyAt.size - before >= due.size, PATIENCE);
+    await sandboxes.until(() => sandboxes.readyAt.size - before >= due.size, patienceFor(shape));
     return samplesOf(due, sandboxes, begun);
   });
   const violations = unreadyFaults("Sandboxes", shape.count, samples.length);

@@ -35,6 +35,15 @@ export const SHAPES: readonly Shape[] = [
     arrivals: rate(30),
     warmUp: WARM_UP,
   },
+  {
+    ...ONE,
+    name: "sandboxes-flood",
+    about: "Sandboxes at once against how many they are",
+    asks: "sandboxes",
+    count: 500,
+    arrivals: BURST,
+    warmUp: WARM_UP,
+  },
   { ...CLAIMS, name: "claims-burst", about: "300 claims at once on a pool of 300", arrivals: BURST },
   {
     ...CLAIMS,
@@ -61,6 +70,22 @@ export const SHAPES: readonly Shape[] = [
     count: 100,
     replicas: 1,
     arrivals: BURST,
+  },
+  {
+    ...CLAIMS,
+    name: "claims-flood",
+    about: "claims at once on a pool of 100 against how many they are",
+    count: 500,
+    replicas: 100,
+    arrivals: BURST,
+  },
+  {
+    ...CLAIMS,
+    name: "claims-gate",
+    about: "claims at 75/s for 10 s on a pool of 1,050",
+    count: 750,
+    replicas: 1050,
+    arrivals: rate(75),
   },
   { ...ONE, name: "fill", about: "a pool of 300 fills", asks: "members", count: 300, replicas: 300, arrivals: BURST },
   {
@@ -179,6 +204,8 @@ export const GROUPS: Readonly<Record<string, { about: string; shapes: readonly s
 };
 
 export const SWEEPS: Readonly<Record<string, Sweep>> = {
+  "sandboxes-flood": { parameter: "count", values: [500, 3000, 10_000] },
+  "claims-flood": { parameter: "count", values: [500, 3000] },
   "by-members": { parameter: "replicas", values: [30, 100, 300, 1000] },
   "by-standing": { parameter: "standing", values: [0, 500, 2000, 10_000] },
   "by-standing-apart": { parameter: "standing", values: [0, 3000] },
