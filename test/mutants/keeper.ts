@@ -162,6 +162,20 @@ export const KEEPER: readonly Mutant[] = [
     tests: ["test/keeper/wake.test.ts"],
   },
   {
+    name: "all that wait in a long queue are woken",
+    file: "packages/keeper/progress.ts",
+    from: "latestAnswered > began + OVERTAKEN_MS",
+    to: "latestAnswered > began - OVERTAKEN_MS",
+    tests: ["test/keeper/backlog.test.ts"],
+  },
+  {
+    name: "one clock that is ahead has all woken that wait",
+    file: "packages/keeper/progress.ts",
+    from: "Math.max(latestAnswered, Math.min(began, now))",
+    to: "Math.max(latestAnswered, began)",
+    tests: ["test/keeper/backlog.test.ts"],
+  },
+  {
     name: "an update that the API server would accept is reported as refused",
     file: "packages/keeper/stuckproblem.ts",
     from: 'if (verdict === "fine") return undefined;',

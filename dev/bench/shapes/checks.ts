@@ -27,7 +27,9 @@ export function createSharingCheck() {
 
 /** Says how many did not become Ready in time. */
 export function unreadyFaults(what: string, asked: number, ready: number): string[] {
-  return ready >= asked ? [] : [`${asked - ready} of ${asked} ${what} were not Ready after ${patienceFor({ count: asked })} s`];
+  return ready >= asked
+    ? []
+    : [`${asked - ready} of ${asked} ${what} were not Ready after ${patienceFor({ count: asked })} s`];
 }
 
 /** Says which claims show a Sandbox that is not there or not theirs. */
