@@ -3,7 +3,7 @@
  * Metacontroller only reports this in Events of the parent. Anybody may create Events, so an Event only makes the keeper check
  * the children; its text is used if a write is seen to be outstanding (stuckchildren, stuckmembers, stucksandbox). @module
  */
-import { readRefusal } from "../api/diagnosis/refusal.ts";
+import { quotedError, readRefusal } from "../api/diagnosis/refusal.ts";
 import { cutText } from "../api/objects/fit.ts";
 import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
@@ -65,7 +65,7 @@ export function createRefusedWrites(
         if (!(now() - at <= RECENT_MS) || readRefusal(message, namespace) === undefined) return;
         const key = uidKey(namespace, uid);
         known.remove(key);
-        known.add(key, { message: cutText(wordsOf(message), LONGEST), at }, namespace);
+        known.add(key, { message: cutText(quotedError(message), LONGEST), at }, namespace);
         onRefused(kind, { namespace, name, uid });
       },
       gone: () => {},
@@ -76,8 +76,4 @@ export function createRefusedWrites(
       return found && time - found.at <= RECENT_MS ? found.message : undefined;
     },
   };
-}
-
-function wordsOf(message: string): string {
-  return message.replace(/^Sync error: (?:can't reconcile children for [^:]*: )?/, "");
 }

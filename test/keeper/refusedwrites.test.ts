@@ -62,13 +62,16 @@ test("refusals are remembered for a while, and each has its Sandbox looked at; o
   handler.observe(event("a", WORDS));
   handler.observe(event("b", "sync hook failed: connection refused"));
   handler.observe(event("c", WORDS, 1000));
-  expect(["a", "b", "c"].map((uid) => of({ namespace: "team-a", uid }, NOW.getTime()))).toEqual([
+  const alike = event("d", WORDS);
+  handler.observe({ ...alike, message: `(combined from similar events): ${alike.message}` });
+  expect(["a", "b", "c", "d"].map((uid) => of({ namespace: "team-a", uid }, NOW.getTime()))).toEqual([
     WORDS,
     undefined,
     undefined,
+    WORDS,
   ]);
   expect(of({ namespace: "team-a", uid: "a" }, NOW.getTime() + 3600_000)).toBeUndefined();
-  expect(asked).toEqual(["Sandbox/team-a/demo"]);
+  expect(asked).toEqual(["Sandbox/team-a/demo", "Sandbox/team-a/demo"]);
 });
 
 test("an Event says nothing of an object in another namespace", () => {

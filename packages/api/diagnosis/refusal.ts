@@ -56,6 +56,14 @@ export function readRefusal(text: string, namespace: string | undefined): Refusa
   return undefined;
 }
 
+/** Metacontroller's own words in an Event. client-go puts others before them if many Events differ. */
+const SYNC_ERROR = /^(?:\(combined from similar events\): )?Sync error: (?:can't reconcile children for [^:]*: )?/;
+
+/** Returns what the message of a SyncError Event quotes: the words of the API server or of a hook. */
+export function quotedError(message: string): string {
+  return message.replace(SYNC_ERROR, "");
+}
+
 /** Reasons for which the API server refuses only the creation of an object. */
 const OF_CREATIONS: readonly Code[] = [
   "NamespaceTerminating",

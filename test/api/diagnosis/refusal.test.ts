@@ -1,6 +1,6 @@
 /** What the API server's words say when it refuses an object. Words as kube-apiserver 1.36 has written them. @module */
 import { expect, test } from "vitest";
-import { readRefusal } from "../../../packages/api/diagnosis/refusal.ts";
+import { quotedError, readRefusal } from "../../../packages/api/diagnosis/refusal.ts";
 
 const cases: [words: string, code: string, object: string][] = [
   [
@@ -66,4 +66,14 @@ test.for(cases)("%s: %s", ([words, code, object]) => {
   const { kind = "", name, namespace } = refusal?.object ?? {};
   const seen = kind === "" ? "" : `${kind}/${name}${namespace === undefined ? "" : `@${namespace}`}`;
   expect([refusal?.code ?? "", seen]).toEqual([code, object]);
+});
+
+test.for(
+  [
+    ["Sync error: can't reconcile children for Sandbox a/b: denied", "denied"],
+    ["(combined from similar events): Sync error: can't reconcile children for Sandbox a/b: denied", "denied"],
+    ["Sync error: sync hook failed: refused", "sync hook failed: refused"],
+  ] as const,
+)("of an Event only what it quotes: %s", ([message, quoted]) => {
+  expect(quotedError(message)).toBe(quoted);
 });

@@ -9,7 +9,7 @@ import { controllerOf, type ObjectMeta } from "../../objects/objects.ts";
 import { specChanged } from "../../objects/specchanged.ts";
 import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { readRefusal, type Refusal } from "../refusal.ts";
+import { quotedError, readRefusal, type Refusal } from "../refusal.ts";
 import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
 import { type Ground, remedyOf } from "./refusalremedy.ts";
 
@@ -98,7 +98,7 @@ export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
 function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
   const { at } = scene;
   const culprit = code === "NameTaken" ? takenRef(at, text) : object ?? at;
-  const words = withLimit(text.replace(/^Sync error: (?:can't reconcile children for [^:]*: )?/, ""));
+  const words = withLimit(quotedError(text));
   const quota = code === "QuotaExceeded" ? quotaEvidence(culprit, scene.facts.quotas) : [];
   const summaries: Partial<Record<typeof code, string>> = {
     QuotaExceeded: `${named(culprit)} leaves no room: ${figures(words)}.`,

@@ -4,7 +4,7 @@ import type { ObjectMeta } from "../../objects/objects.ts";
 import { specChanged } from "../../objects/specchanged.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { readRefusal } from "../refusal.ts";
+import { quotedError, readRefusal } from "../refusal.ts";
 import { eventEvidence, eventsOf, secondsSince, timeOf } from "../scene.ts";
 
 /** Looking and writing takes hundreds of milliseconds; on a machine that is overrun, many seconds. */
@@ -33,7 +33,7 @@ export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts:
   if (isOld) return undefined;
   return cause("HookFailing", {
     object: at,
-    summary: `Metacontroller cannot sync ${named(at)}: ${event.message.replace(/^Sync error: /, "")}`,
+    summary: `Metacontroller cannot sync ${named(at)}: ${quotedError(event.message)}`,
     evidence: [eventEvidence(event)],
     since: event.first,
   });
