@@ -5,6 +5,7 @@ import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
 import { refusedWriteProblem } from "../../packages/api/claims/refusedwrite.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
 import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
@@ -14,6 +15,8 @@ import type { ClaimConfig } from "./options.ts";
 interface Attachment {
   desired: DesiredObject;
   problem?: ClaimProblem | undefined;
+  /** Whether the answer changes the Pod metadata. */
+  isUpdate?: boolean;
 }
 
 /**
@@ -38,5 +41,6 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
     problem: refusedWriteProblem(sandbox.metadata, "update"),
+    isUpdate: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
   };
 }

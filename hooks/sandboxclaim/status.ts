@@ -3,7 +3,7 @@ import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { assignedAt } from "../../packages/api/claims/binding.ts";
-import { isRefusedWrite } from "../../packages/api/claims/refusedwrite.ts";
+import { isRefusedWrite, METADATA_NOT_APPLIED } from "../../packages/api/claims/refusedwrite.ts";
 import {
   type Condition,
   findCondition,
@@ -39,6 +39,8 @@ export interface Situation {
   sandbox: Sandbox | undefined;
   isExpired: boolean;
   problem: ClaimProblem | undefined;
+  /** Whether the Sandbox lacks Pod metadata that the claim asks for. @default {false} */
+  isUpdate?: boolean | undefined;
 }
 
 /**
@@ -52,7 +54,7 @@ export interface Situation {
  * | the Sandbox is being deleted | SandboxNotReady |
  * | the Sandbox has expired on its own | SandboxExpired |
  * | the Sandbox says Ready but its Pod has no address | SandboxNotReady |
- * | the Sandbox has a Ready condition | that, word for word and with its time |
+ * | the Sandbox has a Ready condition | that, word for word and with its time; the message says if it does not have the claim's metadata yet |
  * | it has none yet | SandboxNotReady |
  */
 export function readyCondition(situation: Situation, now: Date): Condition {
@@ -68,7 +70,11 @@ export function readyCondition(situation: Situation, now: Date): Condition {
       now,
     );
   }
-  const { type, status, reason, message, lastTransitionTime } = fitCondition(theirs);
+  const behind = situation.isUpdate && theirs.status === "True" ? METADATA_NOT_APPLIED : "";
+  const { type, status, reason, message, lastTransitionTime } = fitCondition({
+    ...theirs,
+    message: theirs.message + behind,
+  });
   return {
     type,
     status,

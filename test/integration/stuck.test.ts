@@ -113,6 +113,23 @@ test("a claim whose Sandbox cannot be changed: the claim's Ready says why, until
   await ns.until("pod", name, ({ metadata }) => metadata.labels["sandbox.users.io/team"] === "red");
 });
 
+test("a claim whose Sandbox nobody may change: the claim is Ready, and says that its metadata is not applied", async () => {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
+  await untilFull(ns, "p");
+  await ns.apply(aClaim("c", "p"));
+  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const allow = await freeze(ns, ["UPDATE"]);
+  while ((await ns.attempt("label", "sandbox", name, "team=x", "--dry-run=server")).code === 0);
+  const metadata = { labels: { "sandbox.users.io/team": "red" } };
+  await ns.patch("sandboxclaim", "c", { spec: { additionalPodMetadata: metadata } });
+  const isBehind = (claim: Loose) => condition(claim, "Ready").message.endsWith("is not applied yet");
+  await ns.until("sandboxclaim", "c", isBehind);
+  await allow();
+  await ns.until("sandboxclaim", "c", (claim) => !isBehind(claim) && condition(claim, "Ready").status === "True");
+  await ns.until("pod", name, (pod) => pod.metadata.labels["sandbox.users.io/team"] === "red");
+});
+
 test("a claim that expires, and whose Sandbox cannot be deleted: Ready says both, until it can", async () => {
   const ns = await makeNamespace();
   await ns.apply(aTemplate("t"), aPool("p", 1, "t"));

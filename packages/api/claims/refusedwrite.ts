@@ -51,3 +51,9 @@ export function isRefusedWrite(message: string): boolean {
 export function refusedWords(message: string): string {
   return message.replace(REPORT, "");
 }
+
+/**
+ * End of the message of a claim that is Ready, but whose Sandbox does not have the claim's metadata yet. The hook cannot know
+ * whether the API server refuses the update: the keeper cannot write its annotation either, if all updates are refused.
+ */
+export const METADATA_NOT_APPLIED = "; spec.additionalPodMetadata of the claim is not applied yet";

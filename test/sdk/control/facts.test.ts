@@ -64,6 +64,29 @@ test("what is Ready, or does not exist, costs one request", async () => {
   expect(ready.paths()).toEqual(["sandboxes/demo"]);
 });
 
+test("a Ready claim whose Sandbox does not follow it: its Events say why", async () => {
+  const message = "Pod is Ready; spec.additionalPodMetadata of the claim is not applied yet";
+  const status = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "True", "DependenciesReady", message)] };
+  const words = "sandboxes.agents.x-k8s.io \"demo\" is forbidden: ValidatingAdmissionPolicy 'freeze' with binding " +
+    "'freeze' denied request: no changes";
+  const event = {
+    metadata: {},
+    involvedObject: { kind: "SandboxClaim", namespace: "team-a", name: "job", uid: "uid-job" },
+    reason: "SyncError",
+    message: `Sync error: can't reconcile children for SandboxClaim team-a/job: ${words}`,
+    firstTimestamp: ago(9),
+    lastTimestamp: ago(1),
+  };
+  const world = { "sandboxclaims/job": aClaim("job", { metadata: { uid: "uid-job" }, status }) };
+  const quiet = serving(world);
+  expect(why(await readFacts(quiet.api, CLAIM), NOW).code).toBe("Ready");
+  const { api } = serving({ ...world, "events?involvedObject.name=job": { items: [event] } });
+  expect(why(await readFacts(api, CLAIM), NOW)).toMatchObject({
+    code: "AdmissionPolicyDenied",
+    object: { kind: "ValidatingAdmissionPolicy", name: "freeze" },
+  });
+});
+
 test("a claim that was given a Sandbox: itself, then pool, Sandbox, Pod and Events at once, then the node", async () => {
   const status = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "False", "DependenciesNotReady")] };
   const { api, paths } = serving({

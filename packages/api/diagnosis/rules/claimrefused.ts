@@ -3,7 +3,7 @@ import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { boundSandbox } from "../../claims/binding.ts";
 import { isMetadataConflict } from "../../claims/podmetadata.ts";
-import { isRefusedWrite, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
+import { isRefusedWrite, METADATA_NOT_APPLIED, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
 import { requestProblem } from "../../claims/request.ts";
 import { isNameTaken } from "../../claims/unserved.ts";
 import { type Condition, findCondition } from "../../objects/conditions.ts";
@@ -12,18 +12,22 @@ import { controllerOf } from "../../objects/objects.ts";
 import type { Code } from "../catalogue.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
-import { conditionEvidence, refOf } from "../scene.ts";
+import { quotedError } from "../refusal.ts";
+import { conditionEvidence, eventEvidence, eventsOf, refOf } from "../scene.ts";
 import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
 
 /**
  * The API server does not let the claim's Sandbox be changed or deleted, as the claim says, or before that the keeper on the
- * Sandbox. A claim that is Ready has no such trouble: the keeper's report is about to be removed.
+ * Sandbox, or only Metacontroller's Event. A claim that is Ready has no such trouble, unless it says that its metadata is
+ * not applied: else the keeper's report is about to be removed.
  */
 export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
-  if (ready?.status === "True") return undefined;
-  const told = (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
+  if (ready?.status === "True" && !lacksMetadata(claim)) return undefined;
+  const told = ready?.status === "True"
+    ? toldByEvent(facts, at, claim)
+    : (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
   // The Sandbox would be changed as the claim asks.
   const scene = { at, blueprint: at, facts, pod: undefined };
   return told ? refusalIn(scene, { ...told, since: ready?.lastTransitionTime }) : undefined;
@@ -39,6 +43,17 @@ function toldByClaim(at: ObjectRef, ready: Condition): Told | undefined {
   // What an expired claim says begins with its expiry.
   const report = ready.message.slice(Math.max(0, ready.message.indexOf("Error seen: ")));
   return isRefusedWrite(report) ? { text: refusedWords(report), evidence: conditionEvidence(at, ready) } : undefined;
+}
+
+/** Tells whether a claim is Ready, but its Sandbox does not have the claim's metadata yet. */
+export function lacksMetadata({ status }: SandboxClaim): boolean {
+  return findCondition(status?.conditions, "Ready")?.message.endsWith(METADATA_NOT_APPLIED) === true;
+}
+
+/** Where the API server refuses all updates of the Sandbox, only Metacontroller's Event reports it. */
+function toldByEvent(facts: ClaimGround["facts"], at: ObjectRef, { metadata }: SandboxClaim): Told | undefined {
+  const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
+  return event && { text: quotedError(event.message), evidence: eventEvidence(event) };
 }
 
 function toldOnSandbox(claim: SandboxClaim, sandbox: Sandbox): Told | undefined {
