@@ -2,46 +2,15 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Subject } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
-import type { Answer, Api, ApiRequest } from "../../../packages/kube/api.ts";
+import type { Api } from "../../../packages/kube/api.ts";
 import { explain, readFacts } from "../../../packages/sdk/control/facts.ts";
 import { aCondition, ago, aPod, aWaitingSandbox, NOW, SUBJECT } from "../../api/diagnosis/facts.ts";
 import { aClaim, aMember, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";
+import { serving } from "./serving.ts";
 
 const CLAIM: Subject = { kind: "SandboxClaim", namespace: "team-a", name: "job" };
 const POOL: Subject = { kind: "SandboxWarmPool", namespace: "team-a", name: "warm" };
-
-/** An API server that has what it is given, by the end of the path; `null`: forbidden. */
-function serving(objects: Record<string, object | null>) {
-  const requests: ApiRequest[] = [];
-  const answerTo = ({ path, query }: ApiRequest): Answer => {
-    const tail = path.split("/").slice(path.includes("/namespaces/") ? -2 : -1).join("/");
-    const selector = query?.["fieldSelector"] ?? query?.["labelSelector"];
-    const key = [tail.replace(/^team-a\//, ""), `${tail.replace(/^team-a\//, "")}?${selector}`].find((key) =>
-      key in objects
-    );
-    if (key === undefined) {
-      const name = path.split("/").at(-1);
-      const isList = /(pods|events|leases|sandboxes|quotas|claims|classes|nodes)$/.test(path);
-      return isList ? { status: 200, body: { items: [] } } : { status: 404, body: { details: { name } } };
-    }
-    const body = objects[key];
-    return body === null ? { status: 403, body: { message: `${tail} is forbidden` } } : { status: 200, body };
-  };
-  const api: Api = {
-    send: (request) => {
-      requests.push(request);
-      return Promise.resolve(answerTo(request));
-    },
-    watch: () => Promise.reject(new Error("Cannot watch: nobody is to")),
-  };
-  const paths = () =>
-    requests.map(({ path, query }) => {
-      const selector = query?.["fieldSelector"] ?? query?.["labelSelector"];
-      return path.replace(/^.*\/(namespaces\/team-a|v1)\//, "") + (selector ? `?${selector}` : "");
-    });
-  return { api, requests, paths };
-}
 
 const isReady = { conditions: [aCondition("Ready", "True", "DependenciesReady")] };
 const EVENT = {
