@@ -6,14 +6,12 @@ import { forClaim } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
-import { type Assumptions, createAssumptions } from "./assumptions.ts";
+import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
 import { type Controlled, createControlled } from "./controlled.ts";
-import { createFreshness, type Freshness } from "./freshness.ts";
 import { createMembers, type Members } from "./members.ts";
 import { createPolicies, type Policies } from "./fence.ts";
 import { policyName } from "../api/templatepolicy.ts";
 import { namedHandler } from "./namedhandler.ts";
-import { createVersions } from "./versions.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */

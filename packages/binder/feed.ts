@@ -3,7 +3,7 @@ import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import { isNewer } from "./assumptions.ts";
+import { isNewer } from "./assume.ts";
 import { consider } from "./queue.ts";
 import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";

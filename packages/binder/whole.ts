@@ -24,7 +24,7 @@ import { isLarge } from "../api/objects/large.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
-import { isNewer } from "./assumptions.ts";
+import { isNewer } from "./assume.ts";
 import type { Entry } from "./state.ts";
 
 /** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */

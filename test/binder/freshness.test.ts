@@ -1,6 +1,6 @@
 /** When the watch is known to have shown all that was there when the binder began to lead. @module */
 import { expect, test } from "vitest";
-import { createFreshness } from "../../packages/binder/freshness.ts";
+import { createFreshness } from "../../packages/binder/assume.ts";
 
 type Step = keyof ReturnType<typeof createFreshness> | [step: "asked" | "shown", version: string];
 

@@ -70,7 +70,7 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a version with more digits is not newer",
-    file: "packages/binder/assumptions.ts",
+    file: "packages/binder/assume.ts",
     from: "version.length === than.length ? version > than : version.length > than.length",
     to: "version > than",
     tests: ["test/binder/assumptions.test.ts"],
@@ -211,7 +211,7 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a member that has changed since a restore is free",
-    file: "packages/binder/versions.ts",
+    file: "packages/binder/assume.ts",
     from: "known !== resourceVersion && list.before",
     to: "known === undefined && list.before",
     tests: ["test/binder/assumptions.test.ts"],
