@@ -17,7 +17,7 @@ import { createLines } from "./lines.ts";
 import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
-import { policyProblem } from "./fence.ts";
+import { policyProblem } from "./filter.ts";
 import { pump } from "./serve.ts";
 import { createTurns } from "../kube/turns.ts";
 

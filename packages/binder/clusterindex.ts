@@ -8,10 +8,9 @@ import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
 import { type Controlled, createControlled } from "./controlled.ts";
-import { createMembers, type Members } from "./members.ts";
-import { createPolicies, type Policies } from "./fence.ts";
+import { createMembers, type Members } from "./score.ts";
+import { createPolicies, namedHandler, type Policies } from "./namedhandler.ts";
 import { policyName } from "../api/templatepolicy.ts";
-import { namedHandler } from "./namedhandler.ts";
 import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */

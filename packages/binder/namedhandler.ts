@@ -1,7 +1,9 @@
 /** Keeps pools, templates and NetworkPolicies by namespace and name, and reports which part of one has changed. Sends nothing. @module */
 import type { EventHandler } from "../kube/watch.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import { policyName } from "../api/templatepolicy.ts";
 
 /**
  * What has changed: `counts` are those of a pool's status; `problem` is what the keeper has reported; `other` is whatever
@@ -64,4 +66,21 @@ function countsOtherwise({ status: before }: Named, { status: after }: Named): b
   return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
     before?.[key] !== after?.[key]
   );
+}
+
+/** NetworkPolicies as `policyToKeep` reads them. */
+export interface Policies {
+  handler: EventHandler<KubeObject>;
+  /** Returns what has the name of a template's policy; undefined: nothing. */
+  of(template: SandboxTemplate): KubeObject | undefined;
+}
+
+/** Keeps them. @param changed called with namespace and name of each that has come, changed or gone */
+export function createPolicies(changed: (namespace: string, name: string) => void): Policies {
+  const byName = new Map<string, KubeObject>();
+  const report = ({ metadata: { namespace = "", name } }: KubeObject) => changed(namespace, name);
+  return {
+    handler: namedHandler(byName, (policy) => policy, report),
+    of: ({ metadata: { namespace, name } }) => byName.get(`${namespace}/${policyName(name)}`),
+  };
 }

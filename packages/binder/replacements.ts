@@ -12,8 +12,7 @@ import { isOk, pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
-import type { Choice } from "./choose.ts";
-import { policyProblem } from "./fence.ts";
+import { type Choice, policyProblem } from "./filter.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { isOutline } from "./whole.ts";
 

@@ -6,9 +6,7 @@ import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyName, policyToKeep } from "../api/templatepolicy.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { findObject, findRaw } from "../kube/find.ts";
-import { choose } from "./choose.ts";
-import { policyProblem } from "./fence.ts";
-import { offerOf } from "./offer.ts";
+import { choose, offerOf, policyProblem } from "./filter.ts";
 import type { Binder, Entry } from "./state.ts";
 import { searchOwn } from "./writes.ts";
 

@@ -1,6 +1,6 @@
 /** Which member of a pool a claim gets, and that the index is what a look at all of them would say. @module */
 import { expect, test } from "vitest";
-import { createMembers, type Members } from "../../packages/binder/members.ts";
+import { createMembers, type Members } from "../../packages/binder/score.ts";
 import { memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { aMember, type Seen, STATUS } from "../pools.ts";
 import fc from "../properties.ts";

@@ -1,8 +1,7 @@
 /** What there is for the claims of a pool: which member is whose, and how often members are looked through. @module */
 import { expect, test } from "vitest";
-import { choose } from "../../packages/binder/choose.ts";
-import { createMembers } from "../../packages/binder/members.ts";
-import { offerOf } from "../../packages/binder/offer.ts";
+import { choose, offerOf } from "../../packages/binder/filter.ts";
+import { createMembers } from "../../packages/binder/score.ts";
 import { aClaim, ago, aMember, aPool, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

@@ -9,21 +9,21 @@ const LARGE_TEST = ["test/binder/large.test.ts"];
 export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "a member that may not be changed is offered again at once",
-    file: "packages/binder/offer.ts",
+    file: "packages/binder/filter.ts",
     from: "if (first !== claim) aside.set(sandbox, until);",
     to: "",
     tests: REFUSED_TEST,
   },
   {
     name: "one claim sets members aside for all",
-    file: "packages/binder/offer.ts",
+    file: "packages/binder/filter.ts",
     from: "if (first !== claim) aside.set",
     to: "aside.set",
     tests: REFUSED_TEST,
   },
   {
     name: "a claim is given all members in turn that are refused to it",
-    file: "packages/binder/choose.ts",
+    file: "packages/binder/filter.ts",
     from: " && refused.length < MOST_REFUSED",
     to: "",
     tests: REFUSED_TEST,

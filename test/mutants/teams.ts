@@ -147,7 +147,7 @@ export const TEAMS: readonly Mutant[] = [
   },
   {
     name: "the binder starts sandboxes before their policy is there",
-    file: "packages/binder/fence.ts",
+    file: "packages/binder/filter.ts",
     from: "return fault && policyMessage(template, fault);",
     to: "return undefined;",
     tests: POLICY_TEST,
@@ -196,14 +196,14 @@ export const TEAMS: readonly Mutant[] = [
   },
   {
     name: "a large template is hashed for each member",
-    file: "packages/binder/offer.ts",
+    file: "packages/binder/filter.ts",
     from: "judged.set(template, { hash, stale });",
     to: "",
     tests: ["test/binder/hostile.test.ts"],
   },
   {
     name: "members are looked through for each claim that waits",
-    file: "packages/binder/offer.ts",
+    file: "packages/binder/filter.ts",
     from: "const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);",
     to: "const find = () => pool ? foundIn(pool, template, members, now) : NOTHING;",
     tests: ["test/binder/offer.test.ts"],

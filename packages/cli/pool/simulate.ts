@@ -1,5 +1,5 @@
 /** What a pool of some size would have done for claims that came when they came. Pure: no clock, no chance. @module */
-import { PATIENCE_MS } from "../../binder/choose.ts";
+import { PATIENCE_MS } from "../../binder/filter.ts";
 
 /** Claims, and how fast sandboxes start. Times in seconds. */
 export interface Demand {

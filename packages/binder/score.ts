@@ -1,4 +1,4 @@
-/** The members of one pool that claims can have, found without a look at all of them. Decides nothing. @module */
+/** Scores the members of one pool: which is the best for the next claim, without a look at all of them. Filters nothing by itself. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";

@@ -1,0 +1,220 @@
+/**
+ * Chooses what a waiting claim gets: filters the members of its pool, takes the one with the best score (score.ts), or decides
+ * for a new Sandbox, or for nothing yet. Remembers what was found of members; sends nothing.
+ * @module
+ */
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import type { ClaimProblem } from "../api/claimproblem.ts";
+import { metadataProblem } from "../api/claims/podmetadata.ts";
+import { needsColdStart, requestProblem } from "../api/claims/request.ts";
+import { nameTooLong, policyNotInForce, poolLeaving, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import { policyFault, policyMessage, type TemplatePolicy } from "../api/templatepolicy.ts";
+import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
+import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
+import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
+import type { Members } from "./score.ts";
+import { isOutline } from "./whole.ts";
+
+/**
+ * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
+ * has changed, or with `awaitsMember` when a member has; `problem` is what its status reports, undefined: nothing yet. `wait`:
+ * look again after so many milliseconds, or when a member has changed.
+ */
+export type Choice =
+  | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox; template: SandboxTemplate | undefined }
+  | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
+  | { kind: "wait"; ms: number }
+  | { kind: "refused"; problem?: ClaimProblem; awaitsMember?: boolean };
+
+/** After so many members that the API server would not hand over to it a claim gets a Sandbox of its own, or hears why not. */
+export const MOST_REFUSED = 2;
+
+/** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
+export const PATIENCE_MS = 2000;
+
+/**
+ * Decides for a claim that wants a Sandbox. Source: Agent Sandbox API, section 3.5.3.
+ *
+ * | what holds, the first that does | choice |
+ * |---|---|
+ * | the pool is missing or being deleted | refused |
+ * | it asks for what the template does not allow | refused |
+ * | the template's NetworkPolicy is required, and not in force | refused |
+ * | it needs a Sandbox of its own, and its name is too long for one | refused |
+ * | with env or volumes | cold |
+ * | two members were refused to it | cold |
+ * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |
+ * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
+ * | else | cold |
+ *
+ * Without a template there is no cold start: refused.
+ *
+ * @param offer with `refused`, the UIDs of members that the API server would not hand over to this claim
+ */
+export function choose(
+  claim: SandboxClaim,
+  offer: Offer & { refused?: readonly string[] },
+  domains: readonly string[],
+  now: number,
+  annotationDomains?: readonly string[],
+): Choice {
+  const { pool, template, refused = [] } = offer;
+  if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
+  if (pool.metadata.deletionTimestamp !== undefined) {
+    return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
+  }
+  const problem = template
+    ? requestProblem(claim, template, domains, annotationDomains)
+    : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
+  if (problem) return { kind: "refused", problem };
+  if (template && offer.policyProblem !== undefined) {
+    return { kind: "refused", problem: policyNotInForce(template.metadata.name, offer.policyProblem) };
+  }
+  if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
+    const { first, second, isUncounted, coming } = offer.find();
+    const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
+    if (sandbox) return { kind: "member", pool, sandbox, template };
+    // Clocks differ: a claim from the far future would never lose its patience.
+    const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
+    const isComing = coming > offer.waiting || isUncounted;
+    if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
+  }
+  if (!template) {
+    const missing = templateNotFound(pool.spec.sandboxTemplateRef.name);
+    return { kind: "refused", problem: missing, awaitsMember: !needsColdStart(claim) };
+  }
+  const long = nameTooLong(claim.metadata.name, template);
+  if (long) return { kind: "refused", problem: long, awaitsMember: !needsColdStart(claim) };
+  return { kind: "cold", pool, template };
+}
+
+/** What there is for the claims of a pool, for as long as nothing of it changes. */
+export interface Offer {
+  /** Undefined: does not exist. */
+  pool: SandboxWarmPool | undefined;
+  template: SandboxTemplate | undefined;
+  /** Why no sandbox of the template may start; undefined: they may, see {@link policyProblem}. */
+  policyProblem: string | undefined;
+  /** What claims may have of the members; looked for once, however many ask. */
+  find(): Found;
+  /** Claims before this one that wait for a member which has no address yet. */
+  waiting: number;
+}
+
+interface Found {
+  /** The member whose turn it is; undefined: there is none. */
+  first: Sandbox | undefined;
+  /** Returns the one after it, for a claim that cannot have the first. */
+  second(): Sandbox | undefined;
+  /** Whether there is one that could be given once it is counted. */
+  isUncounted: boolean;
+  /** Members that have no address yet. */
+  coming: number;
+}
+
+/** Makes the offer of a pool, for claims that are judged at one time. */
+export function offerOf(
+  pool: SandboxWarmPool | undefined,
+  template: SandboxTemplate | undefined,
+  members: Pick<Members, "best" | "counts">,
+  now: number,
+  policyProblem?: string,
+): Offer {
+  const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);
+  return { pool, template, policyProblem, find, waiting: 0 };
+}
+
+const NOTHING: Found = { first: undefined, second: () => undefined, isUncounted: false, coming: 0 };
+
+function foundIn(
+  pool: SandboxWarmPool,
+  template: SandboxTemplate | undefined,
+  members: Pick<Members, "best" | "counts">,
+  now: number,
+): Found {
+  const isFit = fitsIn(pool, template, now);
+  // Another might be gone again with its claim before it is counted, and the next would have its name.
+  const upTo = countedUpTo(pool);
+  const first = members.best(isFit, upTo);
+  return {
+    first,
+    second: once(() => members.best((sandbox) => sandbox !== first && isFit(sandbox), upTo)),
+    isUncounted: !first && members.best(isFit) !== undefined,
+    coming: members.counts().coming,
+  };
+}
+
+function once<T>(find: () => T): () => T {
+  let found: { value: T } | undefined;
+  return () => (found ??= { value: find() }).value;
+}
+
+/** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
+function fitsIn(
+  pool: SandboxWarmPool,
+  template: SandboxTemplate | undefined,
+  now: number,
+): (sandbox: Sandbox) => boolean {
+  const isFree = (sandbox: Sandbox) => (aside.get(sandbox) ?? 0) <= now && isHandableOnce(sandbox);
+  if (pool.spec.updateStrategy?.type !== "Recreate") return isFree;
+  if (!template) return () => false;
+  return (sandbox) => isFree(sandbox) && !isStaleOnce(sandbox, template);
+}
+
+/** What was found of templates as they are: to hash and to compare one takes as long as it is large. */
+const judged = new WeakMap<SandboxTemplate, { hash: string; stale: WeakMap<Sandbox, boolean> }>();
+
+function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
+  const { hash, stale } = judged.get(template) ?? { hash: blueprintHash(template), stale: new WeakMap() };
+  judged.set(template, { hash, stale });
+  const found = stale.get(sandbox) ?? isStale(sandbox, template, hash);
+  stale.set(sandbox, found);
+  return found;
+}
+
+/** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */
+const handable = new WeakMap<Sandbox, boolean>();
+
+function isHandableOnce(sandbox: Sandbox): boolean {
+  // Of an outline that is seen once all of it is there.
+  const found = handable.get(sandbox) ?? (isOutline(sandbox) || isHandable(sandbox));
+  handable.set(sandbox, found);
+  return found;
+}
+
+/** Versions of members that are not to be given, until when, in milliseconds since the epoch. */
+const aside = new WeakMap<Sandbox, number>();
+/** UIDs of the claims to which versions of members were refused first. */
+const refused = new WeakMap<Sandbox, string>();
+
+/**
+ * Takes note that the API server would not hand a member, as it was observed, over to a claim. What is refused to one may
+ * be that claim's fault; what is refused to another one, too, is kept from being chosen until then.
+ *
+ * @param claim its UID
+ * @param until in milliseconds since the epoch
+ */
+export function refuse(sandbox: Sandbox, claim: string, until: number): void {
+  const first = refused.get(sandbox) ?? claim;
+  refused.set(sandbox, first);
+  if (first !== claim) aside.set(sandbox, until);
+}
+
+/**
+ * Tells why no sandbox of the template may start, and no member may be bound, for people; undefined: they may.
+ *
+ * If the template is gone, the pool's members may be bound: no object shows whether they ever had a policy.
+ */
+export function policyProblem(
+  policies: { of(template: SandboxTemplate): KubeObject | undefined },
+  templatePolicy: TemplatePolicy,
+  template: SandboxTemplate | undefined,
+): string | undefined {
+  if (!template || templatePolicy === "optional") return undefined;
+  const fault = policyFault(template, policies.of(template));
+  return fault && policyMessage(template, fault);
+}
