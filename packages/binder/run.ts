@@ -10,7 +10,7 @@ import { createLog, type Log } from "../process/log.ts";
 import { createRegistry } from "../process/exemplars.ts";
 import { serve } from "../process/serve.ts";
 import { startTracing } from "../process/tracing.ts";
-import { type Binding, createBinding, watchFor } from "./bind.ts";
+import { type Binding, createBinding, watchFor } from "./binder.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
 

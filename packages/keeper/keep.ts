@@ -1,5 +1,5 @@
 /** Everything that the keeper does: which reconcilers hang on which kind's watch. @module */
-import type { Binding } from "../binder/bind.ts";
+import type { Binding } from "../binder/binder.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
 import { errorFields, type Log } from "../process/log.ts";

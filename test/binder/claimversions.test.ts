@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";

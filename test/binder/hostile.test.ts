@@ -1,7 +1,7 @@
 /** What whoever may write Sandboxes or claims writes to stop others: it spoils what is theirs, and nothing else. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";

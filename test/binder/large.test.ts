@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
 import { liveBytes } from "../heap.ts";

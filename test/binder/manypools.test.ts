@@ -1,7 +1,7 @@
 /** Many pools at once: few are told at a time, in turns, and each what holds when its turn comes. @module */
 import { expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { createRefills } from "../../packages/binder/refills.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { aPool } from "../pools.ts";

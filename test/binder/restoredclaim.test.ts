@@ -1,7 +1,7 @@
 /** After a restore of etcd, the binder writes the status of a claim again if the restore has undone it, and its Sandbox is older, too. @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { eventually } from "../eventually.ts";
 import { aClaim, aMember, STATUS } from "../pools.ts";
 import { aWorld, once } from "./world.ts";

@@ -1,7 +1,7 @@
 /** What the binder does where something goes wrong: nobody is given two, nobody is left without, nothing is lost to the pool. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import type { Api, ApiRequest } from "../../packages/kube/api.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";

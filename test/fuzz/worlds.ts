@@ -1,5 +1,5 @@
 /** Keeper, binder and router's index on one API server in memory: what they say of one namespace, whatever is in others. @module */
-import { createBinding } from "../../packages/binder/bind.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { keep } from "../../packages/keeper/keep.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { createRecording } from "../../packages/keeper/observability/recording.ts";

@@ -72,21 +72,21 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "a pool that was made anew under its name is told of the old one's members",
-    file: "packages/binder/bind.ts",
+    file: "packages/binder/binder.ts",
     from: "metadata: { uid, annotations:",
     to: "metadata: { annotations:",
     tests: TOLD_TEST,
   },
   {
     name: "a pool that is short is told that claims have taken its members",
-    file: "packages/binder/bind.ts",
+    file: "packages/binder/binder.ts",
     from: "hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION",
     to: "HANDED_OVER_AT_ANNOTATION",
     tests: TOLD_TEST,
   },
   {
     name: "a pool that could not be told what it has lost is never told",
-    file: "packages/binder/bind.ts",
+    file: "packages/binder/binder.ts",
     from: "if (hasLost) noteLoss",
     to: "if (!hasLost) noteLoss",
     tests: TOLD_TEST,
@@ -135,7 +135,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "a pool is told while its member's replacement is about to be made",
-    file: "packages/binder/bind.ts",
+    file: "packages/binder/binder.ts",
     from: 'all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0)',
     to: "all",
     tests: ["test/binder/replacements.test.ts"],

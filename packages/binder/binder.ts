@@ -1,4 +1,4 @@
-/** Gives claims their Sandboxes, as kube-scheduler gives Pods their nodes: one write of the Sandbox, one of the claim. @module */
+/** A binder, put together: what its watches feed, and when it serves. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
