@@ -7,7 +7,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
-import { type Controlled, createControlled } from "./controlled.ts";
+import { type Controlled, createControlled } from "./standing.ts";
 import { createMembers, type Members } from "./score.ts";
 import { createPolicies, namedHandler, type Policies } from "./namedhandler.ts";
 import { policyName } from "../api/templatepolicy.ts";

@@ -6,7 +6,7 @@ import { findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
-import type { Given } from "./controlled.ts";
+import type { Given } from "./standing.ts";
 import { type Report, standing, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { type Binder, dropRetry, type Entry, isServing, park, withdraw } from "./state.ts";

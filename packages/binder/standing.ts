@@ -1,10 +1,10 @@
-/** Where a claim stands: whose turn it is, and what the binder has to do about it. Decides by what the objects contain. Pure. @module */
+/** Where a claim stands: whose turn it is, and what the binder has to do about it. Decides by what the objects contain: the claim, and the Sandboxes that it controls. @module */
 import { isFinal } from "../api/claims/binding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
-import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import { ASSIGNED_AT_ANNOTATION, FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import type { Controlled, Given } from "./controlled.ts";
 
 /**
  * What the binder has to do about a claim.
@@ -59,4 +59,57 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   if (isExpired || isReported) return { is: "expired" };
   if (named !== undefined && isFinal(claim)) return HOOKS;
   return { is: named === undefined ? "wanting" : "lost" };
+}
+
+/** What is kept of a Sandbox that a claim controls. */
+export interface Given {
+  uid: string;
+  name: string;
+  /** When the claim got it, RFC 3339; empty: nobody took note. */
+  assignedAt: string;
+  /** Whether it has a Ready condition. */
+  hasReported: boolean;
+}
+
+/** The Sandboxes that one claim controls. A user can give a claim any number of them, so that none is searched for. */
+export interface Controlled {
+  put(sandbox: Sandbox): void;
+  /** Takes it out. @param uid of the Sandbox */
+  remove(uid: string): void;
+  /** Returns the one of that name; undefined: the claim does not control it. */
+  find(name: string | undefined): Given | undefined;
+  /** Returns the earliest assigned, and of two at once the first by name; undefined: there is none. */
+  earliest(): Given | undefined;
+}
+
+/** Makes the set, empty. */
+export function createControlled(): Controlled {
+  const byName = new Map<string, Given>();
+  const names = new Map<string, string>();
+  let first: Given | undefined;
+  return {
+    put({ metadata: { name, uid = "", annotations }, status }) {
+      const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
+      const given = { uid, name, assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "", hasReported };
+      names.set(uid, name);
+      byName.set(name, given);
+      if (!first || first.name === name || isBefore(given, first)) first = given;
+    },
+    remove(uid) {
+      const name = names.get(uid);
+      names.delete(uid);
+      // Another one may have been made under the name.
+      if (name === undefined || byName.get(name)?.uid !== uid) return;
+      byName.delete(name);
+      if (first?.name !== name) return;
+      first = undefined;
+      for (const given of byName.values()) if (!first || isBefore(given, first)) first = given;
+    },
+    find: (name) => name === undefined ? undefined : byName.get(name),
+    earliest: () => first,
+  };
+}
+
+function isBefore(one: Given, other: Given): boolean {
+  return one.assignedAt === other.assignedAt ? one.name < other.name : one.assignedAt < other.assignedAt;
 }

@@ -1,7 +1,7 @@
 /** What the binder keeps of the Sandboxes that one claim controls, whatever comes and goes. @module */
 import { expect, test } from "vitest";
 import { createClusterIndex } from "../../packages/binder/clusterindex.ts";
-import { createControlled } from "../../packages/binder/controlled.ts";
+import { createControlled } from "../../packages/binder/standing.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import { aClaim, ago, aMember, aPool, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";

@@ -1,8 +1,7 @@
 /** Where a claim stands: the table of standingOf(), and which of two Sandboxes a claim is bound to. @module */
 import { expect, test } from "vitest";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
-import { createControlled } from "../../packages/binder/controlled.ts";
-import { standingOf } from "../../packages/binder/standing.ts";
+import { createControlled, standingOf } from "../../packages/binder/standing.ts";
 import { aClaim, ago, aMember, type Over } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 
