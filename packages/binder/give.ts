@@ -6,11 +6,10 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { type Choice, choose, offerOf, policyProblem } from "./filter.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
-import { withDefaults } from "./claimdefaults.ts";
+import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
 import { noteBinding, standing } from "./report.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
 import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
-import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn } from "./writes.ts";
 
 export type Refused = Extract<Choice, { kind: "refused" }>;
 
