@@ -11,7 +11,7 @@ import { isObject } from "../api/objects/json.ts";
 import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
-import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./feed.ts";
+import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./eventhandlers.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
 import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from "./state.ts";

@@ -10,7 +10,7 @@ import { give, type Job, ownBefore } from "./give.ts";
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Line } from "./lines.ts";
 import { type Binder, type Entry, isServing, noteLoss } from "./state.ts";
-import { consider, report, setAside } from "./queue.ts";
+import { reconcile, report, setAside } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { standing } from "./report.ts";
 import { isOutline } from "./whole.ts";
@@ -194,7 +194,7 @@ async function serve(binder: Binder, job: Job): Promise<void> {
   // One that has changed meanwhile is another one.
   if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {
     setAside(binder, entry, job.refused);
-  } else consider(binder, entry);
+  } else reconcile(binder, entry);
   pump(binder);
   if (binder.serving === 0) binder.onIdle();
 }

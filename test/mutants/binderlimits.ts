@@ -37,7 +37,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "what a binder before this one has handed over is not told",
-    file: "packages/binder/feed.ts",
+    file: "packages/binder/eventhandlers.ts",
     from: "if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);",
     to: "",
     tests: TOLD_TEST,

@@ -1,4 +1,4 @@
-/** Puts claims where they belong: in line, aside, or to the reports. Serves nobody, chooses nothing. @module */
+/** Does what a claim calls for: puts it into the queue, sets it aside, or writes about it. Serves nobody, chooses nothing. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";
@@ -20,7 +20,7 @@ const SETTLE_MS = 1500;
  *
  * @param sandbox the Sandbox that has brought us here; undefined: another event
  */
-export function consider(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
+export function reconcile(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
   const stands = standing(binder, entry, entry.claim);
   keepLess(entry, stands.is === "hooks");
@@ -115,7 +115,7 @@ export async function report(binder: Binder, entry: Entry, what: Report): Promis
     entry.reporting = undefined;
     // Without news it is not looked at again: that would go round.
     if (entry.retry || entry.place === "serving" || !(isOver || entry.isOverdue)) return;
-    consider(binder, entry);
+    reconcile(binder, entry);
     binder.pump();
   }).catch((error) =>
     binder.log("error", "Cannot go on with a claim", { ...logFields(entry.claim), ...errorFields(error) })
@@ -128,7 +128,7 @@ function lookAgain(binder: Binder, entry: Entry, ms: number): void {
   if (!isServing(binder)) return;
   entry.retry = binder.clock.setTimeout(() => {
     entry.retry = undefined;
-    consider(binder, entry);
+    reconcile(binder, entry);
     binder.pump();
   }, ms);
 }
@@ -142,7 +142,7 @@ function planExpiry(binder: Binder, entry: Entry): void {
   if (wait <= 0 || binder.index.controlled(namespace, uid).find(claim.status?.sandbox?.name)) return;
   entry.alarm = binder.clock.setTimeout(() => {
     entry.alarm = undefined;
-    consider(binder, entry);
+    reconcile(binder, entry);
     binder.pump();
   }, Math.min(wait, LONGEST_TIMER_MS));
 }

@@ -1,10 +1,10 @@
-/** What the binder sees: claims, and what has changed for them. Has them considered, and served. @module */
+/** What the binder does at each event of its watches: keeps the claim, reconciles it, and has claims served. @module */
 import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
-import { consider } from "./queue.ts";
+import { reconcile } from "./reconcile.ts";
 import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss, withdraw } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { keepLess, outlineOfEnd, sharing } from "./whole.ts";
@@ -17,7 +17,7 @@ export function begin(binder: Binder): void {
     if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);
     binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
   }
-  for (const entry of binder.claims.values()) consider(binder, entry);
+  for (const entry of binder.claims.values()) reconcile(binder, entry);
   pump(binder);
 }
 
@@ -54,7 +54,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
       Object.assign(entry, { claim, raw, pool, assumed: undefined });
       keepLess(entry, false);
-      consider(binder, entry);
+      reconcile(binder, entry);
       pump(binder);
     },
     gone,
@@ -68,14 +68,14 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
 export function poolChanged(binder: Binder, namespace: string, pool: string): void {
   if (!binder.index.pool(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
   if (!isServing(binder)) return;
-  for (const entry of [...binder.parked.get(`${namespace}/${pool}`) ?? []]) consider(binder, entry);
+  for (const entry of [...binder.parked.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
   membersChanged(binder, namespace, pool);
 }
 
 /** Serves those who wait for members of this pool: they have changed, or have been counted. */
 export function membersChanged(binder: Binder, namespace: string, pool: string): void {
   if (!isServing(binder)) return;
-  for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) consider(binder, entry);
+  for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
   binder.refills.look(namespace, pool);
   wake(binder, namespace, pool);
 }
@@ -95,6 +95,6 @@ export function controlledChanged(binder: Binder, namespace: string, uid: string
     if (isEnd(sandbox.status?.conditions)) entry.ended = outlineOfEnd(sandbox);
     else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
   }
-  consider(binder, entry, sandbox);
+  reconcile(binder, entry, sandbox);
   pump(binder);
 }
