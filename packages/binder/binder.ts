@@ -13,7 +13,7 @@ import { errorFields, type Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./eventhandlers.ts";
 import { createClusterIndex } from "./clusterindex.ts";
-import { createLines } from "./lines.ts";
+import { createSchedulingQueue } from "./queue.ts";
 import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
@@ -86,7 +86,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     templatePolicy = "optional",
   } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
-  const lines = createLines<Entry>({ namespace: cap, pool: cap });
+  const queue = createSchedulingQueue<Entry>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
     onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),
@@ -100,7 +100,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const pool = index.pool(namespace, name);
       if (!pool) return undefined;
       const { all, ready } = index.members(pool).counts();
-      const waiting = lines.find(namespace, name)?.waiters.length ?? 0;
+      const waiting = queue.find(namespace, name)?.waiters.length ?? 0;
       const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
       const expected = all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0);
       const isBehind = replicas !== all || readyReplicas < ready;
@@ -111,7 +111,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
         ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
-        isBusy: lines.pending() > workers,
+        isBusy: queue.pending() > workers,
       };
     },
     tell: (pool) => tellPool(binder, pool),
@@ -128,7 +128,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       api,
       term: undefined,
       index,
-      lines,
+      queue,
       refills,
     },
     claims: new Map(),

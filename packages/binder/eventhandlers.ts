@@ -4,8 +4,8 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
-import { reconcile } from "./reconcile.ts";
-import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss, withdraw } from "./state.ts";
+import { reconcile, withdraw } from "./reconcile.ts";
+import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss } from "./state.ts";
 import { pump, wake } from "./serve.ts";
 import { keepLess, outlineOfEnd, sharing } from "./whole.ts";
 

@@ -9,7 +9,8 @@ import { errorFields } from "../process/log.ts";
 import type { Given } from "./standing.ts";
 import { type Report, standing, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
-import { type Binder, dropRetry, type Entry, isServing, park, withdraw } from "./state.ts";
+import { keyOf } from "./queue.ts";
+import { type Binder, dropRetry, type Entry, isServing } from "./state.ts";
 import { keepLess } from "./whole.ts";
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
@@ -34,19 +35,42 @@ export function reconcile(binder: Binder, entry: Entry, sandbox?: Sandbox): void
     if (stands.is !== "hooks" && stands.is !== "given") reportInTurn(binder, entry);
     return;
   }
-  if (entry.place === "waiting") return binder.lines.wake(entry.namespace, entry.pool);
+  if (entry.place === "waiting") return binder.queue.wake(entry.namespace, entry.pool);
   withdraw(binder, entry);
   entry.place = "waiting";
-  binder.lines.add(entry);
+  binder.queue.add(entry);
 }
 
-/** Sets a claim aside that can be given nothing as things are, and reports why if that lasts. */
+/** Takes a claim out of line; one that is being served is seen to when that is over. */
+export function withdraw(binder: Binder, entry: Entry): void {
+  if (entry.place === "serving") return;
+  entry.settling?.();
+  entry.settling = undefined;
+  if (entry.place === "waiting") binder.queue.remove(entry);
+  const key = keyOf(entry.namespace, entry.pool);
+  for (const places of [binder.parked, binder.awaitingMember]) {
+    const entries = places.get(key);
+    entries?.delete(entry);
+    if (entries?.size === 0) places.delete(key);
+  }
+  entry.place = "idle";
+}
+
+/**
+ * Sets a claim aside that can be given nothing as things are, until it, its pool or template has changed, and reports why if
+ * that lasts.
+ *
+ * @param refused with `awaitsMember` a member of the pool is enough
+ */
 export function setAside(
   binder: Binder,
   entry: Entry,
   { problem, awaitsMember = false }: { problem?: ClaimProblem; awaitsMember?: boolean },
 ): void {
-  park(binder, entry, awaitsMember);
+  entry.place = "parked";
+  const places = awaitsMember ? binder.awaitingMember : binder.parked;
+  const key = keyOf(entry.namespace, entry.pool);
+  places.set(key, (places.get(key) ?? new Set<Entry>()).add(entry));
   keepLess(entry, false);
   if (!isServing(binder)) return;
   const ready = findCondition(entry.claim.status?.conditions, "Ready");

@@ -100,8 +100,8 @@ async function replace(
 }
 
 /** Tells whether claims wait, of this pool or, to be served now, of any: each costs what a replacement does. */
-function isCrowded({ lines, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
+function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
   const now = clock.now();
-  const isWaitedFor = lines.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
-  return isWaitedFor || lines.pending() > 0;
+  const isWaitedFor = queue.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
+  return isWaitedFor || queue.pending() > 0;
 }

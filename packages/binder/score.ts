@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";
-import { placeIn } from "./rank.ts";
+import { placeIn } from "./queue.ts";
 
 /** Members by what a claim can do with them. */
 export interface Members {

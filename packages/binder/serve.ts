@@ -8,7 +8,7 @@ import { lackedRight } from "../api/lackedright.ts";
 import { type Choice, choose, MOST_REFUSED, type Offer, offerOf, policyProblem, refuse } from "./filter.ts";
 import { give, type Job, ownBefore } from "./give.ts";
 import type { ClaimProblem } from "../api/claimproblem.ts";
-import type { Line } from "./lines.ts";
+import type { Line } from "./queue.ts";
 import { type Binder, type Entry, isServing, noteLoss } from "./state.ts";
 import { reconcile, report, setAside } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
@@ -28,8 +28,8 @@ const REFUSED_MS = 60_000;
 
 /** Has a line looked at again, at once if may be. */
 export function wake(binder: Binder, namespace: string, pool: string): void {
-  if (!binder.lines.find(namespace, pool)) return;
-  binder.lines.wake(namespace, pool);
+  if (!binder.queue.find(namespace, pool)) return;
+  binder.queue.wake(namespace, pool);
   pump(binder);
 }
 
@@ -40,7 +40,7 @@ export function pump(binder: Binder): void {
   try {
     while (binder.serving < mostServed(binder) && isServing(binder)) {
       let job: Job | undefined;
-      const isFound = binder.lines.round((line) => {
+      const isFound = binder.queue.round((line) => {
         job = nextIn(binder, line);
         return job !== undefined;
       });
@@ -59,7 +59,7 @@ function mostServed({ index, workers }: Binder): number {
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */
 function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
-  const { index, lines } = binder;
+  const { index, queue } = binder;
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
@@ -79,7 +79,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
       wait = Math.min(wait, choice.ms);
       continue;
     }
-    lines.remove(entry);
+    queue.remove(entry);
     if (choice.kind === "refused") {
       setAside(binder, entry, choice);
       if (++turnedAway < MOST_TURNED_AWAY) continue;
@@ -189,7 +189,7 @@ async function serve(binder: Binder, job: Job): Promise<void> {
     }
   }
   binder.serving--;
-  binder.lines.done(turn);
+  binder.queue.done(turn);
   entry.place = "idle";
   // One that has changed meanwhile is another one.
   if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {

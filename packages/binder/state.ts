@@ -7,7 +7,7 @@ import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ClusterIndex } from "./clusterindex.ts";
-import type { Lines, Waiter } from "./lines.ts";
+import type { SchedulingQueue, Waiter } from "./queue.ts";
 import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { Turns } from "../kube/turns.ts";
@@ -93,7 +93,7 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;
-  lines: Lines<Entry>;
+  queue: SchedulingQueue<Entry>;
   refills: Refills;
   /** By UID. */
   claims: Map<string, Entry>;
@@ -152,33 +152,6 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
     },
     ...{ retry: undefined, settling: undefined, alarm: undefined, refusal: undefined, ended: undefined },
   };
-}
-
-/** Takes a claim out of line; one that is being served is seen to when that is over. */
-export function withdraw(binder: Binder, entry: Entry): void {
-  if (entry.place === "serving") return;
-  entry.settling?.();
-  entry.settling = undefined;
-  if (entry.place === "waiting") binder.lines.remove(entry);
-  const key = keyOf(entry);
-  for (const places of [binder.parked, binder.awaitingMember]) {
-    const entries = places.get(key);
-    entries?.delete(entry);
-    if (entries?.size === 0) places.delete(key);
-  }
-  entry.place = "idle";
-}
-
-/** Sets a claim aside until its pool or template has changed, or it has; with `awaitsMember` a member of the pool is enough. */
-export function park(binder: Binder, entry: Entry, awaitsMember: boolean): void {
-  entry.place = "parked";
-  const places = awaitsMember ? binder.awaitingMember : binder.parked;
-  const key = keyOf(entry);
-  places.set(key, (places.get(key) ?? new Set<Entry>()).add(entry));
-}
-
-function keyOf({ namespace, pool }: Waiter): string {
-  return `${namespace}/${pool}`;
 }
 
 /** Plans no further look at what is to be reported. */

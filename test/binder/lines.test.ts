@@ -1,6 +1,6 @@
 /** Whose turn it is: oldest first within a line, namespaces and pools in rounds, no more at once than may be. @module */
 import { expect, test } from "vitest";
-import { createLines, type Line, type Waiter } from "../../packages/binder/lines.ts";
+import { createSchedulingQueue, type Line, type Waiter } from "../../packages/binder/queue.ts";
 
 const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
   uid: `${namespace}/${pool}/${rank}`,
@@ -10,7 +10,7 @@ const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
 });
 
 function theLines(caps = { namespace: 9, pool: 9 }, ...names: string[]) {
-  const lines = createLines<Waiter>(caps);
+  const lines = createSchedulingQueue<Waiter>(caps);
   for (const name of names) {
     const [namespace = "", pool = "", rank = ""] = name.split("/");
     lines.add(waiter(namespace, pool, rank));

@@ -29,8 +29,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim that waits for its next try keeps members from being replaced",
     file: "packages/binder/replacements.ts",
-    from: "lines.pending() > 0",
-    to: "lines.pending() >= 0",
+    from: "queue.pending() > 0",
+    to: "queue.pending() >= 0",
     tests: ["test/binder/replacements.test.ts"],
   },
   {
@@ -197,7 +197,7 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "one namespace may occupy all workers",
-    file: "packages/binder/lines.ts",
+    file: "packages/binder/queue.ts",
     from: "if (turn.serving >= caps.namespace) continue;",
     to: "",
     tests: ["test/binder/lines.test.ts"],

@@ -1,6 +1,4 @@
-/** Where claims wait: a line for each pool, oldest first; and whose turn it is. Decides nothing of a claim. @module */
-import { placeIn } from "./rank.ts";
-
+/** The queue of claims: a line for each pool, oldest first, and whose turn it is. Decides nothing of a claim. @module */
 /** Something that waits. */
 export interface Waiter {
   uid: string;
@@ -19,7 +17,7 @@ export interface Line<T extends Waiter> {
   waiters: T[];
 }
 
-export interface Lines<T extends Waiter> {
+export interface SchedulingQueue<T extends Waiter> {
   add(waiter: T): void;
   remove(waiter: T): void;
   /** The line of a pool; undefined: nobody waits there. */
@@ -50,8 +48,8 @@ interface Turn<T extends Waiter> {
   servingOf: Map<string, number>;
 }
 
-/** Makes the lines, all empty. */
-export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
+/** Makes it, empty. */
+export function createSchedulingQueue<T extends Waiter>(caps: Caps): SchedulingQueue<T> {
   const lines = new Map<string, Line<T>>();
   /** By namespace, in order of their turns. */
   const turns = new Map<string, Turn<T>>();
@@ -135,6 +133,18 @@ export function createLines<T extends Waiter>(caps: Caps): Lines<T> {
   };
 }
 
-function keyOf(namespace: string, pool: string): string {
+/** Names a pool in maps: by namespace and name. */
+export function keyOf(namespace: string, pool: string): string {
   return `${namespace}/${pool}`;
+}
+
+/** Where an entry of that rank is, or belongs, in a sorted list. */
+export function placeIn(sorted: readonly { rank: string }[], rank: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.rank ?? "") < rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
