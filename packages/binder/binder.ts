@@ -18,7 +18,7 @@ import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from 
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
 import { policyProblem } from "./filter.ts";
-import { pump } from "./serve.ts";
+import { pump } from "./schedule.ts";
 import { createTurns } from "../kube/turns.ts";
 
 /** Large claims that are served at once. */

@@ -6,7 +6,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
 import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss } from "./state.ts";
-import { pump, wake } from "./serve.ts";
+import { pump, wake } from "./schedule.ts";
 import { keepLess, outlineOfEnd, sharing } from "./whole.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */

@@ -14,7 +14,7 @@ export const BINDER: readonly Mutant[] = [
   ...BINDER_LIMITS,
   {
     name: "one claim that cannot be judged stops all",
-    file: "packages/binder/serve.ts",
+    file: "packages/binder/schedule.ts",
     from: 'return { kind: "wait", ms };',
     to: "throw error;",
     tests: HOSTILE_TEST,

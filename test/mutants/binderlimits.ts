@@ -107,14 +107,14 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "a claim of which an outline is kept is served by that",
-    file: "packages/binder/serve.ts",
+    file: "packages/binder/schedule.ts",
     from: 'if (!entry.raw || choice.kind === "unknown") return',
     to: 'if (choice.kind === "unknown") return',
     tests: LARGE_TEST,
   },
   {
     name: "of a large template a claim is judged by the outline",
-    file: "packages/binder/serve.ts",
+    file: "packages/binder/schedule.ts",
     from: 'if (offer.template && isOutline(offer.template)) return { kind: "unknown" };',
     to: "",
     tests: LARGE_TEST,
@@ -128,7 +128,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "of a large member the outline is handed over",
-    file: "packages/binder/give.ts",
+    file: "packages/binder/bind.ts",
     from: "isOutline(choice.sandbox) ? await",
     to: "false ? await",
     tests: LARGE_TEST,

@@ -76,7 +76,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "all claims that cannot be served are judged in one turn",
-    file: "packages/binder/serve.ts",
+    file: "packages/binder/schedule.ts",
     from: "if (++turnedAway < MOST_TURNED_AWAY) continue;",
     to: "if (++turnedAway > 0) continue;",
     tests: ["test/binder/hostile.test.ts"],

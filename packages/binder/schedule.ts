@@ -1,0 +1,125 @@
+/**
+ * Schedules claims: whose turn it is, and what it gets (filter.ts, score.ts). What was chosen is taken at once, and written
+ * by bind.ts, as in the scheduling and the binding cycle of kube-scheduler.
+ * @module
+ */
+import { backoffMs } from "../kube/backoff.ts";
+import { errorFields } from "../process/log.ts";
+import { bind, type Job } from "./bind.ts";
+import { type Choice, choose, type Offer, offerOf, policyProblem } from "./filter.ts";
+import type { Line } from "./queue.ts";
+import { setAside } from "./reconcile.ts";
+import { standing } from "./report.ts";
+import { logFields } from "./spans.ts";
+import { type Binder, type Entry, isServing } from "./state.ts";
+import { isOutline } from "./whole.ts";
+
+/** Claims of a pool that are turned away at once: between so many others are heard. */
+const MOST_TURNED_AWAY = 200;
+/** Claims that are served at once while what others have given may not have been shown. */
+const MOST_UNSURE = 4;
+
+/** Has a line looked at again, at once if may be. */
+export function wake(binder: Binder, namespace: string, pool: string): void {
+  if (!binder.queue.find(namespace, pool)) return;
+  binder.queue.wake(namespace, pool);
+  pump(binder);
+}
+
+/** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
+export function pump(binder: Binder): void {
+  const { index, workers } = binder;
+  if (binder.isPumping) return;
+  binder.isPumping = true;
+  try {
+    while (isServing(binder)) {
+      // Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap.
+      const most = index.freshness.isFresh() ? workers : Math.min(workers, MOST_UNSURE);
+      if (binder.serving >= most) break;
+      let job: Job | undefined;
+      const isFound = binder.queue.round((line) => {
+        job = nextIn(binder, line);
+        return job !== undefined;
+      });
+      if (!isFound || !job) break;
+      const begun = job;
+      const { namespace, uid } = begun.entry;
+      binder.serving++;
+      if (begun.choice) void bind(binder, begun);
+      else binder.large.add(namespace, uid, () => bind(binder, begun));
+    }
+  } finally {
+    binder.isPumping = false;
+  }
+}
+
+/** Takes the first claim that can be served from a line, and those that cannot at all. */
+function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
+  const { index, queue } = binder;
+  const { namespace, pool: name, waiters } = line;
+  const now = binder.clock.now();
+  const pool = index.pool(namespace, name);
+  const template = pool && index.template(pool);
+  const fault = policyProblem(index.policies, binder.templatePolicy, template);
+  const offer = offerOf(pool, template, index.members(pool), now, fault);
+  let wait = Infinity;
+  let turnedAway = 0;
+  for (const entry of [...waiters]) {
+    if (entry.notBefore > now) {
+      wait = Math.min(wait, entry.notBefore - now);
+      continue;
+    }
+    const choice = chosenFor(binder, entry, offer);
+    if (choice.kind === "wait") {
+      offer.waiting++;
+      wait = Math.min(wait, choice.ms);
+      continue;
+    }
+    queue.remove(entry);
+    if (choice.kind === "refused") {
+      setAside(binder, entry, choice);
+      if (++turnedAway < MOST_TURNED_AWAY) continue;
+      wait = 0;
+      break;
+    }
+    const turn = { ...entry };
+    entry.place = "serving";
+    if (!entry.raw || choice.kind === "unknown") return { entry, turn, choice: undefined };
+    // Taken before anybody else can look.
+    if (choice.kind === "member") index.assume(choice.sandbox);
+    return { entry, turn, choice };
+  }
+  if (wait < Infinity) later(binder, line, wait);
+  return undefined;
+}
+
+/** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
+function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
+  const now = binder.clock.now();
+  try {
+    if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };
+    if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
+    return choose(
+      entry.claim,
+      { ...offer, refused: entry.refused },
+      binder.labelDomains,
+      now,
+      binder.annotationDomains,
+    );
+  } catch (error) {
+    binder.log("error", "Cannot choose a Sandbox for a claim", { ...logFields(entry.claim), ...errorFields(error) });
+    const ms = backoffMs(entry.failures++);
+    entry.notBefore = now + ms;
+    return { kind: "wait", ms };
+  }
+}
+
+function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): void {
+  const key = `${namespace}/${pool}`;
+  binder.timers.get(key)?.();
+  const cancel = binder.clock.setTimeout(() => {
+    binder.timers.delete(key);
+    wake(binder, namespace, pool);
+  }, ms);
+  binder.timers.set(key, cancel);
+}
