@@ -16,8 +16,8 @@ import { reconcile, report, setAside } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { noteBinding, standing } from "./report.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
-import { type Binder, type Entry, isServing, noteLoss } from "./state.ts";
-import { askForClaim, askForMember, askForTemplate, isOutline } from "./whole.ts";
+import { askForClaim, type Binder, type Entry, isServing, noteLoss } from "./state.ts";
+import { askForMember, askForTemplate, isOutline } from "./store.ts";
 import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */

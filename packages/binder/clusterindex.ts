@@ -9,9 +9,8 @@ import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
 import { type Controlled, createControlled } from "./standing.ts";
 import { createMembers, type Members } from "./score.ts";
-import { createPolicies, namedHandler, type Policies } from "./namedhandler.ts";
+import { createPolicies, memberToKeep, namedHandler, type Policies, poolToKeep, templateToKeep } from "./store.ts";
 import { policyName } from "../api/templatepolicy.ts";
-import { memberToKeep, poolToKeep, templateToKeep } from "./whole.ts";
 
 /** Who is told of what has changed. */
 export interface IndexListener {

@@ -5,9 +5,9 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
-import { type Binder, createEntry, dropTimers, type Entry, isServing, noteLoss } from "./state.ts";
+import { type Binder, createEntry, dropTimers, type Entry, isServing, keepLess, noteLoss, sharing } from "./state.ts";
 import { pump, wake } from "./schedule.ts";
-import { keepLess, outlineOfEnd, sharing } from "./whole.ts";
+import { outlineOfEnd } from "./store.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */
 export function begin(binder: Binder): void {

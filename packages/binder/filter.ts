@@ -17,7 +17,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import type { Members } from "./score.ts";
-import { isOutline } from "./whole.ts";
+import { isOutline } from "./store.ts";
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template

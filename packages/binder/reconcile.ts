@@ -10,8 +10,7 @@ import type { Given } from "./standing.ts";
 import { type Report, standing, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
-import { type Binder, dropRetry, type Entry, isServing } from "./state.ts";
-import { keepLess } from "./whole.ts";
+import { type Binder, dropRetry, type Entry, isServing, keepLess } from "./state.ts";
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
 const SETTLE_MS = 1500;

@@ -14,7 +14,7 @@ import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
-import { isOutline } from "./whole.ts";
+import { isOutline } from "./store.ts";
 
 /**
  * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.

@@ -9,9 +9,8 @@ import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { inSpan } from "./spans.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import type { Binder, Entry } from "./state.ts";
+import { askForClaim, type Binder, type Entry, learn } from "./state.ts";
 import { isStillRefused } from "./verify.ts";
-import { askForClaim, learn } from "./whole.ts";
 import { annotateClaim, findOwn, putStatus } from "./writes.ts";
 
 /**

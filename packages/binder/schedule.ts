@@ -12,7 +12,7 @@ import { setAside } from "./reconcile.ts";
 import { standing } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
-import { isOutline } from "./whole.ts";
+import { isOutline } from "./store.ts";
 
 /** Claims of a pool that are turned away at once: between so many others are heard. */
 const MOST_TURNED_AWAY = 200;

@@ -1,7 +1,12 @@
-/** What the binder keeps of each claim, and where a claim is: in line, out of it, or aside. Serves nobody. @module */
+/** What the binder keeps: of each claim, and of all of them. Serves nobody. @module */
 import type { Span, Tracer } from "@opentelemetry/api";
 import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import { isLarge } from "../api/objects/large.ts";
+import { findRaw } from "../kube/find.ts";
+import { isNewer } from "./assume.ts";
+import { LONGEST_VALUE, picked } from "./store.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
@@ -11,6 +16,9 @@ import type { SchedulingQueue, Waiter } from "./queue.ts";
 import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { Turns } from "../kube/turns.ts";
+
+/** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
+const MOST_KEPT = 16 * 1024;
 
 export interface BindOptions {
   log: Log;
@@ -167,4 +175,74 @@ export function dropTimers(entry: Entry): void {
   entry.settling = undefined;
   entry.alarm?.();
   entry.alarm = undefined;
+}
+
+/** Lets go of what is not read of a claim any more: it is large, or the hook's. */
+export function keepLess(entry: Entry, isHooks: boolean): void {
+  const { raw, place } = entry;
+  // What is served is what was chosen for.
+  if (!raw || place === "serving") return;
+  if (!isHooks && !isLarge(raw, MOST_KEPT)) return;
+  entry.claim = outline(entry.claim);
+  entry.raw = undefined;
+}
+
+/** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
+export function learn(entry: Entry, raw: SandboxClaim): boolean {
+  const { resourceVersion = "" } = raw.metadata;
+  if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
+  const parsed = sandboxClaimSchema.safeParse(raw).data;
+  if (parsed) Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
+  return true;
+}
+
+/** Lets a parsed claim have those parts of the observed one that parsing leaves as they are, so that they are there once. */
+export function sharing(claim: SandboxClaim, { spec }: SandboxClaim): SandboxClaim {
+  const { env, volumeClaimTemplates, additionalPodMetadata } = spec;
+  return {
+    ...claim,
+    spec: {
+      ...claim.spec,
+      ...(env && { env }),
+      ...(volumeClaimTemplates && { volumeClaimTemplates }),
+      ...(additionalPodMetadata && { additionalPodMetadata }),
+    },
+  };
+}
+
+/** Asks for all of a claim, untouched by a parser; undefined: it is gone. @throws {Error} if nobody knows */
+export async function askForClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
+  const { namespace, name, uid } = metadata;
+  const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });
+  return claim?.metadata.uid === uid ? claim : undefined;
+}
+
+/** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
+function outline({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
+  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
+  const { warmPoolRef, lifecycle } = spec;
+  const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
+  const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
+      annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
+    },
+    spec: {
+      warmPoolRef: { name: warmPoolRef.name },
+      ...(lifecycle && { lifecycle: { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy } }),
+    },
+    ...(status && {
+      status: {
+        // A claim without a Sandbox is compared with what keeps it waiting.
+        conditions: told.map((condition) => ({
+          ...condition,
+          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
+        })),
+        ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
+      },
+    }),
+  };
 }

@@ -13,8 +13,7 @@ import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../
 import { findRaw } from "../kube/find.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
-import type { Entry } from "./state.ts";
-import { learn } from "./whole.ts";
+import { type Entry, learn } from "./state.ts";
 
 /**
  * What came of giving a claim a Sandbox.

@@ -1,7 +1,7 @@
 /** Which change of a pool, template or NetworkPolicy is reported: only what matters for claims is looked at again. @module */
 import { expect, test } from "vitest";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { namedHandler } from "../../packages/binder/namedhandler.ts";
+import { namedHandler } from "../../packages/binder/store.ts";
 import { ago, aPool, type Over } from "../pools.ts";
 
 const PROBLEM = { annotations: { "agents.x-k8s.io/unresolved": '[{"message":"no"}]' } };

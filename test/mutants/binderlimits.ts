@@ -93,14 +93,14 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "claims are kept whole however large they are",
-    file: "packages/binder/whole.ts",
+    file: "packages/binder/state.ts",
     from: "if (!isHooks && !isLarge(raw, MOST_KEPT)) return;",
     to: "if (!isHooks) return;",
     tests: LARGE_TEST,
   },
   {
     name: "claims that are bound are kept whole",
-    file: "packages/binder/whole.ts",
+    file: "packages/binder/state.ts",
     from: "if (!isHooks && !isLarge(raw, MOST_KEPT)) return;",
     to: "if (!isLarge(raw, MOST_KEPT)) return;",
     tests: LARGE_TEST,

@@ -1,77 +1,112 @@
 /**
- * What is kept whole: claims that are small and may be served next, members, templates and pools that are not large. Of the
- * others no more is kept than is read of every one; all of it is asked for when it is needed, or a few hundred large
- * objects would fill the memory.
+ * Stores for the watches of the binder: pools, templates and NetworkPolicies by namespace and name, and how much of an object
+ * is kept. Of a large one it is no more than is read of every one; all of it is asked for when it is needed, or a few hundred
+ * large objects would fill the memory.
  * @module
  */
+import { controllerOf, type KubeObject, type ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox, SandboxStatus } from "../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import {
   CLAIM_UID_LABEL,
   DRAINING_LABEL,
-  FIRST_OBSERVED_ANNOTATION,
   FOR_CLAIM_ANNOTATION,
   POOL_SEQUENCE_ANNOTATION,
-  SANDBOX_NAME_ANNOTATION,
   SHARD_LABEL,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_HASH_LABEL,
   UNRESOLVED_ANNOTATION,
 } from "../api/objects/keys.ts";
 import { isLarge } from "../api/objects/large.ts";
-import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
+import { policyName } from "../api/templatepolicy.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
-import { isNewer } from "./assume.ts";
-import type { Entry } from "./state.ts";
+import type { EventHandler } from "../kube/watch.ts";
 
-/** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
-const MOST_KEPT = 16 * 1024;
-/** The same of members and templates, which are needed more often. Few have a tenth. */
+/** Members and templates of more are asked for once more when they are needed, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT_OF_OTHERS = 128 * 1024;
 /** What anybody may write is kept up to this length. */
-const LONGEST_VALUE = 8192;
+export const LONGEST_VALUE = 8192;
 
-/** Lets go of what is not read of a claim any more: it is large, or the hook's. */
-export function keepLess(entry: Entry, isHooks: boolean): void {
-  const { raw, place } = entry;
-  // What is served is what was chosen for.
-  if (!raw || place === "serving") return;
-  if (!isHooks && !isLarge(raw, MOST_KEPT)) return;
-  entry.claim = outline(entry.claim);
-  entry.raw = undefined;
-}
+/**
+ * What has changed: `counts` are those of a pool's status; `problem` is what the keeper has reported; `other` is whatever
+ * else, or nothing.
+ */
+export type NamedChange = "gone" | "spec" | "counts" | "problem" | "other";
 
-/** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
-export function learn(entry: Entry, raw: SandboxClaim): boolean {
-  const { resourceVersion = "" } = raw.metadata;
-  if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
-  const parsed = sandboxClaimSchema.safeParse(raw).data;
-  if (parsed) Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
-  return true;
-}
-
-/** Lets a parsed claim have those parts of the observed one that parsing leaves as they are, so that they are there once. */
-export function sharing(claim: SandboxClaim, { spec }: SandboxClaim): SandboxClaim {
-  const { env, volumeClaimTemplates, additionalPodMetadata } = spec;
+/**
+ * Keeps objects by namespace and name. A new object of a name may be observed before the end of the old one.
+ *
+ * @param keys namespace and name by UID; it is filled, too
+ */
+export function namedHandler<T extends Named>(
+  byName: Map<string, T>,
+  toKeep: (object: T) => T,
+  changed: (object: T, change: NamedChange) => void,
+  keys = new Map<string, string>(),
+): EventHandler<T> {
+  const gone = (uid: string) => {
+    const key = keys.get(uid) ?? "";
+    const object = byName.get(key);
+    keys.delete(uid);
+    if (object?.metadata.uid !== uid) return;
+    byName.delete(key);
+    changed(object, "gone");
+  };
   return {
-    ...claim,
-    spec: {
-      ...claim.spec,
-      ...(env && { env }),
-      ...(volumeClaimTemplates && { volumeClaimTemplates }),
-      ...(additionalPodMetadata && { additionalPodMetadata }),
+    observe(observed) {
+      const object = toKeep(observed);
+      const { namespace, name, uid = "" } = object.metadata;
+      const key = `${namespace}/${name}`;
+      const before = byName.get(key);
+      keys.set(uid, key);
+      byName.set(key, object);
+      const isNew = before?.metadata.uid !== uid;
+      if (isNew || hasNewSpec(before, object)) changed(object, "spec");
+      else if (countsOtherwise(before, object)) changed(object, "counts");
+      else changed(object, problemIn(before) === problemIn(object) ? "other" : "problem");
+    },
+    gone,
+    listed(uids) {
+      for (const uid of [...keys.keys()]) if (!uids.has(uid)) gone(uid);
     },
   };
 }
 
-/** Asks for all of a claim, untouched by a parser; undefined: it is gone. @throws {Error} if nobody knows */
-export async function askForClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
-  const { namespace, name, uid } = metadata;
-  const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });
-  return claim?.metadata.uid === uid ? claim : undefined;
+type Counts = { [Count in "sequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined };
+type Named = { metadata: ObjectMeta; status?: Counts | undefined };
+
+function hasNewSpec({ metadata: before }: Named, { metadata: after }: Named): boolean {
+  return before.generation !== after.generation || before.deletionTimestamp !== after.deletionTimestamp;
+}
+
+function problemIn({ metadata }: Named): string | undefined {
+  return metadata.annotations?.[UNRESOLVED_ANNOTATION];
+}
+
+/** Of a status, only what a pool counts is of concern. */
+function countsOtherwise({ status: before }: Named, { status: after }: Named): boolean {
+  return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
+    before?.[key] !== after?.[key]
+  );
+}
+
+/** NetworkPolicies as `policyToKeep` reads them. */
+export interface Policies {
+  handler: EventHandler<KubeObject>;
+  /** Returns what has the name of a template's policy; undefined: nothing. */
+  of(template: SandboxTemplate): KubeObject | undefined;
+}
+
+/** Keeps them. @param changed called with namespace and name of each that has come, changed or gone */
+export function createPolicies(changed: (namespace: string, name: string) => void): Policies {
+  const byName = new Map<string, KubeObject>();
+  const report = ({ metadata: { namespace = "", name } }: KubeObject) => changed(namespace, name);
+  return {
+    handler: namedHandler(byName, (policy) => policy, report),
+    of: ({ metadata: { namespace, name } }) => byName.get(`${namespace}/${policyName(name)}`),
+  };
 }
 
 /** Members and templates of which no more is kept than is read of every one. */
@@ -162,7 +197,8 @@ function identityOf(metadata: ObjectMeta): ObjectMeta {
   return { name, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
 }
 
-function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
+/** Returns those of the keys that are not too long. */
+export function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(map).filter(([key, value]) => keys.includes(key) && value.length <= LONGEST_VALUE),
   );
@@ -185,35 +221,5 @@ export function outlineOfEnd({ apiVersion, kind, metadata: { name }, status = {}
     ...{ apiVersion, kind, metadata: { name } },
     spec: { podTemplate: NO_POD, operatingMode: "Running", shutdownPolicy: "Retain" },
     status: { conditions: read, ...(podIPs && { podIPs }) },
-  };
-}
-
-/** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
-function outline({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
-  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
-  const { warmPoolRef, lifecycle } = spec;
-  const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
-  const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
-      annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
-    },
-    spec: {
-      warmPoolRef: { name: warmPoolRef.name },
-      ...(lifecycle && { lifecycle: { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy } }),
-    },
-    ...(status && {
-      status: {
-        // A claim without a Sandbox is compared with what keeps it waiting.
-        conditions: told.map((condition) => ({
-          ...condition,
-          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
-        })),
-        ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
-      },
-    }),
   };
 }
