@@ -10,8 +10,12 @@ import { errorFields } from "../process/log.ts";
 import { inSpan } from "./spans.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import { askForClaim, type Binder, type Entry, learn } from "./state.ts";
-import { isStillRefused } from "./verify.ts";
-import { annotateClaim, findOwn, putStatus } from "./writes.ts";
+import { findObject, findRaw } from "../kube/find.ts";
+import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { policyName, policyToKeep } from "../api/templatepolicy.ts";
+import { choose, offerOf, policyProblem } from "./filter.ts";
+import { annotateClaim, findOwn, putStatus, searchOwn } from "./writes.ts";
 
 /**
  * What is to be reported.
@@ -65,7 +69,9 @@ export async function writeReport(binder: Binder, entry: Entry, report: Report):
     holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    const claim = await annotated(binder, entry, observed, sandbox, now);
+    const missing = missingNotes(entry, observed, sandbox, now);
+    const claim = missing ? await annotateClaim(api, observed, missing) : observed;
+    // No claim may be Ready without these annotations.
     const isNoted = (latest: SandboxClaim) => missingNotes(entry, latest, sandbox, now) === undefined;
     const written = claim && await putStatus(api, claim, (latest) => isNoted(latest) ? compute(latest) : undefined);
     if (written && !learn(entry, written)) entry.isOverdue = true;
@@ -82,6 +88,44 @@ async function isSure(binder: Binder, entry: Entry, observed: SandboxClaim, repo
   return claim !== undefined && await isStillRefused(binder, entry, claim, report.problem);
 }
 
+/**
+ * Tells whether pool, template and NetworkPolicy, as the API server has them now, keep the claim from being served for this
+ * reason. False as well if the claim has a Sandbox that the watch has not shown yet.
+ *
+ * @throws {Error} if the API server does not answer
+ */
+async function isStillRefused(
+  binder: Binder,
+  { namespace, refused }: Entry,
+  claim: SandboxClaim,
+  problem: ClaimProblem,
+): Promise<boolean> {
+  const { api, index, clock, labelDomains, annotationDomains, templatePolicy } = binder;
+  if (!index.freshness.isFresh()) {
+    const { own, version } = await searchOwn(api, claim);
+    index.freshness.asked(version);
+    if (own) return false;
+  }
+  const { name } = claim.spec.warmPoolRef;
+  const pool = await findObject(api, { resource: "sandboxwarmpools", namespace, name }, sandboxWarmPoolSchema);
+  const of = pool?.spec.sandboxTemplateRef.name;
+  const template = of === undefined
+    ? undefined
+    : await findObject(api, { resource: "sandboxtemplates", namespace, name: of }, sandboxTemplateSchema);
+  const isPolicyAsked = template !== undefined && templatePolicy === "required";
+  const policy = isPolicyAsked
+    ? policyToKeep(
+      await findRaw(api, { resource: "networkpolicies", namespace, name: policyName(template.metadata.name) }),
+    )
+    : undefined;
+  const fault = policyProblem({ of: () => policy }, templatePolicy, template);
+  const now = clock.now();
+  const members = index.members(index.pool(namespace, name));
+  const offer = { ...offerOf(pool, template, members, now, fault), refused };
+  const choice = choose(claim, offer, labelDomains, now, annotationDomains);
+  return choice.kind === "refused" && sameJson(choice.problem, problem);
+}
+
 /** Returns the status to write; undefined: the report does not apply to this claim, or the claim has it. */
 function statusFor(
   binder: Binder,
@@ -95,17 +139,14 @@ function statusFor(
   const stands = standingOf(claim, controlled, clock.now());
   const isOther = stands.is === "given" && stands.given.name !== report.sandbox?.metadata.name;
   if (stands.is !== report.is || isOther) return undefined;
+  const ended = entry.ended?.metadata.name === claim.status?.sandbox?.name ? entry.ended : undefined;
   const status = computeStatus({
     claim,
-    sandbox: report.is === "lost" && !controlled.earliest() ? endedOf(entry, claim) : report.sandbox,
+    sandbox: report.is === "lost" && !controlled.earliest() ? ended : report.sandbox,
     isExpired: report.is === "expired" || hasExpired(claim, clock.now()),
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;
-}
-
-function endedOf({ ended }: Entry, { status }: SandboxClaim): Sandbox | undefined {
-  return ended?.metadata.name === status?.sandbox?.name ? ended : undefined;
 }
 
 /** Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both. */
@@ -118,18 +159,6 @@ export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, m
     const { namespace, name } = claim.metadata;
     binder.log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
   });
-}
-
-/** Annotates a claim, unless it is: no claim may be Ready without these annotations. @returns undefined: it is gone */
-async function annotated(
-  { api }: Binder,
-  entry: Entry,
-  claim: SandboxClaim,
-  sandbox: Sandbox | undefined,
-  now: Date,
-): Promise<SandboxClaim | undefined> {
-  const annotations = missingNotes(entry, claim, sandbox, now);
-  return annotations ? await annotateClaim(api, claim, annotations) : claim;
 }
 
 /** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */
