@@ -191,7 +191,7 @@ function place(state: State, sandbox: Sandbox): void {
     controlled.put(sandbox);
     state.listener.onControlled(namespace, after.uid, sandbox);
   }
-  if (before && !isSame(before, after)) tellOf(state, before);
+  if (before && (before.with !== after?.with || before.key !== after.key)) tellOf(state, before);
   if (isReturned) state.listener.onReturned?.(sandbox);
   if (after?.with === "pool") state.listener.onMembers(namespace, owner?.name ?? "");
 }
@@ -204,10 +204,6 @@ function placeOf(sandbox: Sandbox): Place | undefined {
   const isMember = owner?.kind === "SandboxWarmPool" && deletionTimestamp === undefined &&
     labels[DRAINING_LABEL] === undefined && labels[CLAIM_UID_LABEL] === undefined && forClaim(sandbox) === undefined;
   return isMember ? { with: "pool", ...at } : undefined;
-}
-
-function isSame(a: Place, b: Place | undefined): boolean {
-  return a.with === b?.with && a.key === b.key;
 }
 
 /** Takes a Sandbox from where it stands, tells nobody, and returns where that was. */

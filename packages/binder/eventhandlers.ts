@@ -5,7 +5,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
-import { type Binder, createEntry, dropTimers, type Entry, isServing, keepLess, noteLoss, sharing } from "./state.ts";
+import { type Binder, createEntry, dropTimers, isServing, keepLess, noteLoss, sharing } from "./state.ts";
 import { pump, wake } from "./schedule.ts";
 import { outlineOfEnd } from "./store.ts";
 
@@ -80,18 +80,15 @@ export function membersChanged(binder: Binder, namespace: string, pool: string):
   wake(binder, namespace, pool);
 }
 
-/** Ends the span of a Sandbox's start, whoever says that its claim is Ready. */
-function endStart(entry: Entry): void {
-  entry.starting?.end();
-  entry.starting = undefined;
-}
-
 /** Takes note that a Sandbox which a claim controls has come, changed or, undefined, gone. */
 export function controlledChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
-    if (isReachable(sandbox)) endStart(entry);
+    if (isReachable(sandbox)) {
+      entry.starting?.end();
+      entry.starting = undefined;
+    }
     if (isEnd(sandbox.status?.conditions)) entry.ended = outlineOfEnd(sandbox);
     else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
   }

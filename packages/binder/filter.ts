@@ -124,29 +124,23 @@ export function offerOf(
   now: number,
   policyProblem?: string,
 ): Offer {
-  const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);
+  const find = once((): Found => {
+    if (!pool) return NOTHING;
+    const isFit = fitsIn(pool, template, now);
+    // Another might be gone again with its claim before it is counted, and the next would have its name.
+    const upTo = countedUpTo(pool);
+    const first = members.best(isFit, upTo);
+    return {
+      first,
+      second: once(() => members.best((sandbox) => sandbox !== first && isFit(sandbox), upTo)),
+      isUncounted: !first && members.best(isFit) !== undefined,
+      coming: members.counts().coming,
+    };
+  });
   return { pool, template, policyProblem, find, waiting: 0 };
 }
 
 const NOTHING: Found = { first: undefined, second: () => undefined, isUncounted: false, coming: 0 };
-
-function foundIn(
-  pool: SandboxWarmPool,
-  template: SandboxTemplate | undefined,
-  members: Pick<Members, "best" | "counts">,
-  now: number,
-): Found {
-  const isFit = fitsIn(pool, template, now);
-  // Another might be gone again with its claim before it is counted, and the next would have its name.
-  const upTo = countedUpTo(pool);
-  const first = members.best(isFit, upTo);
-  return {
-    first,
-    second: once(() => members.best((sandbox) => sandbox !== first && isFit(sandbox), upTo)),
-    isUncounted: !first && members.best(isFit) !== undefined,
-    coming: members.counts().coming,
-  };
-}
 
 function once<T>(find: () => T): () => T {
   let found: { value: T } | undefined;

@@ -44,7 +44,7 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
   const path = pathOf({ resource: "sandboxes", namespace, name });
   const body = { ...sandbox, metadata: { ...sandbox.metadata, managedFields: FORGOTTEN } };
   const { answer, error } = await certain(api, path, () => api.send({ method: "PUT", path, body }));
-  const own = ownSandbox(answer, claim);
+  const own = isOk(answer) ? ownOf(claim, answer.body as Sandbox) : undefined;
   if (own) return own;
   // As it was: nobody has taken it.
   if (error && isOk(answer) && (answer.body as Sandbox).metadata.resourceVersion === resourceVersion) throw error;
@@ -54,13 +54,13 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
 }
 
 /** Creates the claim's own Sandbox; one that it has already is as good. @throws {Error} if it is refused, or has not come through */
-export async function postSandbox(api: Api, sandbox: object, { metadata, ...claim }: SandboxClaim): Promise<Given> {
-  const { namespace, name } = metadata;
+export async function postSandbox(api: Api, sandbox: object, claim: SandboxClaim): Promise<Given> {
+  const { namespace, name } = claim.metadata;
   const path = pathOf({ resource: "sandboxes", namespace });
   const own = pathOf({ resource: "sandboxes", namespace, name });
   const { answer, error } = await certain(api, own, () => api.send({ method: "POST", path, body: sandbox }));
   const found = answer.status === 409 ? await api.send({ method: "GET", path: own }) : answer;
-  const made = ownSandbox(found, { metadata, ...claim });
+  const made = isOk(found) ? ownOf(claim, found.body as Sandbox) : undefined;
   if (made) return made;
   if (error && found.status === 404) throw error;
   // The name was somebody's, and is free by now.
@@ -143,14 +143,6 @@ export async function annotateClaim(
   return answer.status === 409 ? undefined : refused(`annotate SandboxClaim ${namespace}/${name}`, answer);
 }
 
-/** Returns the lifecycle that the pool gives to this claim; undefined: none, or the claim has its own. A pool gives no absolute time. */
-function defaultLifecycle(claim: SandboxClaim, { spec }: SandboxWarmPool): ClaimLifecycle | undefined {
-  const given = spec.claimDefaults?.lifecycle;
-  if (!given || claim.spec.lifecycle) return undefined;
-  const { ttlSecondsAfterFinished, shutdownPolicy } = given;
-  return { shutdownPolicy, ...(ttlSecondsAfterFinished === undefined ? {} : { ttlSecondsAfterFinished }) };
-}
-
 /**
  * Copies the default lifecycle of a pool into a claim that has none, before the claim gets its Sandbox: the claim itself then
  * shows when it expires. On condition that the claim still has the version that lacks one.
@@ -168,10 +160,17 @@ export async function withDefaults(
 ): Promise<SandboxClaim> {
   const { namespace, name, uid } = observed.metadata;
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
+  const given = pool.spec.claimDefaults?.lifecycle;
+  if (!given) return observed;
+  // A pool gives no absolute time.
+  const { ttlSecondsAfterFinished, shutdownPolicy } = given;
+  const lifecycle: ClaimLifecycle = {
+    shutdownPolicy,
+    ...(ttlSecondsAfterFinished === undefined ? {} : { ttlSecondsAfterFinished }),
+  };
   let claim = observed;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const lifecycle = defaultLifecycle(claim, pool);
-    if (!lifecycle) return claim;
+    if (claim.spec.lifecycle) return claim;
     const { resourceVersion } = claim.metadata;
     const body = { metadata: { uid, resourceVersion }, spec: { lifecycle } };
     const written = await api.send({ method: "PATCH", path, body });
@@ -201,10 +200,6 @@ async function certain(
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
     return { answer: await api.send({ method: "GET", path }), error };
   }
-}
-
-function ownSandbox(answer: Answer, claim: SandboxClaim): Sandbox | undefined {
-  return isOk(answer) ? ownOf(claim, answer.body as Sandbox) : undefined;
 }
 
 function ownOf({ metadata }: SandboxClaim, sandbox: Sandbox | undefined): Sandbox | undefined {

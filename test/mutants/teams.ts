@@ -204,8 +204,8 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "members are looked through for each claim that waits",
     file: "packages/binder/filter.ts",
-    from: "const find = once(() => pool ? foundIn(pool, template, members, now) : NOTHING);",
-    to: "const find = () => pool ? foundIn(pool, template, members, now) : NOTHING;",
+    from: "const find = once((): Found => {",
+    to: "const find = ((): Found => {",
     tests: ["test/binder/offer.test.ts"],
   },
 ];
