@@ -12,7 +12,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, choose, MOST_REFUSED, offerOf, policyProblem, refuse } from "./filter.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
-import { reconcile, report, setAside } from "./reconcile.ts";
+import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { noteBinding, standing } from "./report.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
@@ -100,9 +100,9 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
   entry.place = "idle";
   // One that has changed meanwhile is another one.
   if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {
-    setAside(binder, entry, job.refused);
+    markUnschedulable(binder, entry, job.refused);
   } else reconcile(binder, entry);
-  binder.pump();
+  binder.schedule();
   if (binder.serving === 0) binder.onIdle();
 }
 

@@ -18,7 +18,7 @@ import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from 
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
 import { policyProblem } from "./filter.ts";
-import { pump } from "./schedule.ts";
+import { schedule } from "./schedule.ts";
 import { createTurns } from "../kube/turns.ts";
 
 /** Large claims that are served at once. */
@@ -132,18 +132,18 @@ function createBinder(api: Api, options: BindOptions): Binder {
       refills,
     },
     claims: new Map(),
-    parked: new Map(),
+    unschedulable: new Map(),
     awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
     large: createTurns(MOST_LARGE),
     untold: new Set(),
     replacing: new Map(),
-    isPumping: false,
+    isScheduling: false,
     problemReports: createTurns(MOST_PROBLEM_REPORTS),
     reports: createTurns(MOST_REPORTS),
     isListed: false,
-    pump: () => pump(binder),
+    schedule: () => schedule(binder),
     onIdle: () => {},
   };
   return binder;

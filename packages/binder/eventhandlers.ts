@@ -6,7 +6,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
 import { type Binder, createEntry, dropTimers, isServing, keepLess, noteLoss, sharing } from "./state.ts";
-import { pump, wake } from "./schedule.ts";
+import { schedule, wake } from "./schedule.ts";
 import { outlineOfEnd } from "./store.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */
@@ -18,7 +18,7 @@ export function begin(binder: Binder): void {
     binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
   }
   for (const entry of binder.claims.values()) reconcile(binder, entry);
-  pump(binder);
+  schedule(binder);
 }
 
 /** Takes note of claims as they were observed, untouched by a parser. */
@@ -55,7 +55,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       Object.assign(entry, { claim, raw, pool, assumed: undefined });
       keepLess(entry, false);
       reconcile(binder, entry);
-      pump(binder);
+      schedule(binder);
     },
     gone,
     listed(uids) {
@@ -68,7 +68,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
 export function poolChanged(binder: Binder, namespace: string, pool: string): void {
   if (!binder.index.pool(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
   if (!isServing(binder)) return;
-  for (const entry of [...binder.parked.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
+  for (const entry of [...binder.unschedulable.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
   membersChanged(binder, namespace, pool);
 }
 
@@ -93,5 +93,5 @@ export function controlledChanged(binder: Binder, namespace: string, uid: string
     else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
   }
   reconcile(binder, entry, sandbox);
-  pump(binder);
+  schedule(binder);
 }

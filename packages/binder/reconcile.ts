@@ -47,7 +47,7 @@ export function withdraw(binder: Binder, entry: Entry): void {
   entry.settling = undefined;
   if (entry.place === "waiting") binder.queue.remove(entry);
   const key = keyOf(entry.namespace, entry.pool);
-  for (const places of [binder.parked, binder.awaitingMember]) {
+  for (const places of [binder.unschedulable, binder.awaitingMember]) {
     const entries = places.get(key);
     entries?.delete(entry);
     if (entries?.size === 0) places.delete(key);
@@ -61,13 +61,13 @@ export function withdraw(binder: Binder, entry: Entry): void {
  *
  * @param refused with `awaitsMember` a member of the pool is enough
  */
-export function setAside(
+export function markUnschedulable(
   binder: Binder,
   entry: Entry,
   { problem, awaitsMember = false }: { problem?: ClaimProblem; awaitsMember?: boolean },
 ): void {
-  entry.place = "parked";
-  const places = awaitsMember ? binder.awaitingMember : binder.parked;
+  entry.place = "unschedulable";
+  const places = awaitsMember ? binder.awaitingMember : binder.unschedulable;
   const key = keyOf(entry.namespace, entry.pool);
   places.set(key, (places.get(key) ?? new Set<Entry>()).add(entry));
   keepLess(entry, false);
@@ -84,7 +84,7 @@ export function setAside(
     refusal.notBefore = binder.clock.now() + backoffMs(refusal.reports++);
     // Many claims may lack the same pool.
     binder.problemReports.add(namespace, uid, async () => {
-      if (isServing(binder) && entry.place === "parked") {
+      if (isServing(binder) && entry.place === "unschedulable") {
         await report(binder, entry, { is: "wanting", problem, isCertain: false });
       }
     });
@@ -139,7 +139,7 @@ export async function report(binder: Binder, entry: Entry, what: Report): Promis
     // Without news it is not looked at again: that would go round.
     if (entry.retry || entry.place === "serving" || !(isOver || entry.isOverdue)) return;
     reconcile(binder, entry);
-    binder.pump();
+    binder.schedule();
   }).catch((error) =>
     binder.log("error", "Cannot go on with a claim", { ...logFields(entry.claim), ...errorFields(error) })
   );
@@ -152,7 +152,7 @@ function lookAgain(binder: Binder, entry: Entry, ms: number): void {
   entry.retry = binder.clock.setTimeout(() => {
     entry.retry = undefined;
     reconcile(binder, entry);
-    binder.pump();
+    binder.schedule();
   }, ms);
 }
 
@@ -166,6 +166,6 @@ function planExpiry(binder: Binder, entry: Entry): void {
   entry.alarm = binder.clock.setTimeout(() => {
     entry.alarm = undefined;
     reconcile(binder, entry);
-    binder.pump();
+    binder.schedule();
   }, Math.min(wait, LONGEST_TIMER_MS));
 }

@@ -8,7 +8,7 @@ import { errorFields } from "../process/log.ts";
 import { bind, type Job } from "./bind.ts";
 import { type Choice, choose, type Offer, offerOf, policyProblem } from "./filter.ts";
 import type { Line } from "./queue.ts";
-import { setAside } from "./reconcile.ts";
+import { markUnschedulable } from "./reconcile.ts";
 import { standing } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { type Binder, type Entry, isServing } from "./state.ts";
@@ -23,14 +23,14 @@ const MOST_UNSURE = 4;
 export function wake(binder: Binder, namespace: string, pool: string): void {
   if (!binder.queue.find(namespace, pool)) return;
   binder.queue.wake(namespace, pool);
-  pump(binder);
+  schedule(binder);
 }
 
 /** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
-export function pump(binder: Binder): void {
+export function schedule(binder: Binder): void {
   const { index, workers } = binder;
-  if (binder.isPumping) return;
-  binder.isPumping = true;
+  if (binder.isScheduling) return;
+  binder.isScheduling = true;
   try {
     while (isServing(binder)) {
       // Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap.
@@ -38,7 +38,7 @@ export function pump(binder: Binder): void {
       if (binder.serving >= most) break;
       let job: Job | undefined;
       const isFound = binder.queue.round((line) => {
-        job = nextIn(binder, line);
+        job = scheduleNext(binder, line);
         return job !== undefined;
       });
       if (!isFound || !job) break;
@@ -49,12 +49,12 @@ export function pump(binder: Binder): void {
       else binder.large.add(namespace, uid, () => bind(binder, begun));
     }
   } finally {
-    binder.isPumping = false;
+    binder.isScheduling = false;
   }
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */
-function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
+function scheduleNext(binder: Binder, line: Line<Entry>): Job | undefined {
   const { index, queue } = binder;
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
@@ -69,7 +69,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
       wait = Math.min(wait, entry.notBefore - now);
       continue;
     }
-    const choice = chosenFor(binder, entry, offer);
+    const choice = chooseFor(binder, entry, offer);
     if (choice.kind === "wait") {
       offer.waiting++;
       wait = Math.min(wait, choice.ms);
@@ -77,7 +77,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
     }
     queue.remove(entry);
     if (choice.kind === "refused") {
-      setAside(binder, entry, choice);
+      markUnschedulable(binder, entry, choice);
       if (++turnedAway < MOST_TURNED_AWAY) continue;
       wait = 0;
       break;
@@ -94,7 +94,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
 }
 
 /** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
-function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
+function chooseFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
     if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };

@@ -65,8 +65,8 @@ export interface Entry extends Waiter {
   seenAt: number;
   /** The start of the Sandbox that this binder gave it; undefined: none starts, or nobody traces it. */
   starting: Span | undefined;
-  /** `idle`: nothing is to be given to it; `parked`: cannot be served as things are. */
-  place: "idle" | "waiting" | "serving" | "parked";
+  /** `idle`: nothing is to be given to it; `unschedulable`: cannot be served as things are. */
+  place: "idle" | "waiting" | "serving" | "unschedulable";
   failures: number;
   /** Not served before, in milliseconds since the epoch. */
   notBefore: number;
@@ -106,7 +106,7 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   /** By UID. */
   claims: Map<string, Entry>;
   /** Claims that cannot be served until claim, pool or template has changed, by namespace and pool. */
-  parked: Map<string, Set<Entry>>;
+  unschedulable: Map<string, Set<Entry>>;
   /** Those that a member could be given, and of whose template nothing is known, by namespace and pool. */
   awaitingMember: Map<string, Set<Entry>>;
   /** Ends the wait of a line, by namespace and pool. */
@@ -118,14 +118,14 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   untold: Set<string>;
   /** How many replacements of members are about to be made, by UID of the pool. */
   replacing: Map<string, number>;
-  isPumping: boolean;
+  isScheduling: boolean;
   /** Reports why claims cannot be served. */
   problemReports: Turns;
   /** Writes all other reports. */
   reports: Turns;
   isListed: boolean;
   /** Begins to serve as many claims as may be. */
-  pump: () => void;
+  schedule: () => void;
   /** Called when nothing is being served any more. */
   onIdle: () => void;
 }
