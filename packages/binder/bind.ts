@@ -16,9 +16,9 @@ import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { noteBinding, standing } from "./report.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
-import { askForClaim, type Binder, type Entry, isServing, noteLoss } from "./state.ts";
+import { askForClaim, type Binder, isServing, noteLoss, type QueuedClaim } from "./state.ts";
 import { askForMember, askForTemplate, isOutline } from "./store.ts";
-import { findOwn, type Given, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
+import { type BindOutcome, findOwn, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
@@ -29,9 +29,9 @@ type Refused = Extract<Choice, { kind: "refused" }>;
 
 /** A claim that is being served. */
 export interface Job {
-  entry: Entry;
+  entry: QueuedClaim;
   /** The entry as it was in line: it may turn to another pool meanwhile. */
-  turn: Readonly<Entry>;
+  turn: Readonly<QueuedClaim>;
   /** Undefined: claim or template are not kept whole, so nothing can be chosen yet. */
   choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
   /** The member that was given, whole. */
@@ -53,7 +53,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
   try {
     const own = await ownBefore(binder, entry);
     entry.unsure = undefined;
-    const given = own ?? await give(binder, job);
+    const given = own ?? await writeSandbox(binder, job);
     const { choice } = job;
     const isMember = choice?.kind === "member";
     span?.setAttributes(outcomeOf(given, isMember)).end();
@@ -110,7 +110,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
  * Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, a write has landed, or
  * a binder before this one has given it.
  */
-async function ownBefore({ api, index }: Binder, { claim, unsure }: Entry): Promise<Sandbox | undefined> {
+async function ownBefore({ api, index }: Binder, { claim, unsure }: QueuedClaim): Promise<Sandbox | undefined> {
   for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
     const own = name === undefined ? undefined : await findOwn(api, claim, name);
     if (own) return own;
@@ -121,8 +121,8 @@ async function ownBefore({ api, index }: Binder, { claim, unsure }: Entry): Prom
   return own;
 }
 
-/** Gives it. @returns undefined: it can be given nothing now */
-async function give(binder: Binder, job: Job): Promise<Given | undefined> {
+/** Writes the Sandbox that was chosen. @returns undefined: the claim can be given nothing now */
+async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | undefined> {
   const { api, clock } = binder;
   const { entry } = job;
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
@@ -187,12 +187,12 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
 }
 
 /** Reports what the API server has answered. */
-async function reportProblem(binder: Binder, entry: Entry, problem: ClaimProblem): Promise<void> {
+async function reportProblem(binder: Binder, entry: QueuedClaim, problem: ClaimProblem): Promise<void> {
   await report(binder, entry, { is: "wanting", problem, isCertain: true });
 }
 
 /** What a span says of what came of a claim. */
-function outcomeOf(given: Given | undefined, isMember: boolean): Attributes {
+function outcomeOf(given: BindOutcome | undefined, isMember: boolean): Attributes {
   if (typeof given !== "object") return { "hookbox.outcome": given ?? "nothing" };
   return { "sandbox.name": given.metadata.name, "hookbox.launch_type": isMember ? "warm" : "cold" };
 }
@@ -201,7 +201,11 @@ function outcomeOf(given: Given | undefined, isMember: boolean): Attributes {
  * Decides what a refused hand-over is held against: by one claim no member is lost to the others, and a claim that is
  * refused another one, too, is left to its own Sandbox.
  */
-function blame({ index, clock }: Binder, entry: Entry, { sandbox, pool }: Extract<Choice, { kind: "member" }>): void {
+function blame(
+  { index, clock }: Binder,
+  entry: QueuedClaim,
+  { sandbox, pool }: Extract<Choice, { kind: "member" }>,
+): void {
   const until = clock.now() + REFUSED_MS;
   if (entry.refused.length === 0) refuse(sandbox, entry.uid, until);
   entry.refused.push(sandbox.metadata.uid ?? "");

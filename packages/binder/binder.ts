@@ -14,7 +14,7 @@ import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./eventhandlers.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createSchedulingQueue } from "./queue.ts";
-import { type Binder, type BindOptions, dropTimers, type Entry, noteLoss } from "./state.ts";
+import { type Binder, type BindOptions, dropTimers, noteLoss, type QueuedClaim } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
 import { policyProblem } from "./filter.ts";
@@ -86,7 +86,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     templatePolicy = "optional",
   } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
-  const queue = createSchedulingQueue<Entry>({ namespace: cap, pool: cap });
+  const queue = createSchedulingQueue<QueuedClaim>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
     onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),

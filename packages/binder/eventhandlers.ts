@@ -5,7 +5,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
-import { type Binder, createEntry, dropTimers, isServing, keepLess, noteLoss, sharing } from "./state.ts";
+import { type Binder, createQueuedClaim, dropTimers, isServing, keepLess, noteLoss, sharing } from "./state.ts";
 import { schedule, wake } from "./schedule.ts";
 import { outlineOfEnd } from "./store.ts";
 
@@ -45,7 +45,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       const before = binder.claims.get(uid);
       const pool = claim.spec.warmPoolRef.name;
       if (before && before.pool !== pool) withdraw(binder, before);
-      const entry = before ?? createEntry(claim, raw, binder.clock.now());
+      const entry = before ?? createQueuedClaim(claim, raw, binder.clock.now());
       if (entry.claim.metadata.generation !== generation) {
         entry.refused = [];
       }

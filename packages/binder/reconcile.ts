@@ -6,11 +6,11 @@ import { findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
-import type { Given } from "./standing.ts";
+import type { ControlledSandbox } from "./standing.ts";
 import { type Report, standing, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
-import { type Binder, dropRetry, type Entry, isServing, keepLess } from "./state.ts";
+import { type Binder, dropRetry, isServing, keepLess, type QueuedClaim } from "./state.ts";
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
 const SETTLE_MS = 1500;
@@ -20,7 +20,7 @@ const SETTLE_MS = 1500;
  *
  * @param sandbox the Sandbox that has brought us here; undefined: another event
  */
-export function reconcile(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
+export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
   const stands = standing(binder, entry, entry.claim);
   keepLess(entry, stands.is === "hooks");
@@ -41,7 +41,7 @@ export function reconcile(binder: Binder, entry: Entry, sandbox?: Sandbox): void
 }
 
 /** Takes a claim out of line; one that is being served is seen to when that is over. */
-export function withdraw(binder: Binder, entry: Entry): void {
+export function withdraw(binder: Binder, entry: QueuedClaim): void {
   if (entry.place === "serving") return;
   entry.settling?.();
   entry.settling = undefined;
@@ -63,13 +63,13 @@ export function withdraw(binder: Binder, entry: Entry): void {
  */
 export function markUnschedulable(
   binder: Binder,
-  entry: Entry,
+  entry: QueuedClaim,
   { problem, awaitsMember = false }: { problem?: ClaimProblem; awaitsMember?: boolean },
 ): void {
   entry.place = "unschedulable";
   const places = awaitsMember ? binder.awaitingMember : binder.unschedulable;
   const key = keyOf(entry.namespace, entry.pool);
-  places.set(key, (places.get(key) ?? new Set<Entry>()).add(entry));
+  places.set(key, (places.get(key) ?? new Set<QueuedClaim>()).add(entry));
   keepLess(entry, false);
   if (!isServing(binder)) return;
   const ready = findCondition(entry.claim.status?.conditions, "Ready");
@@ -92,7 +92,7 @@ export function markUnschedulable(
 }
 
 /** A claim is bound once its Sandbox has reported its state, or at once if the claim has expired or reports something that is over. */
-function isDue({ clock }: Binder, { claim }: Entry, { hasReported }: Given): boolean {
+function isDue({ clock }: Binder, { claim }: QueuedClaim, { hasReported }: ControlledSandbox): boolean {
   return hasReported || hasExpired(claim, clock.now()) ||
     findCondition(claim.status?.conditions, "Ready") !== undefined;
 }
@@ -102,7 +102,7 @@ function isDue({ clock }: Binder, { claim }: Entry, { hasReported }: Given): boo
  *
  * @param sandbox a Sandbox as it was shown just now, which need not be asked for; undefined: none was
  */
-function reportInTurn(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
+function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   binder.reports.add(entry.namespace, entry.uid, async () => {
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
     const stands = standing(binder, entry, entry.claim);
@@ -115,7 +115,7 @@ function reportInTurn(binder: Binder, entry: Entry, sandbox?: Sandbox): void {
 }
 
 /** Writes a report, unless one is being written or is to be tried again; tries again what fails. Never fails. */
-export async function report(binder: Binder, entry: Entry, what: Report): Promise<void> {
+export async function report(binder: Binder, entry: QueuedClaim, what: Report): Promise<void> {
   if (entry.reporting || entry.retry) {
     entry.isOverdue = true;
     return;
@@ -146,7 +146,7 @@ export async function report(binder: Binder, entry: Entry, what: Report): Promis
   await entry.reporting;
 }
 
-function lookAgain(binder: Binder, entry: Entry, ms: number): void {
+function lookAgain(binder: Binder, entry: QueuedClaim, ms: number): void {
   dropRetry(entry);
   if (!isServing(binder)) return;
   entry.retry = binder.clock.setTimeout(() => {
@@ -157,7 +157,7 @@ function lookAgain(binder: Binder, entry: Entry, ms: number): void {
 }
 
 /** Has a claim that is not bound looked at when it expires. */
-function planExpiry(binder: Binder, entry: Entry): void {
+function planExpiry(binder: Binder, entry: QueuedClaim): void {
   entry.alarm?.();
   entry.alarm = undefined;
   const { claim, namespace, uid } = entry;

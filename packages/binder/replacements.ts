@@ -13,7 +13,7 @@ import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
-import { type Binder, type Entry, isServing } from "./state.ts";
+import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isOutline } from "./store.ts";
 
 /**
@@ -53,7 +53,7 @@ export function replacementOf(
 export function expectReplacement(
   binder: Binder,
   choice: Extract<Choice, { kind: "member" }>,
-): ((entry: Entry) => Promise<void>) | undefined {
+): ((entry: QueuedClaim) => Promise<void>) | undefined {
   const { namespace = "", name, uid = "" } = choice.pool.metadata;
   if (isCrowded(binder, choice.pool)) return undefined;
   const { replacing, refills } = binder;
@@ -73,7 +73,7 @@ export function expectReplacement(
  */
 async function replace(
   binder: Binder,
-  { reporting }: Entry,
+  { reporting }: QueuedClaim,
   { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
 ): Promise<void> {
   await reporting;

@@ -9,7 +9,7 @@ import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { inSpan } from "./spans.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import { askForClaim, type Binder, type Entry, learn } from "./state.ts";
+import { askForClaim, type Binder, learn, type QueuedClaim } from "./state.ts";
 import { findObject, findRaw } from "../kube/find.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
@@ -34,7 +34,7 @@ export type Report =
   | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
 
 /** Returns where the claim stands, by what this process knows. */
-export function standing({ index, clock }: Binder, { namespace, uid }: Entry, claim: SandboxClaim): Standing {
+export function standing({ index, clock }: Binder, { namespace, uid }: QueuedClaim, claim: SandboxClaim): Standing {
   return standingOf(claim, index.controlled(namespace, uid), clock.now());
 }
 
@@ -44,7 +44,7 @@ export function standing({ index, clock }: Binder, { namespace, uid }: Entry, cl
  * @returns whether anything was written
  * @throws {Error} if the API server refuses a write or cannot be reached
  */
-export async function writeReport(binder: Binder, entry: Entry, report: Report): Promise<boolean> {
+export async function writeReport(binder: Binder, entry: QueuedClaim, report: Report): Promise<boolean> {
   const { api, clock } = binder;
   // From here on the entry's claim may be cut down at any moment, and then lacks its trace context.
   const { claim: traced } = entry;
@@ -80,7 +80,7 @@ export async function writeReport(binder: Binder, entry: Entry, report: Report):
 }
 
 /** Asks the API server whether a bad report is true: a watch may lag, and clients give up on a claim that they see fail. */
-async function isSure(binder: Binder, entry: Entry, observed: SandboxClaim, report: Report): Promise<boolean> {
+async function isSure(binder: Binder, entry: QueuedClaim, observed: SandboxClaim, report: Report): Promise<boolean> {
   const named = observed.status?.sandbox?.name;
   if (report.is === "lost") return named === undefined || !await findOwn(binder.api, observed, named);
   if (report.is !== "wanting" || report.isCertain) return true;
@@ -96,7 +96,7 @@ async function isSure(binder: Binder, entry: Entry, observed: SandboxClaim, repo
  */
 async function isStillRefused(
   binder: Binder,
-  { namespace, refused }: Entry,
+  { namespace, refused }: QueuedClaim,
   claim: SandboxClaim,
   problem: ClaimProblem,
 ): Promise<boolean> {
@@ -129,7 +129,7 @@ async function isStillRefused(
 /** Returns the status to write; undefined: the report does not apply to this claim, or the claim has it. */
 function statusFor(
   binder: Binder,
-  entry: Entry,
+  entry: QueuedClaim,
   claim: SandboxClaim,
   report: Report & { sandbox: Sandbox | undefined },
   now: Date,
@@ -150,7 +150,7 @@ function statusFor(
 }
 
 /** Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both. */
-export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, member: Sandbox, now: Date): void {
+export function noteBinding(binder: Binder, entry: QueuedClaim, claim: SandboxClaim, member: Sandbox, now: Date): void {
   const annotations = missingNotes(entry, claim, member, now);
   if (!annotations) return;
   entry.noting = annotateClaim(binder.api, claim, annotations).then((written) => {
@@ -163,7 +163,7 @@ export function noteBinding(binder: Binder, entry: Entry, claim: SandboxClaim, m
 
 /** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */
 function missingNotes(
-  { seenAt }: Entry,
+  { seenAt }: QueuedClaim,
   claim: SandboxClaim,
   sandbox: Sandbox | undefined,
   now: Date,

@@ -11,7 +11,7 @@ import type { Line } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { standing } from "./report.ts";
 import { logFields } from "./spans.ts";
-import { type Binder, type Entry, isServing } from "./state.ts";
+import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isOutline } from "./store.ts";
 
 /** Claims of a pool that are turned away at once: between so many others are heard. */
@@ -54,7 +54,7 @@ export function schedule(binder: Binder): void {
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */
-function scheduleNext(binder: Binder, line: Line<Entry>): Job | undefined {
+function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined {
   const { index, queue } = binder;
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
@@ -94,7 +94,7 @@ function scheduleNext(binder: Binder, line: Line<Entry>): Job | undefined {
 }
 
 /** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
-function chooseFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind: "unknown" } {
+function chooseFor(binder: Binder, entry: QueuedClaim, offer: Offer): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
     if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };
@@ -114,7 +114,7 @@ function chooseFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind:
   }
 }
 
-function later(binder: Binder, { namespace, pool }: Line<Entry>, ms: number): void {
+function later(binder: Binder, { namespace, pool }: Line<QueuedClaim>, ms: number): void {
   const key = `${namespace}/${pool}`;
   binder.timers.get(key)?.();
   const cancel = binder.clock.setTimeout(() => {

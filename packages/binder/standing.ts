@@ -20,7 +20,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
  */
 export type Standing =
   | { is: "hooks" | "expired" | "lost" | "unnoted" | "wanting" }
-  | { is: "given"; given: Given };
+  | { is: "given"; given: ControlledSandbox };
 
 const HOOKS: Standing = { is: "hooks" };
 const UNNOTED: Standing = { is: "unnoted" };
@@ -62,7 +62,7 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
 }
 
 /** What is kept of a Sandbox that a claim controls. */
-export interface Given {
+export interface ControlledSandbox {
   uid: string;
   name: string;
   /** When the claim got it, RFC 3339; empty: nobody took note. */
@@ -77,16 +77,16 @@ export interface Controlled {
   /** Takes it out. @param uid of the Sandbox */
   remove(uid: string): void;
   /** Returns the one of that name; undefined: the claim does not control it. */
-  find(name: string | undefined): Given | undefined;
+  find(name: string | undefined): ControlledSandbox | undefined;
   /** Returns the earliest assigned, and of two at once the first by name; undefined: there is none. */
-  earliest(): Given | undefined;
+  earliest(): ControlledSandbox | undefined;
 }
 
 /** Makes the set, empty. */
 export function createControlled(): Controlled {
-  const byName = new Map<string, Given>();
+  const byName = new Map<string, ControlledSandbox>();
   const names = new Map<string, string>();
-  let first: Given | undefined;
+  let first: ControlledSandbox | undefined;
   return {
     put({ metadata: { name, uid = "", annotations }, status }) {
       const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
@@ -110,6 +110,6 @@ export function createControlled(): Controlled {
   };
 }
 
-function isBefore(one: Given, other: Given): boolean {
+function isBefore(one: ControlledSandbox, other: ControlledSandbox): boolean {
   return one.assignedAt === other.assignedAt ? one.name < other.name : one.assignedAt < other.assignedAt;
 }

@@ -49,7 +49,7 @@ export interface Served {
 }
 
 /** A claim, as long as it exists. */
-export interface Entry extends Waiter {
+export interface QueuedClaim extends Waiter {
   /** Parsed; an outline where `raw` is not kept. */
   claim: SandboxClaim;
   /**
@@ -101,14 +101,14 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotatio
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;
-  queue: SchedulingQueue<Entry>;
+  queue: SchedulingQueue<QueuedClaim>;
   refills: Refills;
   /** By UID. */
-  claims: Map<string, Entry>;
+  claims: Map<string, QueuedClaim>;
   /** Claims that cannot be served until claim, pool or template has changed, by namespace and pool. */
-  unschedulable: Map<string, Set<Entry>>;
+  unschedulable: Map<string, Set<QueuedClaim>>;
   /** Those that a member could be given, and of whose template nothing is known, by namespace and pool. */
-  awaitingMember: Map<string, Set<Entry>>;
+  awaitingMember: Map<string, Set<QueuedClaim>>;
   /** Ends the wait of a line, by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
@@ -144,7 +144,7 @@ export function noteLoss(
 }
 
 /** Makes the entry of a claim that is seen for the first time. */
-export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number): Entry {
+export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: number): QueuedClaim {
   const { uid = "", namespace = "", name, creationTimestamp = "", resourceVersion: version = "" } = claim.metadata;
   return {
     version,
@@ -163,13 +163,13 @@ export function createEntry(claim: SandboxClaim, raw: SandboxClaim, now: number)
 }
 
 /** Plans no further look at what is to be reported. */
-export function dropRetry(entry: Entry): void {
+export function dropRetry(entry: QueuedClaim): void {
   entry.retry?.();
   entry.retry = undefined;
 }
 
 /** Ends all timers of a claim. */
-export function dropTimers(entry: Entry): void {
+export function dropTimers(entry: QueuedClaim): void {
   dropRetry(entry);
   entry.settling?.();
   entry.settling = undefined;
@@ -178,7 +178,7 @@ export function dropTimers(entry: Entry): void {
 }
 
 /** Lets go of what is not read of a claim any more: it is large, or the hook's. */
-export function keepLess(entry: Entry, isHooks: boolean): void {
+export function keepLess(entry: QueuedClaim, isHooks: boolean): void {
   const { raw, place } = entry;
   // What is served is what was chosen for.
   if (!raw || place === "serving") return;
@@ -188,7 +188,7 @@ export function keepLess(entry: Entry, isHooks: boolean): void {
 }
 
 /** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
-export function learn(entry: Entry, raw: SandboxClaim): boolean {
+export function learn(entry: QueuedClaim, raw: SandboxClaim): boolean {
   const { resourceVersion = "" } = raw.metadata;
   if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
   const parsed = sandboxClaimSchema.safeParse(raw).data;

@@ -13,7 +13,7 @@ import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../
 import { findRaw } from "../kube/find.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { type Entry, learn } from "./state.ts";
+import { learn, type QueuedClaim } from "./state.ts";
 
 /**
  * What came of giving a claim a Sandbox.
@@ -24,7 +24,7 @@ import { type Entry, learn } from "./state.ts";
  * | `lost` | somebody was faster: the member has changed, or is gone |
  * | `taken` | the name of the Sandbox to be made is somebody else's |
  */
-export type Given = Sandbox | "lost" | "taken";
+export type BindOutcome = Sandbox | "lost" | "taken";
 
 /** Writes of a claim that others write to at the same time. */
 const MOST_TRIES = 4;
@@ -39,7 +39,7 @@ const FORGOTTEN = [{}];
  * @throws {RefusalError} if the API server does not want it so
  * @throws {Error} if it has not come through, or if nobody knows
  */
-export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<Given> {
+export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<BindOutcome> {
   const { namespace, name, resourceVersion } = sandbox.metadata;
   const path = pathOf({ resource: "sandboxes", namespace, name });
   const body = { ...sandbox, metadata: { ...sandbox.metadata, managedFields: FORGOTTEN } };
@@ -54,7 +54,7 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
 }
 
 /** Creates the claim's own Sandbox; one that it has already is as good. @throws {Error} if it is refused, or has not come through */
-export async function postSandbox(api: Api, sandbox: object, claim: SandboxClaim): Promise<Given> {
+export async function postSandbox(api: Api, sandbox: object, claim: SandboxClaim): Promise<BindOutcome> {
   const { namespace, name } = claim.metadata;
   const path = pathOf({ resource: "sandboxes", namespace });
   const own = pathOf({ resource: "sandboxes", namespace, name });
@@ -154,7 +154,7 @@ export async function annotateClaim(
  */
 export async function withDefaults(
   api: Api,
-  entry: Entry,
+  entry: QueuedClaim,
   observed: SandboxClaim,
   pool: SandboxWarmPool,
 ): Promise<SandboxClaim> {
