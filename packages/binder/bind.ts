@@ -10,14 +10,14 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import { type Choice, choose, MOST_REFUSED, offerOf, policyProblem, refuse } from "./filter.ts";
+import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
 import { coldSandbox, handedOver } from "./handover.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
-import { noteBinding, standing } from "./report.ts";
+import { annotateBinding, standing } from "./report.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
-import { askForClaim, type Binder, isServing, noteLoss, type QueuedClaim } from "./state.ts";
-import { askForMember, askForTemplate, isOutline } from "./store.ts";
+import { type Binder, getClaim, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import { getMember, getTemplate, isProjection } from "./store.ts";
 import { type BindOutcome, findOwn, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
@@ -131,8 +131,8 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   const claim = await withDefaults(api, entry, chosen, choice.pool);
   job.generation = claim.metadata.generation;
   // Annotations that name a member which was lost could otherwise land after those that follow.
-  await entry.noting;
-  entry.noting = undefined;
+  await entry.annotating;
+  entry.annotating = undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
     entry.unsure = claim.metadata.name;
@@ -140,12 +140,12 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
     entry.unsure = undefined;
     return given;
   }
-  const member = isOutline(choice.sandbox) ? await askForMember(api, choice.sandbox) : choice.sandbox;
+  const member = isProjection(choice.sandbox) ? await getMember(api, choice.sandbox) : choice.sandbox;
   if (!member) return "lost";
   if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
   job.member = member;
   entry.unsure = member.metadata.name;
-  noteBinding(binder, entry, claim, member, now);
+  annotateBinding(binder, entry, claim, member, now);
   const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
   // Another binder may have given it to the same claim.
   entry.unsure = given === "lost" ? member.metadata.name : undefined;
@@ -164,17 +164,17 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const { entry } = job;
   // Its turn may come late.
   if (!isServing(binder)) return undefined;
-  const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await askForClaim(api, entry.claim)).data;
+  const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await getClaim(api, entry.claim)).data;
   const kept = templateOf(binder, claim);
-  const template = kept && isOutline(kept) ? await askForTemplate(api, kept) : kept;
+  const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;
   const now = clock.now();
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
   // Another one has come meanwhile.
   if (kept !== templateOf(binder, claim)) return undefined;
   const fault = policyProblem(index.policies, binder.templatePolicy, kept);
-  const offer = offerOf(pool, template, index.members(pool), now, fault);
+  const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
-    ? choose(claim, { ...offer, refused: entry.refused }, labelDomains, now, annotationDomains)
+    ? choose(claim, { ...candidates, refused: entry.refused }, labelDomains, now, annotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {
     if (choice.kind === "member") index.assume(choice.sandbox);

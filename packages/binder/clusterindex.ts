@@ -9,7 +9,7 @@ import { controllerOf, uidKey } from "../api/objects/objects.ts";
 import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
 import { type Controlled, createControlled } from "./standing.ts";
 import { createMembers, type Members } from "./score.ts";
-import { createPolicies, memberToKeep, namedHandler, type Policies, poolToKeep, templateToKeep } from "./store.ts";
+import { createPolicies, namedHandler, type Policies, projectMember, projectPool, projectTemplate } from "./store.ts";
 import { policyName } from "../api/templatepolicy.ts";
 
 /** Who is told of what has changed. */
@@ -127,13 +127,13 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
         freshness.listed();
       },
     },
-    pools: namedHandler(pools, poolToKeep, (pool, change) => {
+    pools: namedHandler(pools, projectPool, (pool, change) => {
       const { namespace = "", name, uid = "" } = pool.metadata;
       if (change === "gone") state.members.delete(uidKey(namespace, uid));
       if (change === "counts") listener.onMembers(namespace, name);
       else if (change === "gone" || change === "spec") listener.onPool(namespace, name);
     }, poolKeys),
-    templates: namedHandler(templates, templateToKeep, ({ metadata }, change) => {
+    templates: namedHandler(templates, projectTemplate, ({ metadata }, change) => {
       const { namespace = "", name } = metadata;
       if (change !== "other") templateChanged(state, namespace, (template) => template === name);
     }),
@@ -184,7 +184,7 @@ function place(state: State, sandbox: Sandbox): void {
   if (after?.with === "pool") {
     const members = state.members.get(after.key) ?? createMembers();
     state.members.set(after.key, members);
-    members.put(memberToKeep(sandbox));
+    members.put(projectMember(sandbox));
   } else if (after) {
     const controlled = state.controlled.get(after.key) ?? createControlled();
     state.controlled.set(after.key, controlled);

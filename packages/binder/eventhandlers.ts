@@ -5,9 +5,9 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
-import { type Binder, createQueuedClaim, dropTimers, isServing, keepLess, noteLoss, sharing } from "./state.ts";
+import { type Binder, createQueuedClaim, dropTimers, dropUnread, isServing, noteLoss, sharing } from "./state.ts";
 import { schedule, wake } from "./schedule.ts";
-import { outlineOfEnd } from "./store.ts";
+import { projectEnd } from "./store.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */
 export function begin(binder: Binder): void {
@@ -53,7 +53,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       entry.version = version;
       if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
       Object.assign(entry, { claim, raw, pool, assumed: undefined });
-      keepLess(entry, false);
+      dropUnread(entry, false);
       reconcile(binder, entry);
       schedule(binder);
     },
@@ -89,7 +89,7 @@ export function controlledChanged(binder: Binder, namespace: string, uid: string
       entry.starting?.end();
       entry.starting = undefined;
     }
-    if (isEnd(sandbox.status?.conditions)) entry.ended = outlineOfEnd(sandbox);
+    if (isEnd(sandbox.status?.conditions)) entry.ended = projectEnd(sandbox);
     else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
   }
   reconcile(binder, entry, sandbox);

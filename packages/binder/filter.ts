@@ -17,7 +17,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import type { Members } from "./score.ts";
-import { isOutline } from "./store.ts";
+import { isProjection } from "./store.ts";
 
 /**
  * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
@@ -53,16 +53,16 @@ export const PATIENCE_MS = 2000;
  *
  * Without a template there is no cold start: refused.
  *
- * @param offer with `refused`, the UIDs of members that the API server would not hand over to this claim
+ * @param candidates with `refused`, the UIDs of members that the API server would not hand over to this claim
  */
 export function choose(
   claim: SandboxClaim,
-  offer: Offer & { refused?: readonly string[] },
+  candidates: Candidates & { refused?: readonly string[] },
   domains: readonly string[],
   now: number,
   annotationDomains?: readonly string[],
 ): Choice {
-  const { pool, template, refused = [] } = offer;
+  const { pool, template, refused = [] } = candidates;
   if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
   if (pool.metadata.deletionTimestamp !== undefined) {
     return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
@@ -71,16 +71,16 @@ export function choose(
     ? requestProblem(claim, template, domains, annotationDomains)
     : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
   if (problem) return { kind: "refused", problem };
-  if (template && offer.policyProblem !== undefined) {
-    return { kind: "refused", problem: policyNotInForce(template.metadata.name, offer.policyProblem) };
+  if (template && candidates.policyProblem !== undefined) {
+    return { kind: "refused", problem: policyNotInForce(template.metadata.name, candidates.policyProblem) };
   }
   if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
-    const { first, second, isUncounted, coming } = offer.find();
+    const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
     if (sandbox) return { kind: "member", pool, sandbox, template };
     // Clocks differ: a claim from the far future would never lose its patience.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
-    const isComing = coming > offer.waiting || isUncounted;
+    const isComing = coming > candidates.waiting || isUncounted;
     if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
   }
   if (!template) {
@@ -93,19 +93,19 @@ export function choose(
 }
 
 /** What there is for the claims of a pool, for as long as nothing of it changes. */
-export interface Offer {
+export interface Candidates {
   /** Undefined: does not exist. */
   pool: SandboxWarmPool | undefined;
   template: SandboxTemplate | undefined;
   /** Why no sandbox of the template may start; undefined: they may, see {@link policyProblem}. */
   policyProblem: string | undefined;
   /** What claims may have of the members; looked for once, however many ask. */
-  find(): Found;
+  find(): Feasible;
   /** Claims before this one that wait for a member which has no address yet. */
   waiting: number;
 }
 
-interface Found {
+interface Feasible {
   /** The member whose turn it is; undefined: there is none. */
   first: Sandbox | undefined;
   /** Returns the one after it, for a claim that cannot have the first. */
@@ -116,15 +116,15 @@ interface Found {
   coming: number;
 }
 
-/** Makes the offer of a pool, for claims that are judged at one time. */
-export function offerOf(
+/** Makes the candidates of a pool, for claims that are judged at one time. */
+export function candidatesOf(
   pool: SandboxWarmPool | undefined,
   template: SandboxTemplate | undefined,
   members: Pick<Members, "best" | "counts">,
   now: number,
   policyProblem?: string,
-): Offer {
-  const find = once((): Found => {
+): Candidates {
+  const find = once((): Feasible => {
     if (!pool) return NOTHING;
     const isFit = fitsIn(pool, template, now);
     // Another might be gone again with its claim before it is counted, and the next would have its name.
@@ -140,7 +140,7 @@ export function offerOf(
   return { pool, template, policyProblem, find, waiting: 0 };
 }
 
-const NOTHING: Found = { first: undefined, second: () => undefined, isUncounted: false, coming: 0 };
+const NOTHING: Feasible = { first: undefined, second: () => undefined, isUncounted: false, coming: 0 };
 
 function once<T>(find: () => T): () => T {
   let found: { value: T } | undefined;
@@ -174,8 +174,8 @@ function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
 const handable = new WeakMap<Sandbox, boolean>();
 
 function isHandableOnce(sandbox: Sandbox): boolean {
-  // Of an outline that is seen once all of it is there.
-  const found = handable.get(sandbox) ?? (isOutline(sandbox) || isHandable(sandbox));
+  // A projection is judged once all of it is there.
+  const found = handable.get(sandbox) ?? (isProjection(sandbox) || isHandable(sandbox));
   handable.set(sandbox, found);
   return found;
 }

@@ -10,7 +10,7 @@ import type { ControlledSandbox } from "./standing.ts";
 import { type Report, standing, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
-import { type Binder, dropRetry, isServing, keepLess, type QueuedClaim } from "./state.ts";
+import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim } from "./state.ts";
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
 const SETTLE_MS = 1500;
@@ -23,7 +23,7 @@ const SETTLE_MS = 1500;
 export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
   const stands = standing(binder, entry, entry.claim);
-  keepLess(entry, stands.is === "hooks");
+  dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
   if (stands.is === "given" && isDue(binder, entry, stands.given)) reportInTurn(binder, entry, sandbox);
   planExpiry(binder, entry);
@@ -70,7 +70,7 @@ export function markUnschedulable(
   const places = awaitsMember ? binder.awaitingMember : binder.unschedulable;
   const key = keyOf(entry.namespace, entry.pool);
   places.set(key, (places.get(key) ?? new Set<QueuedClaim>()).add(entry));
-  keepLess(entry, false);
+  dropUnread(entry, false);
   if (!isServing(binder)) return;
   const ready = findCondition(entry.claim.status?.conditions, "Ready");
   if (!problem || (ready?.reason === problem.reason && ready.message === problem.message)) return;

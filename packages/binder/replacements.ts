@@ -14,7 +14,7 @@ import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
-import { isOutline } from "./store.ts";
+import { isProjection } from "./store.ts";
 
 /**
  * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.
@@ -82,7 +82,7 @@ async function replace(
   const pool = index.pool(namespace, metadata.name);
   const template = pool && index.template(pool);
   if (
-    !isServing(binder) || !template || isOutline(template) ||
+    !isServing(binder) || !template || isProjection(template) ||
     policyProblem(index.policies, binder.templatePolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;

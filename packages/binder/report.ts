@@ -9,12 +9,12 @@ import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { inSpan } from "./spans.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import { askForClaim, type Binder, learn, type QueuedClaim } from "./state.ts";
+import { assumeWritten, type Binder, getClaim, type QueuedClaim } from "./state.ts";
 import { findObject, findRaw } from "../kube/find.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyName, policyToKeep } from "../api/templatepolicy.ts";
-import { choose, offerOf, policyProblem } from "./filter.ts";
+import { candidatesOf, choose, policyProblem } from "./filter.ts";
 import { annotateClaim, findOwn, putStatus, searchOwn } from "./writes.ts";
 
 /**
@@ -52,13 +52,13 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     const noted = await annotateClaim(api, traced, {
       [FIRST_OBSERVED_ANNOTATION]: new Date(entry.seenAt).toISOString(),
     });
-    if (noted) learn(entry, noted);
+    if (noted) assumeWritten(entry, noted);
     return noted !== undefined;
   }
   const sandbox = report.is === "given" ? report.sandbox ?? await findOwn(api, traced, report.name) : undefined;
   if (report.is === "given" && !sandbox) return false;
-  await entry.noting;
-  const observed = entry.raw ?? await askForClaim(api, traced);
+  await entry.annotating;
+  const observed = entry.raw ?? await getClaim(api, traced);
   if (!observed || !await isSure(binder, entry, observed, report)) return false;
   const now = new Date(clock.now());
   // If the claim has changed otherwise since, the watch shows that, and the claim is considered anew.
@@ -69,12 +69,12 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    const missing = missingNotes(entry, observed, sandbox, now);
+    const missing = missingAnnotations(entry, observed, sandbox, now);
     const claim = missing ? await annotateClaim(api, observed, missing) : observed;
     // No claim may be Ready without these annotations.
-    const isNoted = (latest: SandboxClaim) => missingNotes(entry, latest, sandbox, now) === undefined;
+    const isNoted = (latest: SandboxClaim) => missingAnnotations(entry, latest, sandbox, now) === undefined;
     const written = claim && await putStatus(api, claim, (latest) => isNoted(latest) ? compute(latest) : undefined);
-    if (written && !learn(entry, written)) entry.isOverdue = true;
+    if (written && !assumeWritten(entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });
 }
@@ -121,8 +121,8 @@ async function isStillRefused(
   const fault = policyProblem({ of: () => policy }, templatePolicy, template);
   const now = clock.now();
   const members = index.members(index.pool(namespace, name));
-  const offer = { ...offerOf(pool, template, members, now, fault), refused };
-  const choice = choose(claim, offer, labelDomains, now, annotationDomains);
+  const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };
+  const choice = choose(claim, candidates, labelDomains, now, annotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);
 }
 
@@ -150,11 +150,17 @@ function statusFor(
 }
 
 /** Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both. */
-export function noteBinding(binder: Binder, entry: QueuedClaim, claim: SandboxClaim, member: Sandbox, now: Date): void {
-  const annotations = missingNotes(entry, claim, member, now);
+export function annotateBinding(
+  binder: Binder,
+  entry: QueuedClaim,
+  claim: SandboxClaim,
+  member: Sandbox,
+  now: Date,
+): void {
+  const annotations = missingAnnotations(entry, claim, member, now);
   if (!annotations) return;
-  entry.noting = annotateClaim(binder.api, claim, annotations).then((written) => {
-    if (written) learn(entry, written);
+  entry.annotating = annotateClaim(binder.api, claim, annotations).then((written) => {
+    if (written) assumeWritten(entry, written);
   }, (error) => {
     const { namespace, name } = claim.metadata;
     binder.log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
@@ -162,7 +168,7 @@ export function noteBinding(binder: Binder, entry: QueuedClaim, claim: SandboxCl
 }
 
 /** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */
-function missingNotes(
+function missingAnnotations(
   { seenAt }: QueuedClaim,
   claim: SandboxClaim,
   sandbox: Sandbox | undefined,

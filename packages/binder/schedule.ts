@@ -6,13 +6,13 @@
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { bind, type Job } from "./bind.ts";
-import { type Choice, choose, type Offer, offerOf, policyProblem } from "./filter.ts";
+import { type Candidates, candidatesOf, type Choice, choose, policyProblem } from "./filter.ts";
 import type { Line } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { standing } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
-import { isOutline } from "./store.ts";
+import { isProjection } from "./store.ts";
 
 /** Claims of a pool that are turned away at once: between so many others are heard. */
 const MOST_TURNED_AWAY = 200;
@@ -61,7 +61,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
   const fault = policyProblem(index.policies, binder.templatePolicy, template);
-  const offer = offerOf(pool, template, index.members(pool), now, fault);
+  const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   let wait = Infinity;
   let turnedAway = 0;
   for (const entry of [...waiters]) {
@@ -69,9 +69,9 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
       wait = Math.min(wait, entry.notBefore - now);
       continue;
     }
-    const choice = chooseFor(binder, entry, offer);
+    const choice = chooseFor(binder, entry, candidates);
     if (choice.kind === "wait") {
-      offer.waiting++;
+      candidates.waiting++;
       wait = Math.min(wait, choice.ms);
       continue;
     }
@@ -94,14 +94,14 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
 }
 
 /** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
-function chooseFor(binder: Binder, entry: QueuedClaim, offer: Offer): Choice | { kind: "unknown" } {
+function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
     if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };
-    if (offer.template && isOutline(offer.template)) return { kind: "unknown" };
+    if (candidates.template && isProjection(candidates.template)) return { kind: "unknown" };
     return choose(
       entry.claim,
-      { ...offer, refused: entry.refused },
+      { ...candidates, refused: entry.refused },
       binder.labelDomains,
       now,
       binder.annotationDomains,

@@ -50,7 +50,7 @@ export interface Served {
 
 /** A claim, as long as it exists. */
 export interface QueuedClaim extends Waiter {
-  /** Parsed; an outline where `raw` is not kept. */
+  /** Parsed; a projection where `raw` is not kept. */
   claim: SandboxClaim;
   /**
    * As it was observed, untouched by the parser: what is sent back must not have defaults that were never written.
@@ -75,7 +75,7 @@ export interface QueuedClaim extends Waiter {
   /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
   unsure: string | undefined;
   /** Ends when it has been annotated with the member that it gets, or that has failed; undefined: it was not. */
-  noting: Promise<void> | undefined;
+  annotating: Promise<void> | undefined;
   /** Ends when its status has been written, or that has failed; undefined: nobody writes it. */
   reporting: Promise<void> | undefined;
   reportFailures: number;
@@ -152,7 +152,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
     ...{
       assumed: undefined,
-      noting: undefined,
+      annotating: undefined,
       starting: undefined,
       reporting: undefined,
       reportFailures: 0,
@@ -178,17 +178,17 @@ export function dropTimers(entry: QueuedClaim): void {
 }
 
 /** Lets go of what is not read of a claim any more: it is large, or the hook's. */
-export function keepLess(entry: QueuedClaim, isHooks: boolean): void {
+export function dropUnread(entry: QueuedClaim, isHooks: boolean): void {
   const { raw, place } = entry;
   // What is served is what was chosen for.
   if (!raw || place === "serving") return;
   if (!isHooks && !isLarge(raw, MOST_KEPT)) return;
-  entry.claim = outline(entry.claim);
+  entry.claim = projectClaim(entry.claim);
   entry.raw = undefined;
 }
 
 /** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
-export function learn(entry: QueuedClaim, raw: SandboxClaim): boolean {
+export function assumeWritten(entry: QueuedClaim, raw: SandboxClaim): boolean {
   const { resourceVersion = "" } = raw.metadata;
   if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
   const parsed = sandboxClaimSchema.safeParse(raw).data;
@@ -211,14 +211,14 @@ export function sharing(claim: SandboxClaim, { spec }: SandboxClaim): SandboxCla
 }
 
 /** Asks for all of a claim, untouched by a parser; undefined: it is gone. @throws {Error} if nobody knows */
-export async function askForClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
+export async function getClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
   const { namespace, name, uid } = metadata;
   const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });
   return claim?.metadata.uid === uid ? claim : undefined;
 }
 
 /** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
-function outline({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
+function projectClaim({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
   const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
   const { warmPoolRef, lifecycle } = spec;
   const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};

@@ -110,20 +110,20 @@ export function createPolicies(changed: (namespace: string, name: string) => voi
 }
 
 /** Members and templates of which no more is kept than is read of every one. */
-const outlines = new WeakSet<Sandbox | SandboxTemplate>();
+const projections = new WeakSet<Sandbox | SandboxTemplate>();
 
 /** Tells whether all of a member or template has to be asked for. */
-export function isOutline(object: Sandbox | SandboxTemplate): boolean {
-  return outlines.has(object);
+export function isProjection(object: Sandbox | SandboxTemplate): boolean {
+  return projections.has(object);
 }
 
 /** Returns what to keep of a member: itself, or of a large one what tells where it stands, and in whose turn it comes. */
-export function memberToKeep(sandbox: Sandbox): Sandbox {
-  if (isOutline(sandbox) || !isLarge(sandbox, MOST_KEPT_OF_OTHERS)) return sandbox;
+export function projectMember(sandbox: Sandbox): Sandbox {
+  if (isProjection(sandbox) || !isLarge(sandbox, MOST_KEPT_OF_OTHERS)) return sandbox;
   const { apiVersion, kind, metadata, spec, status } = sandbox;
   const owner = controllerOf(metadata);
   const { operatingMode, shutdownTime, shutdownPolicy } = spec;
-  const outline: Sandbox = {
+  const projection: Sandbox = {
     apiVersion,
     kind,
     metadata: {
@@ -138,52 +138,52 @@ export function memberToKeep(sandbox: Sandbox): Sandbox {
       podTemplate: NO_POD,
       ...(shutdownTime === undefined ? {} : { shutdownTime }),
     },
-    ...(status && { status: outlineOfStatus(status) }),
+    ...(status && { status: projectStatus(status) }),
   };
-  outlines.add(outline);
-  return outline;
+  projections.add(projection);
+  return projection;
 }
 
 /** Returns what to keep of a template: itself, or of a large one that it exists. */
-export function templateToKeep(template: SandboxTemplate): SandboxTemplate {
+export function projectTemplate(template: SandboxTemplate): SandboxTemplate {
   if (!isLarge(template, MOST_KEPT_OF_OTHERS)) return template;
   const { apiVersion, kind, metadata, spec } = template;
   const { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = spec;
   const policies = { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy };
-  const outline = {
+  const projection = {
     apiVersion,
     kind,
     metadata: { ...identityOf(metadata), annotations: picked(metadata.annotations, [UNRESOLVED_ANNOTATION]) },
     spec: { podTemplate: NO_POD, ...policies },
   };
-  outlines.add(outline);
-  return outline;
+  projections.add(projection);
+  return projection;
 }
 
 /** Returns what to keep of a pool: its metadata has as much room as an object has. */
-export function poolToKeep({ metadata, ...pool }: SandboxWarmPool): SandboxWarmPool {
+export function projectPool({ metadata, ...pool }: SandboxWarmPool): SandboxWarmPool {
   return { ...pool, metadata: { ...identityOf(metadata), labels: picked(metadata.labels, [SHARD_LABEL]) } };
 }
 
 /** Asks for all of a member, untouched by a parser; undefined: it has changed since, or is gone. @throws {Error} if nobody knows */
-export async function askForMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
+export async function getMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
   const { namespace, name, uid, resourceVersion } = metadata;
   const sandbox = await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name });
   const isSame = sandbox?.metadata.uid === uid && sandbox?.metadata.resourceVersion === resourceVersion;
   return isSame ? sandbox : undefined;
 }
 
-/** All of templates of which outlines are kept, as long as nobody needs the memory. */
+/** All of templates of which projections are kept, as long as nobody needs the memory. */
 const asked = new WeakMap<SandboxTemplate, WeakRef<SandboxTemplate>>();
 
 /** Asks for all of a template; undefined: it is gone, or cannot be read. @throws {Error} if nobody knows */
-export async function askForTemplate(api: Api, outline: SandboxTemplate): Promise<SandboxTemplate | undefined> {
-  const before = asked.get(outline)?.deref();
+export async function getTemplate(api: Api, projection: SandboxTemplate): Promise<SandboxTemplate | undefined> {
+  const before = asked.get(projection)?.deref();
   if (before) return before;
-  const { namespace, name } = outline.metadata;
+  const { namespace, name } = projection.metadata;
   const found = await findRaw(api, { kind: "SandboxTemplate", resource: "sandboxtemplates", namespace, name });
   const template = sandboxTemplateSchema.safeParse(found).data;
-  if (template) asked.set(outline, new WeakRef(template));
+  if (template) asked.set(projection, new WeakRef(template));
   return template;
 }
 
@@ -204,7 +204,7 @@ export function picked(map: Record<string, string> = {}, keys: readonly string[]
   );
 }
 
-function outlineOfStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): SandboxStatus {
+function projectStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): SandboxStatus {
   const read = conditions.filter(({ type }) => type === "Ready" || type === "Finished");
   return {
     conditions: read.map((condition) => ({ ...condition, message: "" })),
@@ -214,7 +214,7 @@ function outlineOfStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): 
 }
 
 /** Returns what a claim reports of a Sandbox that has come to its end. */
-export function outlineOfEnd({ apiVersion, kind, metadata: { name }, status = {} }: Sandbox): Sandbox {
+export function projectEnd({ apiVersion, kind, metadata: { name }, status = {} }: Sandbox): Sandbox {
   const { conditions = [], podIPs } = status;
   const read = conditions.filter(({ type }) => type === "Ready" || type === "Finished");
   return {

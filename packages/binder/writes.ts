@@ -13,7 +13,7 @@ import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../
 import { findRaw } from "../kube/find.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { learn, type QueuedClaim } from "./state.ts";
+import { assumeWritten, type QueuedClaim } from "./state.ts";
 
 /**
  * What came of giving a claim a Sandbox.
@@ -181,7 +181,7 @@ export async function withDefaults(
     const parsed = sandboxClaimSchema.safeParse(answer.body).data;
     const isSame = parsed?.metadata.uid === uid &&
       (answer === written || parsed?.metadata.generation === observed.metadata.generation);
-    if (parsed && isSame) learn(entry, answer.body as SandboxClaim);
+    if (parsed && isSame) assumeWritten(entry, answer.body as SandboxClaim);
     if (!parsed || !isSame) throw new Error(`Cannot ${action}: it has changed`);
     claim = parsed;
   }

@@ -4,7 +4,7 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { type Choice, choose, offerOf } from "../../packages/binder/filter.ts";
+import { candidatesOf, type Choice, choose } from "../../packages/binder/filter.ts";
 import { createMembers } from "../../packages/binder/score.ts";
 import { aClaim, ago, aMember, aPool, aReturned, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
@@ -233,7 +233,7 @@ test.for(cases)(
     const { pool = aPool({ status: COUNTED }), template = aTemplate() } = world;
     const members = createMembers();
     for (const sandbox of sandboxes) members.put(sandbox);
-    const offer = offerOf(pool ?? undefined, template ?? undefined, members, NOW.getTime(), policyProblem);
+    const offer = candidatesOf(pool ?? undefined, template ?? undefined, members, NOW.getTime(), policyProblem);
     expect(textOf(choose(claim, { ...offer, waiting }, DOMAINS, NOW.getTime())), reason).toBe(want);
   },
 );
@@ -241,7 +241,7 @@ test.for(cases)(
 test("a claim whose annotations are of a domain that is not allowed gets no member, and no Sandbox of its own", () => {
   const claim = aClaim("c", { spec: { additionalPodMetadata: { annotations: { "vault.example/role": "admin" } } } });
   for (const template of [aTemplate(), undefined]) {
-    const offer = offerOf(aPool(), template, createMembers(), NOW.getTime());
+    const offer = candidatesOf(aPool(), template, createMembers(), NOW.getTime());
     const given = (domains?: string[]) => choose(claim, offer, DOMAINS, NOW.getTime(), domains).kind;
     expect([given(["other.example"]), given([])]).toEqual(["refused", "refused"]);
     expect(given(["vault.example"])).toBe(given());

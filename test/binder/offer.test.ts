@@ -1,6 +1,6 @@
 /** What there is for the claims of a pool: which member is whose, and how often members are looked through. @module */
 import { expect, test } from "vitest";
-import { choose, offerOf } from "../../packages/binder/filter.ts";
+import { candidatesOf, choose } from "../../packages/binder/filter.ts";
 import { createMembers } from "../../packages/binder/score.ts";
 import { aClaim, ago, aMember, aPool, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
@@ -14,7 +14,7 @@ test("a member that the pool's status was not seen to count is waited for, and g
   members.put(aMember(7));
   const at = (sequence: number, observedSequence?: number) => {
     const pool = aPool({ status: { sequence, ...(observedSequence === undefined ? {} : { observedSequence }) } });
-    const offer = offerOf(pool, aTemplate(), members, NOW.getTime());
+    const offer = candidatesOf(pool, aTemplate(), members, NOW.getTime());
     return choose(young, offer, [], NOW.getTime()).kind;
   };
   expect([at(7, 6), at(7, 7)]).toEqual(["wait", "member"]);
@@ -25,7 +25,7 @@ test("members are looked through once for all claims that are judged at one time
   let looks = 0;
   const members = createMembers();
   const best: typeof members.best = (...asked) => (looks++, members.best(...asked));
-  const offer = offerOf(recreate, aTemplate(), { ...members, best }, NOW.getTime());
+  const offer = candidatesOf(recreate, aTemplate(), { ...members, best }, NOW.getTime());
   for (let index = 0; index < 40; index++) choose(young, offer, [], NOW.getTime());
   expect(looks, "one that is counted, one that is not yet").toBe(2);
 });
@@ -33,7 +33,7 @@ test("members are looked through once for all claims that are judged at one time
 test("a claim is not given the member that was refused to it, but the next, then one of its own; the others are given the first", () => {
   const members = createMembers();
   for (const number of [1, 2, 3]) members.put(aMember(number));
-  const offer = offerOf(aPool({ status: COUNTED }), aTemplate(), members, NOW.getTime());
+  const offer = candidatesOf(aPool({ status: COUNTED }), aTemplate(), members, NOW.getTime());
   const given = (...refused: string[]) => {
     const choice = choose(young, { ...offer, refused }, [], NOW.getTime());
     return choice.kind === "member" ? choice.sandbox.metadata.name : choice.kind;
@@ -47,7 +47,7 @@ test("members are looked through once more for those that cannot have the first,
   const members = createMembers();
   for (const number of [1, 2]) members.put(aMember(number));
   const best: typeof members.best = (...asked) => (looks++, members.best(...asked));
-  const offer = offerOf(aPool({ status: COUNTED }), aTemplate(), { ...members, best }, NOW.getTime());
+  const offer = candidatesOf(aPool({ status: COUNTED }), aTemplate(), { ...members, best }, NOW.getTime());
   for (let index = 0; index < 40; index++) choose(young, { ...offer, refused: ["uid-warm-1"] }, [], NOW.getTime());
   expect(looks).toBe(2);
 });

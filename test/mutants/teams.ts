@@ -204,8 +204,8 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "members are looked through for each claim that waits",
     file: "packages/binder/filter.ts",
-    from: "const find = once((): Found => {",
-    to: "const find = ((): Found => {",
+    from: "const find = once((): Feasible => {",
+    to: "const find = ((): Feasible => {",
     tests: ["test/binder/offer.test.ts"],
   },
 ];
