@@ -3,14 +3,18 @@ import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
 import { refusedWriteProblem } from "../../packages/api/claims/refusedwrite.ts";
-import { expiryTime } from "../../packages/api/expiry.ts";
+import { expiryTime, isPublished } from "../../packages/api/expiry.ts";
+import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
+import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
+import { sameJson } from "../../packages/api/objects/apply.ts";
+import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { soonestResync } from "../../packages/webhook/resync.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { reported } from "./answer.ts";
-import { keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
-import { expiryPhase } from "./expiry.ts";
 import type { ClaimConfig } from "./options.ts";
 import { computeStatus } from "./status.ts";
 
@@ -58,6 +62,24 @@ export function syncSandboxClaim(
   };
 }
 
+/**
+ * How far the expiry of a claim has gone. Two steps: the status says so first, then things are deleted.
+ *
+ * | phase | meaning | answer |
+ * |---|---|---|
+ * | `none` | it lies ahead, or never comes | as ever |
+ * | `due` | it is past, the status does not say so yet | the Sandbox stays, Ready becomes ClaimExpired |
+ * | `published` | it is past and the observed status says so, of this spec | Retain: the Sandbox goes; else the keeper deletes the claim |
+ */
+export type ExpiryPhase = "none" | "due" | "published";
+
+/** Tells how far the expiry of a claim has gone. The moment itself counts as past. */
+export function expiryPhase(claim: SandboxClaim, now: Date): ExpiryPhase {
+  const time = expiryTime(claim);
+  if (time === undefined || time > now.getTime()) return "none";
+  return isPublished(claim, "ClaimExpired") ? "published" : "due";
+}
+
 /** Says of an expired claim if its Sandbox cannot be deleted. */
 function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: SandboxClaimStatus } {
   const problem = refusedWriteProblem(sandbox.metadata, "delete");
@@ -67,4 +89,38 @@ function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: S
 function secondsToExpiry(claim: SandboxClaim, now: Date): number | undefined {
   const expiry = expiryTime(claim);
   return expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
+}
+
+/** The Sandbox to answer with, and why it does not follow the claim, if it does not. */
+interface Attachment {
+  desired: DesiredObject;
+  problem?: ClaimProblem | undefined;
+  /** Whether the answer changes the Pod metadata. */
+  isUpdate?: boolean;
+}
+
+/**
+ * Answers with the claim's Sandbox. Mode, shutdown time and policy, and whatever else users or others have set in its
+ * spec, is theirs; the Pod's labels and annotations that came from the claim follow it.
+ */
+function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig): Attachment {
+  const desired = unchanged(sandbox);
+  const problem = metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains);
+  if (problem) return { desired, problem };
+  const update = outstandingMetadata(claim, sandbox);
+  if (!update) return { desired };
+  if ("problem" in update) return { desired, problem: update.problem };
+  const spec = (desired.spec ?? {}) as Partial<Sandbox["spec"]>;
+  return {
+    desired: {
+      ...desired,
+      metadata: {
+        ...desired.metadata,
+        annotations: { ...desired.metadata.annotations, [CLAIM_METADATA_ANNOTATION]: update.record },
+      },
+      spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
+    },
+    problem: refusedWriteProblem(sandbox.metadata, "update"),
+    isUpdate: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
+  };
 }

@@ -34,7 +34,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "a bound claim puts any annotation on its Pod",
-    file: "hooks/sandboxclaim/attachment.ts",
+    file: "hooks/sandboxclaim/sync.ts",
     from: "config.labelDomains, config.annotationDomains)",
     to: "config.labelDomains)",
     tests: ["test/hooks/sandboxclaim/podmetadata.test.ts"],

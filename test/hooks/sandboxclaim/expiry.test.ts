@@ -1,7 +1,7 @@
 /** Expiry of claims: when it comes, and its two steps for each policy. @module */
 import { expect, test } from "vitest";
 import { expiryTime } from "../../../packages/api/expiry.ts";
-import { expiryPhase } from "../../../hooks/sandboxclaim/expiry.ts";
+import { expiryPhase } from "../../../hooks/sandboxclaim/sync.ts";
 import {
   aBoundClaim,
   aClaim,
