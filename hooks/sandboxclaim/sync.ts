@@ -13,10 +13,9 @@ import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { soonestResync } from "../../packages/webhook/resync.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
-import { reported } from "./answer.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import type { ClaimConfig } from "./options.ts";
-import { computeStatus } from "./status.ts";
+import { computeStatus, reported } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 /** Below this a timer fires before the clock has moved on. */
@@ -53,7 +52,9 @@ export function syncSandboxClaim(
   }
   const { desired, problem, isUpdate } = keepSandbox(claim, bound, config);
   const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isUpdate }, now);
-  const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, secondsToExpiry(claim, now));
+  const expiry = expiryTime(claim);
+  const toExpiry = expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
+  const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, toExpiry);
   return {
     ...answer,
     attachments: [desired],
@@ -84,11 +85,6 @@ export function expiryPhase(claim: SandboxClaim, now: Date): ExpiryPhase {
 function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: SandboxClaimStatus } {
   const problem = refusedWriteProblem(sandbox.metadata, "delete");
   return problem ? { status: computeStatus({ claim, sandbox, isExpired: true, problem }, now) } : {};
-}
-
-function secondsToExpiry(claim: SandboxClaim, now: Date): number | undefined {
-  const expiry = expiryTime(claim);
-  return expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
 }
 
 /** The Sandbox to answer with, and why it does not follow the claim, if it does not. */

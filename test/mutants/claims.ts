@@ -63,7 +63,7 @@ export const CLAIMS: readonly Mutant[] = [
   },
   {
     name: "an old view of its Sandbox takes a claim's Ready back",
-    file: "hooks/sandboxclaim/answer.ts",
+    file: "hooks/sandboxclaim/status.ts",
     from: "Math.abs(now.getTime() - since) < OLDER_VIEW_MS",
     to: "Math.abs(now.getTime() - since) < 0",
     tests: ["test/hooks/sandboxclaim/attached.test.ts"],
