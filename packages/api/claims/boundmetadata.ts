@@ -3,7 +3,7 @@ import type { ClaimProblem } from "../claimproblem.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import { canonicalJson } from "../objects/apply.ts";
-import { isObject } from "../objects/json.ts";
+import { isObject, readJson } from "../objects/json.ts";
 import {
   CLAIM_METADATA_ANNOTATION,
   CLAIM_UID_LABEL,
@@ -50,13 +50,13 @@ export function outstandingMetadata(
 ): BoundMetadata | { problem: ClaimProblem } | undefined {
   const before = annotations[CLAIM_METADATA_ANNOTATION];
   const wanted = canonicalJson(claim.spec.additionalPodMetadata ?? {});
+  if (wanted === "{}" && (before ?? wanted) === wanted) return undefined;
   // Without a record, what the claim wants and the Pod has counts as the claim's: another controller has put it there.
   const base = withoutMetadata(spec.podTemplate.metadata ?? {}, readRecord(before ?? wanted));
   const problem = metadataConflict(base, claim.spec.additionalPodMetadata);
   if (problem) return { problem };
   const update = withClaimsShare(base, claim);
-  const isOutstanding = before === undefined ? wanted !== "{}" : before !== update.record;
-  return isOutstanding ? update : undefined;
+  return before === update.record ? undefined : update;
 }
 
 /** Only what the claim adds is recorded: a key that the template has too is not the claim's to take away. */
@@ -67,10 +67,6 @@ function withClaimsShare(base: PodMetadata, { spec }: SandboxClaim): BoundMetada
 }
 
 function readRecord(text: string): PodMetadata {
-  try {
-    const record: unknown = JSON.parse(text);
-    return isObject(record) ? record : {};
-  } catch {
-    return {};
-  }
+  const record = readJson(text);
+  return isObject(record) ? record : {};
 }
