@@ -120,14 +120,14 @@ function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
  *
  * @param sandbox undefined: it has none
  * @param status the one that is about to be written
- * @param seenAt when the claim was first seen; by default when it was given the Sandbox, as far as anybody knows
+ * @param seenAt when the claim was first seen; undefined: when it was given the Sandbox, as far as anybody knows
  */
 export function notesOf(
   { metadata, status: before }: SandboxClaim,
   sandbox: Sandbox | undefined,
   status: SandboxClaimStatus,
   now: Date,
-  seenAt: Date = seenBefore(sandbox, now),
+  seenAt?: Date,
 ): Record<string, string> {
   const { annotations = {} } = metadata;
   const isReady = findCondition(status.conditions, "Ready")?.status === "True";
@@ -135,7 +135,7 @@ export function notesOf(
   return {
     ...(sandbox ? { [SANDBOX_NAME_ANNOTATION]: sandbox.metadata.name } : {}),
     ...(annotations[FIRST_OBSERVED_ANNOTATION] === undefined
-      ? { [FIRST_OBSERVED_ANNOTATION]: seenAt.toISOString() }
+      ? { [FIRST_OBSERVED_ANNOTATION]: (seenAt ?? seenBefore(sandbox, now)).toISOString() }
       : {}),
     ...(isReady && annotations[FIRST_READY_ANNOTATION] === undefined
       ? { [FIRST_READY_ANNOTATION]: wasReady ? "unknown" : now.toISOString() }

@@ -50,10 +50,11 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * @param annotationDomains undefined: all domains that are not reserved
  */
 export function metadataProblem(
-  additional: PodMetadata = {},
+  additional: PodMetadata | undefined,
   domains: readonly string[],
   annotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
+  if (!additional) return undefined;
   const message = firstFault("label", additional.labels, (key, value) => labelFault(key, value, domains)) ??
     firstFault("annotation", additional.annotations, (key) => annotationFault(key, annotationDomains));
   return message === undefined ? undefined : { reason: "InvalidMetadata", message };
@@ -64,7 +65,8 @@ export function metadataProblem(
  *
  * @param base what the Pod has without the claim
  */
-export function metadataConflict(base: PodMetadata, additional: PodMetadata = {}): ClaimProblem | undefined {
+export function metadataConflict(base: PodMetadata, additional: PodMetadata | undefined): ClaimProblem | undefined {
+  if (!additional) return undefined;
   const conflict = conflictIn("label", base.labels, additional.labels) ??
     conflictIn("annotation", base.annotations, additional.annotations);
   return conflict === undefined ? undefined : { reason: "ReconcilerError", message: `${CONFLICT}${conflict}` };
