@@ -122,7 +122,7 @@ function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
  * @param status the one that is about to be written
  * @param seenAt when the claim was first seen; undefined: when it was given the Sandbox, as far as anybody knows
  */
-export function notesOf(
+export function annotationsOf(
   { metadata, status: before }: SandboxClaim,
   sandbox: Sandbox | undefined,
   status: SandboxClaimStatus,
@@ -172,7 +172,7 @@ export function reported(situation: Situation & { sandbox: Sandbox }, now: Date)
     if (findCondition(sandbox.status?.conditions, "Ready") === undefined) return {};
     if (isOlderView(claim, sandbox, now)) return { resyncAfterSeconds: OLDER_VIEW_MS / 1000 / 2 };
   }
-  const annotations = notesOf(claim, sandbox, status, now);
+  const annotations = annotationsOf(claim, sandbox, status, now);
   const isReady = findCondition(status.conditions, "Ready")?.status === "True";
   return isReady && lacks(claim, annotations) ? { annotations } : { status, annotations };
 }

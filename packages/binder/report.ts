@@ -2,7 +2,7 @@
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
-import { computeStatus, lacks, notesOf } from "../../hooks/sandboxclaim/status.ts";
+import { computeStatus, lacks, annotationsOf } from "../../hooks/sandboxclaim/status.ts";
 import { hasExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
@@ -175,6 +175,6 @@ function missingAnnotations(
   now: Date,
 ): Record<string, string> | undefined {
   const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
-  const annotations = notesOf(claim, sandbox, status, now, new Date(seenAt));
+  const annotations = annotationsOf(claim, sandbox, status, now, new Date(seenAt));
   return lacks(claim, annotations) ? annotations : undefined;
 }
