@@ -1,9 +1,13 @@
-/** A child of a Sandbox as the keeper knows it: what it should be, and what exists under its name. @module */
+/** A child of a Sandbox as the keeper knows it: what it should be, what exists under its name, and what was found out. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/find.ts";
+import type { Clock } from "../process/clock.ts";
+import type { Log } from "../process/log.ts";
+import type { Intervals, Report } from "./reconciler.ts";
+import type { RefusedWrites } from "./refusedwrites.ts";
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy" | "Sandbox">;
 
@@ -30,4 +34,23 @@ export async function findChild(
 ): Promise<KubeObject | undefined> {
   const { namespace } = sandbox.metadata;
   return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
+}
+
+/** What the reconciler works with. */
+export interface ChildrenReconcilerOptions {
+  api: Api;
+  report: Report;
+  log: Log;
+  /** @default {INTERVALS} */
+  intervals?: Intervals;
+  /** @default {systemClock} */
+  clock?: Clock;
+  /** Refusals by the API server of writes to existing children. @default none */
+  refusedWrites?: Pick<RefusedWrites, "of">;
+}
+
+/** What is known of one child; `isOurs`: there is nothing to come back for. */
+export interface Finding {
+  problem?: Problem | undefined;
+  isOurs: boolean;
 }

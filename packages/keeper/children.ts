@@ -3,21 +3,26 @@ import { buildPod } from "../../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
 import { MOST_VOLUMES } from "../api/blueprint.ts";
-import { podNameOf } from "../api/podname.ts";
+import { lifetimeOf } from "../api/expiry.ts";
+import { findCondition } from "../api/objects/conditions.ts";
+import { hasOtherPod, podNameOf } from "../api/podname.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import { type Answer, type Api, messageOf, pathOf } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { applyCreate } from "../api/objects/apply.ts";
-import type { Clock } from "../process/clock.ts";
-import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION } from "../api/objects/keys.ts";
-import type { Log } from "../process/log.ts";
+import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { type Child, type ChildKind, findChild, RESOURCES } from "./child.ts";
+import {
+  type Child,
+  type ChildKind,
+  type ChildrenReconcilerOptions,
+  findChild,
+  type Finding,
+  RESOURCES,
+} from "./child.ts";
 import { diagnose, DRY_RUN, dryRunVerdict } from "./diagnose.ts";
-import { INTERVALS, type Intervals, lookReconciler, type Outcome, situationOf } from "./look.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
-import type { RefusedWrites } from "./refusedwrites.ts";
+import { INTERVALS, lookReconciler, type Outcome, type Reconciler, type Situation } from "./reconciler.ts";
 import { leavingChildren, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
 
@@ -41,25 +46,6 @@ export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
   }));
 }
 
-/** What the reconciler works with. */
-export interface ChildrenReconcilerOptions {
-  api: Api;
-  report: Report;
-  log: Log;
-  /** @default {INTERVALS} */
-  intervals?: Intervals;
-  /** @default {systemClock} */
-  clock?: Clock;
-  /** Refusals by the API server of writes to existing children. @default none */
-  refusedWrites?: Pick<RefusedWrites, "of">;
-}
-
-/** What is known of one child; `isOurs`: there is nothing to come back for. */
-export interface Finding {
-  problem?: Problem | undefined;
-  isOurs: boolean;
-}
-
 /** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
 export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
   const { api, report, intervals = INTERVALS, clock, refusedWrites } = options;
@@ -77,6 +63,49 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
       return await publishProblems(api, report, parent, problems) ? outcomeOf(sandbox, findings) : "problem";
     },
   });
+}
+
+/**
+ * Tells what in a Sandbox calls for a look at its children; undefined: nothing.
+ *
+ * | mode | Ready | Suspended | annotation | situation |
+ * |---|---|---|---|---|
+ * | (being deleted) | | | any | none |
+ * | (expired) | | | there, or a write of a child was refused | leftover |
+ * | any | any | any | there | look |
+ * | any | any | any | none, but a write of a child was refused | look |
+ * | Running | False: something does not exist | any | none | look |
+ * | Running | not True, with volume claim templates | any | none | look |
+ * | Running | not True, and another Pod than one of its name is noted | any | none | look |
+ * | Suspended | any | True | none | look |
+ * | else | | | none | none |
+ */
+export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Situation | undefined {
+  const { metadata, spec, status } = sandbox;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
+  if (isExpired(sandbox, now)) {
+    const isCalling = isAnnotated || refusal !== undefined;
+    return isCalling ? { key: `leftover ${metadata.generation} ${refusal ?? ""}`, kind: "leftover" } : undefined;
+  }
+  const ready = findCondition(status?.conditions, "Ready");
+  const suspended = findCondition(status?.conditions, "Suspended");
+  const isCalling = spec.operatingMode === "Suspended"
+    ? suspended?.status === "True"
+    // The hook makes no Pod before it is known what became of another one.
+    : ready?.status !== "True" && (hasOtherPod(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
+  if (!isAnnotated && !isCalling && refusal === undefined) return undefined;
+  const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status} ${refusal ?? ""}`;
+  return { key, kind: "look" };
+}
+
+function mayLack({ spec }: Sandbox, message: string): boolean {
+  return (spec.volumeClaimTemplates ?? []).length > 0 || message.includes("does not exist");
+}
+
+function isExpired(sandbox: Sandbox, now: number): boolean {
+  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
+  return Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now;
 }
 
 function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {

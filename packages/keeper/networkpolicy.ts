@@ -8,10 +8,17 @@ import { type Clock, systemClock } from "../process/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { kubeObjectSchema } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Situation } from "./look.ts";
+import {
+  INTERVALS,
+  type Intervals,
+  lookReconciler,
+  type Outcome,
+  type Reconciler,
+  type Report,
+  type Situation,
+} from "./reconciler.ts";
 import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
 import { createWaiting, type PolicyFacts, type References } from "./references.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";

@@ -6,8 +6,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { type Intervals, lookReconciler } from "./look.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
+import { type Intervals, lookReconciler, type Reconciler, type Report } from "./reconciler.ts";
 import { createWaiting, hashGroup, type References } from "./references.ts";
 import type { WorkQueue } from "./workqueue.ts";
 

@@ -10,8 +10,7 @@ import { controllerOf, type DesiredObject, type KubeObject } from "../api/object
 import { podSchema } from "../api/objects/pods.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import { systemClock } from "../process/clock.ts";
-import { type ChildKind, findChild, RESOURCES } from "./child.ts";
-import type { ChildrenReconcilerOptions, Finding } from "./children.ts";
+import { type ChildKind, type ChildrenReconcilerOptions, findChild, type Finding, RESOURCES } from "./child.ts";
 import { type KnownRefusal, knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
 
 type StuckOptions = Pick<ChildrenReconcilerOptions, "api" | "clock" | "refusedWrites">;

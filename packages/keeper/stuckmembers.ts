@@ -7,8 +7,14 @@ import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { pagesOf } from "../kube/pages.ts";
 import type { Clock } from "../process/clock.ts";
-import { INTERVALS, type Intervals, lookReconciler, type Situation } from "./look.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
+import {
+  INTERVALS,
+  type Intervals,
+  lookReconciler,
+  type Reconciler,
+  type Report,
+  type Situation,
+} from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
 import { knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
 import { publishProblems } from "./unresolved.ts";

@@ -17,9 +17,8 @@ import { patchOf } from "../kube/patch.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Getter, Kept } from "./kept.ts";
-import { type Intervals, lookReconciler, type Situation } from "./look.ts";
+import { type Intervals, lookReconciler, type Reconciler, type Report, type Situation } from "./reconciler.ts";
 import { extensionOwner } from "./readopt.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
 import type { WorkQueue } from "./workqueue.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { INTERVALS, plannedLook, requeue, situationOf } from "../../packages/keeper/look.ts";
+import { situationOf } from "../../packages/keeper/children.ts";
+import { INTERVALS, plannedLook, requeue } from "../../packages/keeper/reconciler.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 
 const TIME = { lastTransitionTime: "2026-11-21T11:00:00Z" };
