@@ -84,11 +84,12 @@ export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Si
   const { metadata, spec, status } = sandbox;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
-  if (isExpired(sandbox, now)) {
+  const ready = findCondition(status?.conditions, "Ready");
+  const isExpired = ready?.reason === "SandboxExpired" || Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now;
+  if (isExpired) {
     const isCalling = isAnnotated || refusal !== undefined;
     return isCalling ? { key: `leftover ${metadata.generation} ${refusal ?? ""}`, kind: "leftover" } : undefined;
   }
-  const ready = findCondition(status?.conditions, "Ready");
   const suspended = findCondition(status?.conditions, "Suspended");
   const isCalling = spec.operatingMode === "Suspended"
     ? suspended?.status === "True"
@@ -101,11 +102,6 @@ export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Si
 
 function mayLack({ spec }: Sandbox, message: string): boolean {
   return (spec.volumeClaimTemplates ?? []).length > 0 || message.includes("does not exist");
-}
-
-function isExpired(sandbox: Sandbox, now: number): boolean {
-  if (findCondition(sandbox.status?.conditions, "Ready")?.reason === "SandboxExpired") return true;
-  return Date.parse(lifetimeOf(sandbox).shutdownTime ?? "") <= now;
 }
 
 function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {

@@ -66,7 +66,13 @@ interface ReadoptOptions {
 export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
   /** What was dealt with: the resourceVersion, and the pool. */
   const memory = new Map<string, string>();
-  const poolOf = (sandbox: Sandbox) => findPool(sandbox, pools);
+  const poolOf = (sandbox: Sandbox): PoolFacts | undefined => {
+    const hash = orphanOf(sandbox);
+    if (hash === undefined) return undefined;
+    const group = pools.members(hashGroup(sandbox.metadata.namespace, hash));
+    for (const pool of group) if (!pool.isBeingDeleted) return pool;
+    return undefined;
+  };
   const planOf = (sandbox: Sandbox): MetadataChange | ClaimReturn | undefined => {
     const pool = poolOf(sandbox);
     return pool ? poolChange(sandbox.metadata, pool) : claimReturn(sandbox);
@@ -102,13 +108,6 @@ export function withPools(queue: WorkQueue<Sandbox>, { pools }: References): Eve
   });
   pools.onChange((pool) => waiting.again(pool && keyOf(pool.namespace, pool.hash)));
   return waiting;
-}
-
-function findPool(sandbox: Sandbox, pools: References["pools"]): PoolFacts | undefined {
-  const hash = orphanOf(sandbox);
-  if (hash === undefined) return undefined;
-  for (const pool of pools.members(hashGroup(sandbox.metadata.namespace, hash))) if (!pool.isBeingDeleted) return pool;
-  return undefined;
 }
 
 /** Asks for the claim: the Sandbox of one that is gone, or going, is the garbage collector's. */

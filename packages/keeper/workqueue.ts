@@ -69,27 +69,23 @@ export function createQueue<T extends Named>(
   });
   return {
     listing: () => reconciler.listing?.(),
-    observe: (object) => observe(queue, object),
-    again: (kept) => again(queue, kept),
+    observe(object) {
+      const entry = entries.get(uidOf(object));
+      if (!entry || entry.state === "waiting") plan(queue, entry, object);
+      // Judged when its turn comes, or that act has ended.
+      else entry.kept = keep(queue, object);
+    },
+    again(kept) {
+      const entry = entries.get(uidOf(kept)) ?? newEntry(kept);
+      entry.kept = kept;
+      entries.set(uidOf(kept), entry);
+      if (entry.state === "waiting") enter(queue, entry);
+    },
     gone: (uid) => forget(queue, uid),
     listed(uids) {
       for (const uid of [...entries.keys(), ...reconciler.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
     },
   };
-}
-
-function observe<T extends Named>(queue: Queue<T>, object: T): void {
-  const entry = queue.entries.get(uidOf(object));
-  if (!entry || entry.state === "waiting") plan(queue, entry, object);
-  // Judged when its turn comes, or that act has ended.
-  else entry.kept = keep(queue, object);
-}
-
-function again<T extends Named>(queue: Queue<T>, kept: Kept<T>): void {
-  const entry = queue.entries.get(uidOf(kept)) ?? newEntry(kept);
-  entry.kept = kept;
-  queue.entries.set(uidOf(kept), entry);
-  if (entry.state === "waiting") enter(queue, entry);
 }
 
 function forget<T extends Named>({ entries, reconciler }: Queue<T>, uid: string): void {
