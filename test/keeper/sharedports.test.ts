@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "../../packages/keeper/sharedports.ts";
+import { podSharesPorts, portsState, serviceSharesPorts, silencingPatch } from "../../packages/keeper/mergetrap.ts";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import { aChild, aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, type FakeApi, refusal } from "../kube/fakeapi.ts";
