@@ -4,20 +4,19 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { policyToKeep } from "../api/templatepolicy.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { type Api, isOk, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
 import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
-import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
-import { errorFields, type Log } from "../process/log.ts";
+import type { Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./eventhandlers.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createSchedulingQueue } from "./queue.ts";
-import { type Binder, type BindOptions, dropTimers, noteLoss, type QueuedClaim } from "./state.ts";
+import { type Binder, type BindOptions, dropTimers, type QueuedClaim } from "./state.ts";
 import { createRefills } from "./refills.ts";
 import { createReturns } from "./returns.ts";
-import { policyProblem } from "./filter.ts";
+import { shortageOf, tellPool } from "./replacements.ts";
 import { schedule } from "./schedule.ts";
 import { createTurns } from "../kube/turns.ts";
 
@@ -96,24 +95,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const refills = createRefills({
     clock,
     mostMs: refillDelayMs,
-    shortageOf(namespace, name) {
-      const pool = index.pool(namespace, name);
-      if (!pool) return undefined;
-      const { all, ready } = index.members(pool).counts();
-      const waiting = queue.find(namespace, name)?.waiters.length ?? 0;
-      const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
-      const expected = all + (binder.replacing.get(pool.metadata.uid ?? "") ?? 0);
-      const isBehind = replicas !== all || readyReplicas < ready;
-      // A pool cannot make members while the policy of its template is not in force.
-      const template = index.template(pool);
-      const isFenced = policyProblem(index.policies, binder.templatePolicy, template) === undefined;
-      const hasTemplate = template !== undefined && isFenced;
-      const hasLost = binder.untold.has(`${namespace}/${name}`);
-      return {
-        ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
-        isBusy: queue.pending() > workers,
-      };
-    },
+    shortageOf: (namespace, name) => shortageOf(binder, namespace, name),
     tell: (pool) => tellPool(binder, pool),
   });
   const binder: Binder = {
@@ -147,24 +129,6 @@ function createBinder(api: Api, options: BindOptions): Binder {
     onIdle: () => {},
   };
   return binder;
-}
-
-/** Wakes the pool, and says whether it has lost members to claims: Metacontroller does not, where one changes hands. */
-async function tellPool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
-  const { api, log, clock, untold } = binder;
-  const { namespace, name, uid } = pool.metadata;
-  const hasLost = untold.delete(`${namespace}/${name}`);
-  const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
-  const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
-  const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
-  try {
-    const answer = await api.send({ method: "PATCH", path, body });
-    if (isOk(answer) || answer.status === 404 || answer.status === 409) return;
-    log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
-  } catch (error) {
-    log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
-  }
-  if (hasLost) noteLoss(binder, pool);
 }
 
 /**

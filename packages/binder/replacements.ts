@@ -1,6 +1,7 @@
 /**
  * Members that take the places of those that are handed over: made at once, so that a pool that is in use needs no sync of
- * all its members for each. The shape of members is the pool hook's: where that makes them otherwise, they are left to it.
+ * all its members for each. The shape of members is the pool hook's: where that makes them otherwise, they are left to it, and
+ * the pool is told what it lacks.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
@@ -10,10 +11,11 @@ import { buildMember, type PoolSandbox } from "../../hooks/sandboxwarmpool/sandb
 import { placeOf, replacementName } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { isOk, pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
-import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
+import { CONTROLLER_UID_LABEL, HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
-import { type Binder, isServing, type QueuedClaim } from "./state.ts";
+import { type Binder, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import type { Shortage } from "./refills.ts";
 import { isProjection } from "./store.ts";
 
 /**
@@ -104,4 +106,43 @@ function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name 
   const now = clock.now();
   const isWaitedFor = queue.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
   return isWaitedFor || queue.pending() > 0;
+}
+
+/** Returns how a pool stands; undefined: it is gone. */
+export function shortageOf(binder: Binder, namespace: string, name: string): Shortage | undefined {
+  const { index, queue, templatePolicy, replacing, untold, workers } = binder;
+  const pool = index.pool(namespace, name);
+  if (!pool) return undefined;
+  const { all, ready } = index.members(pool).counts();
+  const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
+  const template = index.template(pool);
+  return {
+    pool,
+    // A pool cannot make members while the policy of its template is not in force.
+    hasTemplate: template !== undefined && policyProblem(index.policies, templatePolicy, template) === undefined,
+    hasLost: untold.has(`${namespace}/${name}`),
+    members: all + (replacing.get(pool.metadata.uid ?? "") ?? 0),
+    ready,
+    waiting: queue.find(namespace, name)?.waiters.length ?? 0,
+    isBusy: queue.pending() > workers,
+    isBehind: replicas !== all || readyReplicas < ready,
+  };
+}
+
+/** Wakes the pool, and says whether it has lost members to claims: Metacontroller does not, where one changes hands. */
+export async function tellPool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
+  const { api, log, clock, untold } = binder;
+  const { namespace, name, uid } = pool.metadata;
+  const hasLost = untold.delete(`${namespace}/${name}`);
+  const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
+  const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
+  const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
+  try {
+    const answer = await api.send({ method: "PATCH", path, body });
+    if (isOk(answer) || answer.status === 404 || answer.status === 409) return;
+    log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
+  } catch (error) {
+    log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
+  }
+  if (hasLost) noteLoss(binder, pool);
 }
