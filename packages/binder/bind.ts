@@ -25,8 +25,6 @@ const TAKEN_MS = 5000;
 /** Offers a member again that the API server would not have handed over, to any claim; a newer version of it sooner. */
 const REFUSED_MS = 60_000;
 
-type Refused = Extract<Choice, { kind: "refused" }>;
-
 /** A claim that is being served. */
 export interface Job {
   entry: QueuedClaim;
@@ -39,7 +37,7 @@ export interface Job {
   /** The generation of the claim for which it was given. */
   generation?: number | undefined;
   /** Seen whole, it could be given nothing as things are. */
-  refused?: Refused;
+  refused?: Extract<Choice, { kind: "refused" }>;
 }
 
 /** Gives one claim what was chosen for it; what goes wrong delays this claim, and nobody else. */

@@ -2,7 +2,7 @@
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
-import { computeStatus, lacks, annotationsOf } from "../../hooks/sandboxclaim/status.ts";
+import { annotationsOf, computeStatus, lacks } from "../../hooks/sandboxclaim/status.ts";
 import { hasExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
@@ -61,19 +61,23 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   const observed = entry.raw ?? await getClaim(api, traced);
   if (!observed || !await isSure(binder, entry, observed, report)) return false;
   const now = new Date(clock.now());
-  // If the claim has changed otherwise since, the watch shows that, and the claim is considered anew.
-  const holds = ({ metadata, status }: SandboxClaim) =>
-    (status?.sandbox?.name || undefined) === (observed.status?.sandbox?.name || undefined) &&
-    (report.is !== "wanting" || metadata.generation === observed.metadata.generation);
-  const compute = (claim: SandboxClaim) =>
-    holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
+  const compute = (claim: SandboxClaim) => {
+    const { metadata, status } = claim;
+    const isSame = (status?.sandbox?.name || undefined) === (observed.status?.sandbox?.name || undefined) &&
+      (report.is !== "wanting" || metadata.generation === observed.metadata.generation);
+    // If the claim has changed otherwise since, the watch shows that, and the claim is reconciled anew.
+    return isSame ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
+  };
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
     const missing = missingAnnotations(entry, observed, sandbox, now);
     const claim = missing ? await annotateClaim(api, observed, missing) : observed;
-    // No claim may be Ready without these annotations.
-    const isNoted = (latest: SandboxClaim) => missingAnnotations(entry, latest, sandbox, now) === undefined;
-    const written = claim && await putStatus(api, claim, (latest) => isNoted(latest) ? compute(latest) : undefined);
+    const written = claim && await putStatus(
+      api,
+      claim,
+      // No claim may be Ready without these annotations.
+      (latest) => missingAnnotations(entry, latest, sandbox, now) ? undefined : compute(latest),
+    );
     if (written && !assumeWritten(entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });

@@ -155,7 +155,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a binder that leads no more writes about a claim that another one has bound",
     file: "packages/binder/report.ts",
-    from: "holds(claim) ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;",
+    from: "isSame ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;",
     to: "statusFor(binder, entry, claim, { ...report, sandbox }, now);",
     tests: ["test/binder/meanwhile.test.ts"],
   },
