@@ -6,7 +6,7 @@ const INDEX_TEST = ["test/binder/clusterindex.test.ts"];
 const WRITES_TEST = ["test/binder/writes.test.ts"];
 const STANDING_TEST = ["test/binder/standing.test.ts"];
 const REPORT_TEST = ["test/binder/report.test.ts"];
-const CHOOSE_TEST = ["test/binder/choose.test.ts"];
+const CHOOSE_TEST = ["test/binder/filter.test.ts"];
 const HOSTILE_TEST = ["test/binder/hostile.test.ts"];
 const BIND_TEST = ["test/binder/bind.test.ts"];
 
@@ -115,7 +115,7 @@ export const BINDER: readonly Mutant[] = [
     file: "packages/binder/filter.ts",
     from: "members.best(isFit, upTo)",
     to: "members.best(isFit)",
-    tests: ["test/binder/offer.test.ts"],
+    tests: ["test/binder/candidates.test.ts"],
   },
   {
     name: "a stale member is given under Recreate",
@@ -200,7 +200,7 @@ export const BINDER: readonly Mutant[] = [
     file: "packages/binder/queue.ts",
     from: "if (turn.serving >= caps.namespace) continue;",
     to: "",
-    tests: ["test/binder/lines.test.ts"],
+    tests: ["test/binder/queue.test.ts"],
   },
   {
     name: "what a claim had is free again, in a newer version, after a restore",

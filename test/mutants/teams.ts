@@ -206,6 +206,6 @@ export const TEAMS: readonly Mutant[] = [
     file: "packages/binder/filter.ts",
     from: "const find = once((): Feasible => {",
     to: "const find = ((): Feasible => {",
-    tests: ["test/binder/offer.test.ts"],
+    tests: ["test/binder/candidates.test.ts"],
   },
 ];
