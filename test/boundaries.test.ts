@@ -144,6 +144,16 @@ test("no hook imports another one", () => {
   expect(wrong).toEqual([]);
 });
 
+test("no file of a hook, the binder or the keeper imports itself by way of others, not even for a type", () => {
+  const files = FILES.filter((file) => /^(hooks|packages\/(binder|keeper))\//.test(file));
+  const importsOf = new Map(files.map((file) => [file, imports(file).map(({ specifier }) => specifier)]));
+  const behind = (file: string, seen = new Set<string>()): Set<string> => {
+    for (const next of importsOf.get(file) ?? []) if (!seen.has(next)) behind(next, seen.add(next));
+    return seen;
+  };
+  expect(files.filter((file) => behind(file).has(file))).toEqual([]);
+});
+
 test("client-node costs 60 MiB: it is loaded where a kubeconfig needs it, and nowhere else", () => {
   const loading = PRODUCT.filter((file) =>
     imports(file).some(({ specifier, typeOnly }) => !typeOnly && specifier === "@kubernetes/client-node")

@@ -47,7 +47,7 @@ export const PATIENCE_MS = 2000;
  * | it needs a Sandbox of its own, and its name is too long for one | refused |
  * | with env or volumes | cold |
  * | two members were refused to it | cold |
- * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | that member |
+ * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | the best such member (score.ts) |
  * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
  * | else | cold |
  *
