@@ -6,7 +6,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { isNewer } from "./assume.ts";
 import { reconcile, withdraw } from "./reconcile.ts";
 import { type Binder, createQueuedClaim, dropTimers, dropUnread, isServing, noteLoss, sharing } from "./state.ts";
-import { schedule, wake } from "./schedule.ts";
+import { schedule } from "./schedule.ts";
 import { projectEnd } from "./store.ts";
 
 /** Looks at all that is there, once everything is known and this process leads. */
@@ -77,7 +77,7 @@ export function membersChanged(binder: Binder, namespace: string, pool: string):
   if (!isServing(binder)) return;
   for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
   binder.refills.look(namespace, pool);
-  wake(binder, namespace, pool);
+  if (binder.queue.wake(namespace, pool)) schedule(binder);
 }
 
 /** Takes note that a Sandbox which a claim controls has come, changed or, undefined, gone. */

@@ -22,8 +22,8 @@ export interface SchedulingQueue<T extends Waiter> {
   remove(waiter: T): void;
   /** The line of a pool; undefined: nobody waits there. */
   find(namespace: string, pool: string): Line<T> | undefined;
-  /** Has a line looked at again: a claim has come, or something has changed for those that wait. */
-  wake(namespace: string, pool: string): void;
+  /** Has a line looked at again: a claim has come, or something has changed for those that wait. False: nobody waits there. */
+  wake(namespace: string, pool: string): boolean;
   /**
    * Goes round by namespace, and within it by pool, until `serve` takes something from a line; false: from none. A line
    * from which it takes nothing is not looked at until it is woken.
@@ -54,12 +54,13 @@ export function createSchedulingQueue<T extends Waiter>(caps: Caps): SchedulingQ
   /** By namespace, in order of their turns. */
   const turns = new Map<string, Turn<T>>();
 
-  function wake(namespace: string, pool: string): void {
+  function wake(namespace: string, pool: string): boolean {
     const line = lines.get(keyOf(namespace, pool));
-    if (!line) return;
+    if (!line) return false;
     const turn = turns.get(namespace) ?? { serving: 0, lines: [], servingOf: new Map<string, number>() };
     turns.set(namespace, turn);
     if (!turn.lines.includes(line)) turn.lines.push(line);
+    return true;
   }
 
   function serveOne(turn: Turn<T>, serve: (line: Line<T>) => boolean): boolean {

@@ -34,7 +34,10 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
     if (stands.is !== "hooks" && stands.is !== "given") reportInTurn(binder, entry);
     return;
   }
-  if (entry.place === "waiting") return binder.queue.wake(entry.namespace, entry.pool);
+  if (entry.place === "waiting") {
+    binder.queue.wake(entry.namespace, entry.pool);
+    return;
+  }
   withdraw(binder, entry);
   entry.place = "waiting";
   binder.queue.add(entry);

@@ -19,13 +19,6 @@ const MOST_TURNED_AWAY = 200;
 /** Claims that are served at once while what others have given may not have been shown. */
 const MOST_UNSURE = 4;
 
-/** Has a line looked at again, at once if may be. */
-export function wake(binder: Binder, namespace: string, pool: string): void {
-  if (!binder.queue.find(namespace, pool)) return;
-  binder.queue.wake(namespace, pool);
-  schedule(binder);
-}
-
 /** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
 export function schedule(binder: Binder): void {
   const { index, workers } = binder;
@@ -119,7 +112,7 @@ function later(binder: Binder, { namespace, pool }: Line<QueuedClaim>, ms: numbe
   binder.timers.get(key)?.();
   const cancel = binder.clock.setTimeout(() => {
     binder.timers.delete(key);
-    wake(binder, namespace, pool);
+    if (binder.queue.wake(namespace, pool)) schedule(binder);
   }, ms);
   binder.timers.set(key, cancel);
 }
