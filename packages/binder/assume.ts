@@ -1,7 +1,7 @@
 /**
- * What the binder has written and the watch of Sandboxes has not shown yet, as kube-scheduler assumes Pods: whether an event
- * is older than a write of this process ({@link Assumptions}), than a write of another binder ({@link Freshness}), or than a
- * restore of etcd ({@link Versions}). Sends nothing.
+ * Tells whether the watch of Sandboxes shows anything new. An event may be older than a write of this process, which is assumed
+ * as in kube-scheduler ({@link Assumptions}), than the writes of the binder before it ({@link Freshness}), or than a restore of
+ * etcd ({@link Versions}). Sends nothing.
  * @module
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";

@@ -1,4 +1,4 @@
-/** Binds a claim that was scheduled: writes its Sandbox, and sees to what becomes of the claim if that fails. @module */
+/** Binds a claim that was scheduled: writes its Sandbox, and decides what follows if that fails. @module */
 import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
 import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";

@@ -1,4 +1,4 @@
-/** A binder, put together: what its watches feed, and when it serves. @module */
+/** Assembles a binder: its state, its watches, and the terms in which it serves claims. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";

@@ -1,4 +1,4 @@
-/** What the binder does at each event of its watches: keeps the claim, reconciles it, and has claims served. @module */
+/** Handles the events of the binder's watches: stores claims, reconciles them, and schedules those that wait. @module */
 import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";

@@ -1,6 +1,6 @@
 /**
- * Chooses what a waiting claim gets: filters the members of its pool, takes the one with the best score (score.ts), or decides
- * for a new Sandbox, or for nothing yet. Remembers what was found of members; sends nothing.
+ * Chooses what a claim gets: the best (score.ts) of those members of its pool that pass the filters, a new Sandbox, or nothing
+ * yet. Remembers the verdicts on members, and sends nothing.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";

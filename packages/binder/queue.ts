@@ -1,4 +1,4 @@
-/** The queue of claims: a line for each pool, oldest first, and whose turn it is. Decides nothing of a claim. @module */
+/** The scheduling queue: a line of claims for each pool, the oldest first, served in turns by namespace and pool. @module */
 /** Something that waits. */
 export interface Waiter {
   uid: string;

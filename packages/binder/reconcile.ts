@@ -1,4 +1,4 @@
-/** Does what a claim calls for: puts it into the queue, sets it aside, or writes about it. Serves nobody, chooses nothing. @module */
+/** Reconciles one claim: puts it into the queue, marks it unschedulable, or has its status written. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";

@@ -1,4 +1,4 @@
-/** Writes about a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox. @module */
+/** Writes to a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";

@@ -1,6 +1,6 @@
 /**
- * Schedules claims: whose turn it is, and what it gets (filter.ts, score.ts). What was chosen is taken at once, and written
- * by bind.ts, as in the scheduling and the binding cycle of kube-scheduler.
+ * Chooses what waiting claims get, in turns by namespace and pool (queue.ts, filter.ts, score.ts), and has it written (bind.ts):
+ * the scheduling and the binding cycle of kube-scheduler.
  * @module
  */
 import { backoffMs } from "../kube/backoff.ts";

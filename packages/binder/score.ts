@@ -1,4 +1,4 @@
-/** Scores the members of one pool: which is the best for the next claim, without a look at all of them. Filters nothing by itself. @module */
+/** Finds the best member of a pool without a look at all of its members. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";

@@ -1,4 +1,4 @@
-/** Where a claim stands: whose turn it is, and what the binder has to do about it. Decides by what the objects contain: the claim, and the Sandboxes that it controls. @module */
+/** Decides what the binder has to do about a claim, by the claim itself and the Sandboxes that it controls. Pure. @module */
 import { isFinal } from "../api/claims/binding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";

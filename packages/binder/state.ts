@@ -1,4 +1,4 @@
-/** What the binder keeps: of each claim, and of all of them. Serves nobody. @module */
+/** The state of the binder: what it keeps of each claim, and of all claims together. @module */
 import type { Span, Tracer } from "@opentelemetry/api";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
