@@ -1,4 +1,4 @@
-/** Decides what the binder has to do about a claim, by the claim itself and the Sandboxes that it controls. Pure. @module */
+/** Decides what the binder has to do about a claim, by the claim itself and the Sandboxes that it controls. @module */
 import { isFinal } from "../api/claims/binding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
