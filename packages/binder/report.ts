@@ -70,8 +70,7 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   };
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    const missing = missingAnnotations(entry, observed, sandbox, now);
-    const claim = missing ? await annotateClaim(api, observed, missing) : observed;
+    const claim = await annotated(binder, entry, observed, sandbox, now);
     const written = claim && await putStatus(
       api,
       claim,
@@ -169,6 +168,18 @@ export function annotateBinding(
     const { namespace, name } = claim.metadata;
     binder.log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
   });
+}
+
+/** Annotates a claim, unless it is: no claim may be Ready without these annotations. @returns undefined: it is gone */
+async function annotated(
+  { api }: Binder,
+  entry: QueuedClaim,
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  now: Date,
+): Promise<SandboxClaim | undefined> {
+  const annotations = missingAnnotations(entry, claim, sandbox, now);
+  return annotations ? await annotateClaim(api, claim, annotations) : claim;
 }
 
 /** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */

@@ -162,8 +162,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim is Ready before it has its annotations",
     file: "packages/binder/report.ts",
-    from: "const claim = missing ? await annotateClaim(api, observed, missing) : observed;",
-    to: "if (missing) void annotateClaim(api, observed, missing);\n    const claim = observed;",
+    from: "return annotations ? await annotateClaim(api, claim, annotations) : claim;",
+    to: "if (annotations) void annotateClaim(api, claim, annotations);\n  return claim;",
     tests: REPORT_TEST,
   },
   {
