@@ -130,6 +130,12 @@ test("the same at the same time is the same, and the member is left as it was", 
   expect(JSON.stringify(member)).toBe(text);
 });
 
+test("a trace context that is too long to be one does not go along", () => {
+  const asked = (length: number) => aClaim("c", { metadata: { annotations: { [TRACE]: "x".repeat(length) } } });
+  expect(swap(theMember(1), asked(512)).metadata.annotations).toHaveProperty([TRACE]);
+  expect(swap(theMember(1), asked(513)).metadata.annotations).not.toHaveProperty([TRACE]);
+});
+
 test("the client's name and trace go along, the pool's own name as client does not", () => {
   const asked = aClaim("c", {
     metadata: {

@@ -150,7 +150,7 @@ export const BINDER: readonly Mutant[] = [
     file: "packages/binder/report.ts",
     from: 'if (report.is !== "wanting" || report.isCertain) return true;',
     to: "return true;",
-    tests: REPORT_TEST,
+    tests: ["test/binder/problems.test.ts"],
   },
   {
     name: "a binder that leads no more writes about a claim that another one has bound",
@@ -171,7 +171,7 @@ export const BINDER: readonly Mutant[] = [
     file: "packages/binder/eventhandlers.ts",
     from: "if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;",
     to: "",
-    tests: REPORT_TEST,
+    tests: ["test/binder/claimversions.test.ts"],
   },
   {
     name: "a Sandbox that is handed over keeps the label by which pools adopt",

@@ -33,7 +33,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     file: "packages/binder/handover.ts",
     from: " || trace.length > LONGEST_TRACE",
     to: "",
-    tests: REFUSED_TEST,
+    tests: ["test/binder/handover.test.ts"],
   },
   {
     name: "what a binder before this one has handed over is not told",
