@@ -133,7 +133,7 @@ export interface Versions {
   gone(uid: string): void;
   listing(): void;
   /** @param version that of the list; absent: not known */
-  listed(uids: ReadonlySet<string>, version?: string): void;
+  listed(version?: string): void;
 }
 
 /** How many objects are remembered that are gone; the oldest are forgotten. */
@@ -171,8 +171,7 @@ export function createVersions(): Versions {
     },
     gone: end,
     listing: () => void (list = { before: complete, newest: "" }),
-    listed(uids, version) {
-      for (const uid of [...versions.keys()]) if (!uids.has(uid)) end(uid);
+    listed(version) {
       // Not the higher of the two: after a restore, versions go on from the one that the list has.
       complete = version ?? list?.newest ?? complete;
       list = undefined;

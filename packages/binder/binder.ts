@@ -146,7 +146,7 @@ export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log
     const kindListed = Promise.withResolvers<void>();
     const safe = isolated(resource, handler, log);
     const onListed = (uids: ReadonlySet<string>, version?: string) => {
-      safe.listed(uids, version);
+      safe.listed?.(uids, version);
       kindListed.resolve();
     };
     watching.push(

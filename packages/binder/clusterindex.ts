@@ -115,8 +115,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
         freshness.listing();
       },
       listed(uids, version) {
-        versions.listed(uids, version);
-        for (const uid of [...state.returned]) if (!uids.has(uid)) state.returned.delete(uid);
+        versions.listed(version);
         for (const uid of [...state.places.keys()]) {
           if (!uids.has(uid) && !assumed.isSince(uid)) sandboxGone(state, uid);
         }

@@ -58,9 +58,6 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       schedule(binder);
     },
     gone,
-    listed(uids) {
-      for (const uid of [...binder.claims.keys()]) if (!uids.has(uid)) gone(uid);
-    },
   };
 }
 

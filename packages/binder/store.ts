@@ -46,14 +46,6 @@ export function namedHandler<T extends Named>(
   changed: (object: T, change: NamedChange) => void,
   keys = new Map<string, string>(),
 ): EventHandler<T> {
-  const gone = (uid: string) => {
-    const key = keys.get(uid) ?? "";
-    const object = byName.get(key);
-    keys.delete(uid);
-    if (object?.metadata.uid !== uid) return;
-    byName.delete(key);
-    changed(object, "gone");
-  };
   return {
     observe(observed) {
       const object = toKeep(observed);
@@ -67,9 +59,13 @@ export function namedHandler<T extends Named>(
       else if (countsOtherwise(before, object)) changed(object, "counts");
       else changed(object, problemIn(before) === problemIn(object) ? "other" : "problem");
     },
-    gone,
-    listed(uids) {
-      for (const uid of [...keys.keys()]) if (!uids.has(uid)) gone(uid);
+    gone(uid) {
+      const key = keys.get(uid) ?? "";
+      const object = byName.get(key);
+      keys.delete(uid);
+      if (object?.metadata.uid !== uid) return;
+      byName.delete(key);
+      changed(object, "gone");
     },
   };
 }

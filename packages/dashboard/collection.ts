@@ -57,8 +57,7 @@ export function useCollection(
         found.delete(uid);
         show({});
       },
-      listed(uids: ReadonlySet<string>) {
-        for (const uid of found.keys()) if (!uids.has(uid)) found.delete(uid);
+      listed() {
         show({ isListed: true, trouble: undefined });
       },
     };

@@ -120,9 +120,8 @@ export function createKnown<T, F extends Facts>(read: (object: T) => F): Known<T
         if (before?.version !== facts.version) tell(facts);
       },
       gone: forget,
-      listed(uids) {
+      listed() {
         isComplete = true;
-        for (const uid of [...byUid.keys()]) if (!uids.has(uid)) forget(uid);
         tell(undefined);
       },
     },
@@ -181,10 +180,6 @@ export function createWaiting<T extends Named>(
     gone(uid) {
       drop(uid);
       queue.gone(uid);
-    },
-    listed(uids) {
-      for (const uid of [...keys.keys()]) if (!uids.has(uid)) drop(uid);
-      queue.listed(uids);
     },
     again(key) {
       const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, Kept<T>>()];

@@ -94,7 +94,7 @@ function fanOut<T>(
     },
     gone: (uid) => all.forEach((handler) => handler.gone(uid)),
     listed(uids, version) {
-      all.forEach((handler) => handler.listed(uids, version));
+      all.forEach((handler) => handler.listed?.(uids, version));
       onListed();
     },
   };

@@ -82,9 +82,6 @@ export function createQueue<T extends Named>(
       if (entry.state === "waiting") enter(queue, entry);
     },
     gone: (uid) => forget(queue, uid),
-    listed(uids) {
-      for (const uid of [...entries.keys(), ...reconciler.memory.keys()]) if (!uids.has(uid)) forget(queue, uid);
-    },
   };
 }
 

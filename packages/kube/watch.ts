@@ -11,15 +11,16 @@ export interface EventHandler<T> {
   listing?(): void;
   /** The object is there, or has changed. */
   observe(object: T): void;
-  /** The object is gone. */
+  /** The object is gone: the watch says so, or a list lacks an object that was shown. */
   gone(uid: string): void;
   /**
-   * A list is complete. Objects that are not in it are gone. The list is right even if it shows an object in an older
-   * version than before: after a restore of etcd, versions go back and deleted objects return.
+   * A list is complete. The list is right even if it shows an object in an older version than before: after a restore of
+   * etcd, versions go back and deleted objects return.
    *
+   * @param uids those in the list. What the handler knows from elsewhere and the list lacks is gone, too
    * @param version the list's resourceVersion; absent: not known
    */
-  listed(uids: ReadonlySet<string>, version?: string): void;
+  listed?(uids: ReadonlySet<string>, version?: string): void;
 }
 
 export interface WatchOptions {
@@ -44,8 +45,12 @@ const WATCH_SECONDS = { least: 300, spread: 300 };
 const SHORT_LIFE_MS = 1000;
 
 type Observed = { metadata: ObjectMeta };
-/** Where the watch goes on; undefined: begin with a list. */
-type Cursor = { version: string | undefined };
+interface Cursor {
+  /** Where the watch goes on; undefined: begin with a list. */
+  version: string | undefined;
+  /** UIDs of what the handler was shown and was not told to be gone. */
+  shown: Set<string>;
+}
 
 /**
  * Lists the collection, watches it from there, and does so again whenever that ends; returns when `signal` fires.
@@ -66,13 +71,13 @@ export async function listAndWatch<T extends Observed>(
   handler: EventHandler<T>,
   { log, signal, onHeard = () => {} }: WatchOptions,
 ): Promise<void> {
-  const cursor: Cursor = { version: undefined };
+  const cursor: Cursor = { version: undefined, shown: new Set() };
   const checked = { ...collection, parse: reporting(collection, log) };
   let failures = 0;
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
-      cursor.version ??= await list(api, checked, handler);
+      cursor.version ??= await list(api, checked, handler, cursor);
       onHeard();
       await watch(api, checked, handler, { cursor, signal, onHeard });
     } catch (error) {
@@ -95,21 +100,25 @@ async function list<T extends Observed>(
   api: Api,
   collection: Collection<T>,
   handler: EventHandler<T>,
+  cursor: Cursor,
 ): Promise<string> {
   const { path, query, parse } = collection;
   const uids = new Set<string>();
   handler.listing?.();
-  let shown = "";
+  let listed = "";
   for await (const { items, version } of pagesOf(api, path, query)) {
     for (const item of items) {
       uids.add(uidOf(item));
+      cursor.shown.add(uidOf(item));
       const object = parse(item);
       if (object) handler.observe(object);
     }
-    shown = version;
+    listed = version;
   }
-  handler.listed(uids, shown);
-  return shown;
+  for (const uid of cursor.shown) if (!uids.has(uid)) handler.gone(uid);
+  cursor.shown = uids;
+  handler.listed?.(uids, listed);
+  return listed;
 }
 
 /** Watches until the server ends it. Moves the cursor as events come. */
@@ -132,6 +141,8 @@ async function watch<T extends Observed>(
     if (type === "ERROR") throw interrupted(path, statusOf(object));
     onHeard();
     show({ type, object }, parse, handler);
+    if (type === "DELETED") cursor.shown.delete(uidOf(object));
+    else if (type !== "BOOKMARK") cursor.shown.add(uidOf(object));
     cursor.version = versionOf(object);
   }
 }
@@ -184,6 +195,6 @@ export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): E
     listing: () => attempt(() => handler.listing?.()),
     observe: (object) => attempt(() => handler.observe(object)),
     gone: (uid) => attempt(() => handler.gone(uid)),
-    listed: (uids, version) => attempt(() => handler.listed(uids, version)),
+    listed: (uids, version) => attempt(() => handler.listed?.(uids, version)),
   };
 }

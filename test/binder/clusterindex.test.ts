@@ -35,7 +35,7 @@ const given = (version: number, name = "c"): Sandbox => {
 function list({ sandboxes }: ClusterIndex, ...shown: Sandbox[]): void {
   sandboxes.listing();
   for (const sandbox of shown) sandboxes.observe(sandbox);
-  sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid ?? "")));
+  sandboxes.listed?.(new Set(shown.map(({ metadata }) => metadata.uid ?? "")));
 }
 
 test("a member is its pool's, a claim's Sandbox the claim's; both are told", () => {
@@ -209,7 +209,7 @@ test("a template that comes or changes is told to the pools of it, and to no oth
   told.length = 0;
   index.templates.observe(aTemplate({ metadata: { generation: 2 } }));
   expect(told).toEqual(["team-a/warm itself"]);
-  index.templates.listed(new Set());
+  index.templates.gone("uid-python");
   expect([told.length, index.template(aPool())]).toEqual([2, undefined]);
 });
 

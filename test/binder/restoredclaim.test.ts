@@ -60,7 +60,7 @@ test("a status that a restore has undone is written again, once", async () => {
   handlers.sandboxclaims.observe(stored);
   handlers.sandboxes.listing?.();
   handlers.sandboxes.observe(given("11"));
-  handlers.sandboxes.listed(new Set(["uid-warm-1"]));
+  handlers.sandboxes.listed?.(new Set(["uid-warm-1"]));
   await clock.advance(10);
   expect(statuses()).toBe(2);
   end.abort();

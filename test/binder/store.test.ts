@@ -44,6 +44,6 @@ test("the end of an object is no end of the one that has its name by then", () =
   handler.observe(aPool({ metadata: { uid: "uid-next" } }));
   handler.gone("uid-warm");
   expect([changes, byName.size]).toEqual([["uid-warm spec", "uid-next spec"], 1]);
-  handler.listed(new Set());
+  handler.gone("uid-next");
   expect([changes.at(-1), byName.size]).toEqual(["uid-next gone", 0]);
 });

@@ -51,7 +51,7 @@ const claimed = (uid: string, name = "job") => ({
   }],
   annotations: { "agents.x-k8s.io/assigned-at": after(7) },
 });
-const listNothing = () => handler.listed(new Set());
+const listNothing = () => handler.listed?.(new Set());
 
 test("a life is told in its order, each thing once", () => {
   listNothing();
@@ -121,7 +121,7 @@ describe("a process that begins to lead", () => {
     see(ready(650), { ...claimed("c1"), uid: "old" });
     see([], { uid: "young", creationTimestamp: after(101) });
     expect(since()).toEqual(["ready 650", "created 101"]);
-    handler.listed(new Set(["old", "young"]));
+    handler.listed?.(new Set(["old", "young"]));
     see(suspended(5), { ...claimed("c1"), uid: "old" });
     expect(since()).toEqual(["suspended 5"]);
   });
@@ -142,14 +142,14 @@ describe("a process that begins to lead", () => {
   });
 });
 
-test("what a list does not show any more is deleted", () => {
+test("what is gone is deleted, once", () => {
   listNothing();
   see([]);
   told = [];
   vi.setSystemTime(NOW.getTime() + 9000);
-  handler.listed(new Set());
+  handler.gone("uid-demo");
   expect(since()).toEqual(["deleted 9"]);
-  handler.listed(new Set());
+  handler.gone("uid-demo");
   expect(since()).toEqual([]);
 });
 

@@ -19,6 +19,6 @@ test("a template is counted for as long as the keeper's word is on it, and while
   book.observe(aTemplate());
   expect(await samples()).toEqual([]);
   book.observe(aTemplate({ metadata: { annotations } }));
-  book.listed(new Set());
+  book.gone(aTemplate().metadata.uid ?? "");
   expect(await samples()).toEqual([]);
 });

@@ -105,7 +105,7 @@ describe("createSandboxEvents()", () => {
   const record = ({ reason, key }: Occurrence) => void recorded.push(`${reason} ${key}`);
   const anHandler = (isListed = true) => {
     const handler = createSandboxEvents(record, () => now);
-    if (isListed) handler.listed(new Set());
+    if (isListed) handler.listed?.(new Set());
     return handler;
   };
   beforeEach(() => {

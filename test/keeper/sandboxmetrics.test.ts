@@ -79,7 +79,7 @@ describe("agent_sandboxes", () => {
     census.observe(aOne("b", "False"));
     census.gone("b");
     expect(await gauge()).toEqual([`${READY} 1`]);
-    census.listed(new Set());
+    census.gone("a");
     expect(await gauge()).toEqual([]);
   });
 

@@ -172,13 +172,14 @@ describe("createQueue()", () => {
     expect([...reconciler.memory.keys()]).toEqual([]);
   });
 
-  test("forgets what a list does not show", async () => {
+  test("forgets what is gone", async () => {
     const handler = queue();
     handler.observe(thing("done", 0));
     handler.observe(thing("kept", 5000));
     handler.observe(thing("lost", 5000));
     await vi.advanceTimersByTimeAsync(1);
-    handler.listed(new Set(["kept"]));
+    handler.gone("done");
+    handler.gone("lost");
     expect([...reconciler.memory.keys()]).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["done@0", "kept@5000"]);

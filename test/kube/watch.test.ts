@@ -76,6 +76,25 @@ describe("listAndWatch()", () => {
     expect(shown(), "a watch that goes on lists nothing").toBe("a");
   });
 
+  test("tells of what a list lacks that was shown, before the list is complete", async () => {
+    const server = createFakeApi({ pageSize: 1 });
+    for (const name of ["a", "b", "c"]) server.put(at(name), aThing(name, name === "c" ? { broken: true } : {}));
+    await start(server);
+    server.put(at("d"), aThing("d"));
+    server.put(at("e"), aThing("e"));
+    server.remove(at("e"));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(shown()).toBe("a b [a,b,c] d e -e");
+    server.intercept = () => refusal(500, "down");
+    server.endWatches(new Error("connection reset"));
+    await vi.advanceTimersByTimeAsync(1);
+    server.remove(at("a"));
+    server.remove(at("d"));
+    server.intercept = () => undefined;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(shown()).toBe("b -a -d [b,c]");
+  });
+
   test("goes on where it was when the server ends a watch", async () => {
     const server = createFakeApi();
     server.put(at("a"), aThing("a"));

@@ -182,8 +182,7 @@ export function createLifecycle(tell: (event: LifecycleEvent) => void): EventHan
       for (const event of events) if (isListed || now - event.at < REPEATED_MS) tell(event);
     },
     gone,
-    listed(uids) {
-      for (const uid of all.keys()) if (!uids.has(uid)) gone(uid);
+    listed() {
       isListed = true;
     },
   };

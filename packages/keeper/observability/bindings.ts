@@ -58,17 +58,13 @@ export function createBindings(listener: BindingListener, signal: AbortSignal): 
     claims: {
       observe: (claim) => observeClaim(state, viewClaim(claim)),
       gone: (uid) => claimGone(state, uid),
-      listed(uids) {
-        for (const [uid, { claim }] of state.entries) if (claim && !uids.has(uid)) claimGone(state, uid);
+      listed() {
         state.isListed = true;
       },
     },
     sandboxes: {
       observe: (sandbox) => observeSandbox(state, sandbox),
       gone: (uid) => sandboxGone(state, uid),
-      listed(uids) {
-        for (const uid of state.placeOf.keys()) if (!uids.has(uid)) sandboxGone(state, uid);
-      },
     },
     *views() {
       for (const { claim, closing } of state.entries.values()) if (claim && closing === undefined) yield claim;

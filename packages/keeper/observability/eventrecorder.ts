@@ -39,8 +39,7 @@ export function eventSource<T extends { metadata: ObjectMeta }>(
       if (isListed || isYoung(occurrence, Date.now())) record(occurrence);
     },
     gone: (uid) => marks.delete(uid),
-    listed(uids) {
-      for (const uid of marks.keys()) if (!uids.has(uid)) marks.delete(uid);
+    listed() {
       isListed = true;
     },
   };

@@ -24,9 +24,6 @@ export function createPolicyBook(): EventHandler<SandboxTemplate> & { faults(): 
       else missing.delete(uid);
     },
     gone: (uid) => void missing.delete(uid),
-    listed(uids) {
-      for (const uid of missing.keys()) if (!uids.has(uid)) missing.delete(uid);
-    },
     faults: () => missing.values(),
   };
 }

@@ -46,8 +46,7 @@ export function createPoolBook(): PoolBook {
       pools.set(uid, { namespace, pool: name, desired: spec.replicas, replicas, ready, served: counts });
     },
     gone,
-    listed(uids) {
-      for (const uid of pools.keys()) if (!uids.has(uid)) gone(uid);
+    listed() {
       const known = new Set([...pools.values()].map(keyOf));
       for (const key of served.keys()) if (!known.has(key)) served.delete(key);
       isListed = true;

@@ -120,8 +120,7 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
       known.set(uid, { marks: occurrences.map(markOf), isSuspended, turn, last });
     },
     gone: (uid) => known.delete(uid),
-    listed(uids) {
-      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+    listed() {
       isListed = true;
     },
   };

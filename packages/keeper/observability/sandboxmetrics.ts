@@ -74,9 +74,6 @@ export function createCensus(): Census {
       members.set(uid, counted);
     },
     gone: leave,
-    listed(uids) {
-      for (const uid of members.keys()) if (!uids.has(uid)) leave(uid);
-    },
     counts: () => sorts.values(),
   };
 }

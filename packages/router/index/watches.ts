@@ -25,7 +25,7 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
   const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
     ...handler,
     listed(uids, version) {
-      handler.listed(uids, version);
+      handler.listed?.(uids, version);
       if (pending.delete(resource) && pending.size === 0) onListed();
     },
   });

@@ -28,7 +28,7 @@ test("a Pod belongs to its Sandbox, whichever is seen first", () => {
   expect(podsOf(index).map(({ ips }) => ips)).toEqual([["10.0.0.2"], ["10.0.0.3"]]);
   index.pods.gone("p1");
   expect(podsOf(index).map(({ ips }) => ips)).toEqual([["10.0.0.3"]]);
-  index.pods.listed(new Set());
+  index.pods.listed?.(new Set());
   expect(podsOf(index)).toEqual([]);
 });
 
@@ -91,7 +91,7 @@ test("an older version that the API server answers with changes nothing, and a n
   expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
   index.sandboxes.gone("u1");
   expect(index.find("n", "a")?.sandbox.metadata.uid).toBe("u2");
-  index.sandboxes.listed(new Set());
+  index.sandboxes.listed?.(new Set());
   expect(index.find("n", "a")).toBeUndefined();
 });
 
@@ -109,7 +109,7 @@ test("an answer counts before the watch has come to it, and the watch from then 
 test("what is gone does not come back with an answer that was late, but what a list was too early for does", () => {
   const index = createSandboxIndex();
   index.sandboxes.observe(sandbox(1));
-  index.sandboxes.listed(new Set());
+  index.sandboxes.listed?.(new Set());
   index.answered(sandbox(2));
   expect(index.find("n", "a")).toBeDefined();
   index.sandboxes.gone("u1");
@@ -124,7 +124,7 @@ test("a list says nothing about what was answered since it began", () => {
   index.answered(sandbox(3));
   index.answered(sandbox(4, { name: "b", uid: "u2" }));
   index.sandboxes.observe(sandbox(1, unclaimed));
-  index.sandboxes.listed(new Set(["u1"]));
+  index.sandboxes.listed?.(new Set(["u1"]));
   expect(index.find("n", "a")?.sandbox.isUnclaimed).toBe(false);
   expect(index.find("n", "b")).toBeDefined();
 });
@@ -133,7 +133,7 @@ test("a list says nothing about what was answered since it began", () => {
 function list(index: SandboxIndex, ...shown: ReturnType<typeof sandbox>[]): void {
   index.sandboxes.listing?.();
   shown.forEach((record) => index.sandboxes.observe(record));
-  index.sandboxes.listed(new Set(shown.map(({ metadata }) => metadata.uid)));
+  index.sandboxes.listed?.(new Set(shown.map(({ metadata }) => metadata.uid)));
 }
 
 test.for(
