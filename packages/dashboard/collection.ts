@@ -1,6 +1,7 @@
 /** All objects of a kind, kept as they are now by list and watch. @module */
 import { useEffect, useState } from "preact/hooks";
 import { type Api, pathOf } from "../kube/api.ts";
+import { createStore } from "../kube/store.ts";
 import { listAndWatch } from "../kube/watch.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "../summary/kinds.ts";
@@ -34,7 +35,6 @@ export function useCollection(
   useEffect(() => {
     if (kind === undefined) return;
     const ending = new AbortController();
-    const found = new Map<string, KubeObject>();
     let state = NONE;
     let isPlanned = false;
     // However much changes, it is shown once a frame.
@@ -44,29 +44,19 @@ export function useCollection(
       isPlanned = true;
       requestAnimationFrame(() => {
         isPlanned = false;
-        if (!ending.signal.aborted) setCollection(state = { ...state, objects: sorted(found.values()) });
+        if (!ending.signal.aborted) setCollection(state = { ...state, objects: sorted(store.values()) });
       });
     };
     setCollection(NONE);
-    const handler = {
-      observe(object: KubeObject) {
-        found.set(object.metadata.uid ?? "", object);
-        show({ trouble: undefined });
-      },
-      gone(uid: string) {
-        found.delete(uid);
-        show({});
-      },
-      listed() {
-        show({ isListed: true, trouble: undefined });
-      },
-    };
+    const store = createStore({ keep: (object: KubeObject) => object });
+    store.onChange(() => show({ trouble: undefined }));
+    store.onSynced(() => show({ isListed: true, trouble: undefined }));
     const parse = (object: unknown) => ({ ...object as KubeObject, kind: kind.kind });
     const path = pathOf({ resource: kind.resource, namespace });
     const log = (_: string, message: string, fields: Record<string, unknown> = {}) =>
       show({ trouble: String(fields["error"] ?? message) });
     const query: Record<string, string> = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
-    void listAndWatch(api, { path, query, parse }, handler, { log, signal: ending.signal });
+    void listAndWatch(api, { path, query, parse }, store, { log, signal: ending.signal });
     return () => ending.abort();
   }, [api, kind, namespace, name]);
   return collection;

@@ -119,14 +119,14 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     ],
     sandboxwarmpools: [
       ...binding ? [binding.handlers.sandboxwarmpools] : [],
-      references.pools.handler,
+      references.pools,
       queue(poolWakeReconciler(api), pools),
       stuckMembers,
       ...observers.sandboxwarmpools ?? [],
     ],
     sandboxtemplates: [
       ...binding ? [binding.handlers.sandboxtemplates] : [],
-      references.templates.handler,
+      references.templates,
       withPolicies(
         queue(policyReconciler({ api, ...options, report: reportFor("SandboxTemplate"), references }), templates),
         references,
@@ -135,7 +135,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     ],
     networkpolicies: [
       ...binding ? [binding.handlers.networkpolicies] : [],
-      references.policies.handler,
+      references.policies,
       withTemplates(
         queue(policyDeletionReconciler({ api, report: reportFor("NetworkPolicy"), references, clock })),
         references,

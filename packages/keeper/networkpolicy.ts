@@ -19,7 +19,8 @@ import {
 } from "./reconciler.ts";
 import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
-import { createWaiting, type PolicyFacts, type References } from "./references.ts";
+import type { KnownPolicy, References } from "./references.ts";
+import { createWaiting, requeueOnChange } from "./waiting.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { WorkQueue } from "./workqueue.ts";
@@ -35,7 +36,7 @@ import type { WorkQueue } from "./workqueue.ts";
  * | Managed | whole | none | none |
  * | Managed | else | any | look |
  */
-function policySituation(template: SandboxTemplate, known: PolicyFacts | undefined): Situation | undefined {
+function policySituation(template: SandboxTemplate, known: KnownPolicy | undefined): Situation | undefined {
   const { metadata, spec } = template;
   if (metadata.deletionTimestamp !== undefined) return undefined;
   const isAnnotated = metadata.annotations?.[UNRESOLVED_ANNOTATION] !== undefined;
@@ -65,7 +66,7 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
     clock,
     situationOf(template: SandboxTemplate) {
       const { namespace, name } = template.metadata;
-      return policies.isComplete() ? policySituation(template, policies.find(namespace, policyName(name))) : undefined;
+      return policies.hasSynced() ? policySituation(template, policies.get(namespace, policyName(name))) : undefined;
     },
     async look(template, { kind }) {
       const { outcome, problems } = kind === "leftover" ? LEFTOVER : await findingOf(template, options);
@@ -88,7 +89,7 @@ export function withPolicies(
     const { namespace, name } = template.metadata;
     return policySituation(template, undefined) && keyOf(namespace, policyName(name));
   });
-  policies.onChange((policy) => waiting.again(policy && keyOf(policy.namespace, policy.name)));
+  requeueOnChange(waiting, policies, ({ namespace, name }) => keyOf(namespace, name));
   return waiting;
 }
 

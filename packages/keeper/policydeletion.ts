@@ -7,7 +7,8 @@ import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Intervals, lookReconciler, type Reconciler, type Report } from "./reconciler.ts";
-import { createWaiting, hashGroup, type References } from "./references.ts";
+import { hashKey, type References } from "./references.ts";
+import { createWaiting, requeueOnChange } from "./waiting.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
 /** After `settle`, pools and claims have finished what they do for a template that was just deleted. In milliseconds. */
@@ -31,8 +32,8 @@ export function policyDeletionReconciler(
     clock,
     situationOf(policy: KubeObject) {
       const hash = leftHash(policy);
-      if (hash === undefined || !templates.isComplete()) return undefined;
-      const [template] = templates.members(hashGroup(policy.metadata.namespace, hash));
+      if (hash === undefined || !templates.hasSynced()) return undefined;
+      const [template] = templates.byIndex("hash", hashKey(policy.metadata.namespace, hash));
       return template ? undefined : { key: policy.metadata.uid ?? "", kind: "look" };
     },
     async look(policy) {
@@ -58,9 +59,9 @@ export function withTemplates(
 ): EventHandler<KubeObject> {
   const waiting = createWaiting(queue, (policy: KubeObject) => {
     const hash = leftHash(policy);
-    return hash === undefined ? undefined : hashGroup(policy.metadata.namespace, hash);
+    return hash === undefined ? undefined : hashKey(policy.metadata.namespace, hash);
   });
-  templates.onChange((template) => waiting.again(template && hashGroup(template.namespace, template.hash)));
+  requeueOnChange(waiting, templates, ({ namespace, hash }) => hashKey(namespace, hash));
   return waiting;
 }
 

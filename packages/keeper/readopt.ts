@@ -20,7 +20,8 @@ import {
   type OwnerReference,
 } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
-import { createWaiting, hashGroup, type PoolFacts, type References } from "./references.ts";
+import { hashKey, type References, type Referred } from "./references.ts";
+import { createWaiting, requeueOnChange } from "./waiting.ts";
 import { findObject } from "../kube/find.ts";
 import type { WorkQueue } from "./workqueue.ts";
 
@@ -66,11 +67,11 @@ interface ReadoptOptions {
 export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
   /** What was dealt with: the resourceVersion, and the pool. */
   const memory = new Map<string, string>();
-  const poolOf = (sandbox: Sandbox): PoolFacts | undefined => {
+  const poolOf = (sandbox: Sandbox): Referred | undefined => {
     const hash = orphanOf(sandbox);
     if (hash === undefined) return undefined;
-    const group = pools.members(hashGroup(sandbox.metadata.namespace, hash));
-    for (const pool of group) if (!pool.isBeingDeleted) return pool;
+    const found = pools.byIndex("hash", hashKey(sandbox.metadata.namespace, hash));
+    for (const pool of found) if (!pool.isBeingDeleted) return pool;
     return undefined;
   };
   const planOf = (sandbox: Sandbox): MetadataChange | ClaimReturn | undefined => {
@@ -101,12 +102,11 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
 
 /** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
 export function withPools(queue: WorkQueue<Sandbox>, { pools }: References): EventHandler<Sandbox> {
-  const keyOf = (namespace: string | undefined, hash: string) => `${namespace}/${hash}`;
   const waiting = createWaiting(queue, (sandbox: Sandbox) => {
     const hash = orphanOf(sandbox);
-    return hash === undefined ? undefined : keyOf(sandbox.metadata.namespace, hash);
+    return hash === undefined ? undefined : hashKey(sandbox.metadata.namespace, hash);
   });
-  pools.onChange((pool) => waiting.again(pool && keyOf(pool.namespace, pool.hash)));
+  requeueOnChange(waiting, pools, ({ namespace, hash }) => hashKey(namespace, hash));
   return waiting;
 }
 

@@ -24,7 +24,7 @@ const WORK: Record<string, (count: number) => () => void> = {
   "orphans, with as many pools": (count) => {
     const references = createReferences();
     for (let i = 0; i < count; i++) {
-      references.pools.handler.observe(aPool({ metadata: { name: `p${i}`, uid: `p${i}`, namespace: `n${i % 9}` } }));
+      references.pools.observe(aPool({ metadata: { name: `p${i}`, uid: `p${i}`, namespace: `n${i % 9}` } }));
     }
     const reconciler = readoptReconciler({ api, report() {}, references });
     const labels = { "agents.x-k8s.io/warm-pool-sandbox": "deadbeef" };

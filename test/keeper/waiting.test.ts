@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Kept } from "../../packages/keeper/kept.ts";
-import { createKnown, createWaiting } from "../../packages/keeper/references.ts";
+import { createStore } from "../../packages/kube/store.ts";
+import { createWaiting, requeueOnChange } from "../../packages/keeper/waiting.ts";
 
 interface Item {
   metadata: { name: string; uid: string };
@@ -41,25 +42,14 @@ test("createWaiting() shows again what waits for the key, and nothing else", () 
   expect(inner.gone.mock.calls).toEqual([["a"], ["b"]]);
 });
 
-test("createKnown() tells of what matters, once each, and finds by name", () => {
-  const facts = (uid: string, version: string) => ({ uid, namespace: "n", name: "one", version, groups: [version] });
-  const known = createKnown((object: ReturnType<typeof facts>) => object);
-  const told: (string | undefined)[] = [];
-  known.onChange((changed) => told.push(changed && `${changed.uid} ${changed.version}`));
-  expect(known.isComplete()).toBe(false);
-  known.handler.observe(facts("a", "1"));
-  known.handler.observe(facts("a", "1"));
-  known.handler.observe(facts("a", "2"));
-  known.handler.listed?.(new Set(["a"]));
-  expect(known.isComplete()).toBe(true);
-  expect(known.find("n", "one")).toEqual(facts("a", "2"));
-  // A list brings the next object of the name before the old one's end is noticed.
-  known.handler.observe(facts("b", "1"));
-  known.handler.gone("a");
-  known.handler.gone("never seen");
-  expect(known.find("n", "one")).toEqual(facts("b", "1"));
-  expect(["1", "2"].map((group) => [...known.members(group)])).toEqual([[facts("b", "1")], []]);
-  known.handler.gone("b");
-  expect([known.find("n", "one"), known.find(undefined, "one")]).toEqual([undefined, undefined]);
-  expect(told).toEqual(["a 1", "a 2", undefined, "b 1", "a 2", "b 1"]);
+test("requeueOnChange() shows again what waits for an object that changes, and everything once all is known", () => {
+  const { waiting, again } = setUp();
+  const shown: string[][] = [];
+  for (const one of [item("a", "x"), item("b", "y")]) waiting.observe(one);
+  const store = createStore({ keep: ({ metadata }: Item) => metadata.name });
+  requeueOnChange({ ...waiting, again: (key) => void shown.push(again(key)) }, store, (name) => name);
+  store.observe(item("x"));
+  store.gone("x");
+  store.listed?.(new Set());
+  expect(shown).toEqual([["a"], ["a"], ["a", "b"]]);
 });
