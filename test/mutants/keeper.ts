@@ -59,8 +59,8 @@ export const KEEPER: readonly Mutant[] = [
   {
     name: "an orphan goes to a pool of another namespace",
     file: "packages/keeper/references.ts",
-    from: "return `hash ${namespace}/${hash}`;",
-    to: "return namespace && `hash ${hash}`;",
+    from: "return `${namespace}/${hash}`;",
+    to: "return namespace && hash;",
     tests: GIVEBACK_TEST,
   },
   {

@@ -43,8 +43,16 @@ export const KUBE: readonly Mutant[] = [
   {
     name: "what cannot be read is gone",
     file: "packages/kube/watch.ts",
-    from: "      uids.add(uidOf(item));\n      const object = parse(item);\n",
-    to: "      const object = parse(item);\n      if (object) uids.add(uidOf(item));\n",
+    from: "      uids.add(uidOf(item));\n      cursor.shown.add(uidOf(item));\n      const object = parse(item);\n",
+    to:
+      "      const object = parse(item);\n      if (!object) continue;\n      uids.add(uidOf(item));\n      cursor.shown.add(uidOf(item));\n",
+    tests: WATCH_TEST,
+  },
+  {
+    name: "what a list lacks is there for ever",
+    file: "packages/kube/watch.ts",
+    from: "if (!uids.has(uid)) handler.gone(uid);",
+    to: "if (!uids.has(uid)) continue;",
     tests: WATCH_TEST,
   },
   {

@@ -104,9 +104,9 @@ export const TEAM_LIMITS: readonly Mutant[] = [
   },
   {
     name: "the keeper goes through all pools for each orphan",
-    file: "packages/keeper/references.ts",
-    from: "byGroup.get(group)?.values() ?? [],",
-    to: "byUid.values().filter(({ groups = [] }) => groups.includes(group)),",
+    file: "packages/kube/store.ts",
+    from: "byValue.get(placeOf(index, value))?.values() ?? [],",
+    to: "[...byUid.values()].map(({ kept }) => kept).filter((kept) => placesOf(kept).includes(placeOf(index, value))),",
     tests: CROWDS_TEST,
   },
   {
