@@ -21,9 +21,15 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
 
   say(`${shape.count} claims …`);
   const { samples, due, full } = await arena.measure(async (begun) => {
-    const due = await askForClaims(arena, shape, claims);
-    await claims.until(() => claims.readyAt.size >= due.size, patienceFor(shape));
-    const full = await untilFull(arena, pools, shape);
+    const due = new Map<string, number>();
+    let full = true;
+    for (const window of windowsOf(shape)) {
+      if (due.size > 0) await removeAll(api, pathsOf(claims));
+      full &&= due.size === 0 || await untilFull(arena, pools, shape);
+      await askForClaims(arena, window, claims, due);
+      await claims.until(() => claims.readyAt.size >= due.size, patienceFor(shape));
+    }
+    full &&= await untilFull(arena, pools, shape);
     return { samples: samplesOf(due, claims, begun), due, full };
   });
   const violations = [
@@ -32,23 +38,38 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
     ...shared.faults(),
     ...await boundFaults(api, claims),
   ];
-  const paths = [...claims.objects.values()].map(({ metadata }) => ({
-    resource: "sandboxclaims" as const,
-    namespace: metadata.namespace,
-    name: metadata.name,
-  }));
-  await removeAll(api, paths);
+  await removeAll(api, pathsOf(claims));
   violations.push(...await leftoverFaults(arena, shape));
   return { asked: shape.count, samples, figures: {}, violations };
 }
 
-/** Sends the claims, and deletes each again where the shape says so; returns when each was due, by key. */
-async function askForClaims({ api }: Arena, shape: Shape, claims: Follower): Promise<Map<string, number>> {
-  const due = new Map<string, number>();
+function pathsOf(claims: Follower) {
+  return [...claims.objects.values()].map(({ metadata: { namespace, name } }) => ({
+    ...{ resource: "sandboxclaims" as const, namespace, name },
+  }));
+}
+
+/** Divides a shape into its windows. Arrivals at random differ from window to window, and are the same in every run. */
+function windowsOf(shape: Shape): Shape[] {
+  const { windows = 1, arrivals } = shape;
+  return Array.from({ length: windows }, (_, window) => ({
+    ...shape,
+    count: shape.count / windows,
+    arrivals: arrivals.kind === "poisson" ? { ...arrivals, seed: arrivals.seed + window } : arrivals,
+  }));
+}
+
+/**
+ * Sends the claims, and deletes each again where the shape says so.
+ *
+ * @param due takes when each was due, by key
+ */
+async function askForClaims({ api }: Arena, shape: Shape, claims: Follower, due: Map<string, number>): Promise<void> {
   const deletions: Promise<void>[] = [];
+  const before = due.size;
   await sendAll(shape.count, shape.arrivals, async (index, at) => {
     const pool = poolOf(shape, index);
-    const name = `claim-${index}`;
+    const name = `claim-${before + index}`;
     const key = `${pool.namespace}/${name}`;
     due.set(key, at);
     await create(api, { resource: "sandboxclaims", namespace: pool.namespace }, aClaim(name, pool.name));
@@ -65,7 +86,6 @@ async function askForClaims({ api }: Arena, shape: Shape, claims: Follower): Pro
     deletions.push(deletion);
   });
   await Promise.all(deletions);
-  return due;
 }
 
 /** Exponential times of a mean, in an order that is the same in every run. */

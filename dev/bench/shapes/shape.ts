@@ -26,6 +26,8 @@ export interface Shape {
   standsApart?: boolean;
   /** Mean time for which a claim is kept before it is deleted, seconds, exponential; absent: to the end. */
   dwellSeconds?: number;
+  /** Parts of `count` that are asked for one after the other: each is deleted, and pools fill again, before the next. @default {1} */
+  windows?: number;
   /** Objects that are asked for, and deleted again, before anything is measured; absent: none. */
   warmUp?: number;
   /** Most requests of hookbox for each object, where the API server tells who asked; more is a violation. */
@@ -41,7 +43,8 @@ export interface Sweep {
 }
 
 /** The figures of a shape, as they stand in the report. */
-export function parametersOf({ count, arrivals, namespaces, pools, replicas, standing, dwellSeconds }: Shape) {
+export function parametersOf(shape: Shape) {
+  const { count, arrivals, namespaces, pools, replicas, standing, dwellSeconds, windows } = shape;
   const { kind } = arrivals;
   return {
     count,
@@ -51,6 +54,7 @@ export function parametersOf({ count, arrivals, namespaces, pools, replicas, sta
     replicas,
     standing,
     ...(dwellSeconds === undefined ? {} : { dwellSeconds }),
+    ...(windows === undefined ? {} : { windows }),
   };
 }
 

@@ -19,8 +19,7 @@ test("readOptions() spreads a sweep out, and changes shapes", () => {
   const { shapes } = readOptions(["by-standing", "claims-burst", "--count", "40", "--rate", "5"]);
   expect(shapes.map(({ name, standing }) => [name, standing])).toEqual([
     ["by-standing", 0],
-    ["by-standing", 500],
-    ["by-standing", 2000],
+    ["by-standing", 3000],
     ["by-standing", 10_000],
     ["claims-burst", 0],
   ]);
