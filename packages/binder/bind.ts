@@ -169,7 +169,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
   // Another one has come meanwhile.
   if (kept !== templateOf(binder, claim)) return undefined;
-  const fault = policyProblem(index.policies, binder.templatePolicy, kept);
+  const fault = policyProblem(index.policy(kept), binder.templatePolicy, kept);
   const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
     ? choose(claim, { ...candidates, refused: entry.refused }, labelDomains, now, annotationDomains)

@@ -54,7 +54,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       sandboxclaims: claimHandler(binder),
       sandboxwarmpools: index.pools,
       sandboxtemplates: index.templates,
-      networkpolicies: index.policies.handler,
+      networkpolicies: index.policies,
     },
     listed() {
       binder.isListed = true;

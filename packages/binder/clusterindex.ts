@@ -5,11 +5,12 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { forClaim } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL } from "../api/objects/keys.ts";
-import { controllerOf, uidKey } from "../api/objects/objects.ts";
+import { controllerOf, type KubeObject, type ObjectMeta, uidKey } from "../api/objects/objects.ts";
+import { createStore, type Store } from "../kube/store.ts";
 import { type Assumptions, createAssumptions, createFreshness, createVersions, type Freshness } from "./assume.ts";
 import { type Controlled, createControlled } from "./standing.ts";
 import { createMembers, type Members } from "./score.ts";
-import { createPolicies, namedHandler, type Policies, projectMember, projectPool, projectTemplate } from "./store.ts";
+import { changeOf, projectMember, projectPool, projectTemplate } from "./store.ts";
 import { policyName } from "../api/templatepolicy.ts";
 
 /** Who is told of what has changed. */
@@ -29,11 +30,13 @@ export interface ClusterIndex {
   pools: EventHandler<SandboxWarmPool>;
   templates: EventHandler<SandboxTemplate>;
   /** The NetworkPolicies of templates. */
-  policies: Policies;
+  policies: EventHandler<KubeObject>;
   /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
   freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
   pool(namespace: string, name: string): SandboxWarmPool | undefined;
   template(pool: SandboxWarmPool): SandboxTemplate | undefined;
+  /** What has the name of a template's NetworkPolicy; undefined: nothing. */
+  policy(template: SandboxTemplate | undefined): KubeObject | undefined;
   /** The members that claims can have; none for a pool that is not known. */
   members(pool: SandboxWarmPool | undefined): Members;
   /** The Sandboxes that a claim controls, by namespace and UID of the claim. */
@@ -63,11 +66,7 @@ interface Place {
 
 interface State {
   listener: IndexListener;
-  /** By namespace and name. */
-  pools: Map<string, SandboxWarmPool>;
-  templates: Map<string, SandboxTemplate>;
-  /** Namespace and name, by UID. */
-  poolKeys: Map<string, string>;
+  pools: Store<SandboxWarmPool, SandboxWarmPool, "template" | "policy">;
   /** By {@link uidKey} of the pool. */
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
@@ -86,9 +85,13 @@ const UNBOUND = createControlled();
 export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const state: State = {
     listener,
-    pools: new Map(),
-    templates: new Map(),
-    poolKeys: new Map(),
+    pools: createStore({
+      keep: projectPool,
+      indexes: {
+        template: ({ metadata: { namespace }, spec }) => [keyOf(namespace, spec.sandboxTemplateRef.name)],
+        policy: ({ metadata: { namespace }, spec }) => [keyOf(namespace, policyName(spec.sandboxTemplateRef.name))],
+      },
+    }),
     members: new Map(),
     places: new Map(),
     controlled: new Map(),
@@ -96,7 +99,25 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     returned: new Set(),
   };
   const versions = createVersions();
-  const [freshness, { assumed, pools, templates, poolKeys }] = [createFreshness(), state];
+  const [freshness, { assumed, pools }] = [createFreshness(), state];
+  const templates = createStore({ keep: projectTemplate });
+  const policies = createStore({ keep: (policy: KubeObject) => policy });
+  /** Notifies the listener of each pool of a template, or of a template's policy. */
+  const changed = (index: "template" | "policy", { namespace = "", name }: ObjectMeta) => {
+    for (const { metadata } of pools.byIndex(index, keyOf(namespace, name))) listener.onPool(namespace, metadata.name);
+  };
+  pools.onChange((before, after) => {
+    const { namespace = "", name, uid = "" } = (after ?? before as SandboxWarmPool).metadata;
+    const change = changeOf(before, after);
+    if (change === "gone") state.members.delete(uidKey(namespace, uid));
+    // The next pool of the name may be there already.
+    if (change === "spec" || (change === "gone" && !pools.get(namespace, name))) listener.onPool(namespace, name);
+    else if (change === "counts") listener.onMembers(namespace, name);
+  });
+  templates.onChange((before, after) => {
+    if (changeOf(before, after) !== "other") changed("template", (after ?? before as SandboxTemplate).metadata);
+  });
+  policies.onChange((before, after) => changed("policy", (after ?? before as KubeObject).metadata));
   return {
     freshness,
     sandboxes: {
@@ -126,21 +147,12 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
         freshness.listed();
       },
     },
-    pools: namedHandler(pools, projectPool, (pool, change) => {
-      const { namespace = "", name, uid = "" } = pool.metadata;
-      if (change === "gone") state.members.delete(uidKey(namespace, uid));
-      if (change === "counts") listener.onMembers(namespace, name);
-      else if (change === "gone" || change === "spec") listener.onPool(namespace, name);
-    }, poolKeys),
-    templates: namedHandler(templates, projectTemplate, ({ metadata }, change) => {
-      const { namespace = "", name } = metadata;
-      if (change !== "other") templateChanged(state, namespace, (template) => template === name);
-    }),
-    policies: createPolicies((namespace, name) => {
-      templateChanged(state, namespace, (template) => policyName(template) === name);
-    }),
-    pool: (namespace, name) => pools.get(`${namespace}/${name}`),
-    template: ({ metadata, spec }) => templates.get(`${metadata.namespace}/${spec.sandboxTemplateRef.name}`),
+    pools,
+    templates,
+    policies,
+    pool: pools.get,
+    template: ({ metadata, spec }) => templates.get(metadata.namespace, spec.sandboxTemplateRef.name),
+    policy: (template) => template && policies.get(template.metadata.namespace, policyName(template.metadata.name)),
     members: (pool) => state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE,
     controlled: (namespace, claim) => state.controlled.get(uidKey(namespace, claim)) ?? UNBOUND,
     all: () => pools.values(),
@@ -161,13 +173,8 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
   };
 }
 
-/** Notifies the listener of each pool of a template. */
-function templateChanged({ pools, listener }: State, namespace: string, isIt: (template: string) => boolean): void {
-  for (const { metadata, spec } of pools.values()) {
-    if (metadata.namespace === namespace && isIt(spec.sandboxTemplateRef.name)) {
-      listener.onPool(namespace, metadata.name);
-    }
-  }
+function keyOf(namespace: string | undefined, name: string): string {
+  return `${namespace}/${name}`;
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
@@ -213,7 +220,7 @@ function takeOut(state: State, uid: string): Place | undefined {
   if (before.with === "pool") {
     const members = state.members.get(before.key);
     members?.remove(uid);
-    if (!state.poolKeys.has(before.uid) && members?.counts().all === 0) state.members.delete(before.key);
+    if (!state.pools.byUid(before.uid) && members?.counts().all === 0) state.members.delete(before.key);
     return before;
   }
   const controlled = state.controlled.get(before.key);
@@ -223,9 +230,9 @@ function takeOut(state: State, uid: string): Place | undefined {
 }
 
 /** Tells of a place that has one less. */
-function tellOf({ listener, pools, poolKeys }: State, before: Place): void {
+function tellOf({ listener, pools }: State, before: Place): void {
   if (before.with === "claim") return listener.onControlled(before.namespace, before.uid, undefined);
-  const pool = pools.get(poolKeys.get(before.uid) ?? "");
+  const pool = pools.byUid(before.uid);
   if (pool?.metadata.namespace === before.namespace) listener.onMembers(before.namespace, pool.metadata.name);
 }
 

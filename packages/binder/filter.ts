@@ -201,14 +201,16 @@ export function refuse(sandbox: Sandbox, claim: string, until: number): void {
 /**
  * Tells why no sandbox of the template may start, and no member may be bound, for people; undefined: they may.
  *
+ * @param policy what has the name of the template's NetworkPolicy; undefined: nothing
+ *
  * If the template is gone, the pool's members may be bound: no object shows whether they ever had a policy.
  */
 export function policyProblem(
-  policies: { of(template: SandboxTemplate): KubeObject | undefined },
+  policy: KubeObject | undefined,
   templatePolicy: TemplatePolicy,
   template: SandboxTemplate | undefined,
 ): string | undefined {
   if (!template || templatePolicy === "optional") return undefined;
-  const fault = policyFault(template, policies.of(template));
+  const fault = policyFault(template, policy);
   return fault && policyMessage(template, fault);
 }

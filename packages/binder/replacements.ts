@@ -85,7 +85,7 @@ async function replace(
   const template = pool && index.template(pool);
   if (
     !isServing(binder) || !template || isProjection(template) ||
-    policyProblem(index.policies, binder.templatePolicy, template) !== undefined ||
+    policyProblem(index.policy(template), binder.templatePolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
   if (isCrowded(binder, pool)) return;
@@ -119,7 +119,8 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
   return {
     pool,
     // A pool cannot make members while the policy of its template is not in force.
-    hasTemplate: template !== undefined && policyProblem(index.policies, templatePolicy, template) === undefined,
+    hasTemplate: template !== undefined &&
+      policyProblem(index.policy(template), templatePolicy, template) === undefined,
     hasLost: untold.has(`${namespace}/${name}`),
     members: all + (replacing.get(pool.metadata.uid ?? "") ?? 0),
     ready,

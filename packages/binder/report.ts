@@ -121,7 +121,7 @@ async function isStillRefused(
       await findRaw(api, { resource: "networkpolicies", namespace, name: policyName(template.metadata.name) }),
     )
     : undefined;
-  const fault = policyProblem({ of: () => policy }, templatePolicy, template);
+  const fault = policyProblem(policy, templatePolicy, template);
   const now = clock.now();
   const members = index.members(index.pool(namespace, name));
   const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };

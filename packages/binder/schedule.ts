@@ -53,7 +53,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
-  const fault = policyProblem(index.policies, binder.templatePolicy, template);
+  const fault = policyProblem(index.policy(template), binder.templatePolicy, template);
   const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   let wait = Infinity;
   let turnedAway = 0;

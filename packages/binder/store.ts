@@ -1,10 +1,9 @@
 /**
- * Stores for the watches of the binder: pools, templates and NetworkPolicies by namespace and name, and how much of an object
- * is kept. Of a large one it is no more than is read of every one; all of it is asked for when it is needed, or a few hundred
- * large objects would fill the memory.
+ * What the binder keeps of objects, and which of their changes matter to claims. Of a large object it keeps no more than it
+ * reads of every one, and asks for all of it when it needs that: a few hundred large objects would fill the memory.
  * @module
  */
-import { controllerOf, type KubeObject, type ObjectMeta } from "../api/objects/objects.ts";
+import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox, SandboxStatus } from "../api/sandbox.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
@@ -19,10 +18,8 @@ import {
   UNRESOLVED_ANNOTATION,
 } from "../api/objects/keys.ts";
 import { isLarge } from "../api/objects/large.ts";
-import { policyName } from "../api/templatepolicy.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
-import type { EventHandler } from "../kube/watch.ts";
 
 /** Members and templates of more are asked for once more when they are needed, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT_OF_OTHERS = 128 * 1024;
@@ -35,39 +32,12 @@ export const LONGEST_VALUE = 8192;
  */
 export type NamedChange = "gone" | "spec" | "counts" | "problem" | "other";
 
-/**
- * Keeps objects by namespace and name. A new object of a name may be observed before the end of the old one.
- *
- * @param keys namespace and name by UID; it is filled, too
- */
-export function namedHandler<T extends Named>(
-  byName: Map<string, T>,
-  toKeep: (object: T) => T,
-  changed: (object: T, change: NamedChange) => void,
-  keys = new Map<string, string>(),
-): EventHandler<T> {
-  return {
-    observe(observed) {
-      const object = toKeep(observed);
-      const { namespace, name, uid = "" } = object.metadata;
-      const key = `${namespace}/${name}`;
-      const before = byName.get(key);
-      keys.set(uid, key);
-      byName.set(key, object);
-      const isNew = before?.metadata.uid !== uid;
-      if (isNew || hasNewSpec(before, object)) changed(object, "spec");
-      else if (countsOtherwise(before, object)) changed(object, "counts");
-      else changed(object, problemIn(before) === problemIn(object) ? "other" : "problem");
-    },
-    gone(uid) {
-      const key = keys.get(uid) ?? "";
-      const object = byName.get(key);
-      keys.delete(uid);
-      if (object?.metadata.uid !== uid) return;
-      byName.delete(key);
-      changed(object, "gone");
-    },
-  };
+/** Classifies a change of an object; `undefined`: it was not there before, or is gone. */
+export function changeOf(before: Named | undefined, after: Named | undefined): NamedChange {
+  if (!after) return "gone";
+  if (!before || hasNewSpec(before, after)) return "spec";
+  if (countsOtherwise(before, after)) return "counts";
+  return problemIn(before) === problemIn(after) ? "other" : "problem";
 }
 
 type Counts = { [Count in "sequence" | "observedSequence" | "replicas" | "readyReplicas"]?: number | undefined };
@@ -86,23 +56,6 @@ function countsOtherwise({ status: before }: Named, { status: after }: Named): b
   return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
     before?.[key] !== after?.[key]
   );
-}
-
-/** NetworkPolicies as `policyToKeep` reads them. */
-export interface Policies {
-  handler: EventHandler<KubeObject>;
-  /** Returns what has the name of a template's policy; undefined: nothing. */
-  of(template: SandboxTemplate): KubeObject | undefined;
-}
-
-/** Keeps them. @param changed called with namespace and name of each that has come, changed or gone */
-export function createPolicies(changed: (namespace: string, name: string) => void): Policies {
-  const byName = new Map<string, KubeObject>();
-  const report = ({ metadata: { namespace = "", name } }: KubeObject) => changed(namespace, name);
-  return {
-    handler: namedHandler(byName, (policy) => policy, report),
-    of: ({ metadata: { namespace, name } }) => byName.get(`${namespace}/${policyName(name)}`),
-  };
 }
 
 /** Members and templates of which no more is kept than is read of every one. */

@@ -17,6 +17,8 @@ export type StoreListener<Kept> = (before: Kept | undefined, after: Kept | undef
 export interface Store<T, Kept, Index extends string = never> extends EventHandler<T> {
   /** Returns the object of a name; of two that have had it, the one that was shown last. */
   get(namespace: string | undefined, name: string): Kept | undefined;
+  /** Returns the object with this UID. */
+  byUid(uid: string): Kept | undefined;
   /** Returns the objects that an index has under this value. */
   byIndex(index: Index, value: string): Iterable<Kept>;
   values(): Iterable<Kept>;
@@ -87,6 +89,7 @@ export function createStore<T extends { metadata: ObjectMeta }, Kept, Index exte
       syncedListeners.forEach((listener) => listener());
     },
     get: (namespace, name) => byName.get(keyOf(namespace, name))?.kept,
+    byUid: (uid) => byUid.get(uid)?.kept,
     byIndex: (index, value) => byValue.get(placeOf(index, value))?.values() ?? [],
     *values() {
       for (const { kept } of byUid.values()) yield kept;
