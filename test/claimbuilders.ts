@@ -12,7 +12,7 @@ import { NOW } from "./sandboxes.ts";
 type Fields = Record<string, unknown>;
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-export const CONFIG: ClaimConfig = { labelDomains: ["sandbox.users.io"] };
+export const CONFIG: ClaimConfig = { allowedLabelDomains: ["sandbox.users.io"] };
 
 /** The time so many seconds after {@link NOW}, as metav1.Time is written. */
 export function after(seconds: number): string {

@@ -19,7 +19,7 @@ export const CONFIG: WarmPoolConfig = {
   maxRefillRate: 0,
   replenishDelaySeconds: 0,
   poolIntervalMs: 0,
-  templatePolicy: "required",
+  templateNetworkPolicy: "required",
 };
 
 /** What a pool's hook is shown. */

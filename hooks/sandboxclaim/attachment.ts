@@ -25,7 +25,11 @@ interface Attachment {
  */
 export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig): Attachment {
   const desired = unchanged(sandbox);
-  const problem = metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains);
+  const problem = metadataProblem(
+    claim.spec.additionalPodMetadata,
+    config.allowedLabelDomains,
+    config.allowedAnnotationDomains,
+  );
   if (problem) return { desired, problem };
   const update = outstandingMetadata(claim, sandbox);
   if (!update) return { desired };

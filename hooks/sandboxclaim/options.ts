@@ -10,19 +10,19 @@ import type { Options } from "../../packages/webhook/options.ts";
 /** The settings of the SandboxClaim hook. */
 export interface ClaimConfig {
   /** Domains of label keys that claims may add to Pods. */
-  labelDomains: readonly string[];
+  allowedLabelDomains: readonly string[];
   /** Domains of annotation keys that claims may add to Pods; undefined: all that are not reserved. */
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
 }
 
 /** Its command line. */
 export const OPTIONS: Options<Required<ClaimConfig>> = {
-  labelDomains: {
+  allowedLabelDomains: {
     ...{ flag: "allowed-label-domains", placeholder: "D,E", default: "sandbox.users.io" },
     help: "domains of label keys that claims may add to Pods",
     read: readDomains,
   },
-  annotationDomains: {
+  allowedAnnotationDomains: {
     ...{ flag: "allowed-annotation-domains", placeholder: "D,E", default: ANY_ANNOTATION_DOMAIN },
     help: ANNOTATION_DOMAINS_HELP.join(" "),
     read: readAnnotationDomains,

@@ -5,7 +5,7 @@ import type { Options } from "../../packages/webhook/options.ts";
 /** The settings of the SandboxTemplate hook. */
 export interface TemplateConfig {
   /** Networks, in CIDR notation, that the default rules block in addition to the contract's. */
-  deniedCIDRs: readonly string[];
+  deniedEgressCidrs: readonly string[];
 }
 
 const FLAG = "denied-egress-cidrs";
@@ -13,7 +13,7 @@ const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
 
 /** Its command line. */
 export const OPTIONS: Options<TemplateConfig> = {
-  deniedCIDRs: {
+  deniedEgressCidrs: {
     ...{ flag: FLAG, placeholder: "C,D", default: "" },
     help: "networks that the default NetworkPolicy blocks in addition to private ones, in CIDR notation; a template " +
       "with rules of its own is not affected",

@@ -39,9 +39,11 @@ const memberRule: Omit<ChildRule<SandboxWarmPool>, "wrongWith"> = {
 };
 
 /** Makes the rules for one installation. */
-export function childRules({ templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): ChildRules<SandboxWarmPool> {
+export function childRules(
+  { templateNetworkPolicy }: Pick<WarmPoolConfig, "templateNetworkPolicy">,
+): ChildRules<SandboxWarmPool> {
   const wrongWith: ChildRule<SandboxWarmPool>["wrongWith"] = (member, observed, now) =>
-    wrongWithMember(member, observed, now, templatePolicy);
+    wrongWithMember(member, observed, now, templateNetworkPolicy);
   return { "Sandbox.agents.x-k8s.io/v1beta1": { ...memberRule, wrongWith } };
 }
 

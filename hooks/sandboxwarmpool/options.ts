@@ -16,7 +16,7 @@ export interface WarmPoolConfig {
   /** Shortest time between two answers for one pool, in milliseconds. */
   poolIntervalMs: number;
   /** Whether members are created without their template's NetworkPolicy. */
-  templatePolicy: TemplatePolicy;
+  templateNetworkPolicy: TemplatePolicy;
 }
 
 /** Returns the settings for one pool: its spec overrides the command line. */
@@ -48,7 +48,7 @@ export const OPTIONS: Options<WarmPoolConfig> = {
     help: "shortest time between two answers for one pool: what happens to its members meanwhile is answered " +
       "together; 0: none. Claims do not wait for it",
   }),
-  templatePolicy: {
+  templateNetworkPolicy: {
     ...{ flag: TEMPLATE_POLICY.flag, placeholder: "W", default: "required" },
     help:
       "required: no sandbox is created while its template's NetworkPolicy is missing; optional: sandboxes are created " +

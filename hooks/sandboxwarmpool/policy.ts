@@ -31,7 +31,7 @@ export function policyVerdicts(
 ): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
   const fault = dueFault(view, now);
   if (!view.template || !fault) return [];
-  const message = `${policyMessage(view.template, fault)}; ${CONSEQUENCES[config.templatePolicy]}`;
+  const message = `${policyMessage(view.template, fault)}; ${CONSEQUENCES[config.templateNetworkPolicy]}`;
   return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[fault.state], message }];
 }
 

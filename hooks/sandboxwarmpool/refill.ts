@@ -41,8 +41,11 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
 }
 
 /** Tells whether no member may be created because the template's NetworkPolicy is not in force. */
-export function isUnfenced({ policyFault }: View, { templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): boolean {
-  return policyFault !== undefined && templatePolicy === "required";
+export function isUnfenced(
+  { policyFault }: View,
+  { templateNetworkPolicy }: Pick<WarmPoolConfig, "templateNetworkPolicy">,
+): boolean {
+  return policyFault !== undefined && templateNetworkPolicy === "required";
 }
 
 /**

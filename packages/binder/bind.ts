@@ -83,7 +83,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     refillDelayMs = 5000,
     onServed = () => {},
     tracer,
-    templatePolicy = "optional",
+    templateNetworkPolicy = "optional",
   } = options;
   const cap = Math.max(1, Math.ceil(workers / 2));
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
@@ -106,7 +106,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const isBehind = replicas !== all || readyReplicas < ready;
       // A pool cannot make members while the policy of its template is not in force.
       const template = index.template(pool);
-      const isFenced = policyProblem(index.policies, binder.templatePolicy, template) === undefined;
+      const isFenced = policyProblem(index.policies, binder.templateNetworkPolicy, template) === undefined;
       const hasTemplate = template !== undefined && isFenced;
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
@@ -119,7 +119,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const binder: Binder = {
     ...{
       ...options,
-      templatePolicy,
+      templateNetworkPolicy,
       clock,
       workers,
       refillDelayMs,

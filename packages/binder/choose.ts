@@ -50,7 +50,7 @@ export function choose(
   offer: Offer & { refused?: readonly string[] },
   domains: readonly string[],
   now: number,
-  annotationDomains?: readonly string[],
+  allowedAnnotationDomains?: readonly string[],
 ): Choice {
   const { pool, template, refused = [] } = offer;
   if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
@@ -58,8 +58,8 @@ export function choose(
     return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
   }
   const problem = template
-    ? requestProblem(claim, template, domains, annotationDomains)
-    : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
+    ? requestProblem(claim, template, domains, allowedAnnotationDomains)
+    : metadataProblem(claim.spec.additionalPodMetadata, domains, allowedAnnotationDomains);
   if (problem) return { kind: "refused", problem };
   if (template && offer.policyProblem !== undefined) {
     return { kind: "refused", problem: policyNotInForce(template.metadata.name, offer.policyProblem) };

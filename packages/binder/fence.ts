@@ -29,10 +29,10 @@ export function createPolicies(changed: (namespace: string, name: string) => voi
  */
 export function policyProblem(
   policies: Pick<Policies, "of">,
-  templatePolicy: TemplatePolicy,
+  templateNetworkPolicy: TemplatePolicy,
   template: SandboxTemplate | undefined,
 ): string | undefined {
-  if (!template || templatePolicy === "optional") return undefined;
+  if (!template || templateNetworkPolicy === "optional") return undefined;
   const fault = policyFault(template, policies.of(template));
   return fault && policyMessage(template, fault);
 }

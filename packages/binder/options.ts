@@ -31,11 +31,11 @@ export interface BinderOptions {
   /** Base URL of the collector of spans; undefined: there is none. */
   otlpEndpoint: string | undefined;
   /** Domains of label keys that claims may use. */
-  labelDomains: string[];
+  allowedLabelDomains: string[];
   /** Whether sandboxes start without the NetworkPolicy of their template. */
-  templatePolicy: TemplatePolicy;
+  templateNetworkPolicy: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
-  annotationDomains: string[] | undefined;
+  allowedAnnotationDomains: string[] | undefined;
   help: boolean;
 }
 
@@ -116,9 +116,9 @@ export function optionsOf(values: ReturnType<typeof parseArgs<{ options: typeof 
   if (!logLevel) throw new RangeError(`Cannot log at level "${values["log-level"]}": use debug, info, warn or error`);
   return {
     ...{ kubeconfig, context, namespace, identity, host, help, logLevel },
-    labelDomains: readDomains(values["allowed-label-domains"]),
-    annotationDomains: readAnnotationDomains(values["allowed-annotation-domains"]),
-    templatePolicy: TEMPLATE_POLICY.read(values[TEMPLATE_POLICY.flag]),
+    allowedLabelDomains: readDomains(values["allowed-label-domains"]),
+    allowedAnnotationDomains: readAnnotationDomains(values["allowed-annotation-domains"]),
+    templateNetworkPolicy: TEMPLATE_POLICY.read(values[TEMPLATE_POLICY.flag]),
     leaderElection: !values["no-leader-election"],
     otlpEndpoint: readEndpoint(values["otlp-endpoint"]),
     workers: wholeNumber(values["binder-workers"], "serve claims at once:", 1, 1000),

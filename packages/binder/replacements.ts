@@ -84,7 +84,7 @@ async function replace(
   const template = pool && index.template(pool);
   if (
     !isServing(binder) || !template || isOutline(template) ||
-    policyProblem(index.policies, binder.templatePolicy, template) !== undefined ||
+    policyProblem(index.policies, binder.templateNetworkPolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
   if (isCrowded(binder, pool)) return;

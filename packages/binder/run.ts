@@ -27,9 +27,9 @@ export type ServeClaimsOptions =
     | "kubeconfig"
     | "identity"
     | "leaderElection"
-    | "labelDomains"
-    | "annotationDomains"
-    | "templatePolicy"
+    | "allowedLabelDomains"
+    | "allowedAnnotationDomains"
+    | "templateNetworkPolicy"
     | "workers"
     | "refillDelayMs"
   >

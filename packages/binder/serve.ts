@@ -66,7 +66,7 @@ function nextIn(binder: Binder, line: Line<Entry>): Job | undefined {
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
-  const fault = policyProblem(index.policies, binder.templatePolicy, template);
+  const fault = policyProblem(index.policies, binder.templateNetworkPolicy, template);
   const offer = offerOf(pool, template, index.members(pool), now, fault);
   let wait = Infinity;
   let turnedAway = 0;
@@ -108,9 +108,9 @@ function chosenFor(binder: Binder, entry: Entry, offer: Offer): Choice | { kind:
     return choose(
       entry.claim,
       { ...offer, refused: entry.refused },
-      binder.labelDomains,
+      binder.allowedLabelDomains,
       now,
-      binder.annotationDomains,
+      binder.allowedAnnotationDomains,
     );
   } catch (error) {
     binder.log("error", "Cannot choose a Sandbox for a claim", { ...logFields(entry.claim), ...errorFields(error) });

@@ -15,11 +15,11 @@ import type { Turns } from "../kube/turns.ts";
 export interface BindOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
-  labelDomains: readonly string[];
+  allowedLabelDomains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
-  templatePolicy?: TemplatePolicy;
+  templateNetworkPolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
   /** Claims that are served at once. @default {40} */
   workers?: number;
   /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */
@@ -86,10 +86,10 @@ export interface Entry extends Waiter {
 }
 
 /** All that a binder keeps between events. */
-export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotationDomains">> {
+export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAnnotationDomains">> {
   api: Api;
   tracer: Tracer | undefined;
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;

@@ -24,7 +24,7 @@ export async function isStillRefused(
   claim: SandboxClaim,
   problem: ClaimProblem,
 ): Promise<boolean> {
-  const { api, index, clock, labelDomains, annotationDomains, templatePolicy } = binder;
+  const { api, index, clock, allowedLabelDomains, allowedAnnotationDomains, templateNetworkPolicy } = binder;
   if (!index.freshness.isFresh()) {
     const { own, version } = await searchOwn(api, claim);
     index.freshness.asked(version);
@@ -36,13 +36,13 @@ export async function isStillRefused(
   const template = of === undefined
     ? undefined
     : await findObject(api, { resource: "sandboxtemplates", namespace, name: of }, sandboxTemplateSchema);
-  const isPolicyAsked = template !== undefined && templatePolicy === "required";
+  const isPolicyAsked = template !== undefined && templateNetworkPolicy === "required";
   const policy = isPolicyAsked ? await findPolicy(binder, template) : undefined;
-  const fault = policyProblem({ of: () => policy }, templatePolicy, template);
+  const fault = policyProblem({ of: () => policy }, templateNetworkPolicy, template);
   const now = clock.now();
   const members = index.members(index.pool(namespace, name));
   const offer = { ...offerOf(pool, template, members, now, fault), refused };
-  const choice = choose(claim, offer, labelDomains, now, annotationDomains);
+  const choice = choose(claim, offer, allowedLabelDomains, now, allowedAnnotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);
 }
 

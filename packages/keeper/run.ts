@@ -48,7 +48,7 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, annotationDomains, claimEvents, sandboxEvents, cloudEvents } = options;
+    const { allowedLabelDomains, allowedAnnotationDomains, claimEvents, sandboxEvents, cloudEvents } = options;
     const recording = createRecording(
       { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
       leading,
@@ -60,8 +60,8 @@ export async function runKeeper(
       keep(
         api,
         {
-          labelDomains,
-          annotationDomains,
+          allowedLabelDomains,
+          allowedAnnotationDomains,
           log,
           reportFor,
           observers,

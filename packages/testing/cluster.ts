@@ -99,10 +99,10 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   server.onChange((change) => book.record(change, clock.now()));
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
-  const { templatePolicy = "required" } = options.settings ?? {};
+  const { templateNetworkPolicy = "required" } = options.settings ?? {};
   const keeper = startKeeper(server.connect(), clock);
   await keeper.listed;
-  const binder = startBinder(server.connect(), clock, undefined, templatePolicy);
+  const binder = startBinder(server.connect(), clock, undefined, templateNetworkPolicy);
   await binder.listed;
   const engine = startEngine({ store, fetch: hooks.fetch });
   const settle = () => settled(store, engine);

@@ -13,8 +13,8 @@ import { aRequest, aSandbox, NOW } from "../sandboxes.ts";
 const RULES: Record<string, ChildRules<never>> = {
   sandbox: ofSandboxes,
   sandboxclaim: ofClaims,
-  sandboxtemplate: ofTemplates({ deniedCIDRs: [] }),
-  sandboxwarmpool: ofPools({ templatePolicy: "required" }),
+  sandboxtemplate: ofTemplates({ deniedEgressCidrs: [] }),
+  sandboxwarmpool: ofPools({ templateNetworkPolicy: "required" }),
 };
 
 interface Rule {

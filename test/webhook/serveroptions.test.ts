@@ -13,8 +13,8 @@ test("every option is in the help, and has a default", () => {
     port: 8080,
     clusterDomain: "cluster.local",
     logLevel: "info",
-    labelDomains: ["sandbox.users.io"],
-    annotationDomains: undefined,
+    allowedLabelDomains: ["sandbox.users.io"],
+    allowedAnnotationDomains: undefined,
     readinessGraceSeconds: 300,
     maxBatchSize: 300,
     maxLossesPerMinute: 600,
@@ -22,8 +22,8 @@ test("every option is in the help, and has a default", () => {
     maxRefillRate: 0,
     replenishDelaySeconds: 0,
     poolIntervalMs: 1000,
-    templatePolicy: "required",
-    deniedCIDRs: [],
+    templateNetworkPolicy: "required",
+    deniedEgressCidrs: [],
     record: "",
     recordMaxBytes: 268_435_456,
   });
@@ -65,7 +65,7 @@ test("a hook takes its own options, ignores those of others, and refuses what no
 });
 
 test("the domains of annotations that claims may add are those of the command line: by default any, empty is none", () => {
-  const domainsOf = (...flags: string[]) => readSettings(flags).settings.annotationDomains;
+  const domainsOf = (...flags: string[]) => readSettings(flags).settings.allowedAnnotationDomains;
   expect(domainsOf()).toBe(undefined);
   expect(domainsOf("--allowed-annotation-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
   expect(domainsOf("--allowed-annotation-domains=")).toEqual([]);

@@ -25,7 +25,7 @@ test("what the command line says reaches the hooks", async () => {
 });
 
 test("the domains of labels that claims may add are those of the command line", () => {
-  const domainsOf = (...flags: string[]) => readSettings(flags).settings.labelDomains;
+  const domainsOf = (...flags: string[]) => readSettings(flags).settings.allowedLabelDomains;
   expect(domainsOf()).toEqual(["sandbox.users.io"]);
   expect(domainsOf("--allowed-label-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
 });

@@ -43,19 +43,19 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * | label key | qualified name with a prefix that is one of `domains` or below one of them |
  * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
  * | annotation key | qualified name whose domain is not Kubernetes' or ours, or safe-to-evict |
- * | annotation key, if `annotationDomains` is set | also: a prefix that is one of `annotationDomains` or below one of them |
+ * | annotation key, if `allowedAnnotationDomains` is set | also: a prefix that is one of `allowedAnnotationDomains` or below one of them |
  *
  * Source: Agent Sandbox API, section 3.5.4.
  *
- * @param annotationDomains undefined: all domains that are not reserved
+ * @param allowedAnnotationDomains undefined: all domains that are not reserved
  */
 export function metadataProblem(
   additional: PodMetadata = {},
   domains: readonly string[],
-  annotationDomains?: readonly string[],
+  allowedAnnotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
   const message = firstFault("label", additional.labels, (key, value) => labelFault(key, value, domains)) ??
-    firstFault("annotation", additional.annotations, (key) => annotationFault(key, annotationDomains));
+    firstFault("annotation", additional.annotations, (key) => annotationFault(key, allowedAnnotationDomains));
   return message === undefined ? undefined : { reason: "InvalidMetadata", message };
 }
 
