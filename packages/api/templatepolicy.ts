@@ -149,9 +149,10 @@ export function policyFault({ metadata, spec }: Template, policy: Policy | undef
 }
 
 /** Whether sandboxes start without the NetworkPolicy of their template. */
-export type TemplatePolicy = "required" | "optional";
+export type TemplatePolicy = typeof TEMPLATE_POLICIES[number];
+export const TEMPLATE_POLICIES = ["required", "optional"] as const;
 
-/** The flag of pool hook, binder and keeper. */
+/** The flag of the pool hook. */
 export const TEMPLATE_POLICY = {
   flag: "template-network-policy",
   /** @throws {RangeError} if the text is neither */

@@ -11,6 +11,8 @@ import { isObject } from "../api/objects/json.ts";
 import { HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import { defaultsOf } from "../process/flags.ts";
+import { BINDING_FLAGS } from "./options.ts";
 import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./feed.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createLines } from "./lines.ts";
@@ -21,6 +23,7 @@ import { policyProblem } from "./fence.ts";
 import { pump } from "./serve.ts";
 import { createTurns } from "../kube/turns.ts";
 
+const DEFAULTS = defaultsOf(BINDING_FLAGS);
 /** Large claims that are served at once. */
 const MOST_LARGE = 4;
 /** Claims that are reported at once that they cannot be served. */
@@ -79,13 +82,13 @@ export function createBinding(api: Api, options: BindOptions): Binding {
 function createBinder(api: Api, options: BindOptions): Binder {
   const {
     clock = systemClock,
-    workers = 40,
-    refillDelayMs = 5000,
+    binderWorkers = DEFAULTS.binderWorkers,
+    refillDelaySeconds = DEFAULTS.refillDelaySeconds,
     onServed = () => {},
     tracer,
     templateNetworkPolicy = "optional",
   } = options;
-  const cap = Math.max(1, Math.ceil(workers / 2));
+  const cap = Math.max(1, Math.ceil(binderWorkers / 2));
   const lines = createLines<Entry>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
@@ -95,7 +98,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   });
   const refills = createRefills({
     clock,
-    mostMs: refillDelayMs,
+    mostMs: refillDelaySeconds * 1000,
     shortageOf(namespace, name) {
       const pool = index.pool(namespace, name);
       if (!pool) return undefined;
@@ -111,7 +114,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
       const hasLost = binder.untold.has(`${namespace}/${name}`);
       return {
         ...{ pool, hasTemplate, hasLost, members: expected, ready, waiting, isBehind },
-        isBusy: lines.pending() > workers,
+        isBusy: lines.pending() > binderWorkers,
       };
     },
     tell: (pool) => tellPool(binder, pool),
@@ -121,8 +124,8 @@ function createBinder(api: Api, options: BindOptions): Binder {
       ...options,
       templateNetworkPolicy,
       clock,
-      workers,
-      refillDelayMs,
+      binderWorkers,
+      refillDelaySeconds,
       onServed,
       tracer,
       api,

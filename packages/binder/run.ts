@@ -30,8 +30,8 @@ export type ServeClaimsOptions =
     | "allowedLabelDomains"
     | "allowedAnnotationDomains"
     | "templateNetworkPolicy"
-    | "workers"
-    | "refillDelayMs"
+    | "binderWorkers"
+    | "refillDelaySeconds"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 

@@ -55,8 +55,8 @@ export function pump(binder: Binder): void {
 }
 
 /** Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap. */
-function mostServed({ index, workers }: Binder): number {
-  return index.freshness.isFresh() ? workers : Math.min(workers, MOST_UNSURE);
+function mostServed({ index, binderWorkers }: Binder): number {
+  return index.freshness.isFresh() ? binderWorkers : Math.min(binderWorkers, MOST_UNSURE);
 }
 
 /** Takes the first claim that can be served from a line, and those that cannot at all. */

@@ -20,10 +20,10 @@ export interface BindOptions {
   templateNetworkPolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
   allowedAnnotationDomains?: readonly string[] | undefined;
-  /** Claims that are served at once. @default {40} */
-  workers?: number;
-  /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */
-  refillDelayMs?: number;
+  /** Claims that are served at once. @default the option's */
+  binderWorkers?: number;
+  /** Longest time from the first missing member of a pool until it is told. @default the option's */
+  refillDelaySeconds?: number;
   /** @default {systemClock} */
   clock?: Clock;
   /** Called for each claim that was given a Sandbox. */

@@ -108,6 +108,11 @@ export function readCommandLine<Table extends Flags>(
   return { values: Object.fromEntries(values), operands: given.operands };
 }
 
+/** Returns what the values are if nothing is given. */
+export function defaultsOf<Table extends Flags>(flags: Table): Values<Table> {
+  return (readCommandLine({ flags }, []) as CommandLine<Table>).values;
+}
+
 /** Reads one value. @param name as the user knows the option: `--port` @throws {RangeError} if the text is not allowed */
 export function readValue<T>(name: string, { allowed, isSecret, read }: FlagType<T>, text: string): T {
   return read(text, () => {

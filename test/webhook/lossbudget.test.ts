@@ -69,7 +69,7 @@ test("an infinite rate is no limit, and is written as a word: 0 would read as no
   expect(aBudget(Infinity).passes("a", 10_000)).toBe(10_000);
   expect([readLossRate("unlimited"), readLossRate("0.5")]).toEqual([Infinity, 0.5]);
   for (const text of ["0", "-1", "few", "", " ", "Infinity"]) {
-    expect(() => readLossRate(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": it is neither a number`);
+    expect(() => readLossRate(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": use a number above 0`);
   }
 });
 

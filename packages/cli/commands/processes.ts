@@ -1,6 +1,7 @@
 /** `hookbox keeper|binder|router|runtime|serve`: the processes of hookbox. Each takes the arguments of its main module. @module */
 import { Command } from "commander";
 import process from "node:process";
+import { helpOf } from "../../process/flaghelp.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
 /** A command that is another process, with a command line of its own. */
@@ -45,7 +46,7 @@ export function keeperCommand(context: CommandContext): Command {
     name: "keeper",
     description: "Run the keeper: expiry, Events, metrics; and the binder with it",
     usage: "[options]",
-    help: async () => (await import("../../keeper/options.ts")).HELP,
+    help: async () => helpOf((await import("../../keeper/options.ts")).KEEPER),
     load: () => import("../../keeper/main.ts"),
   });
 }
@@ -55,7 +56,7 @@ export function binderCommand(context: CommandContext): Command {
     name: "binder",
     description: "Run the binder apart from the keeper: it gives claims their Sandboxes",
     usage: "[options]",
-    help: async () => (await import("../../binder/options.ts")).HELP,
+    help: async () => helpOf((await import("../../binder/options.ts")).BINDER),
     load: () => import("../../binder/main.ts"),
   });
 }

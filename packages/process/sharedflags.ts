@@ -1,0 +1,55 @@
+/** Options that several processes have alike. @module */
+import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
+import { TEMPLATE_POLICIES } from "../api/templatepolicy.ts";
+import { flag } from "./flags.ts";
+import { choice, type FlagType, HTTP_URL, LIST, oneOf } from "./flagtypes.ts";
+import { LOG_LEVELS } from "./log.ts";
+
+/** `--log-level`. */
+export const LOG_LEVEL = flag(choice(LOG_LEVELS, "L"), {
+  help: `least important lines that are logged: ${oneOf(LOG_LEVELS)}`,
+  since: "0.1.0",
+  default: "info",
+});
+
+/** `--otlp-endpoint`. @param traced whose spans there are: `for claims whose clients trace` */
+export function otlpEndpoint(traced: string) {
+  return flag(HTTP_URL, {
+    help: `collector that spans are sent to, by OTLP over HTTP, such as http://collector:4318; ${traced}`,
+    since: "0.3.0",
+    otherwise: "none",
+  });
+}
+
+const DOMAINS: FlagType<string[]> = { ...LIST, placeholder: "D,E", allowed: "domains with commas between them" };
+/** All domains except Kubernetes' and ours: the contract's rule. */
+const ANY_DOMAIN = "*";
+const DOMAINS_OR_ANY: FlagType<string[] | undefined> = {
+  ...DOMAINS,
+  read: (text, refuse) => text.trim() === ANY_DOMAIN ? undefined : DOMAINS.read(text, refuse),
+};
+
+/** What claims may add to Pods. Each process that checks claims needs the same values. */
+export const CLAIM_METADATA_FLAGS = {
+  "allowed-label-domains": flag(DOMAINS, {
+    help: "domains of label keys that claims may add to Pods. Hooks, binder and keeper need the same value",
+    since: "0.1.0",
+    default: DEFAULT_LABEL_DOMAINS.join(),
+  }),
+  "allowed-annotation-domains": flag(DOMAINS_OR_ANY, {
+    help:
+      "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains " +
+      `that claims need; ${ANY_DOMAIN}: any but Kubernetes' and ours. Hooks, binder and keeper need the same value`,
+    since: "0.3.0",
+    default: ANY_DOMAIN,
+  }),
+};
+
+/** `--template-network-policy`. */
+export const TEMPLATE_NETWORK_POLICY = flag(choice(TEMPLATE_POLICIES, "W"), {
+  help:
+    "required: no sandbox is created, and no claim gets one, while the NetworkPolicy of its template is missing or out of " +
+    "date; optional: sandboxes start without it, too. Hooks, binder and keeper need the same value",
+  since: "0.3.0",
+  default: "required",
+});
