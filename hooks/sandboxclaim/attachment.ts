@@ -9,7 +9,7 @@ import { sameJson } from "../../packages/api/objects/apply.ts";
 import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
-import type { ClaimConfig } from "./options.ts";
+import type { ClaimConfig } from "../flags.ts";
 
 /** The Sandbox to answer with, and why it does not follow the claim, if it does not. */
 interface Attachment {

@@ -11,7 +11,7 @@ import { reported } from "./answer.ts";
 import { keepSandbox } from "./attachment.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import { expiryPhase } from "./expiry.ts";
-import type { ClaimConfig } from "./options.ts";
+import type { ClaimConfig } from "../flags.ts";
 import { computeStatus } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";

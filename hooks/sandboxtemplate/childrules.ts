@@ -12,7 +12,7 @@ import type { Change, ChildRules } from "../../packages/webhook/childrules.ts";
 import type { ParentRules, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 
 type Of = Change<SandboxTemplate>;
 

@@ -12,7 +12,7 @@ import {
   type KubeObject,
   ownerReferenceSchema,
 } from "../../packages/api/objects/objects.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;
 

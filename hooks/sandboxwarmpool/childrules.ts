@@ -17,7 +17,7 @@ import { appliedTo, oncePer } from "../../packages/webhook/once.ts";
 import { isShaped } from "./applied.ts";
 import { type DrainReason, surplus } from "./deletionreasons.ts";
 import { isUsed, securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 
 type Of = Change<SandboxWarmPool>;
 

@@ -3,7 +3,7 @@ import type { PoolPolicyReason } from "../../packages/api/sandboxwarmpool.ts";
 import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import type { Verdict } from "../../packages/api/objects/conditions.ts";
 import { specChanged } from "../../packages/api/objects/specchanged.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 import type { View } from "./view.ts";
 
 /** The template hook needs a moment to write the policy after a template was created or changed. */

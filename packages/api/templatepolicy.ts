@@ -152,16 +152,6 @@ export function policyFault({ metadata, spec }: Template, policy: Policy | undef
 export type TemplatePolicy = typeof TEMPLATE_POLICIES[number];
 export const TEMPLATE_POLICIES = ["required", "optional"] as const;
 
-/** The flag of the pool hook. */
-export const TEMPLATE_POLICY = {
-  flag: "template-network-policy",
-  /** @throws {RangeError} if the text is neither */
-  read(text: string): TemplatePolicy {
-    if (text === "required" || text === "optional") return text;
-    throw new RangeError(`Cannot use --template-network-policy "${text}": use required or optional`);
-  },
-} as const;
-
 /** Returns the problem that the keeper has reported about a template's policy; undefined: it has reported none. */
 export function policyProblemOf(template: ObjectMeta): Problem | undefined {
   return readUnresolved(template)?.problems.find(({ kind }) => kind === "NetworkPolicy");

@@ -1,5 +1,4 @@
 /** How much of a fleet the answers of one process may take away, over time: a hook can be wrong slowly. No clock of its own. @module */
-import { readValue } from "../process/flags.ts";
 import type { FlagType } from "../process/flagtypes.ts";
 
 /** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
@@ -36,11 +35,6 @@ export const LOSS_RATE: FlagType<number> = {
     return text.trim() !== "" && Number.isFinite(rate) && rate > 0 ? rate : refuse();
   },
 };
-
-/** @throws {RangeError} if the text is no rate */
-export function readLossRate(text: string): number {
-  return readValue("--max-losses-per-minute", LOSS_RATE, text);
-}
 
 /** The share of each namespace, as a part of the common rate: 10 per minute of 600. */
 const SHARE = 1 / 60;

@@ -42,9 +42,9 @@ test.for(["serve", "keeper", "binder", "router", "runtime"])(
 
 test.for(
   [
-    ["serve --log-level loud", /^Cannot .*level.* "loud"/],
+    ["serve --log-level loud", /^Cannot use --log-level "loud": /],
     ["serve foo", /^Cannot serve hook "foo": /],
-    ["serve --port 70000", /^Cannot listen on port "70000": /],
+    ["serve --port 70000", /^Cannot use --port "70000": /],
     ["keeper --log-level loud", /^Cannot use --log-level "loud": use debug, info, warn or error\n$/],
     ["keeper --foo", /^Unknown option "--foo": see --help\n$/],
     ["binder --log-level loud", /^Cannot use --log-level "loud": /],

@@ -86,11 +86,7 @@ export function serveCommand(context: CommandContext): Command {
     name: "serve",
     description: "Run the hooks that Metacontroller calls",
     usage: "[hook…] [options]",
-    help: async () => {
-      const { HOOK_OPTIONS, hookNames } = await import("../../../hooks/all.ts");
-      const whom = `all of them (${hookNames.join(", ")}) if none is named`;
-      return `Usage:\n\nRuns hooks in one process, each at /<hook>/sync; ${whom}.\n\n${HOOK_OPTIONS}`;
-    },
+    help: async () => helpOf((await import("../../../hooks/all.ts")).SERVE),
     load: () => import("../../../hooks/serve.ts"),
   });
 }
