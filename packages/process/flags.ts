@@ -98,12 +98,11 @@ export function readCommandLine<Table extends Flags>(
   const values = Object.entries(flags).map(([name, { type, needs = [], ...each }]) => {
     const text = given.texts.get(name);
     const variable = text === undefined && each.env !== undefined && env[each.env] !== undefined ? each.env : undefined;
-    if (text) {
-      const missing = needs.find((needed) => !given.texts.get(needed));
-      if (missing !== undefined) throw new RangeError(`Cannot use --${name} without --${missing}`);
-    }
-    const read = text ?? (variable === undefined ? each.default : env[variable]);
-    return [camelCase(name), read === undefined ? undefined : readValue(variable ?? `--${name}`, type, read)];
+    const said = text ?? (variable === undefined ? each.default : env[variable]);
+    const value = said === undefined ? undefined : readValue(variable ?? `--${name}`, type, said);
+    const missing = text !== undefined && value ? needs.find((needed) => !given.texts.get(needed)) : undefined;
+    if (missing !== undefined) throw new RangeError(`Cannot use --${name} without --${missing}`);
+    return [camelCase(name), value];
   });
   return { values: Object.fromEntries(values), operands: given.operands };
 }

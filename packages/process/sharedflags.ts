@@ -3,6 +3,7 @@ import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { TEMPLATE_POLICIES } from "../api/templatepolicy.ts";
 import { flag } from "./flags.ts";
 import { choice, type FlagType, HTTP_URL, LIST, oneOf } from "./flagtypes.ts";
+import { hostsOf } from "./hosts.ts";
 import { LOG_LEVELS } from "./log.ts";
 
 /** `--log-level`. */
@@ -20,6 +21,13 @@ export function otlpEndpoint(traced: string) {
     otherwise: "none",
   });
 }
+
+/** `--allowed-hosts`. */
+export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: hostsOf }, {
+  help: "names beside localhost that requests without a token may come to over loopback",
+  since: "0.1.0",
+  default: "",
+});
 
 const DOMAINS: FlagType<string[]> = { ...LIST, placeholder: "D,E", allowed: "domains with commas between them" };
 /** All domains except Kubernetes' and ours: the contract's rule. */

@@ -48,7 +48,7 @@ test.for(
     ["keeper --log-level loud", /^Cannot use --log-level "loud": use debug, info, warn or error\n$/],
     ["keeper --foo", /^Unknown option "--foo": see --help\n$/],
     ["binder --log-level loud", /^Cannot use --log-level "loud": /],
-    ["router --log-level loud", /^Cannot .*level.* "loud"/],
+    ["router --log-level loud", /^Cannot use --log-level "loud": /],
     ["router --port 99999999", /^Cannot use .* "99999999": /],
     ["runtime --log-level loud", /^Cannot .*level.* "loud"/],
   ] as const,

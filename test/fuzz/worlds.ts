@@ -70,7 +70,7 @@ export async function sayOf(
   const binding = createBinding(api, { allowedLabelDomains: [], log });
   const index = createSandboxIndex(() => {});
   const { signal } = end;
-  const router = { log, signal, namespace: undefined, allowLoopback: false, onListed: () => {} };
+  const router = { log, signal, namespace: undefined, allowLoopbackPodIp: false, onListed: () => {} };
   const reportFor = () => () => {};
   const running = [
     keep(api, {

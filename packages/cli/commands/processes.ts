@@ -66,7 +66,7 @@ export function routerCommand(context: CommandContext): Command {
     name: "router",
     description: "Run the router: HTTP access to sandboxes",
     usage: "[options]",
-    help: async () => (await import("../../router/options/help.ts")).HELP,
+    help: async () => helpOf((await import("../../router/options/options.ts")).ROUTER),
     load: () => import("../../router/main.ts"),
   });
 }
