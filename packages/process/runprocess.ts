@@ -6,7 +6,7 @@ import { commandLine, exit, stopOnSignal } from "./serve.ts";
  * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence,
  * and with code 1, or 2 if it is the command line.
  *
- * @param read reads the arguments; undefined, or options with `help` set: only the help is asked for
+ * @param read reads the arguments; undefined: they ask for help
  * @param run returns when `signal` has fired and everything is settled
  */
 export async function runProcess<Options extends object>(
@@ -19,7 +19,7 @@ export async function runProcess<Options extends object>(
   try {
     const options = read(commandLine());
     code = 1;
-    if (!options || "help" in options && options.help === true) return void process.stdout.write(help);
+    if (!options) return void process.stdout.write(help);
     const running = run(options, stop.signal);
     stopOnSignal(() => {
       stop.abort();

@@ -34,7 +34,7 @@ export async function startRuntimes(folder: string): Promise<Runtimes> {
     symlinkSync("../outside.txt", join(root, "link"));
     const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "100ms"];
     const args = ["--root", root, "--host", "127.0.0.1", ...ports, "--exec-timeout", "5s", "--max-upload", "64Ki"];
-    return await startRuntime(readOptions([...args, ...flags], process.env), log);
+    return await startRuntime(readOptions([...args, ...flags], process.env)!, log);
   };
   const runtimes = [await start("guarded", "--token-file", join(folder, "token")), await start("open")];
   return {

@@ -18,7 +18,7 @@ async function start(made: TestRoot, ...args: string[]) {
   const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--host", "127.0.0.1"];
   const flags = [...ports, "--root", made.root.path, "--token-file", `${made.around}/token`, ...args];
   const lines: string[] = [];
-  const runtime = await startRuntime(readOptions(flags, process.env), (...line) => lines.push(JSON.stringify(line)));
+  const runtime = await startRuntime(readOptions(flags, process.env)!, (...line) => lines.push(JSON.stringify(line)));
   onTestFinished(() => runtime.stop());
   return { runtime, lines };
 }

@@ -8,7 +8,7 @@ import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 /** Starts a runtime on free ports of loopback. */
 export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {
   const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
-  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], process.env);
+  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], process.env)!;
   return await startRuntime(options, () => {});
 }
 

@@ -76,7 +76,7 @@ export function runtimeCommand(context: CommandContext): Command {
     name: "runtime",
     description: "Run the runtime, the process inside a sandbox",
     usage: "[options]",
-    help: async () => (await import("../../runtime/options.ts")).HELP,
+    help: async () => helpOf((await import("../../runtime/options.ts")).RUNTIME),
     load: () => import("../../runtime/main.ts"),
   });
 }
