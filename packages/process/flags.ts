@@ -113,10 +113,15 @@ export function defaultsOf<Table extends Flags>(flags: Table): Values<Table> {
 }
 
 /** Reads one value. @param name as the user knows the option: `--port` @throws {RangeError} if the text is not allowed */
-export function readValue<T>(name: string, { allowed, isSecret, read }: FlagType<T>, text: string): T {
-  return read(text, () => {
-    throw new RangeError(`Cannot use ${isSecret ? name : `${name} "${text}"`}: use ${allowed}`);
+export function readValue<T>(name: string, type: FlagType<T>, text: string): T {
+  return type.read(text, () => {
+    throw new RangeError(refusalOf(name, type, text));
   });
+}
+
+/** Says that a value is not allowed, and what is. */
+export function refusalOf(name: string, { allowed, isSecret }: FlagType<unknown>, text: string): string {
+  return `Cannot use ${isSecret ? name : `${name} "${text}"`}: use ${allowed}`;
 }
 
 /** What is written for each option, the last one if it is given twice; undefined: help is asked for. */
