@@ -71,7 +71,10 @@ export const WARM_POOL_FLAGS = section("Of the hook sandboxwarmpool", {
 /** What every process that serves hooks takes. */
 export const HOOK_FLAGS = { ...SERVER_FLAGS, ...SANDBOX_FLAGS, ...CLAIM_FLAGS, ...TEMPLATE_FLAGS, ...WARM_POOL_FLAGS };
 
-/** The settings of all hooks, and of the server that they share: values of their options. */
+/**
+ * The settings of all hooks, and of the server that they share: the values of the options of `hookbox serve`, each under the
+ * name of its option (docs/reference/flags.md): the setting of `--max-batch-size` is `maxBatchSize`.
+ */
 export type HookSettings = Values<typeof HOOK_FLAGS>;
 /** The settings of the Sandbox hook. */
 export type SandboxConfig = Values<typeof SANDBOX_FLAGS>;

@@ -25,16 +25,23 @@ export function termOf(name: string, { type, default: preset, placeholder = type
 }
 
 /** Returns the description, and after it what happens without a value, what else is needed, and other names. */
-export function describe({ help, type, otherwise, env, needs, aliases, default: preset = "" }: Flag): string {
+export function describe(flag: Flag): string {
+  const unset = unsetOf(flag);
+  if (unset === "") return flag.help + extrasOf(flag);
+  const isPlain = flag.env === undefined && flag.otherwise === undefined;
+  return `${flag.help} (default${isPlain ? "" : ":"} ${unset})${extrasOf(flag)}`;
+}
+
+/** Returns what happens without a value; empty: what the name of a switch says, or nothing. */
+export function unsetOf({ type, otherwise, env, default: preset = "" }: Flag): string {
   const unset = otherwise ?? (type.placeholder === "" ? "" : preset);
-  const sources = [env && `the variable ${env}`, unset].filter(Boolean).join(", or ");
-  const isPlain = env === undefined && otherwise === undefined;
-  return [
-    help,
-    sources !== "" && ` (default${isPlain ? "" : ":"} ${sources})`,
-    needs && `; needs ${needs.map((name) => `--${name}`).join(" and ")}`,
-    aliases && `; also ${aliases.map((name) => `--${name}`).join(", ")}`,
-  ].filter(Boolean).join("");
+  return [env && `the variable ${env}`, unset].filter(Boolean).join(", or ");
+}
+
+/** Returns what else is needed, and other names, to follow a description; empty: nothing. */
+export function extrasOf({ needs, aliases }: Flag): string {
+  const list = (names: readonly string[], last: string) => names.map((name) => `--${name}`).join(last);
+  return (needs ? `; needs ${list(needs, " and ")}` : "") + (aliases ? `; also ${list(aliases, ", ")}` : "");
 }
 
 function entry([term, text]: [string, string]): string {

@@ -4,7 +4,7 @@ import { parseDuration } from "./durations.ts";
 
 /** A type of values. */
 export interface FlagType<T> {
-  /** What docs/reference/flags.md calls it: `whole number`. */
+  /** What docs/reference/flags.md calls it: `whole number from 1 to 1000`. */
   name: string;
   /** What stands for a value in the help: `N`; empty: the option takes none. */
   placeholder: string;
@@ -71,7 +71,7 @@ export const HTTP_URL: FlagType<string | undefined> = {
 export function wholeNumber(least = 0, most = Number.MAX_SAFE_INTEGER): FlagType<number> {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   return {
-    ...{ name: "whole number", placeholder: "N", allowed: `a whole number ${range}` },
+    ...{ name: `whole number ${range}`, placeholder: "N", allowed: `a whole number ${range}` },
     read(text, refuse) {
       const value = Number(text);
       return text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most ? value : refuse();
@@ -82,7 +82,7 @@ export function wholeNumber(least = 0, most = Number.MAX_SAFE_INTEGER): FlagType
 /** A number, with a fraction or without. */
 export function number(least = 0): FlagType<number> {
   return {
-    ...{ name: "number", placeholder: "N", allowed: `a number of at least ${least}` },
+    ...{ name: `number of at least ${least}`, placeholder: "N", allowed: `a number of at least ${least}` },
     read(text, refuse) {
       const value = Number(text);
       return text.trim() !== "" && Number.isFinite(value) && value >= least ? value : refuse();
@@ -93,7 +93,7 @@ export function number(least = 0): FlagType<number> {
 /** One of some words. */
 export function choice<const T extends string>(choices: readonly T[], placeholder = "X"): FlagType<T> {
   return {
-    ...{ name: "choice", placeholder, allowed: oneOf(choices) },
+    ...{ name: oneOf(choices), placeholder, allowed: oneOf(choices) },
     read: (text, refuse) => choices.find((choice) => choice === text) ?? refuse(),
   };
 }

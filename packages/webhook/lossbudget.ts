@@ -28,7 +28,11 @@ export interface LossBudgetOptions {
 
 /** Values of `--max-losses-per-minute`. In earlier versions 0 meant no limit, but it reads like "no deletions". */
 export const LOSS_RATE: FlagType<number> = {
-  ...{ name: "rate", placeholder: "N", allowed: 'a number above 0, or "unlimited" for no limit' },
+  ...{
+    name: "number above 0, or unlimited",
+    placeholder: "N",
+    allowed: 'a number above 0, or "unlimited" for no limit',
+  },
   read(text, refuse) {
     if (text === "unlimited") return Infinity;
     const rate = Number(text);

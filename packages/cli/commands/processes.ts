@@ -3,21 +3,20 @@ import { Command } from "commander";
 import process from "node:process";
 import { helpOf } from "../../process/flaghelp.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { PROGRAMS } from "../programs.ts";
 
 /** A command that is another process, with a command line of its own. */
 interface Becoming {
-  name: string;
+  name: keyof typeof PROGRAMS;
   description: string;
   /** Shown where the command is asked for help. */
-  usage: string;
-  /** Its help, beginning with a line of usage of its own. */
-  help: () => Promise<string>;
+  usage?: string;
   /** Imports the main module, which runs as it is loaded. */
   load: () => Promise<unknown>;
 }
 
 /** Makes the command: all that follows its name is the other process' own, `--help` too. */
-export function becoming(context: CommandContext, { name, description, usage, help, load }: Becoming): Command {
+function becoming(context: CommandContext, { name, description, usage = "[options]", load }: Becoming): Command {
   return new Command(name)
     .description(description)
     .usage(usage)
@@ -27,7 +26,7 @@ export function becoming(context: CommandContext, { name, description, usage, he
     .passThroughOptions()
     .action(async (args: string[]) => {
       if (!args.some((arg) => arg === "--help" || arg === "-h")) return await become(args, load);
-      context.stdout.write((await help()).replace(/^Usage:.*/, `Usage: ${context.program} ${name} ${usage}`));
+      context.stdout.write(helpOf({ ...await PROGRAMS[name](), name: `${context.program} ${name}` }));
     });
 }
 
@@ -45,8 +44,6 @@ export function keeperCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "keeper",
     description: "Run the keeper: expiry, Events, metrics; and the binder with it",
-    usage: "[options]",
-    help: async () => helpOf((await import("../../keeper/options.ts")).KEEPER),
     load: () => import("../../keeper/main.ts"),
   });
 }
@@ -55,8 +52,6 @@ export function binderCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "binder",
     description: "Run the binder apart from the keeper: it gives claims their Sandboxes",
-    usage: "[options]",
-    help: async () => helpOf((await import("../../binder/options.ts")).BINDER),
     load: () => import("../../binder/main.ts"),
   });
 }
@@ -65,8 +60,6 @@ export function routerCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "router",
     description: "Run the router: HTTP access to sandboxes",
-    usage: "[options]",
-    help: async () => helpOf((await import("../../router/options/options.ts")).ROUTER),
     load: () => import("../../router/main.ts"),
   });
 }
@@ -75,8 +68,6 @@ export function runtimeCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "runtime",
     description: "Run the runtime, the process inside a sandbox",
-    usage: "[options]",
-    help: async () => helpOf((await import("../../runtime/options.ts")).RUNTIME),
     load: () => import("../../runtime/main.ts"),
   });
 }
@@ -86,7 +77,6 @@ export function serveCommand(context: CommandContext): Command {
     name: "serve",
     description: "Run the hooks that Metacontroller calls",
     usage: "[hook…] [options]",
-    help: async () => helpOf((await import("../../../hooks/all.ts")).SERVE),
     load: () => import("../../../hooks/serve.ts"),
   });
 }
