@@ -4,8 +4,8 @@ import { runServer, serveHooks } from "../packages/webhook/runhook.ts";
 import { makeHooks, SERVE } from "./all.ts";
 
 await runServer(SERVE, {
-  read(args) {
-    const line = readCommandLine(SERVE, args);
+  read(args, env) {
+    const line = readCommandLine(SERVE, args, env);
     return line && { settings: line.values, hooks: makeHooks(line.operands, line.values) };
   },
   start: ({ settings, hooks }) => serveHooks(hooks, settings, false),

@@ -23,12 +23,13 @@ function tableOf(entry: string): Flags | undefined {
 interface Container {
   command?: string[];
   args?: string[];
+  env?: { name: string; valueFrom?: { configMapKeyRef?: { name: string; key: string; optional?: boolean } } }[];
 }
 
 const started = globSync("**/*.yaml", { cwd: DEPLOY, exclude: ["chart/**"] }).sort().flatMap((file) =>
   parseAllDocuments(readFileSync(DEPLOY + file, "utf8")).flatMap((document) => {
     const containers: Container[] = document.toJS()?.spec?.template?.spec?.containers ?? [];
-    return containers.map(({ command = [], args = [] }) => ({ file, words: [...command, ...args] }));
+    return containers.map(({ command = [], args = [], env = [] }) => ({ file, words: [...command, ...args], env }));
   })
 );
 
@@ -47,6 +48,32 @@ test("the processes of deploy/ take the flags that they are started with", () =>
     "router/router.yaml",
     "v1alpha1/conversion.yaml",
   ]);
+});
+
+test("options that several processes need alike come from one ConfigMap, in each process that acts on them", () => {
+  const keysOf = ({ env }: (typeof started)[number]) =>
+    env.flatMap(({ name, valueFrom: { configMapKeyRef: from } = {} }) => {
+      if (!from) return [];
+      expect(from).toEqual({ name: "agent-sandbox-config", key: from.key, optional: true });
+      expect(HOOK_FLAGS[from.key as "allowed-label-domains"].env).toBe(name);
+      return [from.key];
+    });
+  const taken = started.map((process) => [process.file, keysOf(process)] as const).filter(([, keys]) =>
+    keys.length > 0
+  );
+  const domains = ["allowed-label-domains", "allowed-annotation-domains"];
+  expect(Object.fromEntries(taken)).toEqual({
+    "binder/binder.yaml": [...domains, "template-network-policy"],
+    "hooks/sandboxclaim.yaml": domains,
+    "hooks/sandboxwarmpool.yaml": ["template-network-policy"],
+    "keeper/keeper.yaml": [...domains, "template-network-policy"],
+  });
+  // Deno shows a process only the variables that it may read.
+  for (const { words, env } of started) {
+    const allowed = words.find((word) => word.startsWith("--allow-env"))?.slice("--allow-env=".length).split(",");
+    if (allowed && allowed[0] !== "") expect(env.map(({ name }) => name)).toEqual(allowed);
+    else if (env.length > 0 && words.includes("/opt/hookbox/deno")) expect(words).toContain("--allow-env");
+  }
 });
 
 /** Flags that the chart adds, each with a value as it may come to have one, and the processes that it adds them to. */

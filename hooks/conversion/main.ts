@@ -33,6 +33,6 @@ async function start(settings: Values<typeof CONVERSION.flags>): Promise<Server>
 }
 
 await runServer(CONVERSION, {
-  read: (args) => readCommandLine(CONVERSION, args)?.values,
+  read: (args, env) => readCommandLine(CONVERSION, args, env)?.values,
   start,
 });

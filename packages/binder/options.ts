@@ -1,7 +1,7 @@
 /** The binder's options, which the keeper has, too: it can run a binder in its process. @module */
 import { BINDER_LEASE } from "../api/installation.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
-import { flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
+import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { wholeNumber } from "../process/flagtypes.ts";
 import { CLAIM_METADATA_FLAGS, LOG_LEVEL, otlpEndpoint, TEMPLATE_NETWORK_POLICY } from "../process/sharedflags.ts";
 
@@ -48,6 +48,6 @@ within seconds. The keeper runs a binder in its own process unless it is told --
 export type BinderOptions = Values<typeof BINDER.flags>;
 
 /** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
-export function readOptions(args: string[]): BinderOptions | undefined {
-  return readCommandLine(BINDER, args)?.values;
+export function readOptions(args: string[], env?: Environment): BinderOptions | undefined {
+  return readCommandLine(BINDER, args, env)?.values;
 }

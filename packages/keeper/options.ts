@@ -2,7 +2,7 @@
 import { KEEPER_LEASE } from "../api/installation.ts";
 import { BINDING_FLAGS, LOGGING_FLAGS } from "../binder/options.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
-import { flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
+import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { SWITCH, wholeNumber } from "../process/flagtypes.ts";
 import { LOSS_RATE } from "../webhook/lossbudget.ts";
 import { CLOUDEVENTS_FLAGS } from "./cloudevents/options.ts";
@@ -49,6 +49,6 @@ or deleted, and hands over what another controller has left. Runs the binder, to
 export type KeeperOptions = Values<typeof KEEPER.flags>;
 
 /** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
-export function readOptions(args: string[]): KeeperOptions | undefined {
-  return readCommandLine(KEEPER, args)?.values;
+export function readOptions(args: string[], env?: Environment): KeeperOptions | undefined {
+  return readCommandLine(KEEPER, args, env)?.values;
 }

@@ -72,6 +72,9 @@ export function section<Table extends Flags>(heading: string, flags: Table): Tab
   ) as Table;
 }
 
+/** Returns the value of a variable of the environment; undefined: it is not set. */
+export type Environment = (variable: string) => string | undefined;
+
 /** What a command line says. */
 export interface CommandLine<Table extends Flags> {
   values: Values<Table>;
@@ -87,7 +90,7 @@ export interface CommandLine<Table extends Flags> {
 export function readCommandLine<Table extends Flags>(
   { flags, operands: takesOperands }: Pick<Program<Table>, "flags" | "operands">,
   args: string[],
-  env: Readonly<Record<string, string | undefined>> = {},
+  env: Environment = () => undefined,
 ): CommandLine<Table> | undefined {
   const given = textsOf(args, flags);
   if (!given) return undefined;
@@ -97,9 +100,10 @@ export function readCommandLine<Table extends Flags>(
   }
   const values = Object.entries(flags).map(([name, { type, needs = [], ...each }]) => {
     const text = given.texts.get(name);
-    const variable = text === undefined && each.env !== undefined && env[each.env] !== undefined ? each.env : undefined;
-    const said = text ?? (variable === undefined ? each.default : env[variable]);
-    const value = said === undefined ? undefined : readValue(variable ?? `--${name}`, type, said);
+    const ofVariable = text === undefined && each.env !== undefined ? env(each.env)?.replace(/\n+$/, "") : undefined;
+    const said = text ?? ofVariable ?? each.default;
+    const source = ofVariable === undefined ? `--${name}` : `${each.env}`;
+    const value = said === undefined ? undefined : readValue(source, type, said);
     const missing = text !== undefined && value ? needs.find((needed) => !given.texts.get(needed)) : undefined;
     if (missing !== undefined) throw new RangeError(`Cannot use --${name} without --${missing}`);
     return [camelCase(name), value];

@@ -28,10 +28,10 @@ export const SWITCH: FlagType<boolean> = {
   read: (text, refuse) => text === "true" || (text === "false" ? false : refuse()),
 };
 
-/** Words with commas between them. */
+/** Words with commas or ends of lines between them: a key of a ConfigMap may have several lines. */
 export const LIST: FlagType<string[]> = {
   ...{ name: "list", placeholder: "A,B", allowed: "words with commas between them" },
-  read: (text) => text.split(",").map((word) => word.trim()).filter(Boolean),
+  read: (text) => text.split(/[,\n]/).map((word) => word.trim()).filter(Boolean),
 };
 
 /** A length of time, in milliseconds: at most what a timer can wait, as a longer one would fire at once. */

@@ -1,6 +1,7 @@
 /** The shell of a process: its command line in, its work until a signal. Decides nothing. @module */
 import process from "node:process";
-import { commandLine, exit, stopOnSignal } from "./serve.ts";
+import type { Environment } from "./flags.ts";
+import { commandLine, exit, stopOnSignal, variable } from "./serve.ts";
 
 /**
  * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence,
@@ -11,13 +12,13 @@ import { commandLine, exit, stopOnSignal } from "./serve.ts";
  */
 export async function runProcess<Options extends object>(
   help: string,
-  read: (args: string[]) => Options | undefined,
+  read: (args: string[], env: Environment) => Options | undefined,
   run: (options: Options, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
   let code = 2;
   try {
-    const options = read(commandLine());
+    const options = read(commandLine(), variable);
     code = 1;
     if (!options) return void process.stdout.write(help);
     const running = run(options, stop.signal);

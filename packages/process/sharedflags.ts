@@ -37,18 +37,23 @@ const DOMAINS_OR_ANY: FlagType<string[] | undefined> = {
   read: (text, refuse) => text.trim() === ANY_DOMAIN ? undefined : DOMAINS.read(text, refuse),
 };
 
-/** What claims may add to Pods. Each process that checks claims needs the same values. */
+/** What is said of an option that hooks, binder and keeper must have alike. deploy/ sets its variable in all of them. */
+const ALIKE = "Hooks, binder and keeper need the same value; deploy/ takes it from the ConfigMap agent-sandbox-config";
+
+/** What claims may add to Pods. */
 export const CLAIM_METADATA_FLAGS = {
   "allowed-label-domains": flag(DOMAINS, {
-    help: "domains of label keys that claims may add to Pods. Hooks, binder and keeper need the same value",
+    help: `domains of label keys that claims may add to Pods. ${ALIKE}`,
     since: "0.1.0",
+    env: "HOOKBOX_ALLOWED_LABEL_DOMAINS",
     default: DEFAULT_LABEL_DOMAINS.join(),
   }),
   "allowed-annotation-domains": flag(DOMAINS_OR_ANY, {
     help:
       "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains " +
-      `that claims need; ${ANY_DOMAIN}: any but Kubernetes' and ours. Hooks, binder and keeper need the same value`,
+      `that claims need; ${ANY_DOMAIN}: any but Kubernetes' and ours. ${ALIKE}`,
     since: "0.3.0",
+    env: "HOOKBOX_ALLOWED_ANNOTATION_DOMAINS",
     default: ANY_DOMAIN,
   }),
 };
@@ -57,7 +62,8 @@ export const CLAIM_METADATA_FLAGS = {
 export const TEMPLATE_NETWORK_POLICY = flag(choice(TEMPLATE_POLICIES, "W"), {
   help:
     "required: no sandbox is created, and no claim gets one, while the NetworkPolicy of its template is missing or out of " +
-    "date; optional: sandboxes start without it, too. Hooks, binder and keeper need the same value",
+    `date; optional: sandboxes start without it, too. ${ALIKE}`,
   since: "0.3.0",
+  env: "HOOKBOX_TEMPLATE_NETWORK_POLICY",
   default: "required",
 });

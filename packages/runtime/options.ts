@@ -1,5 +1,5 @@
-/** The runtime's command line. Reads nothing but its arguments and the environment it is given. @module */
-import { flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
+/** The runtime's command line. Reads nothing but its arguments and the environment that it is given. @module */
+import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { choice, DURATION, PORT, SIZE, TEXT } from "../process/flagtypes.ts";
 import { ALLOWED_HOSTS, LOG_LEVEL } from "../process/sharedflags.ts";
 
@@ -65,10 +65,7 @@ export interface RuntimeOptions extends Omit<Values<typeof RUNTIME.flags>, "toke
 }
 
 /** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
-export function readOptions(
-  args: string[],
-  env: Readonly<Record<string, string | undefined>>,
-): RuntimeOptions | undefined {
+export function readOptions(args: string[], env?: Environment): RuntimeOptions | undefined {
   const values = readCommandLine(RUNTIME, args, env)?.values;
   if (!values) return undefined;
   const fixed = [values.port, values.restPort, values.grpcPort].filter((port) => port !== 0);

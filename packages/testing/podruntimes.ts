@@ -30,7 +30,7 @@ export function createPodRuntimes(): PodRuntimes {
     const root = rootOf(key);
     mkdirSync(root, { recursive: true });
     const signals = { stop: new AbortController().signal, kill: ending.signal };
-    const runtime = assemble(readOptions(["--root", root], {}) as RuntimeOptions, () => {}, signals);
+    const runtime = assemble(readOptions(["--root", root]) as RuntimeOptions, () => {}, signals);
     runtimes.set(key, { runtime, ending });
     return runtime;
   };

@@ -8,9 +8,9 @@ import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
 import type { Recording } from "./recording.ts";
 import { SERVER_FLAGS, type ServerSettings } from "./serveroptions.ts";
 import { helpOf } from "../process/flaghelp.ts";
-import { type Flags, type Program, readCommandLine, type Values } from "../process/flags.ts";
+import { type Environment, type Flags, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { startTracing } from "../process/tracing.ts";
-import { commandLine, exit, serve, type Server, stopOnSignal } from "../process/serve.ts";
+import { commandLine, exit, serve, type Server, stopOnSignal, variable } from "../process/serve.ts";
 
 /** A server of hooks, and the port of its metrics if they have a port of their own. */
 export interface HookServer extends Server {
@@ -84,7 +84,7 @@ export async function runHook<All extends Flags & typeof SERVER_FLAGS>(
     flags: { ...SERVER_FLAGS, ...own },
   };
   await runServer(program, {
-    read: (args) => readCommandLine({ flags: all }, args)?.values,
+    read: (args, env) => readCommandLine({ flags: all }, args, env)?.values,
     start: (settings) => serveHooks([make(settings)], settings as ServerSettings, true),
   });
 }
@@ -92,7 +92,7 @@ export async function runHook<All extends Flags & typeof SERVER_FLAGS>(
 /** How a server of a program is made. */
 interface Making<Line> {
   /** Makes of the arguments what it starts with; undefined: they ask for help. @throws {Error} if they make no sense */
-  read(args: string[]): Line | undefined;
+  read(args: string[], env: Environment): Line | undefined;
   start(line: Line): Promise<Server>;
 }
 
@@ -103,7 +103,7 @@ interface Making<Line> {
 export async function runServer<Line extends object>(program: Program, { read, start }: Making<Line>): Promise<void> {
   let code = 2;
   try {
-    const line = read(commandLine());
+    const line = read(commandLine(), variable);
     code = 1;
     if (!line) return print(helpOf(program).trimEnd());
     const server = await start(line);

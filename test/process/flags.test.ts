@@ -105,7 +105,7 @@ test.for<[string, string]>([
 
 test("a variable of the environment counts where the command line has no value, and an error names it", () => {
   const timeout = (env: Record<string, string>, ...args: string[]) =>
-    readCommandLine(PROGRAM, args, env)?.values.execTimeout;
+    readCommandLine(PROGRAM, args, (name) => env[name])?.values.execTimeout;
   expect(timeout({ EXEC_TIMEOUT: "20" })).toBe(20_000);
   expect(timeout({ EXEC_TIMEOUT: "20" }, "--exec-timeout", "1s")).toBe(1000);
   expect(() => timeout({ EXEC_TIMEOUT: "x" })).toThrow('Cannot use EXEC_TIMEOUT "x": use a duration');

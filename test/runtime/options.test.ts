@@ -3,8 +3,10 @@ import { expect, test } from "vitest";
 import { helpOf } from "../../packages/process/flaghelp.ts";
 import { readOptions, RUNTIME } from "../../packages/runtime/options.ts";
 
+const has = (env: Record<string, string>) => (name: string) => env[name];
+
 test("readOptions() has the published defaults", () => {
-  expect(readOptions([], {})).toEqual({
+  expect(readOptions([])).toEqual({
     root: "/workspace",
     host: "0.0.0.0",
     port: 8888,
@@ -25,16 +27,16 @@ test("readOptions() has the published defaults", () => {
 });
 
 test("readOptions() takes the environment of the published runtime, and the command line over it", () => {
-  const env = { SANDBOX_BASE_DIR: "/app", SANDBOX_EXEC_TIMEOUT_SECONDS: "20" };
+  const env = has({ SANDBOX_BASE_DIR: "/app", SANDBOX_EXEC_TIMEOUT_SECONDS: "20" });
   expect(readOptions([], env)).toMatchObject({ root: "/app", execTimeout: 20_000 });
   const args = ["--root", "/r", "--exec-timeout", "1.5m", "--token-file", "/t", "--token-scope", "bind"];
   const want = { root: "/r", execTimeout: 90_000, tokenFile: "/t", tokenRequired: true, tokenScope: "bind" };
   expect(readOptions(args, env)).toMatchObject(want);
   const others = ["--root-dir", "/d", "--listen-host", "::1", "--max-output", "64Ki", "--max-upload", "5"];
   expect(readOptions(others, env)).toMatchObject({ root: "/d", host: "::1", maxOutput: 65536, maxUpload: 5 });
-  expect(readOptions([], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUid: "a-b" });
-  expect(readOptions(["--pod-uid", "c"], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUid: "c" });
-  expect(readOptions(["--port", "0", "--rest-port", "0"], {})).toMatchObject({ port: 0, restPort: 0 });
+  expect(readOptions([], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "a-b" });
+  expect(readOptions(["--pod-uid", "c"], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "c" });
+  expect(readOptions(["--port", "0", "--rest-port", "0"])).toMatchObject({ port: 0, restPort: 0 });
 });
 
 test.for(
@@ -54,11 +56,11 @@ test.for(
     [["word"], "word"],
   ] as const,
 )("readOptions(%j) throws %j", ([args, message]) => {
-  expect(() => readOptions([...args], {})).toThrow(message);
+  expect(() => readOptions([...args])).toThrow(message);
 });
 
 test("an error in a variable of the environment names the variable", () => {
-  expect(() => readOptions([], { SANDBOX_EXEC_TIMEOUT_SECONDS: "x" })).toThrow(
+  expect(() => readOptions([], has({ SANDBOX_EXEC_TIMEOUT_SECONDS: "x" }))).toThrow(
     'Cannot use SANDBOX_EXEC_TIMEOUT_SECONDS "x": use a duration',
   );
 });
