@@ -1,5 +1,5 @@
 /** Builders for tests of claims: a claim, the Sandbox that it was given, a request, and what the engine makes of an answer. @module */
-import type { ClaimConfig } from "../hooks/sandboxclaim/options.ts";
+import type { ClaimConfig } from "../hooks/flags.ts";
 import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../packages/api/sandboxclaim.ts";
 import { syncSandboxClaim } from "../hooks/sandboxclaim/sync.ts";
@@ -12,7 +12,7 @@ import { NOW } from "./sandboxes.ts";
 type Fields = Record<string, unknown>;
 
 const KEY = (name: string) => `agents.x-k8s.io/${name}`;
-export const CONFIG: ClaimConfig = { labelDomains: ["sandbox.users.io"] };
+export const CONFIG: ClaimConfig = { allowedLabelDomains: ["sandbox.users.io"], allowedAnnotationDomains: undefined };
 
 /** The time so many seconds after {@link NOW}, as metav1.Time is written. */
 export function after(seconds: number): string {

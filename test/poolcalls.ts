@@ -3,7 +3,7 @@ import type { Sandbox } from "../packages/api/sandbox.ts";
 import type { SandboxTemplate } from "../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../packages/api/sandboxwarmpool.ts";
 import { syncSandboxWarmPool } from "../hooks/sandboxwarmpool/sync.ts";
-import type { WarmPoolConfig } from "../hooks/sandboxwarmpool/options.ts";
+import type { WarmPoolConfig } from "../hooks/flags.ts";
 import type { Desired, Observed } from "../packages/webhook/metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../packages/api/objects/objects.ts";
 import { aPool } from "./pools.ts";
@@ -19,7 +19,7 @@ export const CONFIG: WarmPoolConfig = {
   maxRefillRate: 0,
   replenishDelaySeconds: 0,
   poolIntervalMs: 0,
-  templatePolicy: "required",
+  templateNetworkPolicy: "required",
 };
 
 /** What a pool's hook is shown. */

@@ -107,6 +107,7 @@ function limitsOf({ default: value, minimum, maximum }: Schema): string {
 }
 
 /** Text that neither ends its cell nor is taken for an element. */
-function cell(text: string): string {
+/** Returns a text as it is in a cell of a table. */
+export function cell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes docs/reference/ from the comments of what is exported, and from the CRDs; `--check` tells whether
- * it is up to date.
+ * `npm run docs`: writes docs/reference/ from the comments of what is exported, from the CRDs, and from the tables of options;
+ * `--check` tells whether it is up to date.
  * @module
  */
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,10 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { CONVERSION } from "../../hooks/conversion/options.ts";
+import { PROGRAMS } from "../../packages/cli/programs.ts";
 import { apiPage } from "./api.ts";
+import { flagsPage } from "./flagspage.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,6 +28,8 @@ try {
   run(process.execPath, typedoc, "--options", join(HERE, "typedoc.json"), "--out", folder);
   const crds = CRDS.flatMap((plural) => globSync(`crds/*_${plural}.yaml`, { cwd: ROOT }));
   writeFileSync(join(folder, "kubernetes.md"), apiPage(crds.map((file) => readFileSync(join(ROOT, file), "utf8"))));
+  const programs = await Promise.all(Object.values(PROGRAMS).map((load) => load()));
+  writeFileSync(join(folder, "flags.md"), flagsPage([...programs, CONVERSION]));
   run("deno", "fmt", "--quiet", "--line-width", "120", folder);
   if (sameFiles(folder, REFERENCE)) {
     if (!check) process.stdout.write("docs/reference/ is up to date\n");

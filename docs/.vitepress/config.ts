@@ -72,7 +72,7 @@ const config: UserConfig = {
       },
       { text: "Operate", items: pages("reliability", "security", "tracing", "cloudevents", "performance") },
       { text: "Develop", items: pages("hooks", "testing", "replay") },
-      { text: "Reference", items: pages("reference/kubernetes", "reference/README") },
+      { text: "Reference", items: pages("reference/kubernetes", "reference/flags", "reference/README") },
       { text: "Decisions", collapsed: true, items: decisions.map(page) },
     ],
   },

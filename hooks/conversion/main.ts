@@ -2,36 +2,19 @@
  * The conversion hook as a process, which API servers ask over TLS: `hooks/conversion/main.ts --tls-cert-file F
  * --tls-private-key-file F`. It uses a new certificate without a restart. @module
  */
+import { readCommandLine, type Values } from "../../packages/process/flags.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { serve, type Server } from "../../packages/process/serve.ts";
 import { followTLSFiles, readTLSFiles, type TLSFiles } from "../../packages/process/tlsfiles.ts";
-import { numberOption, type Options, optionsHelp, readOptions, textOption } from "../../packages/webhook/options.ts";
 import { runServer } from "../../packages/webhook/runhook.ts";
-import { SERVER_OPTIONS, type ServerSettings } from "../../packages/webhook/serveroptions.ts";
 import { createConversionApp } from "./app.ts";
-
-type Settings = Pick<ServerSettings, "host" | "port" | "logLevel"> & TLSFiles & { delaySeconds: number };
-
-const { host, port, logLevel } = SERVER_OPTIONS;
-const OPTIONS: Options<Settings> = {
-  ...{ host, port: { ...port, default: "8443" }, logLevel },
-  certificate: textOption({
-    ...{ flag: "tls-cert-file", placeholder: "F", default: "/tls/tls.crt" },
-    help: "certificate, PEM; a new one is used without a restart",
-  }),
-  key: textOption({
-    ...{ flag: "tls-private-key-file", placeholder: "F", default: "/tls/tls.key" },
-    help: "its key, PEM",
-  }),
-  delaySeconds: numberOption({
-    ...{ flag: "tls-renew-delay-seconds", placeholder: "N", default: "60" },
-    help: "how long API servers have to learn of a new certificate's authority before it is used",
-  }),
-};
+import { CONVERSION } from "./options.ts";
 
 const LOOK_MS = 2000;
 
-async function start({ host, port, logLevel, delaySeconds, ...files }: Settings): Promise<Server> {
+async function start(settings: Values<typeof CONVERSION.flags>): Promise<Server> {
+  const { host, port, logLevel, tlsRenewDelaySeconds, tlsCertFile, tlsPrivateKeyFile } = settings;
+  const files: TLSFiles = { certificate: tlsCertFile, key: tlsPrivateKeyFile };
   const log = createLog(logLevel);
   const tls = readTLSFiles(files);
   let ready = true;
@@ -40,7 +23,7 @@ async function start({ host, port, logLevel, delaySeconds, ...files }: Settings)
   const leave = followTLSFiles(files, {
     tls,
     everyMs: LOOK_MS,
-    delayMs: delaySeconds * 1000,
+    delayMs: tlsRenewDelaySeconds * 1000,
     renewed(next) {
       server.renew?.(next);
       log("info", "Using a new certificate");
@@ -49,9 +32,7 @@ async function start({ host, port, logLevel, delaySeconds, ...files }: Settings)
   return { ...server, stop: () => (leave(), server.stop()) };
 }
 
-await runServer({
-  usage: "hooks/conversion/main.ts [options]\n\nConverts objects between v1alpha1 and v1beta1, for API servers.",
-  help: `Options:\n${optionsHelp(OPTIONS)}\n  --help                         this text`,
-  read: (args) => readOptions(args, OPTIONS),
-  start: ({ settings }) => start(settings),
+await runServer(CONVERSION, {
+  read: (args, env) => readCommandLine(CONVERSION, args, env)?.values,
+  start,
 });

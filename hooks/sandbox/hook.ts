@@ -7,7 +7,7 @@ import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandbox } from "./sync.ts";
-import type { SandboxConfig } from "./options.ts";
+import type { SandboxConfig } from "../flags.ts";
 
 /** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCalls {

@@ -1,6 +1,6 @@
 /** The Sandbox hook as a process: `deno run --allow-net=0.0.0.0:8080 hooks/sandbox/main.ts`. @module */
 import { runHook } from "../../packages/webhook/runhook.ts";
+import { HOOK_FLAGS, SANDBOX_FLAGS } from "../flags.ts";
 import { sandboxHook } from "./hook.ts";
-import { OPTIONS } from "./options.ts";
 
-await runHook("sandbox", OPTIONS, sandboxHook);
+await runHook("sandbox", SANDBOX_FLAGS, HOOK_FLAGS, sandboxHook);

@@ -13,7 +13,7 @@ import { isPodReady, type Pod, podCondition, podEnd, podIPs } from "../../packag
 import { conditionsOf, type Evidence, type Saying, type StatusRules } from "../../packages/webhook/statusrules.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { isExpired } from "./deletionreasons.ts";
-import type { SandboxConfig } from "./options.ts";
+import type { SandboxConfig } from "../flags.ts";
 import { volumeTemplates } from "./podrules.ts";
 
 type Of = Observed<Sandbox>;

@@ -7,7 +7,7 @@ import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { podLosses } from "./podlosses.ts";
 import { computeStatus, isQuiet } from "./status.ts";
 import { type View, viewOf } from "./view.ts";
-import type { SandboxConfig } from "./options.ts";
+import type { SandboxConfig } from "../flags.ts";
 
 const MISSING_POD_SECONDS = 5;
 /** Where the keeper has found out why, it is the one that looks again, and takes its word back. */

@@ -6,7 +6,7 @@ import { syncSandboxClaim } from "./sync.ts";
 import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, parentRules, statusRules } from "./statusrules.ts";
-import type { ClaimConfig } from "./options.ts";
+import type { ClaimConfig } from "../flags.ts";
 
 /** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxClaimHook(config: ClaimConfig, decide = syncSandboxClaim): HookCalls {

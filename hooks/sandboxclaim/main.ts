@@ -1,6 +1,6 @@
 /** The SandboxClaim hook as a process: `deno run --allow-net=0.0.0.0:8080 hooks/sandboxclaim/main.ts`. @module */
 import { runHook } from "../../packages/webhook/runhook.ts";
+import { CLAIM_FLAGS, HOOK_FLAGS } from "../flags.ts";
 import { sandboxClaimHook } from "./hook.ts";
-import { OPTIONS } from "./options.ts";
 
-await runHook("sandboxclaim", OPTIONS, sandboxClaimHook);
+await runHook("sandboxclaim", CLAIM_FLAGS, HOOK_FLAGS, sandboxClaimHook);

@@ -14,7 +14,7 @@ import { childKey, type Decorated, listKind, type Observed } from "../../package
 import { soonestResync } from "../../packages/webhook/resync.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
-import type { ClaimConfig } from "./options.ts";
+import type { ClaimConfig } from "../flags.ts";
 import { computeStatus, reported } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
@@ -101,7 +101,11 @@ interface Attachment {
  */
 function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig): Attachment {
   const desired = unchanged(sandbox);
-  const problem = metadataProblem(claim.spec.additionalPodMetadata, config.labelDomains, config.annotationDomains);
+  const problem = metadataProblem(
+    claim.spec.additionalPodMetadata,
+    config.allowedLabelDomains,
+    config.allowedAnnotationDomains,
+  );
   if (problem) return { desired, problem };
   const update = outstandingMetadata(claim, sandbox);
   if (!update) return { desired };

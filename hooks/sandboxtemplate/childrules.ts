@@ -12,12 +12,12 @@ import type { Change, ChildRules } from "../../packages/webhook/childrules.ts";
 import type { ParentRules, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 
 type Of = Change<SandboxTemplate>;
 
 /** Makes the rules for one installation. */
-export function childRules({ deniedCIDRs }: TemplateConfig): ChildRules<SandboxTemplate> {
+export function childRules({ deniedEgressCidrs }: TemplateConfig): ChildRules<SandboxTemplate> {
   return {
     "NetworkPolicy.networking.k8s.io/v1": {
       resource: "networkpolicies",
@@ -28,7 +28,7 @@ export function childRules({ deniedCIDRs }: TemplateConfig): ChildRules<SandboxT
           path[2] === TEMPLATE_GENERATION_ANNOTATION && will === versionOf(parent),
         "metadata.ownerReferences": ({ wants, was, observed }) =>
           wants !== undefined && (sameJson(wants, was) || sameJson(wants, ownersOf(observed))),
-        spec: (change) => comesNearer(change, specOf(change.observed.parent, deniedCIDRs)),
+        spec: (change) => comesNearer(change, specOf(change.observed.parent, deniedEgressCidrs)),
       },
       wrongWith(policy, observed) {
         const { parent } = observed;
@@ -42,7 +42,7 @@ export function childRules({ deniedCIDRs }: TemplateConfig): ChildRules<SandboxT
             annotations: { [TEMPLATE_GENERATION_ANNOTATION]: versionOf(parent) },
             ...(ownerReferences ? { ownerReferences } : {}),
           },
-          spec: specOf(parent, deniedCIDRs),
+          spec: specOf(parent, deniedEgressCidrs),
         });
       },
     },
@@ -77,8 +77,8 @@ const CLOSED_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0
 const CLOSED_V6 = ["fc00::/7", "fe80::/10"];
 
 /** The rules of a template without rules of its own: the router may connect, and all networks but these may be reached. */
-function defaultRules(deniedCIDRs: readonly string[]): { ingress: object[]; egress: object[] } {
-  const [v6, v4] = [true, false].map((isV6) => deniedCIDRs.filter((cidr) => cidr.includes(":") === isV6));
+function defaultRules(deniedEgressCidrs: readonly string[]): { ingress: object[]; egress: object[] } {
+  const [v6, v4] = [true, false].map((isV6) => deniedEgressCidrs.filter((cidr) => cidr.includes(":") === isV6));
   const open = (cidr: string, closed: string[]) => ({ ipBlock: { cidr, except: [...new Set(closed)] } });
   const to = [open("0.0.0.0/0", [...CLOSED_V4, ...v4!]), open("::/0", [...CLOSED_V6, ...v6!])];
   return { ingress: ROUTER, egress: [{ to }] };
@@ -91,8 +91,8 @@ const ROUTER = [{
 }];
 
 /** The policy's spec as the API server stores it: without empty lists, and with the protocol of each port. */
-function specOf({ metadata, spec: { networkPolicy } }: SandboxTemplate, deniedCIDRs: readonly string[]): Json {
-  const { ingress = [], egress = [] } = (networkPolicy ?? defaultRules(deniedCIDRs)) as Record<string, Json[]>;
+function specOf({ metadata, spec: { networkPolicy } }: SandboxTemplate, deniedEgressCidrs: readonly string[]): Json {
+  const { ingress = [], egress = [] } = (networkPolicy ?? defaultRules(deniedEgressCidrs)) as Record<string, Json[]>;
   return {
     podSelector: { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(metadata.name) } },
     policyTypes: ["Ingress", "Egress"],

@@ -4,7 +4,7 @@ import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import { childRules, parentRules, statusRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
 
 /** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */

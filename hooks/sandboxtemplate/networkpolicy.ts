@@ -12,7 +12,7 @@ import {
   type KubeObject,
   ownerReferenceSchema,
 } from "../../packages/api/objects/objects.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;
 
@@ -31,13 +31,13 @@ const PRIVATE_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.
 const PRIVATE_V6 = ["fc00::/7", "fe80::/10"];
 
 /** Returns the default egress rules. They also block the networks that the operator lists. */
-function defaultEgress({ deniedCIDRs }: TemplateConfig): object[] {
+function defaultEgress({ deniedEgressCidrs }: TemplateConfig): object[] {
   const isV6 = (cidr: string) => cidr.includes(":");
   const except = (closed: string[], more: string[]) => [...new Set([...closed, ...more])];
   return [{
     to: [
-      { ipBlock: { cidr: "0.0.0.0/0", except: except(PRIVATE_V4, deniedCIDRs.filter((cidr) => !isV6(cidr))) } },
-      { ipBlock: { cidr: "::/0", except: except(PRIVATE_V6, deniedCIDRs.filter(isV6)) } },
+      { ipBlock: { cidr: "0.0.0.0/0", except: except(PRIVATE_V4, deniedEgressCidrs.filter((cidr) => !isV6(cidr))) } },
+      { ipBlock: { cidr: "::/0", except: except(PRIVATE_V6, deniedEgressCidrs.filter(isV6)) } },
     ],
   }];
 }

@@ -14,7 +14,7 @@ import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/ob
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { UNMANAGED } from "./deletionreasons.ts";
 import { buildNetworkPolicy } from "./networkpolicy.ts";
-import type { TemplateConfig } from "./options.ts";
+import type { TemplateConfig } from "../flags.ts";
 
 /** Asks Metacontroller for the template's namespace, which is the second owner of the policy. */
 export function customizeSandboxTemplate({ metadata: { namespace = "" } }: SandboxTemplate): RelatedRule[] {

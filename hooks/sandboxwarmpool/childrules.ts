@@ -17,7 +17,7 @@ import { appliedTo, oncePer } from "../../packages/webhook/once.ts";
 import { isShaped } from "./applied.ts";
 import { type DrainReason, surplus } from "./deletionreasons.ts";
 import { isUsed, securedSpec, templateOf, wrongWithMember } from "./memberrules.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 
 type Of = Change<SandboxWarmPool>;
 
@@ -39,9 +39,11 @@ const memberRule: Omit<ChildRule<SandboxWarmPool>, "wrongWith"> = {
 };
 
 /** Makes the rules for one installation. */
-export function childRules({ templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): ChildRules<SandboxWarmPool> {
+export function childRules(
+  { templateNetworkPolicy }: Pick<WarmPoolConfig, "templateNetworkPolicy">,
+): ChildRules<SandboxWarmPool> {
   const wrongWith: ChildRule<SandboxWarmPool>["wrongWith"] = (member, observed, now) =>
-    wrongWithMember(member, observed, now, templatePolicy);
+    wrongWithMember(member, observed, now, templateNetworkPolicy);
   return { "Sandbox.agents.x-k8s.io/v1beta1": { ...memberRule, wrongWith } };
 }
 

@@ -9,7 +9,7 @@ import { readApplied } from "./applied.ts";
 import { blueprintHash, isLike, isStale } from "./blueprint.ts";
 import type { DrainReason } from "./deletionreasons.ts";
 import { isReady, type View } from "./view.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 
 /** A Sandbox to be marked. */
 export interface Drain {

@@ -8,7 +8,7 @@ import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 
 /** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
 export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandboxWarmPool): HookCalls {

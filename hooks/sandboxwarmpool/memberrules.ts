@@ -49,12 +49,14 @@ export function wrongWithMember(
   member: DesiredObject,
   observed: Observed<SandboxWarmPool>,
   now: Date,
-  templatePolicy: TemplatePolicy,
+  templateNetworkPolicy: TemplatePolicy,
 ): string[] {
   const pool = observed.parent;
   const template = templateOf(observed);
   if (!template) return ["a member without a template"];
-  if (templatePolicy === "required" && !isFenced(observed, template)) return ["a member without its NetworkPolicy"];
+  if (templateNetworkPolicy === "required" && !isFenced(observed, template)) {
+    return ["a member without its NetworkPolicy"];
+  }
   const { name, annotations = {} } = member.metadata;
   const place = annotations[POOL_SEQUENCE_ANNOTATION] ?? "";
   const refill = annotations[REFILL_ANNOTATION] === "limited" ? { [REFILL_ANNOTATION]: "limited" } : {};

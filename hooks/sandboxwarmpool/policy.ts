@@ -3,7 +3,7 @@ import type { PoolPolicyReason } from "../../packages/api/sandboxwarmpool.ts";
 import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import type { Verdict } from "../../packages/api/objects/conditions.ts";
 import { specChanged } from "../../packages/api/objects/specchanged.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 import type { View } from "./view.ts";
 
 /** The template hook needs a moment to write the policy after a template was created or changed. */
@@ -31,7 +31,7 @@ export function policyVerdicts(
 ): Verdict<"NetworkPolicy", PoolPolicyReason>[] {
   const fault = dueFault(view, now);
   if (!view.template || !fault) return [];
-  const message = `${policyMessage(view.template, fault)}; ${CONSEQUENCES[config.templatePolicy]}`;
+  const message = `${policyMessage(view.template, fault)}; ${CONSEQUENCES[config.templateNetworkPolicy]}`;
   return [{ type: "NetworkPolicy", status: "False", reason: POLICY_REASONS[fault.state], message }];
 }
 

@@ -1,7 +1,7 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/resync.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
 import { ownedBy, type View } from "./view.ts";
 
@@ -41,8 +41,11 @@ export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill 
 }
 
 /** Tells whether no member may be created because the template's NetworkPolicy is not in force. */
-export function isUnfenced({ policyFault }: View, { templatePolicy }: Pick<WarmPoolConfig, "templatePolicy">): boolean {
-  return policyFault !== undefined && templatePolicy === "required";
+export function isUnfenced(
+  { policyFault }: View,
+  { templateNetworkPolicy }: Pick<WarmPoolConfig, "templateNetworkPolicy">,
+): boolean {
+  return policyFault !== undefined && templateNetworkPolicy === "required";
 }
 
 /**

@@ -17,7 +17,7 @@ import { drainsOf, isOverdue } from "./drain.ts";
 import { dueFault, POLICY_REASONS, policyVerdicts } from "./policy.ts";
 import { isUnfenced, lostAt } from "./refill.ts";
 import { numbersOf, type Place } from "./sequence.ts";
-import type { WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 import { isReady, ownedBy, type View } from "./view.ts";
 
 /**

@@ -13,7 +13,7 @@ import { countedUpTo, memberName, nextPlaces, type Place, placeOf } from "./sequ
 import { policyGraceSeconds } from "./policy.ts";
 import { computeStatus } from "./status.ts";
 import { isReady, ownedBy, type View, viewOf } from "./view.ts";
-import { settingsFor, type WarmPoolConfig } from "./options.ts";
+import type { WarmPoolConfig } from "../flags.ts";
 
 /** Nothing depends on an event that was lost for longer than this. */
 const RECHECK_SECONDS = 60;
@@ -116,4 +116,10 @@ function graceLeft({ members }: View, config: WarmPoolConfig, now: Date): number
 function untouched({ pool, members, returned, draining }: View): Desired<SandboxWarmPoolStatus> {
   const all = [...members, ...returned, ...draining];
   return { status: { ...pool.status }, children: all.map((sandbox) => appliedOf(sandbox, pool)) };
+}
+
+/** Returns the settings for one pool: its spec overrides the command line. */
+function settingsFor({ spec }: SandboxWarmPool, config: WarmPoolConfig): WarmPoolConfig {
+  const { readinessGracePeriodSeconds: readinessGraceSeconds } = spec;
+  return readinessGraceSeconds === undefined ? config : { ...config, readinessGraceSeconds };
 }

@@ -149,17 +149,8 @@ export function policyFault({ metadata, spec }: Template, policy: Policy | undef
 }
 
 /** Whether sandboxes start without the NetworkPolicy of their template. */
-export type TemplatePolicy = "required" | "optional";
-
-/** The flag of pool hook, binder and keeper. */
-export const TEMPLATE_POLICY = {
-  flag: "template-network-policy",
-  /** @throws {RangeError} if the text is neither */
-  read(text: string): TemplatePolicy {
-    if (text === "required" || text === "optional") return text;
-    throw new RangeError(`Cannot use --template-network-policy "${text}": use required or optional`);
-  },
-} as const;
+export type TemplatePolicy = typeof TEMPLATE_POLICIES[number];
+export const TEMPLATE_POLICIES = ["required", "optional"] as const;
 
 /** Returns the problem that the keeper has reported about a template's policy; undefined: it has reported none. */
 export function policyProblemOf(template: ObjectMeta): Problem | undefined {

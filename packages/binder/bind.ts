@@ -158,7 +158,7 @@ function templateOf({ index }: Binder, claim: SandboxClaim | undefined): Sandbox
 
 /** Asks for all of claim and template, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
 async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
-  const { api, clock, index, labelDomains, annotationDomains } = binder;
+  const { api, clock, index, allowedLabelDomains, allowedAnnotationDomains } = binder;
   const { entry } = job;
   // Its turn may come late.
   if (!isServing(binder)) return undefined;
@@ -169,10 +169,10 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
   // Another one has come meanwhile.
   if (kept !== templateOf(binder, claim)) return undefined;
-  const fault = policyProblem(index.policy(kept), binder.templatePolicy, kept);
+  const fault = policyProblem(index.policy(kept), binder.templateNetworkPolicy, kept);
   const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
-    ? choose(claim, { ...candidates, refused: entry.refused }, labelDomains, now, annotationDomains)
+    ? choose(claim, { ...candidates, refused: entry.refused }, allowedLabelDomains, now, allowedAnnotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {
     if (choice.kind === "member") index.assume(choice.sandbox);

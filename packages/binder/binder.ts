@@ -6,6 +6,7 @@ import { policyToKeep } from "../api/templatepolicy.ts";
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import { defaultsOf } from "../process/flags.ts";
 import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
 import type { Log } from "../process/log.ts";
@@ -15,11 +16,13 @@ import { createClusterIndex } from "./clusterindex.ts";
 import { createSchedulingQueue } from "./queue.ts";
 import { type Binder, type BindOptions, dropTimers, type QueuedClaim } from "./state.ts";
 import { createRefills } from "./refills.ts";
+import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
 import { shortageOf, tellPool } from "./replacements.ts";
 import { schedule } from "./schedule.ts";
 import { createTurns } from "../kube/turns.ts";
 
+const DEFAULTS = defaultsOf(BINDING_FLAGS);
 /** Large claims that are served at once. */
 const MOST_LARGE = 4;
 /** Claims that are reported at once that they cannot be served. */
@@ -78,13 +81,13 @@ export function createBinding(api: Api, options: BindOptions): Binding {
 function createBinder(api: Api, options: BindOptions): Binder {
   const {
     clock = systemClock,
-    workers = 40,
-    refillDelayMs = 5000,
+    binderWorkers = DEFAULTS.binderWorkers,
+    refillDelaySeconds = DEFAULTS.refillDelaySeconds,
     onServed = () => {},
     tracer,
-    templatePolicy = "optional",
+    templateNetworkPolicy = "optional",
   } = options;
-  const cap = Math.max(1, Math.ceil(workers / 2));
+  const cap = Math.max(1, Math.ceil(binderWorkers / 2));
   const queue = createSchedulingQueue<QueuedClaim>({ namespace: cap, pool: cap });
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
@@ -94,17 +97,17 @@ function createBinder(api: Api, options: BindOptions): Binder {
   });
   const refills = createRefills({
     clock,
-    mostMs: refillDelayMs,
+    mostMs: refillDelaySeconds * 1000,
     shortageOf: (namespace, name) => shortageOf(binder, namespace, name),
     tell: (pool) => tellPool(binder, pool),
   });
   const binder: Binder = {
     ...{
       ...options,
-      templatePolicy,
+      templateNetworkPolicy,
       clock,
-      workers,
-      refillDelayMs,
+      binderWorkers,
+      refillDelaySeconds,
       onServed,
       tracer,
       api,

@@ -60,7 +60,7 @@ export function choose(
   candidates: Candidates & { refused?: readonly string[] },
   domains: readonly string[],
   now: number,
-  annotationDomains?: readonly string[],
+  allowedAnnotationDomains?: readonly string[],
 ): Choice {
   const { pool, template, refused = [] } = candidates;
   if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
@@ -68,8 +68,8 @@ export function choose(
     return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
   }
   const problem = template
-    ? requestProblem(claim, template, domains, annotationDomains)
-    : metadataProblem(claim.spec.additionalPodMetadata, domains, annotationDomains);
+    ? requestProblem(claim, template, domains, allowedAnnotationDomains)
+    : metadataProblem(claim.spec.additionalPodMetadata, domains, allowedAnnotationDomains);
   if (problem) return { kind: "refused", problem };
   if (template && candidates.policyProblem !== undefined) {
     return { kind: "refused", problem: policyNotInForce(template.metadata.name, candidates.policyProblem) };
@@ -207,10 +207,10 @@ export function refuse(sandbox: Sandbox, claim: string, until: number): void {
  */
 export function policyProblem(
   policy: KubeObject | undefined,
-  templatePolicy: TemplatePolicy,
+  templateNetworkPolicy: TemplatePolicy,
   template: SandboxTemplate | undefined,
 ): string | undefined {
-  if (!template || templatePolicy === "optional") return undefined;
+  if (!template || templateNetworkPolicy === "optional") return undefined;
   const fault = policyFault(template, policy);
   return fault && policyMessage(template, fault);
 }

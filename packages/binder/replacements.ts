@@ -85,7 +85,7 @@ async function replace(
   const template = pool && index.template(pool);
   if (
     !isServing(binder) || !template || isProjection(template) ||
-    policyProblem(index.policy(template), binder.templatePolicy, template) !== undefined ||
+    policyProblem(index.policy(template), binder.templateNetworkPolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
   if (isCrowded(binder, pool)) return;
@@ -110,7 +110,7 @@ function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name 
 
 /** Returns how a pool stands; undefined: it is gone. */
 export function shortageOf(binder: Binder, namespace: string, name: string): Shortage | undefined {
-  const { index, queue, templatePolicy, replacing, untold, workers } = binder;
+  const { index, queue, templateNetworkPolicy, replacing, untold, binderWorkers } = binder;
   const pool = index.pool(namespace, name);
   if (!pool) return undefined;
   const { all, ready } = index.members(pool).counts();
@@ -120,12 +120,12 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
     pool,
     // A pool cannot make members while the policy of its template is not in force.
     hasTemplate: template !== undefined &&
-      policyProblem(index.policy(template), templatePolicy, template) === undefined,
+      policyProblem(index.policy(template), templateNetworkPolicy, template) === undefined,
     hasLost: untold.has(`${namespace}/${name}`),
     members: all + (replacing.get(pool.metadata.uid ?? "") ?? 0),
     ready,
     waiting: queue.find(namespace, name)?.waiters.length ?? 0,
-    isBusy: queue.pending() > workers,
+    isBusy: queue.pending() > binderWorkers,
     isBehind: replicas !== all || readyReplicas < ready,
   };
 }

@@ -103,7 +103,7 @@ async function isStillRefused(
   claim: SandboxClaim,
   problem: ClaimProblem,
 ): Promise<boolean> {
-  const { api, index, clock, labelDomains, annotationDomains, templatePolicy } = binder;
+  const { api, index, clock, allowedLabelDomains, allowedAnnotationDomains, templateNetworkPolicy } = binder;
   if (!index.freshness.isFresh()) {
     const { own, version } = await searchOwn(api, claim);
     index.freshness.asked(version);
@@ -115,17 +115,17 @@ async function isStillRefused(
   const template = of === undefined
     ? undefined
     : await findObject(api, { resource: "sandboxtemplates", namespace, name: of }, sandboxTemplateSchema);
-  const isPolicyAsked = template !== undefined && templatePolicy === "required";
+  const isPolicyAsked = template !== undefined && templateNetworkPolicy === "required";
   const policy = isPolicyAsked
     ? policyToKeep(
       await findRaw(api, { resource: "networkpolicies", namespace, name: policyName(template.metadata.name) }),
     )
     : undefined;
-  const fault = policyProblem(policy, templatePolicy, template);
+  const fault = policyProblem(policy, templateNetworkPolicy, template);
   const now = clock.now();
   const members = index.members(index.pool(namespace, name));
   const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };
-  const choice = choose(claim, candidates, labelDomains, now, annotationDomains);
+  const choice = choose(claim, candidates, allowedLabelDomains, now, allowedAnnotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);
 }
 

@@ -27,11 +27,11 @@ export type ServeClaimsOptions =
     | "kubeconfig"
     | "identity"
     | "leaderElection"
-    | "labelDomains"
-    | "annotationDomains"
-    | "templatePolicy"
-    | "workers"
-    | "refillDelayMs"
+    | "allowedLabelDomains"
+    | "allowedAnnotationDomains"
+    | "templateNetworkPolicy"
+    | "binderWorkers"
+    | "refillDelaySeconds"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 

@@ -21,13 +21,13 @@ const MOST_UNSURE = 4;
 
 /** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
 export function schedule(binder: Binder): void {
-  const { index, workers } = binder;
+  const { index, binderWorkers } = binder;
   if (binder.isScheduling) return;
   binder.isScheduling = true;
   try {
     while (isServing(binder)) {
       // Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap.
-      const most = index.freshness.isFresh() ? workers : Math.min(workers, MOST_UNSURE);
+      const most = index.freshness.isFresh() ? binderWorkers : Math.min(binderWorkers, MOST_UNSURE);
       if (binder.serving >= most) break;
       let job: Job | undefined;
       const isFound = binder.queue.round((line) => {
@@ -53,7 +53,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
   const now = binder.clock.now();
   const pool = index.pool(namespace, name);
   const template = pool && index.template(pool);
-  const fault = policyProblem(index.policy(template), binder.templatePolicy, template);
+  const fault = policyProblem(index.policy(template), binder.templateNetworkPolicy, template);
   const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
   let wait = Infinity;
   let turnedAway = 0;
@@ -95,9 +95,9 @@ function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): 
     return choose(
       entry.claim,
       { ...candidates, refused: entry.refused },
-      binder.labelDomains,
+      binder.allowedLabelDomains,
       now,
-      binder.annotationDomains,
+      binder.allowedAnnotationDomains,
     );
   } catch (error) {
     binder.log("error", "Cannot choose a Sandbox for a claim", { ...logFields(entry.claim), ...errorFields(error) });

@@ -23,15 +23,15 @@ const MOST_KEPT = 16 * 1024;
 export interface BindOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
-  labelDomains: readonly string[];
+  allowedLabelDomains: readonly string[];
   /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
-  templatePolicy?: TemplatePolicy;
+  templateNetworkPolicy?: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
-  annotationDomains?: readonly string[] | undefined;
-  /** Claims that are served at once. @default {40} */
-  workers?: number;
-  /** Longest time from the first missing member of a pool until it is told, in milliseconds. @default {5000} */
-  refillDelayMs?: number;
+  allowedAnnotationDomains?: readonly string[] | undefined;
+  /** Claims that are served at once. @default the option's */
+  binderWorkers?: number;
+  /** Longest time from the first missing member of a pool until it is told. @default the option's */
+  refillDelaySeconds?: number;
   /** @default {systemClock} */
   clock?: Clock;
   /** Called for each claim that was given a Sandbox. */
@@ -94,10 +94,10 @@ export interface QueuedClaim extends Waiter {
 }
 
 /** All that a binder keeps between events. */
-export interface Binder extends Required<Omit<BindOptions, "tracer" | "annotationDomains">> {
+export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAnnotationDomains">> {
   api: Api;
   tracer: Tracer | undefined;
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
   /** Undefined or fired: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;

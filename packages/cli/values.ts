@@ -1,27 +1,39 @@
 /** Values of options: numbers, lengths of time, pairs. Pure. @module */
 import { parseDuration } from "../process/durations.ts";
+import { refusalOf } from "../process/flags.ts";
+import { DURATION, type FlagType, number, wholeNumber as wholeNumberFrom } from "../process/flagtypes.ts";
 import { UsageError } from "./failure.ts";
 
 /** Reads a whole number of at least `least`. @throws {UsageError} */
-export function wholeNumber(option: string, text: string, least = 0, most = Number.MAX_SAFE_INTEGER): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new UsageError(`Cannot use ${option} "${text}": it is not a whole number ${range}`);
+export function wholeNumber(option: string, text: string, least?: number, most?: number): number {
+  return read(option, wholeNumberFrom(least, most), text);
 }
+
+const ABOVE_ZERO: FlagType<number> = {
+  ...{ ...number(), allowed: "a number above 0" },
+  read: (text, refuse) => number().read(text, refuse) || refuse(),
+};
 
 /** Reads a number above 0. @throws {UsageError} */
 export function aboveZero(option: string, text: string): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isFinite(value) && value > 0) return value;
-  throw new UsageError(`Cannot use ${option} "${text}": it is not a number above 0`);
+  return read(option, ABOVE_ZERO, text);
 }
 
-/** Reads a length of time into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
+/** As long as it may be: not all are for timers. */
+const LENGTH: FlagType<number> = {
+  ...{ ...DURATION, allowed: "a length of time such as 30s, 5m or 1h30m" },
+  read: (text, refuse) => parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text) || refuse(),
+};
+
+/** Reads a length of time above 0 into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
 export function durationMs(option: string, text: string): number {
-  const ms = parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
-  if (ms !== undefined && ms > 0) return ms;
-  throw new UsageError(`Cannot use ${option} "${text}": it is not a length of time such as 30s, 5m or 1h30m`);
+  return read(option, LENGTH, text);
+}
+
+function read<T>(option: string, type: FlagType<T>, text: string): T {
+  return type.read(text, () => {
+    throw new UsageError(refusalOf(option, type, text));
+  });
 }
 
 /** Reads `key=value` pairs. @throws {UsageError} if one has no key or no `=` */

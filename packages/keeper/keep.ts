@@ -30,9 +30,9 @@ import { type EventHandlers, listAndWatchAll } from "./watches.ts";
 export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
-  labelDomains: readonly string[];
+  allowedLabelDomains: readonly string[];
   /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
   /** Makes what the reconcilers of one kind report by. */
   reportFor(kind: string): Report;
   /** Further event handlers, which see each object after the reconcilers. */

@@ -26,7 +26,7 @@ export async function policyRefusal(
   found: KubeObject | undefined,
 ): Promise<PolicyRefusal | undefined> {
   // The hook may deny further networks. That does not matter here: the default rules are short.
-  const wanted = buildNetworkPolicy(template, { deniedCIDRs: [] }, { observed: found });
+  const wanted = buildNetworkPolicy(template, { deniedEgressCidrs: [] }, { observed: found });
   const annotations = { ...wanted.metadata.annotations, [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER };
   const policy = { ...wanted, metadata: { ...wanted.metadata, annotations } };
   const tooLarge = sizeProblem(policy);

@@ -11,6 +11,7 @@ import { connect } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import type { Work } from "../kube/leader.ts";
+import { cloudEventsOf } from "./cloudevents/options.ts";
 import { readSecrets } from "./cloudevents/receiver.ts";
 import { keep } from "./keep.ts";
 import { countAction, createKeeperMetrics, type KeeperMetrics } from "./metrics.ts";
@@ -31,7 +32,8 @@ export async function runKeeper(
   signal: AbortSignal,
 ): Promise<void> {
   const log = createLog(options.logLevel);
-  if (options.cloudEvents) await readSecrets(options.cloudEvents.secretFile);
+  const cloudEvents = cloudEventsOf(options);
+  if (cloudEvents) await readSecrets(cloudEvents.secretFile);
   const credentials = await clusterCredentials(options);
   const { otlpEndpoint: endpoint } = options;
   const metrics = createKeeperMetrics(endpoint !== undefined);
@@ -48,7 +50,8 @@ export async function runKeeper(
     metrics.leading.set(1);
     const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
     const onListed = () => isReady = true;
-    const { labelDomains, annotationDomains, claimEvents, sandboxEvents, cloudEvents } = options;
+    const { allowedLabelDomains, allowedAnnotationDomains } = options;
+    const [claimEvents, sandboxEvents] = [!options.disableClaimEvents, !options.disableSandboxEvents];
     const recording = createRecording(
       { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
       leading,
@@ -60,8 +63,8 @@ export async function runKeeper(
       keep(
         api,
         {
-          labelDomains,
-          annotationDomains,
+          allowedLabelDomains,
+          allowedAnnotationDomains,
           log,
           reportFor,
           observers,

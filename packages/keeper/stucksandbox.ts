@@ -34,9 +34,9 @@ interface StuckSandboxOptions extends AllowedDomains {
 
 /** Domains of keys that claims may use. */
 interface AllowedDomains {
-  labelDomains: readonly string[];
+  allowedLabelDomains: readonly string[];
   /** Undefined: all domains that are not reserved. */
-  annotationDomains?: readonly string[] | undefined;
+  allowedAnnotationDomains?: readonly string[] | undefined;
 }
 
 /** A refusal that is over within `settle` is not reported. In milliseconds. */
@@ -118,14 +118,16 @@ async function writeOf(
 export function outstandingWrite(
   claim: SandboxClaim,
   sandbox: Sandbox,
-  { labelDomains, annotationDomains }: AllowedDomains,
+  { allowedLabelDomains, allowedAnnotationDomains }: AllowedDomains,
 ): RefusedWrite["verb"] | undefined {
   if (sandbox.metadata.deletionTimestamp !== undefined) return undefined;
   if (isPublished(claim, "ClaimExpired")) {
     return claim.spec.lifecycle?.shutdownPolicy === "Retain" ? "delete" : undefined;
   }
   // The hook changes nothing if the claim asks for metadata that it may not have.
-  if (metadataProblem(claim.spec.additionalPodMetadata, labelDomains, annotationDomains)) return undefined;
+  if (metadataProblem(claim.spec.additionalPodMetadata, allowedLabelDomains, allowedAnnotationDomains)) {
+    return undefined;
+  }
   const update = outstandingMetadata(claim, sandbox);
   return update && !("problem" in update) ? "update" : undefined;
 }

@@ -1,25 +1,26 @@
 /** The shell of a process: its command line in, its work until a signal. Decides nothing. @module */
 import process from "node:process";
-import { commandLine, exit, stopOnSignal } from "./serve.ts";
+import type { Environment } from "./flags.ts";
+import { commandLine, exit, stopOnSignal, variable } from "./serve.ts";
 
 /**
  * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence,
  * and with code 1, or 2 if it is the command line.
  *
- * @param read reads the arguments; undefined, or options with `help` set: only the help is asked for
+ * @param read reads the arguments; undefined: they ask for help
  * @param run returns when `signal` has fired and everything is settled
  */
 export async function runProcess<Options extends object>(
   help: string,
-  read: (args: string[]) => Options | undefined,
+  read: (args: string[], env: Environment) => Options | undefined,
   run: (options: Options, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
   let code = 2;
   try {
-    const options = read(commandLine());
+    const options = read(commandLine(), variable);
     code = 1;
-    if (!options || "help" in options && options.help === true) return void process.stdout.write(help);
+    if (!options) return void process.stdout.write(help);
     const running = run(options, stop.signal);
     stopOnSignal(() => {
       stop.abort();

@@ -151,6 +151,16 @@ export function commandLine(): string[] {
   return typeof Deno === "undefined" ? globalThis.process.argv.slice(2) : Deno.args;
 }
 
+/**
+ * Returns the value of a variable of the environment; undefined: it is not set, or Deno does not let this process read it,
+ * which is not asked for.
+ */
+export function variable(name: string): string | undefined {
+  if (typeof Deno === "undefined") return globalThis.process.env[name];
+  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+  return state === "granted" ? Deno.env.get(name) : undefined;
+}
+
 /** What this file uses of Deno, declared here because the type checker for Node does not know it. */
 interface DenoServer {
   addr: { port: number };
@@ -158,6 +168,8 @@ interface DenoServer {
 }
 interface DenoRuntime {
   args: string[];
+  env: { get(name: string): string | undefined };
+  permissions: { querySync(permission: { name: "env"; variable: string }): { state: string } };
   serve(
     options: {
       port: number;

@@ -35,7 +35,7 @@ import { createWaker } from "./wake/waker.ts";
 export interface Router {
   handler: Handler;
   index: SandboxIndex;
-  /** Tells whether all Sandboxes and Pods have been listed, and the API server has not been silent for `staleMs`. */
+  /** Tells whether all Sandboxes and Pods have been listed, and the API server has not been silent for `staleAfter`. */
   isReady(): boolean;
   /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
   ready: Promise<void>;
@@ -43,12 +43,6 @@ export interface Router {
   /** Ends the kept connections to sandboxes, and writes the rest of the log. */
   close(): void;
 }
-
-/** All that is the same wherever the router listens. */
-export type RouterSettings = Omit<
-  RouterOptions,
-  "http" | "https" | "dashboard" | "h2c" | "health" | "metrics" | "kubeconfig" | "context" | "logLevel"
->;
 
 /** Where lines go: those of events, and those of requests with their ends; and where spans go. */
 export interface Outputs {
@@ -61,14 +55,15 @@ export interface Outputs {
 /** Makes the router; it watches until `signal` fires. @param dashboard absent: there is none */
 export function assembleRouter(
   api: Api,
-  options: RouterSettings,
+  options: RouterOptions,
   outputs: Outputs,
   signal: AbortSignal,
   dashboard?: Dashboard,
 ): Router {
   const { log, write, tracer } = outputs;
-  const { namespace, allowLoopback } = options;
-  const dialler = createDialler(options.dialMs);
+  const { allowLoopbackPodIp } = options;
+  const namespace = options.cacheNamespace || undefined;
+  const dialler = createDialler(options.dialTimeout);
   const now = () => timeAt(api);
   const index = createSandboxIndex(dialler.forget, now);
   let isListed = false;
@@ -76,17 +71,17 @@ export function assembleRouter(
   const heardAt = new Map<string, number>();
   const isStale = () => {
     const now = performance.now();
-    return options.staleMs > 0 && [...heardAt.values()].some((at) => now - at > options.staleMs);
+    return options.staleAfter > 0 && [...heardAt.values()].some((at) => now - at > options.staleAfter);
   };
   const ready = new Promise<void>((resolve) => {
     const onListed = () => resolve(void (isListed = true));
     const onHeard = (watch: string) => void heardAt.set(watch, performance.now());
-    followSandboxes(api, index, { log, signal, namespace, allowLoopback, onListed, onHeard });
+    followSandboxes(api, index, { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard });
   });
   const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
   const shown = { api, index };
-  const lookAtPods = createLook((ref) => listPods(shown, ref, allowLoopback), log);
+  const lookAtPods = createLook((ref) => listPods(shown, ref, allowLoopbackPodIp), log);
   const settings: ProxySettings = {
     ...options,
     dialler,
@@ -101,12 +96,12 @@ export function assembleRouter(
     log,
     suspends: options.idle,
     me: options.identity,
-    tickMs: options.idleTickMs,
+    tickMs: options.idleCheckInterval,
     runtimePort: options.runtimePort,
     onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
   });
   ready.then(() => idler.run(signal));
-  const justWoken = createJustWoken(index, options.holdMs, now);
+  const justWoken = createJustWoken(index, options.wakeTimeout, now);
   const hold = createHold({
     justWoken,
     index,
@@ -114,26 +109,26 @@ export function assembleRouter(
     look: within(namespace, createLook((ref) => getSandbox(shown, ref), log)),
     wake: createWaker({ api, index, log, signal, onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }) }),
     wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
-    mayWake: options.mayWake,
-    holdMs: options.holdMs,
-    maxHeld: options.maxHeld,
+    mayWake: options.wake,
+    wakeTimeout: options.wakeTimeout,
+    maxHeldRequests: options.maxHeldRequests,
     onHeld: (change) => metrics.now.held += change,
   });
   const reach = createReach(index, hold, justWoken, now);
   return {
     handler: createHandler({
-      routing: { allowLoopback, pathPrefix: options.pathPrefix, domain: options.domain },
+      routing: { allowLoopbackPodIp, pathRoutingPrefix: options.pathRoutingPrefix, domain: options.domain },
       exists: existsIn(index),
       gate: gateOf(api, index, options, log),
       browser: options.browser,
-      rewrites: options.rewrites,
+      rewrites: options.pathRoutingRewriteResponses,
       allowedHosts: options.allowedHosts,
       dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
       limits: createLimits(options.limits),
-      recheck: createRecheck(options.recheckMs),
+      recheck: createRecheck(options.authzRecheckInterval),
       protoOf: createProtoOf(options.trustedProxies),
-      room: createRoom(options.maxOpen || Infinity, "are under way to sandboxes"),
+      room: createRoom(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
       reach,
       settings,
       observer: createObserver({
@@ -142,7 +137,7 @@ export function assembleRouter(
         traffic: idler.traffic,
         addressOf: createAddressOf(options.trustedProxies),
       }),
-      traces: options.traces,
+      traces: options.traceContext,
       tracer,
       log,
     }),
@@ -161,7 +156,7 @@ function existsIn(index: SandboxIndex): (target: Target) => boolean {
   return ({ namespace, name }) => index.find(namespace, name)?.sandbox.isUnclaimed === false;
 }
 
-function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterSettings, log: Log): Gate {
+function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterOptions, log: Log): Gate {
   if (authz.mode === "allow-all") return openGate;
   const authorise = authz.mode === "tokenreview" ? createTokenReviewAccess({ ...authz, api, log }) : createScopedAccess(
     createTokenKeys(authz, log),

@@ -62,7 +62,7 @@ const UID = /^[0-9A-Za-z-]{1,128}$/;
  *
  * @param headers as node:http joins them: a header that comes twice fits no format
  */
-export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopback: boolean): Target | Refusal {
+export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopbackPodIp: boolean): Target | Refusal {
   const name = textOf(headers["x-sandbox-id"]);
   if (name === "") return badRequest("X-Sandbox-ID header is required.");
   const target = checkedTarget(textOf(headers["x-sandbox-namespace"]), name, textOf(headers["x-sandbox-port"]));
@@ -75,7 +75,9 @@ export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopback: b
   }
   if (address !== "") {
     const podIP = canonicalIP(address);
-    if (podIP === undefined || !isPodAddress(podIP, allowLoopback)) return badRequest("Invalid target IP address.");
+    if (podIP === undefined || !isPodAddress(podIP, allowLoopbackPodIp)) {
+      return badRequest("Invalid target IP address.");
+    }
     target.podIP = podIP;
   }
   if (textOf(headers[WAKE_HEADER.toLowerCase()]) === "false") target.wakes = false;
@@ -154,15 +156,15 @@ export interface Route {
 
 /** How a request may name its sandbox, apart from headers; undefined: not in that way. */
 export interface RouteOptions {
-  allowLoopback: boolean;
-  pathPrefix: string | undefined;
+  allowLoopbackPodIp: boolean;
+  pathRoutingPrefix: string | undefined;
   domain: string | undefined;
 }
 
 /**
  * Finds the route. What lies under the domain or the prefix never falls back to another way.
  *
- * | host under `domain` | path under `pathPrefix` | named by |
+ * | host under `domain` | path under `pathRoutingPrefix` | named by |
  * |---|---|---|
  * | yes | any | host |
  * | no | yes | path |
@@ -181,11 +183,11 @@ export function routeOf(request: IncomingMessage, options: RouteOptions): Route 
       return { target, path, base: "", via: "host", ...(others.length > 0 ? { readings: targets } : {}) };
     }
   }
-  if (options.pathPrefix !== undefined) {
-    const route = targetFromPath(path, options.pathPrefix);
+  if (options.pathRoutingPrefix !== undefined) {
+    const route = targetFromPath(path, options.pathRoutingPrefix);
     if (route) return isRefusal(route) ? route : { ...route, via: "path" };
   }
-  const target = targetFromHeaders(request.headers, options.allowLoopback);
+  const target = targetFromHeaders(request.headers, options.allowLoopbackPodIp);
   return isRefusal(target) ? target : { target, path, base: "", via: "headers" };
 }
 

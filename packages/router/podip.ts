@@ -35,11 +35,11 @@ export function canonicalIP(text: string): string | undefined {
  * Tells whether a Pod can have the address.
  *
  * @param ip in canonical form
- * @param allowLoopback for tests, where sandboxes listen on this machine
+ * @param allowLoopbackPodIp for tests, where sandboxes listen on this machine
  */
-export function isPodAddress(ip: string, allowLoopback: boolean): boolean {
+export function isPodAddress(ip: string, allowLoopbackPodIp: boolean): boolean {
   const family = ip.includes(":") ? "ipv6" : "ipv4";
-  if (loopback.check(ip, family)) return allowLoopback && !EMBEDDED_IPV4.test(ip);
+  if (loopback.check(ip, family)) return allowLoopbackPodIp && !EMBEDDED_IPV4.test(ip);
   return !EMBEDDED_IPV4.test(ip) && !never.check(ip, family);
 }
 

@@ -14,7 +14,7 @@ import { createAddressOf } from "./access/clientaddress.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options/options.ts";
-import type { Bind } from "./options/flags.ts";
+import type { Bind } from "./options/types.ts";
 import { listen, type Listening } from "./server.ts";
 import { surviveExceptions } from "./survive.ts";
 
@@ -46,7 +46,7 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     if (signal.aborted) return;
     const servers = await listenAll(router, options, log, stopped);
     await stopped;
-    await sleep(options.shutdownDelayMs, ending.signal);
+    await sleep(options.shutdownDelay, ending.signal);
     await Promise.all(servers.map((server) => server.stop()));
   } finally {
     ending.abort();
@@ -59,20 +59,20 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
 
 /** Pages of sandboxes that are told apart by path would be of the dashboard's origin, and could act for its user. */
 function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log): Dashboard | undefined {
-  if (!options.dashboard || options.pathPrefix !== undefined) return undefined;
+  if (!options.dashboard || options.pathRoutingPrefix !== undefined) return undefined;
   return createDashboard({
     apiProxy: createAPIProxy(credentials, `${USER_AGENT}-dashboard`),
     log,
     domain: options.domain,
     addressOf: createAddressOf(options.trustedProxies),
-    recheckMs: options.recheckMs,
+    authzRecheckInterval: options.authzRecheckInterval,
   });
 }
 
 /** Probes and metrics, on one port or two. */
 async function serveSide(
   router: Router,
-  { health, metrics }: RouterOptions,
+  { healthProbeBindAddress: health, metricsBindAddress: metrics }: RouterOptions,
   log: Log,
   signal: AbortSignal,
 ): Promise<Server[]> {
@@ -92,7 +92,7 @@ async function listenAll(
   stopped: Promise<void>,
 ): Promise<Listening[]> {
   const { handler, metrics } = router;
-  const { http, https, h2c, shutdownMs: graceMs, authz } = options;
+  const { httpBindAddress: http, https, h2c, shutdownTimeout: graceMs, authz } = options;
   const plain = await listen(handler, { ...http, graceMs, h2c });
   log("info", "Serving", { host: http.host, port: plain.port, authzMode: authz.mode });
   if (!https) return [plain];

@@ -23,7 +23,7 @@ export interface RuntimeSignals {
 
 /** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
-  const { outputBytes, execTimeoutMs: timeoutMs, maxUploadBytes, tokenScope, allowedHosts, podUID } = options;
+  const { maxOutput: outputBytes, execTimeout: timeoutMs, maxUpload, tokenScope, allowedHosts, podUid } = options;
   const root = await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
@@ -33,9 +33,9 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
   const { stop } = signals;
   const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll, stop });
-  const shared = { root, maxUploadBytes, allowedHosts, touch: processes.touch, log, ...signals };
+  const shared = { root, maxUpload, allowedHosts, touch: processes.touch, log, ...signals };
   const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
-  const metadata = { prefix: options.metadataPrefix, env: process.env };
+  const metadata = { prefix: options.metadataEnvPrefix, env: process.env };
   const rest = createRest({
     ...shared,
     binding,
@@ -47,7 +47,7 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   });
   const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop });
   return {
-    apps: { legacy, rest, routes, door: { token: tokenForAll, allowedHosts, podUID }, terminals },
+    apps: { legacy, rest, routes, door: { token: tokenForAll, allowedHosts, podUID: podUid }, terminals },
     processes,
     contexts,
     root,

@@ -1,12 +1,12 @@
 /** The runtime as a process: `node packages/runtime/main.ts --root DIR`. Starts, and stops on a signal. @module */
 import { once } from "node:events";
-import process from "node:process";
 import { createLog } from "../process/log.ts";
+import { helpOf } from "../process/flaghelp.ts";
 import { runProcess } from "../process/runprocess.ts";
-import { HELP, readOptions } from "./options.ts";
+import { readOptions, RUNTIME } from "./options.ts";
 import { startRuntime } from "./start.ts";
 
-await runProcess(HELP, (args) => readOptions(args, process.env), async (options, signal) => {
+await runProcess(helpOf(RUNTIME), readOptions, async (options, signal) => {
   const runtime = await startRuntime(options, createLog(options.logLevel));
   if (!signal.aborted) await once(signal, "abort");
   await runtime.stop();

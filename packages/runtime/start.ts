@@ -14,7 +14,7 @@ export interface Runtime {
   restPort: number;
   grpcPort: number;
   /**
-   * Stops: health says 503, new requests are refused, running ones may end for `shutdownMs`; then commands are killed
+   * Stops: health says 503, new requests are refused, running ones may end for `shutdownTimeout`; then commands are killed
    * with all their children, and the ports close.
    */
   stop(): Promise<void>;
@@ -34,16 +34,16 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     stop: stopping.signal,
     kill: killing.signal,
   });
-  const { host, podUID } = options;
+  const { host, podUid } = options;
   const token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
   const ports = await listenAll([
-    () => listen(forThisPod(podUID, getRequestListener(legacy.fetch)), host, options.port),
+    () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
     () =>
       listen(
-        forThisPod(podUID, getRequestListener(rest.fetch)),
+        forThisPod(podUid, getRequestListener(rest.fetch)),
         host,
         options.restPort,
-        upgradesForThisPod(podUID, terminals),
+        upgradesForThisPod(podUid, terminals),
       ),
     () => listenGRPC(routes, host, options.grpcPort, door),
   ]);
@@ -52,7 +52,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping.abort();
-    await within(options.shutdownMs, idle(ports));
+    await within(options.shutdownTimeout, idle(ports));
     killing.abort();
     processes.killAll();
     contexts.killAll();

@@ -19,13 +19,13 @@ export interface RunningBinder {
  *
  * @param api a connection of its own, because `stop` ends all watches on it
  * @param leads resolves when the binder begins to serve claims; until then it only watches
- * @param templatePolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
+ * @param templateNetworkPolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
  */
 export function startBinder(
   api: MemoryApi,
   clock: Clock,
   leads: Promise<void> = Promise.resolve(),
-  templatePolicy: TemplatePolicy = "optional",
+  templateNetworkPolicy: TemplatePolicy = "optional",
 ): RunningBinder {
   const faults: string[] = [];
   const ending = new AbortController();
@@ -33,7 +33,7 @@ export function startBinder(
   const log: Log = (level, message, { error } = {}) => {
     if (level === "error" || level === "warn") faults.push(`binder: ${message}${error ? `: ${error}` : ""}`);
   };
-  const binding = createBinding(api, { labelDomains: DEFAULT_LABEL_DOMAINS, templatePolicy, clock, log });
+  const binding = createBinding(api, { allowedLabelDomains: DEFAULT_LABEL_DOMAINS, templateNetworkPolicy, clock, log });
   const onListed = () => {
     binding.listed();
     listed.resolve();

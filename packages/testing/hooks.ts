@@ -3,7 +3,8 @@ import { parseJson } from "../api/objects/exactjson.ts";
 import type { Clock } from "../process/clock.ts";
 import type { HookCalls } from "../webhook/hook.ts";
 import { createLossBudget, type LossBudget } from "../webhook/lossbudget.ts";
-import { hookNames, type HookSettings, makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
+import type { HookSettings } from "../../hooks/flags.ts";
 
 export interface RunningHooks {
   /** Answers at once; an engine takes it for `fetch`. */
@@ -24,7 +25,7 @@ export interface HooksOptions {
 
 /** Starts all hooks. */
 export function startHooks({ clock, settings, replacements = {} }: HooksOptions): RunningHooks {
-  const all = { ...readSettings([]).settings, maxLossesPerMinute: Infinity, ...settings };
+  const all = { ...DEFAULT_SETTINGS, maxLossesPerMinute: Infinity, ...settings };
   const start = (name: string): HookProcess => ({
     hook: replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls,
     budget: createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() }),

@@ -23,7 +23,7 @@ export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
   const kept = keep(api, {
-    labelDomains: DEFAULT_LABEL_DOMAINS,
+    allowedLabelDomains: DEFAULT_LABEL_DOMAINS,
     clock,
     budget: UNLIMITED,
     log(level, message, { error } = {}) {

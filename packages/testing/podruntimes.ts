@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { assemble } from "../runtime/assemble.ts";
-import { readOptions } from "../runtime/options.ts";
+import { readOptions, type RuntimeOptions } from "../runtime/options.ts";
 import type { PodPlace, PodWay } from "../sdk/transport/direct.ts";
 
 /** Runtimes by Pod. */
@@ -30,7 +30,7 @@ export function createPodRuntimes(): PodRuntimes {
     const root = rootOf(key);
     mkdirSync(root, { recursive: true });
     const signals = { stop: new AbortController().signal, kill: ending.signal };
-    const runtime = assemble(readOptions(["--root", root], {}), () => {}, signals);
+    const runtime = assemble(readOptions(["--root", root]) as RuntimeOptions, () => {}, signals);
     runtimes.set(key, { runtime, ending });
     return runtime;
   };

@@ -1,4 +1,5 @@
 /** How much of a fleet the answers of one process may take away, over time: a hook can be wrong slowly. No clock of its own. @module */
+import type { FlagType } from "../process/flagtypes.ts";
 
 /** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
 const WINDOW_MINUTES = 5;
@@ -25,19 +26,19 @@ export interface LossBudgetOptions {
   now: () => number;
 }
 
-/**
- * Reads the value of `--max-losses-per-minute`.
- *
- * @throws {RangeError} if it is not above 0: in earlier versions 0 meant no limit, but it reads like "no deletions"
- */
-export function readLossRate(text: string): number {
-  if (text === "unlimited") return Infinity;
-  const rate = Number(text);
-  if (text.trim() !== "" && Number.isFinite(rate) && rate > 0) return rate;
-  throw new RangeError(
-    `Cannot use --max-losses-per-minute "${text}": it is neither a number above 0 nor "unlimited", which is no limit`,
-  );
-}
+/** Values of `--max-losses-per-minute`. In earlier versions 0 meant no limit, but it reads like "no deletions". */
+export const LOSS_RATE: FlagType<number> = {
+  ...{
+    name: "number above 0, or unlimited",
+    placeholder: "N",
+    allowed: 'a number above 0, or "unlimited" for no limit',
+  },
+  read(text, refuse) {
+    if (text === "unlimited") return Infinity;
+    const rate = Number(text);
+    return text.trim() !== "" && Number.isFinite(rate) && rate > 0 ? rate : refuse();
+  },
+};
 
 /** The share of each namespace, as a part of the common rate: 10 per minute of 600. */
 const SHARE = 1 / 60;

@@ -5,11 +5,12 @@ import type { HookCalls } from "./hook.ts";
 import { createLossBudget } from "./lossbudget.ts";
 import { createLog, type Log } from "../process/log.ts";
 import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
-import { type CommandLine, type Options, readOptions } from "./options.ts";
 import type { Recording } from "./recording.ts";
-import { helpOf, HOOK_FLAGS, SERVER_OPTIONS, type ServerSettings } from "./serveroptions.ts";
+import { SERVER_FLAGS, type ServerSettings } from "./serveroptions.ts";
+import { helpOf } from "../process/flaghelp.ts";
+import { type Environment, type Flags, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { startTracing } from "../process/tracing.ts";
-import { commandLine, exit, serve, type Server, stopOnSignal } from "../process/serve.ts";
+import { commandLine, exit, serve, type Server, stopOnSignal, variable } from "../process/serve.ts";
 
 /** A server of hooks, and the port of its metrics if they have a port of their own. */
 export interface HookServer extends Server {
@@ -68,28 +69,30 @@ async function startRecording(settings: ServerSettings, log: Log, metrics: HookM
 /**
  * Runs one hook until a signal: the whole of a hook's main.ts.
  *
- * @param options its own, beside those of the server
+ * @param own the options that count for this hook
+ * @param all those of all hooks and of their server: the process takes them all
  */
-export async function runHook<Config>(
+export async function runHook<All extends Flags & typeof SERVER_FLAGS>(
   name: string,
-  options: Options<Config>,
-  make: (config: Config) => HookCalls,
+  own: Flags,
+  all: All,
+  make: (settings: Values<All>) => HookCalls,
 ): Promise<void> {
-  const all = { ...SERVER_OPTIONS, ...options } as Options<ServerSettings & Config>;
-  await runServer({
-    usage: `hooks/${name}/main.ts [options]\n\nServes the ${name} hook.`,
-    help: helpOf([{ name, options }]),
-    read: (args) => readOptions<ServerSettings & Config>(args, all, HOOK_FLAGS),
-    start: ({ settings }) => serveHooks([make(settings)], settings, true),
+  const program: Program = {
+    name: `hooks/${name}/main.ts`,
+    about: `Serves the ${name} hook. The options of other hooks are accepted, too, and have no effect.`,
+    flags: { ...SERVER_FLAGS, ...own },
+  };
+  await runServer(program, {
+    read: (args, env) => readCommandLine({ flags: all }, args, env)?.values,
+    start: (settings) => serveHooks([make(settings)], settings as ServerSettings, true),
   });
 }
 
-interface Program<Line> {
-  /** Without its first word. */
-  usage: string;
-  help: string;
-  /** Makes of the arguments what it starts with. @throws {Error} if they make no sense */
-  read(args: string[]): Line;
+/** How a server of a program is made. */
+interface Making<Line> {
+  /** Makes of the arguments what it starts with; undefined: they ask for help. @throws {Error} if they make no sense */
+  read(args: string[], env: Environment): Line | undefined;
   start(line: Line): Promise<Server>;
 }
 
@@ -97,14 +100,12 @@ interface Program<Line> {
  * Reads the command line, starts, and stops on a signal; a bad command line (code 2) or a taken port (code 1) ends with
  * one sentence.
  */
-export async function runServer<Line extends Pick<CommandLine<unknown>, "help">>(
-  { usage, help, read, start }: Program<Line>,
-): Promise<void> {
+export async function runServer<Line extends object>(program: Program, { read, start }: Making<Line>): Promise<void> {
   let code = 2;
   try {
-    const line = read(commandLine());
+    const line = read(commandLine(), variable);
     code = 1;
-    if (line.help) return print(`Usage: ${usage}\n\n${help}`);
+    if (!line) return print(helpOf(program).trimEnd());
     const server = await start(line);
     stopOnSignal(() => server.stop());
   } catch (error) {

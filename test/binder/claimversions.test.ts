@@ -56,7 +56,7 @@ function begin(
     if (request.path.endsWith("/status")) onStatus({ now, show: (claim) => handlers.sandboxclaims.observe(claim) });
     return answered;
   };
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   handlers.sandboxtemplates.observe(aTemplate());
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));
   listed();

@@ -34,7 +34,7 @@ test("where claims of a pool cannot be judged, those of other pools are served",
     return Promise.resolve({ status: 201, body: { items: [], metadata: {}, ...body as object } });
   };
   const { clock } = world;
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const broken = { ...aTemplate({ metadata: { name: "broken", uid: "uid-broken" } }) };
   handlers.sandboxtemplates.observe(broken);
   Object.defineProperty(broken, "spec", { get: () => expect.unreachable() });
@@ -58,7 +58,7 @@ test("claims that cannot be served are judged anew when pool or template change,
   const { clock } = world;
   let judged = 0;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const template = aTemplate();
   const { spec } = template;
   // Whoever judges a claim looks at what the template allows.
@@ -89,7 +89,7 @@ test("between claims that are turned away others are heard", async () => {
   world = await aWorld({ pool: null });
   const { clock } = world;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   let judged = 0;
   const template = aTemplate();
   const { spec } = template;
@@ -113,7 +113,7 @@ test("a large template is looked at once for each member, however many claims wa
   const { clock } = world;
   let looks = 0;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const template = aTemplate({ spec: { podTemplate: { spec: { containers: [{ name: "other", image: "large" }] } } } });
   const [container] = template.spec.podTemplate.spec.containers;
   // Whoever hashes or compares what Pods are made from looks at all of it.

@@ -81,7 +81,7 @@ test("a binder that begins to serve tells none of the pools that lack their temp
     asked.push(`${method} ${path.split("/").at(-1)}`);
     return Promise.resolve({ status: 200, body: {} });
   };
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   handlers.sandboxtemplates.observe(aTemplate());
   const spec = { sandboxTemplateRef: { name: "none" } };
   for (const name of names(50)) handlers.sandboxwarmpools.observe(aPool({ metadata: { name, uid: name }, spec }));

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { HELP, readOptions } from "../../packages/binder/options.ts";
+import { BINDER, readOptions } from "../../packages/binder/options.ts";
+import { termOf } from "../../packages/process/flaghelp.ts";
 import { BINDER_LEASE } from "../../packages/api/installation.ts";
 
 describe("readOptions()", () => {
@@ -13,15 +14,14 @@ describe("readOptions()", () => {
       namespace: undefined,
       identity: undefined,
       host: undefined,
-      help: false,
       logLevel: "info",
       otlpEndpoint: undefined,
-      labelDomains: ["sandbox.users.io"],
-      templatePolicy: "required",
-      annotationDomains: undefined,
+      allowedLabelDomains: ["sandbox.users.io"],
+      templateNetworkPolicy: "required",
+      allowedAnnotationDomains: undefined,
       leaderElection: true,
-      workers: 40,
-      refillDelayMs: 5000,
+      binderWorkers: 40,
+      refillDelaySeconds: 5,
       port: 0,
     });
   });
@@ -29,38 +29,38 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
       "--refill-delay-seconds 0 --template-network-policy optional --port 8081 --host ::1 --log-level warn " +
-      "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example --help";
+      "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
       namespace: "N",
       identity: "I",
       host: "::1",
-      help: true,
       logLevel: "warn",
       otlpEndpoint: "http://traces:4318",
-      labelDomains: ["a.example", "b.example"],
-      templatePolicy: "optional",
-      annotationDomains: ["c.example"],
+      allowedLabelDomains: ["a.example", "b.example"],
+      templateNetworkPolicy: "optional",
+      allowedAnnotationDomains: ["c.example"],
       leaderElection: false,
-      workers: 3,
-      refillDelayMs: 0,
+      binderWorkers: 3,
+      refillDelaySeconds: 0,
       port: 8081,
     });
-    const named = [...HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
-    expect(named).toEqual(args.match(/--[a-z-]+/g)?.filter((name) => name !== "--help"));
+    const named = Object.entries(BINDER.flags).map(([name, flag]) => termOf(name, flag).split(" ")[0]);
+    expect(named.sort()).toEqual(args.match(/--[a-z-]+/g)?.sort());
+    expect(readOptions(["--help"])).toBeUndefined();
   });
 
   test.for(
     [
-      ["--port 70000", 'Cannot listen on port "70000"'],
-      ["--binder-workers 0", 'Cannot serve claims at once: "0"'],
-      ["--binder-workers 1.5", 'Cannot serve claims at once: "1.5"'],
-      ["--refill-delay-seconds x", 'Cannot delay refills for seconds "x"'],
-      ["--log-level loud", 'Cannot log at level "loud"'],
-      ["--context C", "it needs --kubeconfig"],
-      ["--nonsense", "Unknown option '--nonsense'"],
-      ["stray", "Unexpected argument 'stray'"],
+      ["--port 70000", 'Cannot use --port "70000": use a whole number from 0 to 65535'],
+      ["--binder-workers 0", 'Cannot use --binder-workers "0"'],
+      ["--binder-workers 1.5", 'Cannot use --binder-workers "1.5"'],
+      ["--refill-delay-seconds x", 'Cannot use --refill-delay-seconds "x"'],
+      ["--log-level loud", 'Cannot use --log-level "loud": use debug, info, warn or error'],
+      ["--context C", "Cannot use --context without --kubeconfig"],
+      ["--nonsense", 'Unknown option "--nonsense"'],
+      ["stray", 'Unknown argument "stray"'],
     ] as const,
   )("refuses %s", ([args, message]) => {
     expect(() => readOptions(args.split(" "))).toThrow(message);

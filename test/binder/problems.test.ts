@@ -61,7 +61,7 @@ const problems: { name: string; claim?: Over; options: Options & { members?: num
   },
   {
     name: "the NetworkPolicy is missing",
-    options: { members: [1], templatePolicy: "required" },
+    options: { members: [1], templateNetworkPolicy: "required" },
     want: /^False ReconcilerError No sandbox of SandboxTemplate "python" starts without its NetworkPolicy: /,
   },
 ];
@@ -100,7 +100,7 @@ test("objects of a folder that are applied in any order cause no report, and the
 });
 
 test("a claim whose problem ends before it is reported is bound to a member at once", async () => {
-  await begin({ members: [1], templatePolicy: "required" });
+  await begin({ members: [1], templateNetworkPolicy: "required" });
   await world.claim("c");
   await world.clock.advance(1000);
   await putPolicy();
@@ -144,7 +144,7 @@ test("a claim that asks for something else is served, and reports nothing of wha
 const late = [
   ["pool", "sandboxwarmpools", { pool: null }, aPool({ status: COUNTED })],
   ["template", "sandboxtemplates", { template: null, pool: aPool({ status: COUNTED }) }, aTemplate()],
-  ["NetworkPolicy", "networkpolicies", { templatePolicy: "required" }, undefined],
+  ["NetworkPolicy", "networkpolicies", { templateNetworkPolicy: "required" }, undefined],
 ] as const;
 test.for(late)(
   "a %s that the watch does not show is not reported as missing",

@@ -39,7 +39,7 @@ test("a status that a restore has undone is written again, once", async () => {
   };
   const { handlers, listed, serve } = createBinding({ send } as unknown as Api, {
     log: () => {},
-    labelDomains: [],
+    allowedLabelDomains: [],
     clock,
   });
   const statuses = () => asked.filter(({ method, path }) => method === "PUT" && path.endsWith("/status")).length;

@@ -106,7 +106,7 @@ test("a cold Sandbox of which nobody knows is looked for, too, before a member t
     isDown = true;
     return Promise.reject(broken);
   };
-  const binding = createBinding({ send } as Api, { log: () => {}, labelDomains: [], clock });
+  const binding = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const { handlers } = binding;
   handlers.sandboxtemplates.observe(aTemplate());
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));

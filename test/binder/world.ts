@@ -51,10 +51,10 @@ function readyText({ status }: SandboxClaim): string | undefined {
 }
 
 /** Makes a store with the namespace `team-a`, the template, and a pool of three; null: without. */
-export async function aWorld({ template = aTemplate(), pool = aPool({ status: COUNTED }), templatePolicy }: {
+export async function aWorld({ template = aTemplate(), pool = aPool({ status: COUNTED }), templateNetworkPolicy }: {
   template?: KubeObject | null;
   pool?: KubeObject | null;
-  templatePolicy?: TemplatePolicy;
+  templateNetworkPolicy?: TemplatePolicy;
 } = {}) {
   const server = await createMemoryServer({ namespaces: ["team-a"] });
   const { store } = server;
@@ -102,7 +102,7 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
           return fault(request);
         },
       });
-      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads, templatePolicy);
+      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads, templateNetworkPolicy);
       binders.push(binder);
       await binder.listed;
       await clock.advance(0);

@@ -107,7 +107,7 @@ test("pool simulate needs no cluster where everything is said", async () => {
   expect(stdout).toMatch(/\nSmallest pool for a hit rate of 90.0%: \d+\n$/);
   expect(await run("pool simulate --rate much")).toMatchObject({
     code: 2,
-    stderr: 'Cannot use --rate "much": it is not a number above 0\n',
+    stderr: 'Cannot use --rate "much": use a number above 0\n',
   });
 });
 

@@ -49,10 +49,10 @@ test("create of what cannot be tells the cause and the remedy, and leaves nothin
 test.for([
   ["create", /exactly one of --pool, --template and --image/],
   ["create --pool a --image b", /exactly one of --pool, --template and --image/],
-  ["create --pool a --timeout soon", /--timeout "soon": it is not a length of time/],
+  ["create --pool a --timeout soon", /--timeout "soon": use a length of time/],
   ["create --pool a --label team", /--label "team": it is not KEY=VALUE/],
   ["create --image a --volume work", /--volume "work": it is not NAME:SIZE/],
-  ["create --image a --port 99999", /--port "99999": it is not a whole number from 1 to 65535/],
+  ["create --image a --port 99999", /--port "99999": use a whole number from 1 to 65535/],
   ["create --pool a --port 80", /ports can be set only with `image`/],
   ["create --pool a --name A_b", /not a valid Kubernetes name/],
   ["create --pool a --idle 5m --no-wait", /--idle with --no-wait/],

@@ -12,7 +12,7 @@ import type { HookCalls } from "../../packages/webhook/hook.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import { type Condition, rfc3339 } from "../../packages/api/objects/conditions.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
-import { readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS } from "../../hooks/all.ts";
 
 /** What a hook wants, why it lets the others go, and what it says. */
 export interface Wish {
@@ -29,7 +29,7 @@ export type Fault = (wish: Wish, context: { hook: string; call: number; now: Dat
 
 /** Makes all hooks with a fault. @param ahead milliseconds by which their clock is wrong */
 export function faulty(fault: Fault, ahead = 0): Record<string, () => HookCalls> {
-  const { settings } = readSettings([]);
+  const settings = DEFAULT_SETTINGS;
   const spoil = (hook: string) => {
     let call = 0;
     return (children: DesiredObject[], deletions: Wish["deletions"] = {}, status: Wish["status"], now: Date) =>

@@ -13,7 +13,8 @@ import type { HookCalls, SentRequest } from "../../packages/webhook/hook.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { compositeRequestSchema, decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";
 import { type Endpoint, readBody, replyOf } from "../../packages/webhook/reply.ts";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { makeHooks } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import fc, { runs } from "../properties.ts";
 import { NOW } from "../sandboxes.ts";
 import { changed, changes } from "./changes.ts";
@@ -21,7 +22,7 @@ import { corpus } from "./corpus.ts";
 import { CANARY, plant, spoil } from "./secrets.ts";
 import { garbled, garbling, seldom } from "./texts.ts";
 
-const { settings } = readSettings(["--pool-interval-ms", "0"]);
+const settings = settingsOf("--pool-interval-ms", "0");
 const HOOKS = new Map(makeHooks([], settings).map((hook) => [hook.name, hook]));
 
 type Reasons = Readonly<Record<string, string>> | undefined;

@@ -5,7 +5,8 @@ import { vi } from "vitest";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { createHealthApp } from "../../packages/process/health.ts";
 import { createLog } from "../../packages/process/log.ts";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { makeHooks } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import { serveHooks } from "../../packages/webhook/runhook.ts";
 import { serve } from "../../packages/process/serve.ts";
 import { parseAddress } from "../../packages/cli/mcp/http/address.ts";
@@ -31,7 +32,7 @@ export async function startPlainServers(folder: string): Promise<PlainServers> {
   const token = `${CANARY}-of-an-agent`;
   const lines: string[] = [];
   const written = vi.spyOn(console, "error").mockImplementation((line) => void lines.push(String(line)));
-  const { settings } = readSettings(["--host", "127.0.0.1", "--port", "0", "--pool-interval-ms", "0"]);
+  const settings = settingsOf("--host", "127.0.0.1", "--port", "0", "--pool-interval-ms", "0");
   const hooks = await serveHooks(makeHooks([], settings), settings, false);
   const metrics = { text: () => Promise.resolve("none"), contentType: "text/plain" };
   const log = createLog("debug", (line) => lines.push(line));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ApiRequest } from "../../packages/kube/api.ts";
 import type { Log } from "../../packages/process/log.ts";
 import { signToken } from "../../packages/api/router/scopedtoken.ts";
-import { assembleRouter, type RouterSettings } from "../../packages/router/assemble.ts";
+import { assembleRouter } from "../../packages/router/assemble.ts";
 import { readOptions } from "../../packages/router/options/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
@@ -112,7 +112,7 @@ async function startRouter(
 ): Promise<Tried> {
   const end = new AbortController();
   const log: Log = (...said) => lines.push(JSON.stringify(said));
-  const settings: RouterSettings = readOptions([...FLAGS, ...flags])!;
+  const settings = readOptions([...FLAGS, ...flags])!;
   const router = assembleRouter(api, settings, { log, write: (text) => lines.push(text) }, end.signal);
   await router.ready;
   const { port, stop } = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c });

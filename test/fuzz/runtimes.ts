@@ -1,8 +1,8 @@
 /** Runtimes to be tried, one that asks for a token and one that does not, each over a folder with something in it. @module */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import type { Log } from "../../packages/process/log.ts";
+import { variable } from "../../packages/process/serve.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { CANARY } from "./secrets.ts";
@@ -34,7 +34,7 @@ export async function startRuntimes(folder: string): Promise<Runtimes> {
     symlinkSync("../outside.txt", join(root, "link"));
     const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "100ms"];
     const args = ["--root", root, "--host", "127.0.0.1", ...ports, "--exec-timeout", "5s", "--max-upload", "64Ki"];
-    return await startRuntime(readOptions([...args, ...flags], process.env), log);
+    return await startRuntime(readOptions([...args, ...flags], variable)!, log);
   };
   const runtimes = [await start("guarded", "--token-file", join(folder, "token")), await start("open")];
   return {

@@ -67,14 +67,14 @@ export async function sayOf(
     { api, log, metrics, claimEvents: true, sandboxEvents: true, cloudEvents: undefined, instance: "here" },
     end.signal,
   );
-  const binding = createBinding(api, { labelDomains: [], log });
+  const binding = createBinding(api, { allowedLabelDomains: [], log });
   const index = createSandboxIndex(() => {});
   const { signal } = end;
-  const router = { log, signal, namespace: undefined, allowLoopback: false, onListed: () => {} };
+  const router = { log, signal, namespace: undefined, allowLoopbackPodIp: false, onListed: () => {} };
   const reportFor = () => () => {};
   const running = [
     keep(api, {
-      labelDomains: [],
+      allowedLabelDomains: [],
       log,
       reportFor,
       observers: recording.handlers,

@@ -6,15 +6,15 @@ import { childRules as ofSandboxes } from "../../hooks/sandbox/childrules.ts";
 import { childRules as ofClaims } from "../../hooks/sandboxclaim/childrules.ts";
 import { childRules as ofTemplates } from "../../hooks/sandboxtemplate/childrules.ts";
 import { childRules as ofPools } from "../../hooks/sandboxwarmpool/childrules.ts";
-import { hookNames, makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
 import { type ChildRules, unexpectedStrategy } from "../../packages/webhook/childrules.ts";
 import { aRequest, aSandbox, NOW } from "../sandboxes.ts";
 
 const RULES: Record<string, ChildRules<never>> = {
   sandbox: ofSandboxes,
   sandboxclaim: ofClaims,
-  sandboxtemplate: ofTemplates({ deniedCIDRs: [] }),
-  sandboxwarmpool: ofPools({ templatePolicy: "required" }),
+  sandboxtemplate: ofTemplates({ deniedEgressCidrs: [] }),
+  sandboxwarmpool: ofPools({ templateNetworkPolicy: "required" }),
 };
 
 interface Rule {
@@ -62,7 +62,7 @@ test.for(["Recreate", "RollingRecreate", "RollingInPlace", "OnDelete"])(
     }
     const controller = manifest("sandbox");
     controller.spec.childResources!.find(({ resource }) => resource === "pods")!.updateStrategy = { method };
-    const [hook] = makeHooks(["sandbox"], readSettings([]).settings);
+    const [hook] = makeHooks(["sandbox"], DEFAULT_SETTINGS);
     expect(hook!.sync({ ...aRequest(aSandbox()), controller }, NOW)).toMatchObject({
       refusal: { message: `the controller updates pods by ${method}, not by InPlace as its manifest says` },
     });

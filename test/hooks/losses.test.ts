@@ -1,7 +1,7 @@
 /** What each hook takes away, as its guard counts it: what the parent's spec asks for in so many words is no loss. @module */
 import { expect, test } from "vitest";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, makeHooks } from "../../hooks/all.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { aClaim, aColdSandbox, aMember, aPool } from "../pools.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, mapOf, NOW } from "../sandboxes.ts";
@@ -15,7 +15,7 @@ const members = (count: number, labels: object = {}) =>
   Array.from({ length: count }, (_, index) => aMember(index + 1, { metadata: { labels } }));
 
 function lossesOf(name: string, request: unknown): string[] {
-  const [hook] = makeHooks([name], readSettings([]).settings);
+  const [hook] = makeHooks([name], DEFAULT_SETTINGS);
   const outcome = hook!.sync(request, NOW);
   if ("refusal" in outcome) throw new Error(outcome.refusal.message);
   return outcome.losses.map(({ child, what }) => `${childKey(child)} ${what}`);

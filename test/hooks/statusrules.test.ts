@@ -8,7 +8,7 @@ import { sandboxTemplateHook } from "../../hooks/sandboxtemplate/hook.ts";
 import { syncSandboxTemplate } from "../../hooks/sandboxtemplate/sync.ts";
 import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
-import { readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS } from "../../hooks/all.ts";
 import type { Condition } from "../../packages/api/objects/conditions.ts";
 import type { Outcome } from "../../packages/webhook/hook.ts";
 import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
@@ -17,7 +17,7 @@ import { aMember, aPool } from "../pools.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "../templates.ts";
 
-const { settings } = readSettings([]);
+const settings = DEFAULT_SETTINGS;
 const condition = (type: string, status: string, reason: string) => ({
   ...{ type, status, reason, message: "", lastTransitionTime: "2026-11-21T11:00:00Z" },
 });

@@ -6,7 +6,7 @@ import { sandboxClaimHook } from "../../hooks/sandboxclaim/hook.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
-import { readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS } from "../../hooks/all.ts";
 import type { Condition } from "../../packages/api/objects/conditions.ts";
 import type { HookCalls, Outcome } from "../../packages/webhook/hook.ts";
 import { aBoundClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
@@ -14,7 +14,7 @@ import { aPoolRequest } from "../poolcalls.ts";
 import { aMember, aPool } from "../pools.ts";
 import { aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
 
-const { settings } = readSettings([]);
+const settings = DEFAULT_SETTINGS;
 const AGO = "2026-11-21T11:00:00Z";
 const since = (type: string, status: string, lastTransitionTime = AGO, reason = "Any") =>
   ({ type, status, reason, message: "", lastTransitionTime }) as Condition;

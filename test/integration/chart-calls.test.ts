@@ -54,7 +54,7 @@ test("CloudEvents go out of the keeper alone, signed with a Secret that its Deno
     `--cloudevents-secret-file=${file}/secret`,
     "--cloudevents-source=//cluster-1",
   ]);
-  expect(readOptions(container.args).cloudEvents).toMatchObject({ secretFile: `${file}/secret` });
+  expect(readOptions(container.args)).toMatchObject({ cloudeventsSecretFile: `${file}/secret` });
   expect(container.volumeMounts).toEqual([{ name: "cloudevents", mountPath: file, readOnly: true }]);
   expect(volumes).toEqual([{ name: "cloudevents", secret: { secretName: "signing" } }]);
   expect(container.command.find((word: string) => word.startsWith("--allow-read"))).toContain("=/var/run/secrets,");

@@ -104,6 +104,10 @@ test("all processes are of this version, and its changelog's", () => {
   expect(readFileSync(`${ROOT}deploy/Containerfile`, "utf8")).toContain(`-t hookbox:${version} `);
 });
 
+const VARIABLES: Record<string, string[]> = {
+  sandboxclaim: ["--allow-env=HOOKBOX_ALLOWED_LABEL_DOMAINS,HOOKBOX_ALLOWED_ANNOTATION_DOMAINS"],
+  sandboxwarmpool: ["--allow-env=HOOKBOX_TEMPLATE_NETWORK_POLICY"],
+};
 const LEAVE = "0.0.0.0:8080,[::]:8080,0.0.0.0:9090,[::]:9090";
 
 test("every hook that a controller calls has a Service there, on the port that its process listens on until callers know better", () => {
@@ -123,7 +127,14 @@ test("every hook that a controller calls has a Service there, on the port that i
     expect(deployment?.["spec"].template.spec).toMatchObject({
       automountServiceAccountToken: false,
       containers: [{
-        command: ["/opt/hookbox/deno", "run", "--quiet", `--allow-net=${LEAVE}`, `hooks/${name}.js`],
+        command: [
+          "/opt/hookbox/deno",
+          "run",
+          "--quiet",
+          `--allow-net=${LEAVE}`,
+          ...VARIABLES[name ?? ""] ?? [],
+          `hooks/${name}.js`,
+        ],
         args: ["--port=8080", "--metrics-port=9090"],
         ports: [{ name: "http", containerPort: 8080 }, { name: "metrics", containerPort: 9090 }],
         lifecycle: { preStop: { sleep: { seconds: 3 } } },

@@ -37,10 +37,10 @@ export function startKeeper(
     watch: (path, query) => alive(held.watch(path, query)),
   };
   const log = (_: string, message: string) => parameters.log?.(message);
-  const labelDomains = ["sandbox.users.io"];
+  const allowedLabelDomains = ["sandbox.users.io"];
   const reportFor = () => (action: Action) => actions.push(action);
   const { hooksNamespace } = parameters;
-  void keep(api, { labelDomains, log, reportFor, budget: UNLIMITED, hooksNamespace }, end.signal);
+  void keep(api, { allowedLabelDomains, log, reportFor, budget: UNLIMITED, hooksNamespace }, end.signal);
   return { actions, kill: () => end.abort() };
 }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { HELP, readOptions } from "../../packages/keeper/options.ts";
+import { cloudEventsOf } from "../../packages/keeper/cloudevents/options.ts";
+import { KEEPER, readOptions } from "../../packages/keeper/options.ts";
+import { termOf } from "../../packages/process/flaghelp.ts";
 import { KEEPER_LEASE } from "../../packages/api/installation.ts";
 
 describe("readOptions()", () => {
@@ -12,19 +14,20 @@ describe("readOptions()", () => {
       namespace: undefined,
       identity: undefined,
       host: undefined,
-      help: false,
       logLevel: "info",
       otlpEndpoint: undefined,
-      labelDomains: ["sandbox.users.io"],
-      templatePolicy: "required",
-      annotationDomains: undefined,
+      allowedLabelDomains: ["sandbox.users.io"],
+      templateNetworkPolicy: "required",
+      allowedAnnotationDomains: undefined,
       leaderElection: true,
-      claimEvents: true,
-      sandboxEvents: true,
-      cloudEvents: undefined,
+      disableClaimEvents: false,
+      disableSandboxEvents: false,
+      cloudeventsUrl: undefined,
+      cloudeventsSecretFile: undefined,
+      cloudeventsSource: "/hookbox",
       binder: true,
-      workers: 40,
-      refillDelayMs: 5000,
+      binderWorkers: 40,
+      refillDelaySeconds: 5,
       leaseSeconds: 15,
       maxLossesPerMinute: 600,
       port: 0,
@@ -36,50 +39,63 @@ describe("readOptions()", () => {
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
       "--binder-workers 3 --refill-delay-seconds 2 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
-      "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example --help";
+      "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
       context: "C",
       namespace: "N",
       identity: "I",
       host: "::1",
-      help: true,
       logLevel: "debug",
       otlpEndpoint: "http://traces:4318",
-      labelDomains: ["a.example", "b.example"],
-      templatePolicy: "optional",
-      annotationDomains: ["c.example"],
+      allowedLabelDomains: ["a.example", "b.example"],
+      templateNetworkPolicy: "optional",
+      allowedAnnotationDomains: ["c.example"],
       leaderElection: false,
-      claimEvents: false,
-      sandboxEvents: false,
-      cloudEvents: { url: "https://events.example/hook?to=a", secretFile: "S", source: "//cluster-1" },
+      disableClaimEvents: true,
+      disableSandboxEvents: true,
+      cloudeventsUrl: "https://events.example/hook?to=a",
+      cloudeventsSecretFile: "S",
+      cloudeventsSource: "//cluster-1",
       binder: false,
-      workers: 3,
-      refillDelayMs: 2000,
+      binderWorkers: 3,
+      refillDelaySeconds: 2,
       leaseSeconds: 3,
       maxLossesPerMinute: 9,
       port: 8081,
     });
-    const named = [...HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
-    expect(named).toEqual(args.match(/--[a-z-]+/g)?.filter((name) => name !== "--help"));
+    const named = Object.entries(KEEPER.flags).map(([name, flag]) => termOf(name, flag).split(" ")[0]);
+    expect(named.sort()).toEqual(args.match(/--[a-z-]+/g)?.sort());
+    expect(cloudEventsOf(readOptions(args.split(" "))!)).toEqual({
+      url: "https://events.example/hook?to=a",
+      secretFile: "S",
+      source: "//cluster-1",
+    });
+    expect(cloudEventsOf(readOptions([])!)).toBeUndefined();
   });
 
   test.for(
     [
-      ["--port 70000", 'Cannot listen on port "70000"'],
-      ["--port x", 'Cannot listen on port "x"'],
-      ["--lease-seconds 2", 'Cannot hold a Lease for seconds "2"'],
-      ["--binder-workers 0", 'Cannot serve claims at once: "0"'],
-      ["--refill-delay-seconds x", 'Cannot delay refills for seconds "x"'],
-      ["--log-level loud", 'Cannot log at level "loud"'],
-      ["--context C", "it needs --kubeconfig"],
-      ["--cloudevents-url https://events.example", "--cloudevents-url needs --cloudevents-secret-file"],
-      ["--cloudevents-secret-file F", "--cloudevents-secret-file needs --cloudevents-url"],
-      ["--cloudevents-secret-file F --cloudevents-url ftp://x", "must be an http or https URL"],
+      ["--port 70000", 'Cannot use --port "70000"'],
+      ["--port x", 'Cannot use --port "x"'],
+      ["--lease-seconds 2", 'Cannot use --lease-seconds "2": use a whole number from 3 to 3600'],
+      ["--binder-workers 0", 'Cannot use --binder-workers "0"'],
+      ["--refill-delay-seconds x", 'Cannot use --refill-delay-seconds "x"'],
+      ["--log-level loud", 'Cannot use --log-level "loud"'],
+      ["--context C", "Cannot use --context without --kubeconfig"],
+      ["--cloudevents-url https://events.example", "Cannot use --cloudevents-url without --cloudevents-secret-file"],
+      ["--cloudevents-secret-file F", "Cannot use --cloudevents-secret-file without --cloudevents-url"],
+      [
+        "--cloudevents-secret-file F --cloudevents-url ftp://x",
+        "Cannot use --cloudevents-url: use an http or https URL",
+      ],
       ["--cloudevents-secret-file F --cloudevents-url http://u:p@x", "without a password"],
-      ["--cloudevents-secret-file F --cloudevents-url http://x --cloudevents-source=", 'CloudEvents from ""'],
-      ["--nonsense", "Unknown option '--nonsense'"],
-      ["stray", "Unexpected argument 'stray'"],
+      [
+        "--cloudevents-secret-file F --cloudevents-url http://x --cloudevents-source=",
+        'Cannot use --cloudevents-source ""',
+      ],
+      ["--nonsense", 'Unknown option "--nonsense"'],
+      ["stray", 'Unknown argument "stray"'],
     ] as const,
   )("refuses %s", ([args, message]) => {
     expect(() => readOptions(args.split(" "))).toThrow(message);

@@ -14,13 +14,13 @@ const EXPIRED = readyAs("False", "ClaimExpired");
 
 const sandbox = aClaimsSandbox("True");
 const going = aClaimsSandbox("True", { metadata: { deletionTimestamp: "2026-11-21T12:00:00Z" } });
-const ANY = { labelDomains: ["sandbox.users.io"] };
+const ANY = { allowedLabelDomains: ["sandbox.users.io"] };
 
 test.for(
   [
     ["wanted labels", { spec: WANTS, status: BOUND }, sandbox, ANY, "update"],
     ["wanted labels of a forbidden domain", { spec: WANTS, status: BOUND }, sandbox, {
-      labelDomains: ["x.example"],
+      allowedLabelDomains: ["x.example"],
     }, undefined],
     ["no wishes", { status: BOUND }, sandbox, ANY, undefined],
     ["an expired claim", { spec: RETAIN, status: EXPIRED }, sandbox, ANY, "delete"],

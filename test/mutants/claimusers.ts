@@ -35,8 +35,8 @@ export const CLAIM_USERS: readonly Mutant[] = [
   {
     name: "a bound claim puts any annotation on its Pod",
     file: "hooks/sandboxclaim/sync.ts",
-    from: "config.labelDomains, config.annotationDomains)",
-    to: "config.labelDomains)",
+    from: "    config.allowedAnnotationDomains,\n",
+    to: "",
     tests: ["test/hooks/sandboxclaim/podmetadata.test.ts"],
   },
   {

@@ -151,7 +151,7 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
   {
     name: "members are created while the NetworkPolicy of their template is missing",
     file: "hooks/sandboxwarmpool/memberrules.ts",
-    from: 'templatePolicy === "required" && !isFenced(observed, template)',
+    from: 'templateNetworkPolicy === "required" && !isFenced(observed, template)',
     to: "false",
     tests: ["test/hooks/sandboxwarmpool/policy.test.ts"],
   },

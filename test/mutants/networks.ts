@@ -206,7 +206,7 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "the template's hook changes a NetworkPolicy as it likes",
     file: "hooks/sandboxtemplate/childrules.ts",
-    from: "spec: (change) => comesNearer(change, specOf(change.observed.parent, deniedCIDRs)),",
+    from: "spec: (change) => comesNearer(change, specOf(change.observed.parent, deniedEgressCidrs)),",
     to: "spec: () => true,",
     tests: DEPLOYS_TEST,
   },

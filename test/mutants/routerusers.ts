@@ -146,7 +146,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "any number of requests is open",
     file: "packages/router/assemble.ts",
-    from: "createRoom(options.maxOpen || Infinity,",
+    from: "createRoom(options.maxOpenRequests || Infinity,",
     to: "createRoom(Infinity,",
     tests: CONNECTIONS_TEST,
   },

@@ -75,8 +75,8 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   {
     name: "a head that drips is waited for without end",
     file: "packages/router/proxy/headwait.ts",
-    from: "if (!isAnswered && answerMs > 0) timer",
-    to: "if (!isAnswered && answerMs < 0) timer",
+    from: "if (!isAnswered && responseHeaderTimeout > 0) timer",
+    to: "if (!isAnswered && responseHeaderTimeout < 0) timer",
     tests: HEAD_TEST,
   },
   {

@@ -141,7 +141,7 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "a pool makes members before their policy is there",
     file: "hooks/sandboxwarmpool/refill.ts",
-    from: 'return policyFault !== undefined && templatePolicy === "required";',
+    from: 'return policyFault !== undefined && templateNetworkPolicy === "required";',
     to: "return false;",
     tests: POLICY_TEST,
   },

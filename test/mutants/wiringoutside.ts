@@ -24,7 +24,7 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   {
     name: "cookies with tokens go in the clear",
     file: "packages/router/options/accessoptions.ts",
-    from: 'isSecure: !values["authz-cookie-insecure"]',
+    from: "isSecure: !values.authzCookieInsecure",
     to: "isSecure: false",
     tests: OPTIONS_TEST,
   },

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { contextOf } from "../../packages/process/parentspan.ts";
 import { startTracing } from "../../packages/process/tracing.ts";
-import { readEndpoint } from "../../packages/process/tracingoption.ts";
 import { SPAN, startCollector, TRACE } from "../collector.ts";
 
 const PARENT = { traceId: TRACE, spanId: SPAN, isSampled: true };
@@ -45,13 +44,4 @@ test.for([["refuses them", 500, "status 500"], ["is not there", 0, ""]] as const
 
 test("without a collector there is nothing", async () => {
   expect(await startTracing({ service: "a-process", endpoint: undefined, log: () => {} })).toBeUndefined();
-});
-
-test("an endpoint is a URL of HTTP, with or without a path", () => {
-  expect(readEndpoint("")).toBeUndefined();
-  expect(readEndpoint("http://collector:4318/")).toBe("http://collector:4318");
-  expect(readEndpoint("https://traces.example/otlp")).toBe("https://traces.example/otlp");
-  for (const bad of ["collector:4318", "grpc://collector", "?"]) {
-    expect(() => readEndpoint(bad)).toThrow(`Cannot send spans to "${bad}": it is not a URL such as`);
-  }
 });

@@ -3,7 +3,7 @@ import type { FakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { objectsOf } from "../../packages/testing/objects.ts";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, makeHooks } from "../../hooks/all.ts";
 import { startHooks } from "../../packages/testing/hooks.ts";
 import { startKubelet } from "../../packages/testing/kubelet.ts";
 import { createMemoryServer } from "../../packages/testing/server.ts";
@@ -118,7 +118,7 @@ function doubledIn({ acts, doubles = [] }: Scenario): Doubled {
 }
 
 function replacementsOf({ hooks = {} }: Variant) {
-  const settings = { ...readSettings([]).settings, ...SETTINGS };
+  const settings = { ...DEFAULT_SETTINGS, ...SETTINGS };
   const entries = Object.entries(hooks).map(([name, wrap]) => [name, () => {
     const [calls] = makeHooks([name], settings);
     if (!calls) throw new RangeError(`Cannot replace hook "${name}": there is none`);

@@ -83,7 +83,7 @@ test("requests that come without an end on one connection end it; a few in a row
 });
 
 test("requests under way of one namespace leave room for those of others", async () => {
-  const { api, port, router } = await aRouter({ maxOpen: 4 });
+  const { api, port, router } = await aRouter({ maxOpenRequests: 4 });
   api.put(`${SANDBOXES.replace("team-a", "team-b")}/demo`, { metadata: { name: "demo", namespace: "team-b" } });
   const backend = await startBackend((_, answer) => void answer.write("begun"));
   const ask = (namespace: string) => {

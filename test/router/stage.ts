@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { assembleRouter, type Router, type RouterSettings } from "../../packages/router/assemble.ts";
-import { readOptions } from "../../packages/router/options/options.ts";
+import { assembleRouter, type Router } from "../../packages/router/assemble.ts";
+import { readOptions, type RouterOptions } from "../../packages/router/options/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { underRole } from "../rights.ts";
@@ -25,12 +25,12 @@ export interface Stage {
 /** Starts a router over what `api` holds; it goes with the test. */
 export async function startRouter(
   api: FakeApi = createFakeApi(),
-  { tracer, ...over }: Partial<RouterSettings> & { tracer?: Tracer } = {},
+  { tracer, ...over }: Partial<RouterOptions> & { tracer?: Tracer } = {},
   h2c = false,
 ): Promise<Stage> {
   const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
   const end = new AbortController();
-  const settings = { ...options, firstDelayMs: 5, longestDelayMs: 20, ...over };
+  const settings = { ...options, upstreamRetryInitialDelay: 5, upstreamRetryMaxDelay: 20, ...over };
   const lines: string[] = [];
   const router = assembleRouter(underRole(api, "router"), settings, {
     log: () => {},

@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
+import { variable } from "../../packages/process/serve.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";
@@ -18,7 +18,7 @@ async function start(made: TestRoot, ...args: string[]) {
   const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--host", "127.0.0.1"];
   const flags = [...ports, "--root", made.root.path, "--token-file", `${made.around}/token`, ...args];
   const lines: string[] = [];
-  const runtime = await startRuntime(readOptions(flags, process.env), (...line) => lines.push(JSON.stringify(line)));
+  const runtime = await startRuntime(readOptions(flags, variable)!, (...line) => lines.push(JSON.stringify(line)));
   onTestFinished(() => runtime.stop());
   return { runtime, lines };
 }

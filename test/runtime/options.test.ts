@@ -1,76 +1,72 @@
 /** readOptions(): defaults, the environment, other names, and what makes no sense. @module */
 import { expect, test } from "vitest";
-import { HELP, readOptions } from "../../packages/runtime/options.ts";
+import { helpOf } from "../../packages/process/flaghelp.ts";
+import { readOptions, RUNTIME } from "../../packages/runtime/options.ts";
+
+const has = (env: Record<string, string>) => (name: string) => env[name];
 
 test("readOptions() has the published defaults", () => {
-  expect(readOptions([], {})).toEqual({
+  expect(readOptions([])).toEqual({
     root: "/workspace",
     host: "0.0.0.0",
     port: 8888,
     restPort: 8080,
     grpcPort: 9090,
-    metadataPrefix: "SANDBOX_",
-    shutdownMs: 10_000,
-    execTimeoutMs: 300_000,
-    outputBytes: 8 * 1024 ** 2,
-    maxUploadBytes: 4 * 1024 ** 3,
+    metadataEnvPrefix: "SANDBOX_",
+    shutdownTimeout: 10_000,
+    execTimeout: 300_000,
+    maxOutput: 8 * 1024 ** 2,
+    maxUpload: 4 * 1024 ** 3,
     tokenFile: "/var/run/secrets/hookbox/runtime/token",
     tokenRequired: false,
     tokenScope: "all",
     allowedHosts: [],
-    podUID: "",
+    podUid: "",
     logLevel: "info",
-    help: false,
   });
 });
 
 test("readOptions() takes the environment of the published runtime, and the command line over it", () => {
-  const env = { SANDBOX_BASE_DIR: "/app", SANDBOX_EXEC_TIMEOUT_SECONDS: "20" };
-  expect(readOptions([], env)).toMatchObject({ root: "/app", execTimeoutMs: 20_000 });
+  const env = has({ SANDBOX_BASE_DIR: "/app", SANDBOX_EXEC_TIMEOUT_SECONDS: "20" });
+  expect(readOptions([], env)).toMatchObject({ root: "/app", execTimeout: 20_000 });
   const args = ["--root", "/r", "--exec-timeout", "1.5m", "--token-file", "/t", "--token-scope", "bind"];
-  const want = { root: "/r", execTimeoutMs: 90_000, tokenFile: "/t", tokenRequired: true, tokenScope: "bind" };
+  const want = { root: "/r", execTimeout: 90_000, tokenFile: "/t", tokenRequired: true, tokenScope: "bind" };
   expect(readOptions(args, env)).toMatchObject(want);
   const others = ["--root-dir", "/d", "--listen-host", "::1", "--max-output", "64Ki", "--max-upload", "5"];
-  expect(readOptions(others, env)).toMatchObject({ root: "/d", host: "::1", outputBytes: 65536, maxUploadBytes: 5 });
-  expect(readOptions([], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUID: "a-b" });
-  expect(readOptions(["--pod-uid", "c"], { HOOKBOX_POD_UID: "a-b" })).toMatchObject({ podUID: "c" });
-  expect(readOptions(["--port", "0", "--rest-port", "0"], {})).toMatchObject({ port: 0, restPort: 0 });
+  expect(readOptions(others, env)).toMatchObject({ root: "/d", host: "::1", maxOutput: 65536, maxUpload: 5 });
+  expect(readOptions([], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "a-b" });
+  expect(readOptions(["--pod-uid", "c"], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "c" });
+  expect(readOptions(["--port", "0", "--rest-port", "0"])).toMatchObject({ port: 0, restPort: 0 });
 });
 
 test.for(
   [
-    [["--port", "x"], 'Cannot listen on port "x"'],
-    [["--rest-port", "70000"], 'Cannot listen on port "70000"'],
+    [["--port", "x"], 'Cannot use --port "x": use a whole number from 0 to 65535'],
+    [["--rest-port", "70000"], 'Cannot use --rest-port "70000"'],
     [["--grpc-port", "-1"], "--grpc-port"],
-    [["--grpc-port", ""], 'Cannot listen on port ""'],
+    [["--grpc-port", ""], 'Cannot use --grpc-port ""'],
     [["--port", "8080"], "Cannot listen on port 8080 twice"],
-    [["--shutdown-timeout", "soon"], 'Cannot wait for "soon"'],
+    [["--shutdown-timeout", "soon"], 'Cannot use --shutdown-timeout "soon": use a duration such as 200ms'],
     [["--exec-timeout", "-1"], "--exec-timeout"],
-    [["--max-output", "0"], 'Cannot keep output of "0"'],
-    [["--max-upload", "1GB"], 'Cannot take files of "1GB"'],
-    [["--token-scope", "none"], 'Cannot guard "none": use all or bind'],
-    [["--log-level", "loud"], 'Cannot log at level "loud"'],
+    [["--max-output", "0"], 'Cannot use --max-output "0": use a size such as'],
+    [["--max-upload", "1GB"], 'Cannot use --max-upload "1GB"'],
+    [["--token-scope", "none"], 'Cannot use --token-scope "none": use all or bind'],
+    [["--log-level", "loud"], 'Cannot use --log-level "loud"'],
     [["--nothing"], "--nothing"],
     [["word"], "word"],
   ] as const,
 )("readOptions(%j) throws %j", ([args, message]) => {
-  expect(() => readOptions([...args], {})).toThrow(message);
+  expect(() => readOptions([...args])).toThrow(message);
 });
 
-test("the help names every option", () => {
-  const options = [
-    "root",
-    "host",
-    "port",
-    "rest-port",
-    "grpc-port",
-    "metadata-env-prefix",
-    "exec-timeout",
-    "max-output",
-  ];
-  for (
-    const name of [...options, "max-upload", "token-file", "token-scope", "pod-uid", "shutdown-timeout", "log-level"]
-  ) {
-    expect(HELP).toMatch(new RegExp(`^ +--${name} `, "m"));
-  }
+test("an error in a variable of the environment names the variable", () => {
+  expect(() => readOptions([], has({ SANDBOX_EXEC_TIMEOUT_SECONDS: "x" }))).toThrow(
+    'Cannot use SANDBOX_EXEC_TIMEOUT_SECONDS "x": use a duration',
+  );
+});
+
+test("the help names every option, its other names and its variables", () => {
+  const help = helpOf(RUNTIME);
+  for (const name of Object.keys(RUNTIME.flags)) expect(help).toMatch(new RegExp(`^ +--${name} `, "m"));
+  expect(help).toMatch(/made if missing \(default: the variable SANDBOX_BASE_DIR,\s+or \/workspace\); also --root-dir/);
 });

@@ -1,14 +1,14 @@
 /** A runtime on real sockets, and requests that send their path as it stands. @module */
 import { Buffer } from "node:buffer";
 import { Agent, request } from "node:http";
-import process from "node:process";
+import { variable } from "../../packages/process/serve.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 
 /** Starts a runtime on free ports of loopback. */
 export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {
   const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
-  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], process.env);
+  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], variable)!;
   return await startRuntime(options, () => {});
 }
 

@@ -90,7 +90,7 @@ test("main.ts says what is wrong with its arguments in one line", () => {
   const main = new URL("../../packages/runtime/main.ts", import.meta.url).pathname;
   const run = () => execFileSync("node", [main, "--port", "x"], { encoding: "utf8", stdio: "pipe" });
   expect(run).toThrow(
-    expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^Cannot listen on port "x": .*\n$/) }),
+    expect.objectContaining({ status: 2, stderr: expect.stringMatching(/^Cannot use --port "x": .*\n$/) }),
   );
   expect(execFileSync("node", [main, "--help"], { encoding: "utf8" })).toMatch(/^Usage: hookbox runtime/);
 });

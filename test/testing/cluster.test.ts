@@ -1,6 +1,6 @@
 /** A cluster in memory, from the outside. @module */
 import { expect, test } from "vitest";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, makeHooks } from "../../hooks/all.ts";
 import { createTestCluster } from "../../packages/testing/mod.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";
 
@@ -83,7 +83,7 @@ test("history() shows every status that an object had, with its time", async () 
 });
 
 test("a hook of one's own takes the place of ours; what goes wrong in it is told, and changes nothing", async () => {
-  const [ours] = makeHooks(["sandbox"], readSettings([]).settings);
+  const [ours] = makeHooks(["sandbox"], DEFAULT_SETTINGS);
   if (!ours) throw new Error("Cannot find the hook");
   let isBroken = true;
   const sync: typeof ours.sync = (...call) => {

@@ -22,7 +22,7 @@ const message = (cluster: TestCluster, kind: string, name: string, type: string)
 
 /** A hook for templates that makes no policy until it is told to. */
 function withheld(): { hook: () => HookCalls; allow(): void } {
-  const real = sandboxTemplateHook({ deniedCIDRs: [] });
+  const real = sandboxTemplateHook({ deniedEgressCidrs: [] });
   let isAllowed = false;
   const sync: HookCalls["sync"] = (...call) =>
     isAllowed ? real.sync(...call) : { answer: { attachments: [] }, losses: [], held: [] };
@@ -31,7 +31,7 @@ function withheld(): { hook: () => HookCalls; allow(): void } {
 
 /** A hook for templates that stops changing policies when a test asks for it. */
 function stopping(): { hook: () => HookCalls; stop(): void } {
-  const real = sandboxTemplateHook({ deniedCIDRs: [] });
+  const real = sandboxTemplateHook({ deniedEgressCidrs: [] });
   let isStopped = false;
   const sync: HookCalls["sync"] = (body, ...rest) => {
     if (!isStopped) return real.sync(body, ...rest);
@@ -130,7 +130,7 @@ test("nothing starts under the rules of an earlier generation of the template, a
 });
 
 test("where the operator allows it sandboxes start without the policy, and the pool says that it is missing", async () => {
-  const settings = { templatePolicy: "optional" } as const;
+  const settings = { templateNetworkPolicy: "optional" } as const;
   await using cluster = await createTestCluster({ hooks: { sandboxtemplate: withheld().hook }, settings });
   await apply(cluster, ...pool(1), claim("c"));
   await cluster.clock.advance(MINUTE);

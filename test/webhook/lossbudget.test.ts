@@ -1,6 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
-import { createLossBudget, readLossRate } from "../../packages/webhook/lossbudget.ts";
+import { readValue } from "../../packages/process/flags.ts";
+import { createLossBudget, LOSS_RATE } from "../../packages/webhook/lossbudget.ts";
 
 const MINUTE = 60_000;
 
@@ -67,9 +68,10 @@ test("what waits is not counted, and goes when there is room", () => {
 
 test("an infinite rate is no limit, and is written as a word: 0 would read as none", () => {
   expect(aBudget(Infinity).passes("a", 10_000)).toBe(10_000);
-  expect([readLossRate("unlimited"), readLossRate("0.5")]).toEqual([Infinity, 0.5]);
+  const read = (text: string) => readValue("--max-losses-per-minute", LOSS_RATE, text);
+  expect([read("unlimited"), read("0.5")]).toEqual([Infinity, 0.5]);
   for (const text of ["0", "-1", "few", "", " ", "Infinity"]) {
-    expect(() => readLossRate(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": it is neither a number`);
+    expect(() => read(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": use a number above 0`);
   }
 });
 

@@ -173,11 +173,11 @@ test("what makes no sense, and a namespace that is not there, end it with one se
     method === "POST" ? { status: 404, body: { message: 'namespaces "system" not found' } } : undefined;
   const flags = ["packages/binder/main.ts", "--kubeconfig", kubeconfig, "--namespace", "system"];
   const wrong: [string[], RegExp][] = [
-    [["--port", "x"], /^Cannot listen on port "x": .*\n$/],
-    [["--binder-workers", "0"], /^Cannot serve claims at once: "0": .*\n$/],
-    [["--refill-delay-seconds", "soon"], /^Cannot delay refills for seconds "soon": .*\n$/],
-    [["--log-level", "loud"], /^Cannot log at level "loud": .*\n$/],
-    [["--no-binder"], /^Unknown option '--no-binder'.*\n$/],
+    [["--port", "x"], /^Cannot use --port "x": .*\n$/],
+    [["--binder-workers", "0"], /^Cannot use --binder-workers "0": .*\n$/],
+    [["--refill-delay-seconds", "soon"], /^Cannot use --refill-delay-seconds "soon": .*\n$/],
+    [["--log-level", "loud"], /^Cannot use --log-level "loud": .*\n$/],
+    [["--no-binder"], /^Unknown option "--no-binder": .*\n$/],
     [[], /\nCannot make Lease system\/hookbox-binder: namespaces "system" not found\n$/],
   ];
   const ended = wrong.map(async ([more, words]) => {

@@ -1,6 +1,7 @@
 /** The flags of the command line reach the hooks that are served. @module */
 import { expect, test } from "vitest";
-import { makeHooks, readSettings } from "../../hooks/all.ts";
+import { makeHooks } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { send } from "../runtime/servers.ts";
 import { aChild, aReadyPod, aRequest, aSandbox } from "../sandboxes.ts";
@@ -8,7 +9,7 @@ import { serve } from "./servedhooks.ts";
 
 test("what the command line says reaches the hooks", async () => {
   const flags = ["--cluster-domain", "c.example", "--max-batch-size", "2"];
-  const { port } = await serve(makeHooks([], readSettings(flags).settings), false, ...flags);
+  const { port } = await serve(makeHooks([], settingsOf(...flags)), false, ...flags);
   const sandbox = JSON.parse(
     (await send(port, "POST", "/sandbox/sync", {
       body: JSON.stringify(aRequest(aSandbox({ spec: { service: true } }), [
@@ -25,7 +26,7 @@ test("what the command line says reaches the hooks", async () => {
 });
 
 test("the domains of labels that claims may add are those of the command line", () => {
-  const domainsOf = (...flags: string[]) => readSettings(flags).settings.labelDomains;
+  const domainsOf = (...flags: string[]) => settingsOf(...flags).allowedLabelDomains;
   expect(domainsOf()).toEqual(["sandbox.users.io"]);
   expect(domainsOf("--allowed-label-domains", "a.example, b.example,")).toEqual(["a.example", "b.example"]);
 });

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import { createHookApp } from "../../packages/webhook/app.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
-import { readSettings } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import { serveHooks } from "../../packages/webhook/runhook.ts";
 import { until } from "../eventually.ts";
 import { aPool } from "../pools.ts";
@@ -16,7 +16,7 @@ const post = (body: BodyInit) =>
   new Request("http://hook/sync", { method: "POST", body, duplex: "half" } as RequestInit);
 
 async function serve() {
-  const { settings } = readSettings(["--host", "127.0.0.1", "--port", "0", "--log-level", "error"]);
+  const settings = settingsOf("--host", "127.0.0.1", "--port", "0", "--log-level", "error");
   // Whoever breaks off in the middle of a body is logged.
   const written = vi.spyOn(console, "error").mockImplementation(() => {});
   const server = await serveHooks([hook], settings, true);

@@ -1,7 +1,7 @@
 /** Each hook is guarded by its own reasons: one that has gone wrong is not believed, whatever words it finds. @module */
 import { expect, test, vi } from "vitest";
 import { childKey, listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { hookNames, makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
 import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { aMember } from "../pools.ts";
@@ -37,7 +37,7 @@ const REQUESTS: Record<string, unknown> = {
 };
 
 test.for(hookNames)("words that hook %s does not know are no reason", (name) => {
-  const [hook] = makeHooks([name], readSettings([]).settings);
+  const [hook] = makeHooks([name], DEFAULT_SETTINGS);
   const refusal = { message: "1 of 1 children would be deleted without a reason", children: [expect.any(String)] };
   expect(hook?.sync(REQUESTS[name], NOW)).toEqual({ refusal });
   expect(wrong.sync).toHaveBeenCalled();

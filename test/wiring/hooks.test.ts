@@ -4,7 +4,8 @@ import { Agent, request as httpRequest } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { compositeCalls, type HookCalls } from "../../packages/webhook/hook.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { hookNames, makeHooks, readSettings } from "../../hooks/all.ts";
+import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { startMain } from "../mainprocess.ts";
 import { send } from "../runtime/servers.ts";
@@ -99,7 +100,7 @@ describe("what goes over time", () => {
     return { children: answer.children.length, says: guarded?.message, again: answer.resyncAfterSeconds };
   };
   const start = (...flags: string[]) => {
-    const { settings } = readSettings(flags);
+    const settings = settingsOf(...flags);
     return serve(makeHooks(["sandbox"], settings), true, ...flags);
   };
 
@@ -125,8 +126,8 @@ describe("what goes over time", () => {
     const { port } = await start("--max-losses-per-minute", "unlimited");
     expect(await ask(port, "a")).toEqual({ children: 0, says: undefined, again: undefined });
     for (const text of ["0", "few"]) {
-      expect(() => readSettings(["--max-losses-per-minute", text])).toThrow(
-        `Cannot use --max-losses-per-minute "${text}": it is neither a number above 0 nor "unlimited", which is no limit`,
+      expect(() => settingsOf("--max-losses-per-minute", text)).toThrow(
+        `Cannot use --max-losses-per-minute "${text}": use a number above 0, or "unlimited" for no limit`,
       );
     }
   });
@@ -134,7 +135,7 @@ describe("what goes over time", () => {
 
 describe("several hooks in one process", () => {
   test("each has its own paths and nothing at the root; what is not there is not found", async () => {
-    const { port } = await serve(makeHooks([], readSettings([]).settings), false);
+    const { port } = await serve(makeHooks([], DEFAULT_SETTINGS), false);
     const statusOf = async (method: string, path: string) =>
       (await send(port, method, path, method === "POST" ? SYNC : {})).status;
     for (const name of hookNames) {

@@ -217,7 +217,7 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   ];
   expect([await nowhere.ended, await wrong.ended]).toEqual([1, 2]);
   expect(nowhere.log()).toMatch(/\nCannot make Lease system\/hookbox-keeper: namespaces "system" not found\n$/);
-  expect(wrong.log()).toMatch(/^Cannot listen on port "x": .*\n$/);
+  expect(wrong.log()).toMatch(/^Cannot use --port "x": .*\n$/);
 });
 
 test("one that leads anew while hardly anybody answers goes on, and so does its binder", async () => {

@@ -156,7 +156,7 @@ test("a router that has not heard of the API server for longer than a restart of
   expect(router.isReady(), "Pods may have moved, for all that it has heard").toBe(false);
   putPod(api, "other", { metadata: { labels: { "agents.x-k8s.io/sandbox-name-hash": "x" } } });
   await until(() => router.isReady());
-  const { router: careless } = await startRouter(api, { staleMs: 0 });
+  const { router: careless } = await startRouter(api, { staleAfter: 0 });
   vi.advanceTimersByTime(86_400_000);
   expect(careless.isReady()).toBe(true);
 });

@@ -1,6 +1,6 @@
 /** Serves hooks in the process of a test. @module */
 import { onTestFinished, vi } from "vitest";
-import { readSettings } from "../../hooks/all.ts";
+import { settingsOf } from "../hooksettings.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
 import { serveHooks } from "../../packages/webhook/runhook.ts";
 
@@ -11,7 +11,7 @@ export const LOCAL = ["--host", "127.0.0.1", "--port", "0", "--log-level", "erro
 export async function serve(hooks: HookCalls[], onlyOne: boolean, ...flags: string[]) {
   const errors: Record<string, unknown>[] = [];
   const written = vi.spyOn(console, "error").mockImplementation((line) => void errors.push(JSON.parse(line)));
-  const server = await serveHooks(hooks, readSettings([...LOCAL, ...flags]).settings, onlyOne);
+  const server = await serveHooks(hooks, settingsOf(...LOCAL, ...flags), onlyOne);
   onTestFinished(() => server.stop().then(() => written.mockRestore()));
   return { ...server, errors };
 }

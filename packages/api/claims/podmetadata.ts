@@ -12,25 +12,6 @@ export interface PodMetadata {
 /** Domains of label keys that claims may use unless an installation says otherwise. */
 export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
 
-/** Value of `--allowed-annotation-domains` that allows all domains except Kubernetes' and ours: the contract's rule. */
-export const ANY_ANNOTATION_DOMAIN = "*";
-
-/** Lines of help for `--allowed-annotation-domains`. Each process that checks claims has this option. */
-export const ANNOTATION_DOMAINS_HELP = [
-  "domains of annotation keys that claims may add to Pods. Other software acts on annotations: name the domains that",
-  `claims need; ${ANY_ANNOTATION_DOMAIN}: any but Kubernetes' and ours`,
-];
-
-/** Reads a comma-separated list of domains. */
-export function readDomains(text: string): string[] {
-  return text.split(",").map((domain) => domain.trim()).filter(Boolean);
-}
-
-/** Reads the domains of annotation keys; undefined: all domains that are not reserved. */
-export function readAnnotationDomains(text: string): string[] | undefined {
-  return text.trim() === ANY_ANNOTATION_DOMAIN ? undefined : readDomains(text);
-}
-
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LONGEST_NAME = 63;
 const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
@@ -43,20 +24,20 @@ const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
  * | label key | qualified name with a prefix that is one of `domains` or below one of them |
  * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
  * | annotation key | qualified name whose domain is not Kubernetes' or ours, or safe-to-evict |
- * | annotation key, if `annotationDomains` is set | also: a prefix that is one of `annotationDomains` or below one of them |
+ * | annotation key, if `allowedAnnotationDomains` is set | also: a prefix that is one of `allowedAnnotationDomains` or below one of them |
  *
  * Source: Agent Sandbox API, section 3.5.4.
  *
- * @param annotationDomains undefined: all domains that are not reserved
+ * @param allowedAnnotationDomains undefined: all domains that are not reserved
  */
 export function metadataProblem(
   additional: PodMetadata | undefined,
   domains: readonly string[],
-  annotationDomains?: readonly string[],
+  allowedAnnotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
   if (!additional) return undefined;
   const message = firstFault("label", additional.labels, (key, value) => labelFault(key, value, domains)) ??
-    firstFault("annotation", additional.annotations, (key) => annotationFault(key, annotationDomains));
+    firstFault("annotation", additional.annotations, (key) => annotationFault(key, allowedAnnotationDomains));
   return message === undefined ? undefined : { reason: "InvalidMetadata", message };
 }
 

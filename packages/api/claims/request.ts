@@ -11,16 +11,16 @@ import { volumesProblem } from "./volumes.ts";
  * against the template's, environment variables, volumes.
  *
  * @param domains of label keys that claims may use; undefined: not known, so metadata is only held to the template's
- * @param annotationDomains of annotation keys that claims may use; undefined: all that are not reserved
+ * @param allowedAnnotationDomains of annotation keys that claims may use; undefined: all that are not reserved
  */
 export function requestProblem(
   { spec }: SandboxClaim,
   template: SandboxTemplate,
   domains: readonly string[] | undefined,
-  annotationDomains?: readonly string[],
+  allowedAnnotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
   const { podTemplate, volumeClaimTemplates = [], envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = template.spec;
-  return (domains && metadataProblem(spec.additionalPodMetadata, domains, annotationDomains)) ??
+  return (domains && metadataProblem(spec.additionalPodMetadata, domains, allowedAnnotationDomains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
     environmentProblem(spec.env ?? [], envVarsInjectionPolicy, podTemplate.spec) ??
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);

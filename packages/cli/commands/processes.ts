@@ -1,22 +1,22 @@
 /** `hookbox keeper|binder|router|runtime|serve`: the processes of hookbox. Each takes the arguments of its main module. @module */
 import { Command } from "commander";
 import process from "node:process";
+import { helpOf } from "../../process/flaghelp.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { PROGRAMS } from "../programs.ts";
 
 /** A command that is another process, with a command line of its own. */
 interface Becoming {
-  name: string;
+  name: keyof typeof PROGRAMS;
   description: string;
   /** Shown where the command is asked for help. */
-  usage: string;
-  /** Its help, beginning with a line of usage of its own. */
-  help: () => Promise<string>;
+  usage?: string;
   /** Imports the main module, which runs as it is loaded. */
   load: () => Promise<unknown>;
 }
 
 /** Makes the command: all that follows its name is the other process' own, `--help` too. */
-export function becoming(context: CommandContext, { name, description, usage, help, load }: Becoming): Command {
+function becoming(context: CommandContext, { name, description, usage = "[options]", load }: Becoming): Command {
   return new Command(name)
     .description(description)
     .usage(usage)
@@ -26,7 +26,7 @@ export function becoming(context: CommandContext, { name, description, usage, he
     .passThroughOptions()
     .action(async (args: string[]) => {
       if (!args.some((arg) => arg === "--help" || arg === "-h")) return await become(args, load);
-      context.stdout.write((await help()).replace(/^Usage:.*/, `Usage: ${context.program} ${name} ${usage}`));
+      context.stdout.write(helpOf({ ...await PROGRAMS[name](), name: `${context.program} ${name}` }));
     });
 }
 
@@ -44,8 +44,6 @@ export function keeperCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "keeper",
     description: "Run the keeper: expiry, Events, metrics; and the binder with it",
-    usage: "[options]",
-    help: async () => (await import("../../keeper/options.ts")).HELP,
     load: () => import("../../keeper/main.ts"),
   });
 }
@@ -54,8 +52,6 @@ export function binderCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "binder",
     description: "Run the binder apart from the keeper: it gives claims their Sandboxes",
-    usage: "[options]",
-    help: async () => (await import("../../binder/options.ts")).HELP,
     load: () => import("../../binder/main.ts"),
   });
 }
@@ -64,8 +60,6 @@ export function routerCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "router",
     description: "Run the router: HTTP access to sandboxes",
-    usage: "[options]",
-    help: async () => (await import("../../router/options/help.ts")).HELP,
     load: () => import("../../router/main.ts"),
   });
 }
@@ -74,8 +68,6 @@ export function runtimeCommand(context: CommandContext): Command {
   return becoming(context, {
     name: "runtime",
     description: "Run the runtime, the process inside a sandbox",
-    usage: "[options]",
-    help: async () => (await import("../../runtime/options.ts")).HELP,
     load: () => import("../../runtime/main.ts"),
   });
 }
@@ -85,11 +77,6 @@ export function serveCommand(context: CommandContext): Command {
     name: "serve",
     description: "Run the hooks that Metacontroller calls",
     usage: "[hook…] [options]",
-    help: async () => {
-      const { HOOK_OPTIONS, hookNames } = await import("../../../hooks/all.ts");
-      const whom = `all of them (${hookNames.join(", ")}) if none is named`;
-      return `Usage:\n\nRuns hooks in one process, each at /<hook>/sync; ${whom}.\n\n${HOOK_OPTIONS}`;
-    },
     load: () => import("../../../hooks/serve.ts"),
   });
 }

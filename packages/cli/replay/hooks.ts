@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { HookCalls } from "../../webhook/hook.ts";
-import { type HookSettings, makeHooks, readSettings } from "../../../hooks/all.ts";
+import { DEFAULT_SETTINGS, makeHooks } from "../../../hooks/all.ts";
+import type { HookSettings } from "../../../hooks/flags.ts";
 import { UnreadableError } from "./read.ts";
 
 /** Makes all hooks. @param settings as the recording's header has them */
@@ -33,9 +34,13 @@ async function factoriesOf(module: string): Promise<Factory[]> {
   throw new UnreadableError(`Cannot load hook "${module}": it exports no function whose name ends in Hook`);
 }
 
+/** Names that settings have in recordings of version 0.2.0. */
+const FORMER_NAMES: Record<string, keyof HookSettings> = { labelDomains: "allowedLabelDomains" };
+
 /** What a recording does not say is as the command line has it by default. */
 function completed(settings: Record<string, unknown>): HookSettings {
-  return { ...readSettings([]).settings, ...settings };
+  const renamed = Object.entries(settings).map(([name, value]) => [FORMER_NAMES[name] ?? name, value]);
+  return { ...DEFAULT_SETTINGS, ...Object.fromEntries(renamed) };
 }
 
 function named(hooks: HookCalls[]): Map<string, HookCalls> {

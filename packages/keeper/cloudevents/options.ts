@@ -1,4 +1,6 @@
-/** Options of the keeper for CloudEvents. Reads nothing but its arguments. @module */
+/** Options of the keeper for CloudEvents. @module */
+import { flag, type Values } from "../../process/flags.ts";
+import { type FlagType, TEXT } from "../../process/flagtypes.ts";
 
 /** Where CloudEvents go, and what they say of where they come from. */
 export interface CloudEventsOptions {
@@ -8,39 +10,42 @@ export interface CloudEventsOptions {
   source: string;
 }
 
-export const OPTIONS = {
-  "cloudevents-url": { type: "string", default: "" },
-  "cloudevents-secret-file": { type: "string", default: "" },
-  "cloudevents-source": { type: "string", default: "/hookbox" },
-} as const;
+/** `fetch` takes no URL with a password; an empty text is none. */
+const RECEIVER: FlagType<string> = {
+  ...{ name: "URL", placeholder: "URL", allowed: "an http or https URL without a password", isSecret: true },
+  read(text, refuse) {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isReceiver = url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+    return isReceiver || text === "" ? text : refuse();
+  },
+};
 
-export const HELP =
-  `  --cloudevents-url URL  where to send CloudEvents about what happens to Sandboxes (default: nowhere)
-  --cloudevents-secret-file F
-                         secret that signs them, in the form of Standard Webhooks: whsec_ and base64 of 24 bytes or more.
-                         While it is replaced, a second line holds the other one
-  --cloudevents-source S URI that names this cluster in each event (default /hookbox)
-`;
+const SOURCE: FlagType<string> = {
+  ...{ name: "URI", placeholder: "S", allowed: "a URI, absolute or not, such as //cluster-1" },
+  read: (text, refuse) => text !== "" && !/\s/.test(text) && URL.canParse(text, "http://cluster") ? text : refuse(),
+};
 
-/** Reads the values; undefined: nobody is told. @throws {RangeError} if one makes no sense */
-export function readCloudEvents(values: Record<keyof typeof OPTIONS, string>): CloudEventsOptions | undefined {
-  const { "cloudevents-url": url, "cloudevents-secret-file": secretFile, "cloudevents-source": source } = values;
-  if (url === "" && secretFile === "") return undefined;
-  if (url === "") throw new RangeError("Cannot send CloudEvents: --cloudevents-secret-file needs --cloudevents-url");
-  if (secretFile === "") {
-    throw new RangeError("Cannot send CloudEvents: --cloudevents-url needs --cloudevents-secret-file");
-  }
-  if (!isReceiver(url)) {
-    throw new RangeError("Cannot send CloudEvents: --cloudevents-url must be an http or https URL without a password");
-  }
-  if (source === "" || /\s/.test(source) || !URL.canParse(source, "http://cluster")) {
-    throw new RangeError(`Cannot send CloudEvents from "${source}": it is not a URI`);
-  }
-  return { url, secretFile, source };
-}
+const since = "0.3.0";
 
-/** `fetch` takes none with a password. */
-function isReceiver(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+export const CLOUDEVENTS_FLAGS = {
+  "cloudevents-url": flag(RECEIVER, {
+    help: "where to send CloudEvents about what happens to Sandboxes",
+    ...{ since, otherwise: "nowhere", needs: ["cloudevents-secret-file"] },
+  }),
+  "cloudevents-secret-file": flag(TEXT, {
+    help:
+      "secret that signs them, in the form of Standard Webhooks: whsec_ and base64 of 24 bytes or more. While it is " +
+      "replaced, a second line holds the other one",
+    ...{ since, placeholder: "F", needs: ["cloudevents-url"] },
+  }),
+  "cloudevents-source": flag(SOURCE, {
+    help: "URI that names this cluster in each event",
+    ...{ since, default: "/hookbox" },
+  }),
+};
+
+/** Returns what the values say; undefined: nobody is told. */
+export function cloudEventsOf(values: Values<typeof CLOUDEVENTS_FLAGS>): CloudEventsOptions | undefined {
+  const { cloudeventsUrl: url, cloudeventsSecretFile: secretFile, cloudeventsSource: source } = values;
+  return url && secretFile ? { url, secretFile, source } : undefined;
 }

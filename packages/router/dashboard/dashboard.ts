@@ -37,9 +37,9 @@ export interface DashboardOptions {
   domain: string | undefined;
   addressOf: AddressOf;
   /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
-  maxOpen?: number;
+  maxOpenRequests?: number;
   /** How often to ask the API server whether a watch or log may go on, in milliseconds. @default {30_000} */
-  recheckMs?: number;
+  authzRecheckInterval?: number;
 }
 
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
@@ -67,13 +67,13 @@ const WITH_BODY = new Set(["POST", "PATCH"]);
 
 /** Makes it. */
 export function createDashboard(options: DashboardOptions): Dashboard {
-  const { apiProxy, log, domain, addressOf, maxOpen = 500, recheckMs = 30_000 } = options;
+  const { apiProxy, log, domain, addressOf, maxOpenRequests = 500, authzRecheckInterval = 30_000 } = options;
   const files = dashboardFiles();
   const assets = createAssets(files);
-  const places = createConcurrencyLimit(maxOpen, Math.ceil(maxOpen / 5));
+  const places = createConcurrencyLimit(maxOpenRequests, Math.ceil(maxOpenRequests / 5));
   const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
   const identify = createIdentify(apiProxy);
-  const recheck = createRecheck(recheckMs);
+  const recheck = createRecheck(authzRecheckInterval);
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;

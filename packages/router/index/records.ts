@@ -162,7 +162,7 @@ function cut(condition: Condition): Condition {
 const listedPodSchema = podSchema.partial({ apiVersion: true, kind: true });
 
 /** Reads a Pod as the API server shows it; undefined if it is none. */
-export function readPod(object: unknown, allowLoopback: boolean): PodRecord | undefined {
+export function readPod(object: unknown, allowLoopbackPodIp: boolean): PodRecord | undefined {
   const { data } = listedPodSchema.safeParse(object);
   if (!data) return undefined;
   const { metadata, spec, status } = data;
@@ -181,7 +181,7 @@ export function readPod(object: unknown, allowLoopback: boolean): PodRecord | un
     createdAt: instantOf(metadata.creationTimestamp),
     phase: status?.phase ?? "",
     ips,
-    address: ips.find((ip) => isPodAddress(ip, allowLoopback)),
+    address: ips.find((ip) => isPodAddress(ip, allowLoopbackPodIp)),
   };
 }
 

@@ -50,7 +50,7 @@ async function send(
 export async function listPods(
   { api, index }: Shown,
   { namespace, name }: Ref,
-  allowLoopback: boolean,
+  allowLoopbackPodIp: boolean,
 ): Promise<void> {
   const before = [...index.find(namespace, name)?.pods.keys() ?? []];
   const path = pathOf({ resource: "pods", namespace });
@@ -60,7 +60,7 @@ export async function listPods(
     query: { labelSelector: `${NAME_HASH_LABEL}=${nameHash(name)}` },
   });
   if (!isOk(answer)) throw answerError(`list the Pods of Sandbox ${namespace}/${name}`, answer);
-  const pods = (answer.body as { items: unknown[] }).items.flatMap((item) => readPod(item, allowLoopback) ?? []);
+  const pods = (answer.body as { items: unknown[] }).items.flatMap((item) => readPod(item, allowLoopbackPodIp) ?? []);
   const there = new Set(pods.map(({ metadata }) => metadata.uid));
   for (const uid of before) if (!there.has(uid)) index.pods.gone(uid);
   // The watch may have shown more by now than this list.

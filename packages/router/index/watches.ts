@@ -11,7 +11,7 @@ export interface WatchesOptions {
   signal: AbortSignal;
   /** Absent: all of them. */
   namespace: string | undefined;
-  allowLoopback: boolean;
+  allowLoopbackPodIp: boolean;
   /** Called once, when both lists are complete. */
   onListed(): void;
   /** Called at each sign that the API server answers one of the two watches. */
@@ -20,7 +20,7 @@ export interface WatchesOptions {
 
 /** Watches until `signal` fires. */
 export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
-  const { log, signal, namespace, allowLoopback, onListed, onHeard } = options;
+  const { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard } = options;
   const pending = new Set(["sandboxes", "pods"]);
   const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
     ...handler,
@@ -34,7 +34,7 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
     path: pathOf({ resource: "pods", namespace }),
     // A cluster has many more Pods than sandboxes have.
     query: { labelSelector: NAME_HASH_LABEL },
-    parse: (object: unknown) => readPod(object, allowLoopback),
+    parse: (object: unknown) => readPod(object, allowLoopbackPodIp),
   };
   await Promise.all([
     listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), {

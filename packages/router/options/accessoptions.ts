@@ -1,6 +1,9 @@
-/** The part of the command line that says who may. Reads nothing but its arguments. @module */
+/** The router's options that say who may. @module */
+import { flag, type Values } from "../../process/flags.ts";
+import { choice, DURATION, LIST, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
+import { ALLOWED_HOSTS } from "../../process/sharedflags.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
-import { choiceOf, durationOf, listOf, type Values, wholeNumber } from "./flags.ts";
+import { PROXIES, SAME_SITE, TOKEN_NAME } from "./types.ts";
 
 /** How it is decided who may reach a sandbox. */
 export type AuthzOptions =
@@ -9,59 +12,117 @@ export type AuthzOptions =
   /** At least one file: secrets check tokens of version 1, public keys check tokens of version 2. */
   | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
 
-const MODES = ["tokenreview", "scoped-token", "allow-all"] as const;
-const COOKIE_NAME = /^[A-Za-z0-9_.-]+$/;
+const since = "0.1.0";
 
-/** Reads the mode: tokenreview unless another one is named. @throws {RangeError} if something is missing */
-export function authzOf(values: Values): AuthzOptions {
-  const mode = choiceOf("authz-mode", values["authz-mode"] ?? "tokenreview", MODES);
+export const ACCESS_FLAGS = {
+  "authz-mode": flag(choice(["tokenreview", "scoped-token", "allow-all"], "MODE"), {
+    help:
+      'tokenreview: the API server knows the token, and its user may "connect" to this Sandbox; scoped-token: the token ' +
+      "is signed for this Sandbox; allow-all: everybody",
+    ...{ since, default: "tokenreview" },
+  }),
+  "authz-tokenreview-ttl": flag(DURATION, {
+    help: "how long an answer of the API server is good for",
+    since,
+    default: "30s",
+  }),
+  "authz-tokenreview-cache-size": flag(wholeNumber(1, 1_000_000), {
+    help: "answers of the API server that are remembered",
+    ...{ since, default: "2048" },
+  }),
+  "authz-tokenreview-audiences": flag(LIST, {
+    help: "for whom tokens must be made",
+    ...{ since, otherwise: "the API server", default: "" },
+  }),
+  "authz-tokenreview-require-token": flag(SWITCH, { help: "let in who shows no token", since, default: "true" }),
+  "authz-recheck-interval": flag(DURATION, {
+    help:
+      "how often to check again whether the client of an open request or stream may connect; if not, it ends; 0: it " +
+      "ends only when its token expires",
+    ...{ since: "0.3.0", default: "30s" },
+  }),
+  "authz-scoped-token-secret-file": flag(TEXT, {
+    help: "secrets of 32 bytes or more, one in each line; the first signs",
+    ...{ since, placeholder: "F" },
+  }),
+  "authz-scoped-token-public-keys-file": flag(TEXT, {
+    help:
+      "Ed25519 public keys for tokens of version 2: a JSON Web Key Set, or a folder with a file <key ID>.pem for each; " +
+      "read again every 30 s",
+    ...{ since: "0.3.0", placeholder: "F" },
+  }),
+  "authz-cookie-query-param": flag(TOKEN_NAME, {
+    help: "browsers may carry the token as ?Q=…, and go on with it in the cookie",
+    ...{ since, placeholder: "Q", default: "", needs: ["authz-cookie-name"] },
+  }),
+  "authz-cookie-name": flag(TOKEN_NAME, { help: "browsers may carry the token in the cookie C", since, default: "" }),
+  "authz-cookie-samesite": flag(SAME_SITE, { help: "Lax, Strict or None", since, default: "Lax" }),
+  "authz-cookie-insecure": flag(SWITCH, {
+    help: "cookies without Secure, for plain HTTP",
+    ...{ since, default: "false" },
+  }),
+  "authz-cookie-allowed-origins": flag(LIST, {
+    help: "origins whose pages may use the cookie beside the sandbox's own",
+    ...{ since, placeholder: "O", default: "" },
+  }),
+  "allowed-hosts": ALLOWED_HOSTS,
+  "client-requests-per-second": flag(wholeNumber(), {
+    help: "requests of one client per second, and twice as many at once; 0: any number",
+    ...{ since, default: "0" },
+  }),
+  "client-max-concurrent": flag(wholeNumber(), {
+    help: "requests and open streams of one client at a time; 0: any number",
+    ...{ since, default: "0" },
+  }),
+  "trusted-proxies": flag(PROXIES, {
+    help: "addresses or subnets of proxies in front, whose X-Forwarded-For tells clients apart",
+    ...{ since, default: "" },
+  }),
+  "allow-loopback-pod-ip": flag(SWITCH, {
+    help: "Pods may have loopback addresses: for tests on one machine",
+    ...{ since, default: "false" },
+  }),
+};
+
+type AccessValues = Values<typeof ACCESS_FLAGS>;
+
+/** Returns how it is decided who may. @throws {RangeError} if something is missing */
+export function authzOf(values: AccessValues): AuthzOptions {
+  const mode = values.authzMode;
   if (mode === "allow-all") return { mode };
   if (mode === "tokenreview") {
     return {
       mode,
-      ttlMs: durationOf("authz-tokenreview-ttl", values["authz-tokenreview-ttl"]),
-      cacheSize: wholeNumber("authz-tokenreview-cache-size", values["authz-tokenreview-cache-size"], 1, 1_000_000),
-      audiences: listOf(values["authz-tokenreview-audiences"]),
-      requiresToken: values["authz-tokenreview-require-token"],
+      ttlMs: values.authzTokenreviewTtl,
+      cacheSize: values.authzTokenreviewCacheSize,
+      audiences: values.authzTokenreviewAudiences,
+      requiresToken: values.authzTokenreviewRequireToken,
     };
   }
-  const secretFile = values["authz-scoped-token-secret-file"] || undefined;
-  const publicKeysFile = values["authz-scoped-token-public-keys-file"] || undefined;
-  if (!secretFile && !publicKeysFile) {
-    throw new RangeError(
-      "Cannot check scoped tokens: --authz-scoped-token-secret-file or --authz-scoped-token-public-keys-file is missing",
-    );
-  }
-  return { mode, secretFile, publicKeysFile };
+  const secretFile = values.authzScopedTokenSecretFile || undefined;
+  const publicKeysFile = values.authzScopedTokenPublicKeysFile || undefined;
+  if (secretFile || publicKeysFile) return { mode, secretFile, publicKeysFile };
+  throw new RangeError(
+    "Cannot check scoped tokens: --authz-scoped-token-secret-file or --authz-scoped-token-public-keys-file is missing",
+  );
 }
 
-/** Reads how browsers may carry a token. @throws {RangeError} if that makes no sense */
-export function browserOf(values: Values): BrowserOptions {
-  const cookieName = values["authz-cookie-name"] || undefined;
-  const queryParam = values["authz-cookie-query-param"] || undefined;
-  for (const name of [cookieName, queryParam]) {
-    if (name !== undefined && !COOKIE_NAME.test(name)) {
-      throw new RangeError(`Cannot carry a token in "${name}": bad name`);
-    }
-  }
-  if (queryParam !== undefined && cookieName === undefined) {
-    throw new RangeError("Cannot take tokens from addresses: --authz-cookie-query-param needs --authz-cookie-name");
-  }
-  const isUsed = cookieName !== undefined || queryParam !== undefined;
-  if (isUsed && values["authz-mode"] === "allow-all") {
+/** Returns how browsers may carry a token. @throws {RangeError} if that makes no sense */
+export function browserOf(
+  values: AccessValues & { pathRoutingPrefix: string | undefined; domain: string | undefined },
+): BrowserOptions {
+  const { authzCookieName: cookieName, authzCookieQueryParam: queryParam } = values;
+  if (cookieName !== undefined && values.authzMode === "allow-all") {
     throw new RangeError("Cannot carry tokens in cookies: --authz-mode allow-all looks at none");
   }
-  if (isUsed && values["path-routing-prefix"] === "" && values.domain === "") {
+  if (cookieName !== undefined && values.pathRoutingPrefix === undefined && values.domain === undefined) {
     throw new RangeError("Cannot carry tokens in cookies: it needs --path-routing-prefix or --domain");
   }
-  const sameSite = values["authz-cookie-samesite"].toLowerCase();
   return {
     cookieName,
     queryParam,
-    sameSite: choiceOf("authz-cookie-samesite", sameSite.charAt(0).toUpperCase() + sameSite.slice(1), SAME_SITE),
-    isSecure: !values["authz-cookie-insecure"],
-    allowedOrigins: listOf(values["authz-cookie-allowed-origins"]),
+    sameSite: values.authzCookieSamesite,
+    isSecure: !values.authzCookieInsecure,
+    allowedOrigins: values.authzCookieAllowedOrigins,
   };
 }
-
-const SAME_SITE = ["Lax", "Strict", "None"] as const;

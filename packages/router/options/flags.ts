@@ -1,111 +1,165 @@
-/** The flags of the router, those of the contract under its names and our own, and how their values are read. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
-import type { parseArgs } from "node:util";
-import { LONGEST_TIMER_MS } from "../../process/clock.ts";
-import { parseDuration } from "../../process/durations.ts";
+/** The router's options, those of the contract under its names and our own. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
+import { CLUSTER_FLAGS } from "../../kube/clusterflags.ts";
+import { flag, section } from "../../process/flags.ts";
+import { choice, DURATION, PORT, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
+import { LOG_LEVEL, otlpEndpoint } from "../../process/sharedflags.ts";
+import { ACCESS_FLAGS } from "./accessoptions.ts";
+import { ADDRESS, DOMAIN, NEEDED_ADDRESS, PATH_PREFIX } from "./types.ts";
 
-export const FLAGS = {
-  kubeconfig: { type: "string" },
-  context: { type: "string" },
-  "cache-namespace": { type: "string", default: "" },
-  port: { type: "string" },
-  "http-bind-address": { type: "string", default: ":8080" },
-  "health-probe-bind-address": { type: "string" },
-  "https-bind-address": { type: "string", default: "" },
-  "tls-cert-file": { type: "string" },
-  "tls-key-file": { type: "string" },
-  h2c: { type: "boolean", default: true },
-  "path-routing-prefix": { type: "string", default: "" },
-  "path-routing-rewrite-responses": { type: "boolean", default: true },
-  "upstream-host": { type: "string", default: "pod" },
-  domain: { type: "string", default: "" },
-  "allowed-hosts": { type: "string", default: "" },
-  "authz-mode": { type: "string" },
-  "authz-tokenreview-ttl": { type: "string", default: "30s" },
-  "authz-tokenreview-cache-size": { type: "string", default: "2048" },
-  "authz-tokenreview-require-token": { type: "boolean", default: true },
-  "authz-tokenreview-audiences": { type: "string", default: "" },
-  "authz-recheck-interval": { type: "string", default: "30s" },
-  "authz-scoped-token-secret-file": { type: "string" },
-  "authz-scoped-token-public-keys-file": { type: "string" },
-  "authz-cookie-name": { type: "string", default: "" },
-  "authz-cookie-query-param": { type: "string", default: "" },
-  "authz-cookie-samesite": { type: "string", default: "Lax" },
-  "authz-cookie-insecure": { type: "boolean", default: false },
-  "authz-cookie-allowed-origins": { type: "string", default: "" },
-  "client-requests-per-second": { type: "string", default: "0" },
-  "client-max-concurrent": { type: "string", default: "0" },
-  "trusted-proxies": { type: "string", default: "" },
-  "allow-loopback-pod-ip": { type: "boolean", default: false },
-  "proxy-timeout": { type: "string", default: "180s" },
-  "response-header-timeout": { type: "string", default: "180s" },
-  "dial-timeout": { type: "string", default: "5s" },
-  "stale-after": { type: "string", default: "3m" },
-  "shutdown-delay": { type: "string" },
-  "shutdown-timeout": { type: "string", default: "30s" },
-  "upstream-max-retries": { type: "string", default: "3" },
-  "upstream-retry-initial-delay": { type: "string", default: "200ms" },
-  "upstream-retry-max-delay": { type: "string", default: "800ms" },
-  "max-open-requests": { type: "string", default: "10000" },
-  "max-request-body-bytes": { type: "string", default: "0" },
-  wake: { type: "boolean", default: true },
-  "wake-timeout": { type: "string", default: "120s" },
-  "max-held-requests": { type: "string", default: "10000" },
-  "wakes-per-minute": { type: "string", default: "600" },
-  "runtime-port": { type: "string", default: "8080" },
-  "terminal-page": { type: "boolean", default: true },
-  dashboard: { type: "boolean", default: true },
-  idle: { type: "boolean", default: true },
-  "idle-check-interval": { type: "string", default: "5s" },
-  identity: { type: "string" },
-  "access-log": { type: "boolean", default: true },
-  "otlp-endpoint": { type: "string", default: "" },
-  "trace-context": { type: "boolean", default: true },
-  "metrics-bind-address": { type: "string" },
-  "log-level": { type: "string", default: "info" },
-  help: { type: "boolean", default: false },
-} as const;
+const since = "0.1.0";
+const on = { since, default: "true" };
 
-/** What is given for each. */
-export type Values = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>["values"];
+const PORTS = {
+  "http-bind-address": flag(NEEDED_ADDRESS, { help: "where clients come", since, default: ":8080" }),
+  port: flag(PORT, { help: "port where clients come, in place of --http-bind-address", since }),
+  h2c: flag(SWITCH, {
+    help: "do not serve HTTP/2 in the clear, which gRPC needs, on the same port (never on Deno)",
+    ...on,
+  }),
+  "https-bind-address": flag(ADDRESS, {
+    help: "where clients come by TLS, HTTP/2 included",
+    ...{ since, otherwise: "none", default: "", needs: ["tls-cert-file", "tls-key-file"] },
+  }),
+  "tls-cert-file": flag(TEXT, { help: "certificate, PEM, read anew every minute", since, placeholder: "F" }),
+  "tls-key-file": flag(TEXT, { help: "its key, PEM, read anew every minute", since, placeholder: "F" }),
+  "health-probe-bind-address": flag(ADDRESS, {
+    help: "where /healthz and /readyz are",
+    ...{ since, otherwise: ":8081; with --kubeconfig none" },
+  }),
+  "metrics-bind-address": flag(ADDRESS, {
+    help: "where /metrics is; may be the same address. An address without host is 0.0.0.0, with --kubeconfig 127.0.0.1",
+    ...{ since, otherwise: ":9090; with --kubeconfig none" },
+  }),
+};
 
-/** An address to listen on; port 0: a free one. */
-export interface Bind {
-  host: string;
-  port: number;
-}
+const ROUTING = {
+  "path-routing-prefix": flag(PATH_PREFIX, {
+    help: "also by path: P/<namespace>/<sandbox ID>/<port>/<rest>",
+    ...{ since, default: "" },
+  }),
+  "path-routing-rewrite-responses": flag(SWITCH, {
+    help: "leave Location and Set-Cookie of sandboxes named by path as they are",
+    ...{ ...on, since: "0.3.0" },
+  }),
+  domain: flag(DOMAIN, { help: "also by host: <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
+  "upstream-host": flag(choice(["pod", "localhost", "client"], "H"), {
+    help:
+      "the Host that sandboxes see: pod (address and port of the Pod), localhost (localhost and the port), or client " +
+      "(what the client asked for)",
+    ...{ since: "0.3.0", default: "pod" },
+  }),
+};
 
-/** Returns milliseconds, {@link LONGEST_TIMER_MS} at most: all are for timers. @throws {RangeError} if the text is no length of time */
-export function durationOf(flag: string, text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) {
-    throw new RangeError(`Cannot use --${flag} "${text}": it is not a length of time such as 1m30s`);
-  }
-  return Math.min(ms, LONGEST_TIMER_MS);
-}
+const LIMITS = {
+  "proxy-timeout": flag(DURATION, {
+    help: "longest silence of a body, both ways; event streams may be silent",
+    ...{ since, default: "180s" },
+  }),
+  "response-header-timeout": flag(DURATION, {
+    help: "longest wait for the head of an answer",
+    ...{ since, default: "180s" },
+  }),
+  "dial-timeout": flag(DURATION, { help: "longest wait for a connection", since, default: "5s" }),
+  "stale-after": flag(DURATION, {
+    help:
+      "fail /readyz after this silence of the API server, as Pods may have moved; must be longer than a restart of the " +
+      "API server; 0: never",
+    ...{ since: "0.3.0", default: "3m" },
+  }),
+  "upstream-max-retries": flag(wholeNumber(), {
+    help: "further tries where no connection came about",
+    ...{ since, default: "3" },
+  }),
+  "upstream-retry-initial-delay": flag(DURATION, {
+    help: "wait before the first further try, then twice as long each time",
+    ...{ since, default: "200ms" },
+  }),
+  "upstream-retry-max-delay": flag(DURATION, { help: "longest wait before a further try", since, default: "800ms" }),
+  "max-open-requests": flag(wholeNumber(), {
+    help:
+      "requests and open streams at a time; those of one namespace are no more than there is room left for others; 0: " +
+      "any number",
+    ...{ since: "0.3.0", default: "10000" },
+  }),
+  "max-request-body-bytes": flag(wholeNumber(), { help: "longest body of a request; 0: any", since, default: "0" }),
+  "shutdown-delay": flag(DURATION, {
+    help: "how long connections are still taken after SIGTERM",
+    ...{ since, otherwise: "5s; with --kubeconfig 0" },
+  }),
+  "shutdown-timeout": flag(DURATION, {
+    help: "how long running requests may go on after SIGTERM",
+    ...{ since, default: "30s" },
+  }),
+};
 
-/** @throws {RangeError} if the text is no such number */
-export function wholeNumber(flag: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new RangeError(`Cannot use --${flag} "${text}": it is not a whole number from ${least} to ${most}`);
-}
+const WAKING = {
+  wake: flag(SWITCH, {
+    help: "requests wake nothing (Sandboxes can say so for themselves, see docs/router.md)",
+    ...on,
+  }),
+  "wake-timeout": flag(DURATION, {
+    help: "longest wait for a sandbox that wakes up or starts",
+    ...{ since, default: "120s" },
+  }),
+  "wakes-per-minute": flag(wholeNumber(), {
+    help: "Sandboxes of one namespace that requests wake; 0: any number",
+    ...{ since, default: "600" },
+  }),
+  "max-held-requests": flag(wholeNumber(), {
+    help:
+      "requests that wait for sandboxes at a time; those of one namespace are no more than there is room left for others",
+    ...{ since, default: "10000" },
+  }),
+};
 
-/** @throws {RangeError} if the text is none of the choices */
-export function choiceOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
-  const choice = choices.find((known) => known === text);
-  if (choice === undefined) throw new RangeError(`Cannot use --${flag} "${text}": use ${choices.join(", ")}`);
-  return choice;
-}
-
-/** Reads `host:port`, `[v6]:port` or `:port`; undefined for an empty text or `0`. @throws {RangeError} if it is none of these */
-export function bindOf(flag: string, text: string, anyHost: string): Bind | undefined {
-  if (text === "" || text === "0") return undefined;
-  const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(text) ?? [];
-  if (port === "") throw new RangeError(`Cannot use --${flag} "${text}": it is not host:port or :port`);
-  return { host: host.replace(/^\[|\]$/g, "") || anyHost, port: wholeNumber(flag, port, 0, 65535) };
-}
-
-/** Reads a list of words, comma-separated. */
-export function listOf(text: string): string[] {
-  return text.split(",").map((word) => word.trim()).filter(Boolean);
-}
+/** The table. */
+export const ROUTER_FLAGS = {
+  ...section("Cluster", {
+    ...CLUSTER_FLAGS,
+    "cache-namespace": flag(TEXT, {
+      help: "only Sandboxes of this namespace",
+      ...{ since, placeholder: "N", otherwise: "all namespaces" },
+    }),
+  }),
+  ...section("Ports", PORTS),
+  ...section("Routing", ROUTING),
+  ...section("Authorization", ACCESS_FLAGS),
+  ...section("Runtimes", {
+    "runtime-port": flag(wholeNumber(1, 65_535), {
+      help: "port where runtimes in sandboxes say what goes on inside, and have terminals",
+      ...{ since, placeholder: "P", default: "8080" },
+    }),
+    "terminal-page": flag(SWITCH, {
+      help: "no page with a terminal at /.hookbox/terminal/ of that port: the path is the sandbox's",
+      ...on,
+    }),
+  }),
+  ...section("Dashboard", {
+    dashboard: flag(SWITCH, {
+      help:
+        "no page with all sandboxes at /.hookbox/; there is none with --path-routing-prefix either, as sandboxes' pages " +
+        "would be of its origin",
+      ...{ ...on, since: "0.3.0" },
+    }),
+  }),
+  ...section("Timeouts and limits", LIMITS),
+  ...section("Waking", WAKING),
+  ...section("Idle suspension, for Sandboxes that ask for it by annotation (docs/router.md)", {
+    idle: flag(SWITCH, { help: "suspend nothing", ...on }),
+    "idle-check-interval": flag(DURATION, {
+      help: "how often to look for idle sandboxes; at least 100ms",
+      since,
+      default: "5s",
+    }),
+    identity: flag(TEXT, {
+      help: "name of this router among others",
+      ...{ since, placeholder: "I", otherwise: "its host name" },
+    }),
+  }),
+  ...section("Logging", {
+    "access-log": flag(SWITCH, { help: "no line for each request on standard output", ...on }),
+    "trace-context": flag(SWITCH, { help: "requests without a traceparent get none", ...on }),
+    "otlp-endpoint": otlpEndpoint("for requests whose clients trace"),
+    "log-level": LOG_LEVEL,
+  }),
+};

@@ -19,18 +19,18 @@ export interface Dialler {
   close(): void;
 }
 
-/** Creates a dialler; no connection is tried for longer than `dialMs` milliseconds. */
-export function createDialler(dialMs: number): Dialler {
+/** Creates a dialler; no connection is tried for longer than `dialTimeout` milliseconds. */
+export function createDialler(dialTimeout: number): Dialler {
   const connect = (options: NetConnectOpts) => {
     const socket = createConnection(options);
-    const timer = setTimeout(() => socket.destroy(dialTimeout(dialMs)), dialMs);
+    const timer = setTimeout(() => socket.destroy(noConnection(dialTimeout)), dialTimeout);
     const stop = () => clearTimeout(timer);
     socket.once("connect", stop).once("close", stop);
     return socket;
   };
   const agent = new Agent({ keepAlive: true, timeout: KEEP_MS, maxFreeSockets: KEPT_PER_SANDBOX, scheduling: "lifo" });
   agent.createConnection = (options) => outliveWrites(connect(options as NetConnectOpts));
-  const http2 = createHttp2Dialler(connect, dialMs);
+  const http2 = createHttp2Dialler(connect, dialTimeout);
   return {
     agent,
     connect,
@@ -48,7 +48,7 @@ export function createDialler(dialMs: number): Dialler {
   };
 }
 
-function dialTimeout(ms: number): Error {
+function noConnection(ms: number): Error {
   return Object.assign(new Error(`no connection within ${ms / 1000} s`), { code: "EDIALTIMEOUT" });
 }
 

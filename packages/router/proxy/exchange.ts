@@ -57,16 +57,16 @@ export function requestHeaders(
 }
 
 /** Returns why a request is refused for its body, as far as its head shows; undefined: it is not. */
-export function bodyProblem({ headers }: IncomingMessage, maxBodyBytes: number): Refusal | undefined {
+export function bodyProblem({ headers }: IncomingMessage, maxRequestBodyBytes: number): Refusal | undefined {
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
     return { status: 501, detail: "Transfer codings other than chunked are not supported." };
   }
-  const tooLong = maxBodyBytes > 0 && Number(headers["content-length"] ?? 0) > maxBodyBytes;
-  return tooLong ? tooLarge(maxBodyBytes) : undefined;
+  const tooLong = maxRequestBodyBytes > 0 && Number(headers["content-length"] ?? 0) > maxRequestBodyBytes;
+  return tooLong ? tooLarge(maxRequestBodyBytes) : undefined;
 }
 
-/** Refuses a body of more than `maxBodyBytes` bytes. */
-export function tooLarge(maxBodyBytes: number): Refusal {
-  return { status: 413, detail: `The request body is longer than ${maxBodyBytes} bytes.` };
+/** Refuses a body of more than `maxRequestBodyBytes` bytes. */
+export function tooLarge(maxRequestBodyBytes: number): Refusal {
+  return { status: 413, detail: `The request body is longer than ${maxRequestBodyBytes} bytes.` };
 }

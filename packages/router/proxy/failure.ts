@@ -28,8 +28,12 @@ export function reasonOf(error: Error): FailureReason {
 }
 
 /** Says what went wrong without naming addresses. */
-export function refusalOf(name: string, error: Error, { answerMs }: { answerMs: number }): Refusal {
-  if (error === SILENCE) return timedOut(name, `no answer within ${answerMs / 1000} s`);
+export function refusalOf(
+  name: string,
+  error: Error,
+  { responseHeaderTimeout }: { responseHeaderTimeout: number },
+): Refusal {
+  if (error === SILENCE) return timedOut(name, `no answer within ${responseHeaderTimeout / 1000} s`);
   if (error === CHATTER) return unanswered(name, "it sent informational answers without end");
   return isDialFailure(error) ? unreachable(name, causeOf(error)) : unanswered(name, causeOf(error));
 }

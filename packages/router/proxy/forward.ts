@@ -46,7 +46,7 @@ export function forward(exchange: Exchange, address: string, settings: ProxySett
     podIP: address,
     isOver: false,
   };
-  const problem = bodyProblem(request, settings.maxBodyBytes);
+  const problem = bodyProblem(request, settings.maxRequestBodyBytes);
   if (problem) return sendRefusal(request, response, problem);
   response.once("close", () => {
     state.isOver = true;
@@ -67,7 +67,7 @@ function attempt(state: State, address: string): void {
       method: request.method ?? "GET",
       path: state.path,
       headers: framedHeaders(state),
-      timeout: settings.answerMs,
+      timeout: settings.responseHeaderTimeout,
       maxHeaderSize: MOST_HEADER_BYTES,
     });
   } catch {
@@ -80,7 +80,7 @@ function attempt(state: State, address: string): void {
     refuse(state, unanswered(target.name, UNASKED));
   });
   outgoing.on("error", (error: Error) => failed(state, outgoing, error));
-  awaitHead(outgoing, settings.answerMs);
+  awaitHead(outgoing, settings.responseHeaderTimeout);
   if (state.hasBody) outgoing.once("socket", (socket) => whenConnected(socket, () => sendBody(state, outgoing)));
   else outgoing.end();
 }
@@ -102,15 +102,15 @@ function whenConnected(socket: Socket, start: () => void): void {
 
 /** Nothing of the body is read before there is a connection: a try that fails has lost nothing. */
 function sendBody(state: State, outgoing: ClientRequest): void {
-  const { request, response, settings: { maxBodyBytes } } = state;
+  const { request, response, settings: { maxRequestBodyBytes } } = state;
   if (state.isOver) return;
   if (state.expectsContinue) response.writeContinue();
   state.expectsContinue = false;
-  if (maxBodyBytes > 0) {
+  if (maxRequestBodyBytes > 0) {
     let bytes = 0;
     request.on("data", (chunk: Uint8Array) => {
       bytes += chunk.length;
-      if (bytes > maxBodyBytes && !state.isOver) refuse(state, tooLarge(maxBodyBytes));
+      if (bytes > maxRequestBodyBytes && !state.isOver) refuse(state, tooLarge(maxRequestBodyBytes));
     });
   }
   pass(request, outgoing);
@@ -132,8 +132,8 @@ function answered(state: State, answer: IncomingMessage): void {
     return refuse(state, unanswered(state.target.name, "it sent an invalid HTTP response"));
   }
   const isEventStream = answer.headers["content-type"]?.startsWith("text/event-stream") === true;
-  const silenceMs = isEventStream ? 0 : settings.silenceMs;
-  if (silenceMs !== settings.answerMs) answer.socket.setTimeout(silenceMs);
+  const proxyTimeout = isEventStream ? 0 : settings.proxyTimeout;
+  if (proxyTimeout !== settings.responseHeaderTimeout) answer.socket.setTimeout(proxyTimeout);
   answer.on("error", () => {});
   answer.once("close", () => answer.complete || cutOff(response));
   answer.once("end", () => {
@@ -185,7 +185,7 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   const isUnsent = isDialFailure(error);
   const isStale = outgoing.reusedSocket && !ENDED_BY_US.has(error) && !state.hasBody &&
     REPEATABLE.has(request.method ?? "");
-  if (isUnsent && mayTryAgain(state, error) || isStale && state.tries < settings.retries) {
+  if (isUnsent && mayTryAgain(state, error) || isStale && state.tries < settings.upstreamMaxRetries) {
     return retry(state, state.response, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
   }
   settings.onUpstreamError(target, reasonOf(error));

@@ -30,7 +30,7 @@ interface State extends Exchange {
 export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
   if (isGone(response)) return;
-  const problem = bodyProblem(request, settings.maxBodyBytes);
+  const problem = bodyProblem(request, settings.maxRequestBodyBytes);
   if (problem) return sendRefusal(request, response, problem);
   const state: State = { ...exchange, form, settings, tries: 0, podIP: address, stream: undefined, isOver: false };
   response.once("close", () => {
@@ -99,7 +99,9 @@ function sendBody(state: State, stream: ClientHttp2Stream): void {
     },
     write(chunk, taken) {
       bytes += chunk.length;
-      if (settings.maxBodyBytes > 0 && bytes > settings.maxBodyBytes) refuse(state, tooLarge(settings.maxBodyBytes));
+      if (settings.maxRequestBodyBytes > 0 && bytes > settings.maxRequestBodyBytes) {
+        refuse(state, tooLarge(settings.maxRequestBodyBytes));
+      }
       return stream.destroyed ? (taken(), true) : stream.write(decode ? decode(chunk) : chunk, taken);
     },
   });

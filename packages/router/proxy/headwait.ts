@@ -6,8 +6,8 @@ import { CHATTER, SILENCE } from "./failure.ts";
 /** Informational answers (1xx) before the answer itself. */
 const MOST_INFORMATIONAL = 16;
 
-/** Ends a request that is silent for `answerMs` milliseconds, whose answer has not begun so long after its end, or is put off too often. */
-export function awaitHead(outgoing: ClientRequest, answerMs: number): void {
+/** Ends a request that is silent for `responseHeaderTimeout` milliseconds, whose answer has not begun so long after its end, or is put off too often. */
+export function awaitHead(outgoing: ClientRequest, responseHeaderTimeout: number): void {
   let isAnswered = false;
   let timer: NodeJS.Timeout | undefined;
   let informational = 0;
@@ -19,7 +19,7 @@ export function awaitHead(outgoing: ClientRequest, answerMs: number): void {
   outgoing.once("timeout", late);
   // Whatever comes makes a connection count as not silent: a part of a head, or 1xx without end.
   outgoing.once("finish", () => {
-    if (!isAnswered && answerMs > 0) timer = setTimeout(late, answerMs);
+    if (!isAnswered && responseHeaderTimeout > 0) timer = setTimeout(late, responseHeaderTimeout);
   });
   const giveUp = () => isAnswered || outgoing.destroy(CHATTER);
   outgoing.on("information", () => {

@@ -24,20 +24,20 @@ interface Next<State> {
 }
 
 /**
- * Tells whether to try again after a connection could not be made: up to `settings.retries` times, and longer if the
+ * Tells whether to try again after a connection could not be made: up to `settings.upstreamMaxRetries` times, and longer if the
  * sandbox has just woken and its app may not listen yet.
  */
 export function mayTryAgain(
   { tries, settings, mayYetListen }: Pick<Retried, "tries" | "settings" | "mayYetListen">,
   error: Error,
 ): boolean {
-  if (tries < settings.retries) return true;
+  if (tries < settings.upstreamMaxRetries) return true;
   return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
 }
 
 /** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
-export function delayOf({ firstDelayMs, longestDelayMs }: ProxySettings, tries: number): number {
-  return Math.min(firstDelayMs * 2 ** tries, longestDelayMs);
+export function delayOf({ upstreamRetryInitialDelay, upstreamRetryMaxDelay }: ProxySettings, tries: number): number {
+  return Math.min(upstreamRetryInitialDelay * 2 ** tries, upstreamRetryMaxDelay);
 }
 
 /**
@@ -86,6 +86,6 @@ export function retryElsewhere<State extends Retried>(
   next: Next<State>,
 ): void {
   const { settings, target } = state;
-  if (state.tries >= settings.retries) return next.refuse(state, misdirected(target.name));
+  if (state.tries >= settings.upstreamMaxRetries) return next.refuse(state, misdirected(target.name));
   settings.lookAgain(target).then(() => retry(state, client, delayOf(settings, state.tries), next));
 }

@@ -11,15 +11,15 @@ export const MOST_HEADER_BYTES = 64 * 1024;
 export interface ProxySettings {
   dialler: Dialler;
   /** Longest wait for the head of an answer once the request is sent. */
-  answerMs: number;
+  responseHeaderTimeout: number;
   /** Longest silence in a body, both ways; event streams may be silent for ever. */
-  silenceMs: number;
+  proxyTimeout: number;
   /** Tries after the first, where no connection came about. */
-  retries: number;
-  firstDelayMs: number;
-  longestDelayMs: number;
+  upstreamMaxRetries: number;
+  upstreamRetryInitialDelay: number;
+  upstreamRetryMaxDelay: number;
   /** 0: any size. */
-  maxBodyBytes: number;
+  maxRequestBodyBytes: number;
   /** What sandboxes are told by Host. */
   upstreamHost: UpstreamHost;
   /** Returns the UID of the sandbox's Pod at an address; undefined: it has none there by now. */

@@ -61,7 +61,7 @@ function attempt(state: State, address: string): void {
       method: request.method ?? "GET",
       path: state.path,
       headers: upgradeHeaders(state),
-      timeout: settings.answerMs,
+      timeout: settings.responseHeaderTimeout,
       maxHeaderSize: MOST_HEADER_BYTES,
       createConnection: (options) => settings.dialler.connect({ ...options as NetConnectOpts, allowHalfOpen: true }),
     });
@@ -74,7 +74,7 @@ function attempt(state: State, address: string): void {
   });
   outgoing.once("response", (answer: IncomingMessage) => declined(state, answer));
   outgoing.on("error", (error: Error) => state.outgoing === outgoing && failed(state, error));
-  awaitHead(outgoing, settings.answerMs);
+  awaitHead(outgoing, settings.responseHeaderTimeout);
   outgoing.end();
 }
 

@@ -7,7 +7,7 @@ export interface JustWoken {
   /** Records that the sandbox can be reached after a wait. @param since when the wait began, by `performance.now()` */
   reached(target: Target, since: number): void;
   /**
-   * Tells whether to go on waiting for an app that does not listen yet: the request is younger than `holdMs`, and so is the
+   * Tells whether to go on waiting for an app that does not listen yet: the request is younger than `wakeTimeout`, and so is the
    * wake, as this router has seen it or as another router's annotation says.
    *
    * @param since when the request began, by `performance.now()`
@@ -21,26 +21,26 @@ const MANY = 10_000;
 /**
  * Creates the record.
  *
- * @param holdMs longest wait for a sandbox that wakes up, in milliseconds
+ * @param wakeTimeout longest wait for a sandbox that wakes up, in milliseconds
  * @param now in milliseconds since the epoch
  */
-export function createJustWoken(index: SandboxIndex, holdMs: number, now: () => number): JustWoken {
+export function createJustWoken(index: SandboxIndex, wakeTimeout: number, now: () => number): JustWoken {
   /** Until when, by sandbox. */
   const until = new Map<string, number>();
   return {
     reached({ namespace, name }, since) {
       const at = performance.now();
       if (until.size >= MANY) { for (const [key, end] of until) if (end <= at) until.delete(key); }
-      until.set(`${namespace}/${name}`, since + holdMs);
+      until.set(`${namespace}/${name}`, since + wakeTimeout);
     },
     mayYetListen({ namespace, name }, since) {
       const at = performance.now();
-      if (at - since >= holdMs) return false;
+      if (at - since >= wakeTimeout) return false;
       const key = `${namespace}/${name}`;
       if ((until.get(key) ?? -Infinity) > at) return true;
       until.delete(key);
       const wokenAt = Date.parse(index.find(namespace, name)?.sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "");
-      return now() < wokenAt + holdMs;
+      return now() < wokenAt + wakeTimeout;
     },
   };
 }

@@ -40,9 +40,9 @@ interface HoldParts {
   wakes: Budget;
   /** False: requests wake nothing. */
   mayWake: boolean;
-  holdMs: number;
+  wakeTimeout: number;
   /** Requests held at a time. */
-  maxHeld: number;
+  maxHeldRequests: number;
   onHeld(change: 1 | -1): void;
   justWoken: JustWoken;
 }
@@ -56,7 +56,7 @@ const MOST_FOR_ONE = 500;
 
 /** Makes it. */
 export function createHold(parts: HoldParts): Hold {
-  const room = createRoom(parts.maxHeld, "wait for sandboxes");
+  const room = createRoom(parts.maxHeldRequests, "wait for sandboxes");
   const waiting = new Map<string, number>();
   return async (target, signal, comesBack = false) => {
     const { namespace, name } = target;
@@ -80,10 +80,10 @@ export function createHold(parts: HoldParts): Hold {
 }
 
 async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comesBack: boolean): Promise<Held> {
-  const { index, look, holdMs, now = Date.now } = parts;
+  const { index, look, wakeTimeout, now = Date.now } = parts;
   const { namespace, name } = target;
   const startedAt = performance.now();
-  const deadline = startedAt + holdMs;
+  const deadline = startedAt + wakeTimeout;
   const stopwatch = createStopwatch(startedAt);
   const end = (place: string | Refusal): Held => {
     const ended = performance.now();
@@ -118,7 +118,9 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
     if (signal.aborted) break;
     stopwatch.enter(reachability.phase, performance.now());
     const left = deadline - performance.now();
-    if (left <= 0) return end(timedOut(name, `${reachability.phase} for ${holdMs / 1000} s: ${reachability.cause}`));
+    if (left <= 0) {
+      return end(timedOut(name, `${reachability.phase} for ${wakeTimeout / 1000} s: ${reachability.cause}`));
+    }
     await changeOf(index, target, Math.min(left, TICK_MS), signal);
   }
   return end(GONE);

@@ -34,7 +34,7 @@ import { missingField, parseExecute } from "./validation.ts";
 /** What the app serves and may use. */
 export interface LegacyOptions extends ExecuteOptions {
   root: Root;
-  maxUploadBytes: number;
+  maxUpload: number;
   /** Undefined: no token is asked for. */
   token: TokenCheck | undefined;
   /** Names of this machine, see packages/process/hosts.ts. */
@@ -82,7 +82,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   return app;
 }
 
-async function upload(c: Context<HTTPEnv>, { root, maxUploadBytes: maxBytes }: LegacyOptions): Promise<Response> {
+async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: LegacyOptions): Promise<Response> {
   let stored: string | undefined;
   try {
     stored = await takeFile(c, async (filename, content) => {

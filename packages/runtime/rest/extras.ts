@@ -71,7 +71,7 @@ async function unpack(c: Context<HTTPEnv>, options: RestOptions): Promise<Respon
   const type = c.req.header("Content-Type") ?? "";
   const gzip = flagOf(c, "gzip") || GZIP_TYPE.test(type) || c.req.header("Content-Encoding") === "gzip";
   const path = await pathOf(c, options, "archive");
-  return c.json(await unpackInto(options.root, path, bodyOf(c), { gzip, maxBytes: options.maxUploadBytes }));
+  return c.json(await unpackInto(options.root, path, bodyOf(c), { gzip, maxBytes: options.maxUpload }));
 }
 
 async function watch(c: Context<HTTPEnv>, options: RestOptions): Promise<Response> {

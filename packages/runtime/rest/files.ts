@@ -36,7 +36,7 @@ async function get(c: Context<HTTPEnv>, options: RestOptions): Promise<Response>
 }
 
 async function put(c: Context<HTTPEnv>, options: RestOptions): Promise<Response> {
-  const { root, maxUploadBytes: maxBytes } = options;
+  const { root, maxUpload: maxBytes } = options;
   const path = await pathOf(c, options, "files");
   const write = { mode: modeOf(c), maxBytes };
   if (!isForm(c)) await writeWhole(root, path, bodyOf(c), write);

@@ -47,7 +47,7 @@ export interface RestOptions {
   /** What `GET /v1/metadata` shows. */
   metadata: { prefix: string; env: Record<string, string | undefined> };
   /** Largest file or tar, in bytes. */
-  maxUploadBytes: number;
+  maxUpload: number;
   token: TokenCheck;
   /** Names of this machine, see packages/process/hosts.ts. */
   allowedHosts: readonly string[];

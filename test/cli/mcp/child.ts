@@ -13,7 +13,7 @@ import { POOL } from "../../sdk/pool.ts";
 
 const root = await mkdtemp(join(tmpdir(), "mcp-"));
 const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
-const runtime = await startRuntime(readOptions(["--root", root, "--host", "127.0.0.1", ...ports], {}), () => {});
+const runtime = await startRuntime(readOptions(["--root", root, "--host", "127.0.0.1", ...ports])!, () => {});
 const cluster = await createTestCluster({ time: "auto" });
 await cluster.apply(POOL);
 const { api } = cluster;

@@ -30,8 +30,8 @@ test.for<[string, string]>([
   ["--local-root /nowhere", 'Cannot use --local-root "/nowhere": it is not a folder'],
   ["--selector team!=a", 'Cannot use --selector "team!=a": only KEY=VALUE selects, and all must match'],
   ["--selector team", 'Cannot use --selector "team": it is not KEY=VALUE'],
-  ["--max-sandboxes 0", 'Cannot use --max-sandboxes "0": it is not a whole number of at least 1'],
-  ["--lifetime soon", 'Cannot use --lifetime "soon": it is not a length of time such as 30s, 5m or 1h30m'],
+  ["--max-sandboxes 0", 'Cannot use --max-sandboxes "0": use a whole number of at least 1'],
+  ["--lifetime soon", 'Cannot use --lifetime "soon": use a length of time such as 30s, 5m or 1h30m'],
 ])("hookbox mcp %s is refused", async ([line, message]) => {
   expect(await run(`mcp ${line}`)).toEqual({ code: 2, stdout: "", stderr: `${message}\n` });
 });

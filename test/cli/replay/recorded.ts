@@ -2,11 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Exchange, exchangeLine, headerLine } from "../../../packages/webhook/exchange.ts";
-import { type HookSettings, readSettings } from "../../../hooks/all.ts";
+import type { HookSettings } from "../../../hooks/flags.ts";
+import { settingsOf } from "../../hooksettings.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 /** What the recorded hooks are made with. */
-export const SETTINGS: HookSettings = readSettings(["--readiness-grace-seconds", "3"]).settings;
+export const SETTINGS: HookSettings = settingsOf("--readiness-grace-seconds", "3");
 
 /** Writes a recording into a folder of the test; returns the folder. */
 export function recordedIn(

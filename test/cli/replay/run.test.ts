@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../packages/webhook/exchange.ts";
 import { replyOf } from "../../../packages/webhook/reply.ts";
+import { loadHooks } from "../../../packages/cli/replay/hooks.ts";
 import { type ReplayOptions, runReplay } from "../../../packages/cli/replay/run.ts";
 import { makeHooks } from "../../../hooks/all.ts";
 import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
@@ -77,6 +78,16 @@ const elsewhere = (answer: Answer) => void (answer.status.serviceFQDN = "a.team-
 test("the settings are the recording's", async () => {
   expect((await replayed([recordedIn([anExchange("a", 0, elsewhere)], ELSEWHERE)])).code).toBe(0);
   expect((await replayed([recordedIn([anExchange("a")], ELSEWHERE)])).code).toBe(1);
+});
+
+test("settings that a recording of version 0.2.0 has under another name count as well", async () => {
+  const file = join(makeTempFolder(), "hook.mjs");
+  writeFileSync(
+    file,
+    "export default ({ allowedLabelDomains: domains, maxBatchSize: most }) => ({ name: `${domains} ${most}` });",
+  );
+  const make = await loadHooks([file]);
+  expect([...make({ labelDomains: ["a.example"] }).keys()]).toEqual(["a.example 300"]);
 });
 
 test("each file of a folder is replayed with its own settings, whatever is missing between them", async () => {

@@ -147,7 +147,7 @@ test("a Pod template without any metadata gets the claim's", () => {
 });
 
 test("with domains of annotation keys, no other is put on the Pod of a claim, and the claim reports which ones may be", () => {
-  const config = { ...CONFIG, annotationDomains: ["example.com"] };
+  const config = { ...CONFIG, allowedAnnotationDomains: ["example.com"] };
   const other = { annotations: { "k8s.v1.cni.cncf.io/networks": "kube-system/host" } };
   const sandbox = sandboxWith(TEMPLATE);
   const bound = syncClaim(aBoundClaim({ spec: { additionalPodMetadata: other } }), [sandbox], { config });

@@ -1,17 +1,19 @@
 /** The SandboxTemplate hook: the policy it wants, and that it gets it by Metacontroller's merge. @module */
 import { expect, test } from "vitest";
-import { OPTIONS } from "../../../hooks/sandboxtemplate/options.ts";
 import { sandboxTemplateHook } from "../../../hooks/sandboxtemplate/hook.ts";
 import { applyCreate, applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
 import type { Decorated } from "../../../packages/webhook/metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../../../packages/api/objects/objects.ts";
+import { settingsOf } from "../../hooksettings.ts";
 import { NOW } from "../../sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "../../templates.ts";
+
+const cidrsOf = (text: string) => settingsOf("--denied-egress-cidrs", text).deniedEgressCidrs;
 
 const HASH = "agents.x-k8s.io/sandbox-template-ref-hash";
 
 function answer(template = aTemplate(), policies: KubeObject[] = []): Decorated<never> {
-  const outcome = sandboxTemplateHook({ deniedCIDRs: [] }).sync(aTemplateRequest(template, policies), NOW);
+  const outcome = sandboxTemplateHook({ deniedEgressCidrs: [] }).sync(aTemplateRequest(template, policies), NOW);
   if (!("answer" in outcome)) throw new Error(outcome.refusal.message);
   return outcome.answer as Decorated<never>;
 }
@@ -133,12 +135,12 @@ const NAMESPACE = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team
 const RELATED = { "Namespace.v1": { "team-a": NAMESPACE } };
 const owners = (template = aTemplate(), policies: KubeObject[] = []) => {
   const request = aTemplateRequest(template, policies, RELATED);
-  const outcome = sandboxTemplateHook({ deniedCIDRs: [] }).sync(request, NOW);
+  const outcome = sandboxTemplateHook({ deniedEgressCidrs: [] }).sync(request, NOW);
   return (outcome as unknown as { answer: Decorated<never> }).answer.attachments[0];
 };
 
 test("it asks for the namespace, which owns the policy beside the template: so the policy outlives that", () => {
-  const hook = sandboxTemplateHook({ deniedCIDRs: [] });
+  const hook = sandboxTemplateHook({ deniedEgressCidrs: [] });
   expect(hook.customize?.({ parent: aTemplate() })).toEqual({
     relatedResources: [{ apiVersion: "v1", resource: "namespaces", names: ["team-a"] }],
   });
@@ -172,9 +174,9 @@ test("a template whose name leaves no room for the contract's name of the policy
 });
 
 test("further networks are closed by the default rules, each in its family, and not by rules of a template's own", () => {
-  const deniedCIDRs = OPTIONS.deniedCIDRs.read("100.64.0.0/10, 168.63.129.16/32,10.0.0.0/8,64:ff9b::/96");
+  const deniedEgressCidrs = cidrsOf("100.64.0.0/10, 168.63.129.16/32,10.0.0.0/8,64:ff9b::/96");
   const policyOf = (template = aTemplate()) => {
-    const outcome = sandboxTemplateHook({ deniedCIDRs }).sync(aTemplateRequest(template), NOW);
+    const outcome = sandboxTemplateHook({ deniedEgressCidrs }).sync(aTemplateRequest(template), NOW);
     return JSON.stringify((outcome as unknown as { answer: Decorated<never> }).answer.attachments[0]);
   };
   expect(policyOf()).toContain(
@@ -186,5 +188,5 @@ test("further networks are closed by the default rules, each in its family, and 
 
 test.for(["10.0.0.0", "10.0.0.0/33", "0.0.0.0/0", "::/0", "example.com", "10.0.0.0/8;11.0.0.0/8"])(
   "%s is no network to close",
-  (text) => expect(() => OPTIONS.deniedCIDRs.read(text)).toThrow("Cannot use --denied-egress-cidrs"),
+  (text) => expect(() => cidrsOf(text)).toThrow("Cannot use --denied-egress-cidrs"),
 );

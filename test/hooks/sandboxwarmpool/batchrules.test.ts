@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { sandboxWarmPoolHook } from "../../../hooks/sandboxwarmpool/hook.ts";
 import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
-import { readSettings } from "../../../hooks/all.ts";
+import { DEFAULT_SETTINGS } from "../../../hooks/all.ts";
 import type { SandboxWarmPoolStatus } from "../../../packages/api/sandboxwarmpool.ts";
 import type { Desired } from "../../../packages/webhook/metacontroller.ts";
 import { aPoolRequest, type World } from "../../poolcalls.ts";
 import { ago, aMember, aPool } from "../../pools.ts";
 import { NOW } from "../../sandboxes.ts";
 
-const { settings } = readSettings([]);
+const settings = DEFAULT_SETTINGS;
 const NOW_TEXT = "2026-11-21T12:00:00.000Z";
 type Status = SandboxWarmPoolStatus;
 type Answer = Desired<Status>;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sandboxWarmPoolSchema } from "../../../packages/api/sandboxwarmpool.ts";
 import { syncSandboxWarmPool } from "../../../hooks/sandboxwarmpool/sync.ts";
-import type { WarmPoolConfig } from "../../../hooks/sandboxwarmpool/options.ts";
+import type { WarmPoolConfig } from "../../../hooks/flags.ts";
 import { compositeRequestSchema } from "../../../packages/webhook/metacontroller.ts";
 import { goldenCases, type GoldenForm, goldenTests, reversed } from "../../golden.ts";
 import { deepFreeze } from "../../freeze.ts";

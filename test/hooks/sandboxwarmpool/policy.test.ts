@@ -64,7 +64,7 @@ test.for(
 });
 
 test("whose policy is missing makes members where that is allowed, and says so all the same", () => {
-  const answer = syncPool({ pool, policy: null }, { config: { templatePolicy: "optional" } });
+  const answer = syncPool({ pool, policy: null }, { config: { templateNetworkPolicy: "optional" } });
   expect(newNames(answer)).toHaveLength(2);
   expect(conditionsOf(answer)).toMatchObject({
     Progressing: { reason: "Filling" },
@@ -100,7 +100,7 @@ test.for(
 function reckless(world: World, config = CONFIG): string {
   const hook = sandboxWarmPoolHook(
     config,
-    (observed, now, given) => syncSandboxWarmPool(observed, now, { ...given, templatePolicy: "optional" }),
+    (observed, now, given) => syncSandboxWarmPool(observed, now, { ...given, templateNetworkPolicy: "optional" }),
   );
   const outcome = hook.sync(aPoolRequest({ pool, ...world }), NOW);
   return "refusal" in outcome ? outcome.refusal.message : "passes";
@@ -122,7 +122,7 @@ test.for(
   expect(reckless({ policy })).toBe(
     "2 new children are not what their parent asks for (a member without its NetworkPolicy)",
   );
-  expect(reckless({ policy }, { ...CONFIG, templatePolicy: "optional" })).toBe("passes");
+  expect(reckless({ policy }, { ...CONFIG, templateNetworkPolicy: "optional" })).toBe("passes");
 });
 
 test.for(

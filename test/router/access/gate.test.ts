@@ -35,7 +35,7 @@ async function start(queryParam: string = browser.queryParam) {
   writeFileSync(secretFile, SECRET);
   const api = createFakeApi();
   putReady(api);
-  const over = { authz: { mode: "scoped-token", secretFile } as const, pathPrefix: "/s", domain: "d.example" };
+  const over = { authz: { mode: "scoped-token", secretFile } as const, pathRoutingPrefix: "/s", domain: "d.example" };
   const { port } = await startRouter(api, { ...over, browser: { ...browser, queryParam: queryParam || undefined } });
   const backend = await startBackend(({ url = "", headers }, answer) => {
     seen.push({ url, headers });

@@ -65,7 +65,7 @@ describe("a page of another origin, where everybody is let in", () => {
       seen.push(url);
       answer.end("in");
     });
-    const { port } = await startRouter(api, { pathPrefix: "/s", domain: "d.example" });
+    const { port } = await startRouter(api, { pathRoutingPrefix: "/s", domain: "d.example" });
     const at = (name: string) => `/s/team-a/${name}/${backend.port}/x`;
     const isWoken = () => api.requests.some(({ method }) => method === "PATCH");
     return { port, backend: backend.port, seen, at, isWoken };

@@ -32,18 +32,21 @@ async function start() {
     return { status: 201, body: { status: { allowed: says.mayConnect } } };
   };
   const authz = { mode: "tokenreview" as const, ttlMs: 10, cacheSize: 10, audiences: [], requiresToken: true };
-  return { says, ...await startRouter(api, { authz, recheckMs: RECHECK_MS, pathPrefix: "/s" }, true) };
+  return {
+    says,
+    ...await startRouter(api, { authz, authzRecheckInterval: RECHECK_MS, pathRoutingPrefix: "/s" }, true),
+  };
 }
 
 const reviewsOf = (api: FakeApi) => api.requests.filter(({ path }) => path.endsWith("reviews")).length;
 
-async function startScoped(recheckMs = 0) {
+async function startScoped(authzRecheckInterval = 0) {
   const api = createFakeApi();
   putReady(api);
   putSandbox(api, "asleep", { spec: { operatingMode: "Suspended" } });
   const secretFile = join(makeTempFolder(), "secret");
   writeFileSync(secretFile, SECRET);
-  const stage = await startRouter(api, { authz: { mode: "scoped-token", secretFile }, recheckMs }, true);
+  const stage = await startRouter(api, { authz: { mode: "scoped-token", secretFile }, authzRecheckInterval }, true);
   const tokenFor = (seconds: number, name = "demo") =>
     signToken(Buffer.from(SECRET), { ns: "team-a", name, exp: Date.now() / 1000 + seconds });
   return { ...stage, tokenFor };
@@ -164,7 +167,7 @@ describe("a stream", () => {
   test("without a token, where none is needed, goes on", async () => {
     const api = createFakeApi();
     putReady(api);
-    const { port } = await startRouter(api, { recheckMs: 10 });
+    const { port } = await startRouter(api, { authzRecheckInterval: 10 });
     const answer = await open(port, { headers: naming(await startEndless()) });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(answer.destroyed).toBe(false);

@@ -124,7 +124,7 @@ describe("a router with public keys", () => {
     const folder = makeTempFolder();
     writeFileSync(join(folder, "k1.pem"), pair.publicKey.export({ type: "spki", format: "pem" }));
     const authz = { mode: "scoped-token", publicKeysFile: folder } as const;
-    const { port, router } = await startRouter(api, { authz, recheckMs: 20, pathPrefix: "/s" });
+    const { port, router } = await startRouter(api, { authz, authzRecheckInterval: 20, pathRoutingPrefix: "/s" });
     const backend = await startBackend((_, answer) => answer.end("in"));
     backend.server.on("upgrade", (_, socket) => {
       socket.on("error", () => {}).write(

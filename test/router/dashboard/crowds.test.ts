@@ -73,7 +73,7 @@ test("tokens that are forged hold no places of the user whom they name, while th
   const { promise: waiting, resolve: go } = Promise.withResolvers<void>();
   const forged = (token: string) => token.endsWith("x-forged");
   const { look } = await startCrowd({
-    maxOpen: 50,
+    maxOpenRequests: 50,
     userOf: (token) => forged(token) ? undefined : "ada@example.com",
     delay: (token) => forged(token) ? waiting : undefined,
   });
@@ -87,7 +87,7 @@ test("tokens that are forged hold no places of the user whom they name, while th
 test.for([403, 404])(
   "where nobody may ask who he is (%i), a token's own words count, which were checked for that",
   async (status) => {
-    const { look, seen } = await startCrowd({ reviewStatus: status, maxOpen: 5 });
+    const { look, seen } = await startCrowd({ reviewStatus: status, maxOpenRequests: 5 });
     expect(await look(tokenOf("ada@example.com"))).toBe(200);
     expect(seen.reviews).toBe(1);
   },
@@ -122,7 +122,7 @@ test.for([
   let maySee = true;
   const paths: string[] = [];
   const { port } = await start({
-    recheckMs: 20,
+    authzRecheckInterval: 20,
     apiProxy: ({ path }) => {
       paths.push(path);
       return Promise.resolve(path === asked ? lasting() : answerOf(maySee ? 200 : 403, { items: [] }));
@@ -136,7 +136,7 @@ test.for([
 });
 
 test("a watch ends with its token", async () => {
-  const { port } = await start({ recheckMs: 3_600_000, apiProxy: () => Promise.resolve(lasting()) });
+  const { port } = await start({ authzRecheckInterval: 3_600_000, apiProxy: () => Promise.resolve(lasting()) });
   hurry(1000);
   const state = await startLasting(port, WATCH, tokenOf("ada@example.com", "", Date.now() / 1000 + 600));
   expect(state.isOver).toBe(false);

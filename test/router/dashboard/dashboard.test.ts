@@ -76,7 +76,7 @@ test("no more requests are open than there may be, of one namespace's accounts a
     await waiting;
     return answerOf(200, {});
   };
-  const { ask } = await start({ apiProxy, maxOpen: 6 });
+  const { ask } = await start({ apiProxy, maxOpenRequests: 6 });
   const look = (sub: string) => ask(`/.hookbox/api${SANDBOXES}`, { headers: bearer(tokenOf(sub)) });
   const accounts = ["team-a:one", "team-a:two", "team-b:one", "team-b:two", "team-c:one", "team-c:two"];
   const open = accounts.slice(0, 2).map((name) => look(`system:serviceaccount:${name}`));
@@ -103,7 +103,11 @@ test("a token that the API server does not know holds no place, though its answe
   const known = tokenOf("ada@example.com");
   const watch = { status: 200, chunks: endless(), text: () => Promise.resolve("") };
   const userOf = (token: string) => token === known ? "ada@example.com" : undefined;
-  const { ask, asked, seen, port } = await start({ apiProxy: () => Promise.resolve(watch), userOf, maxOpen: 10 });
+  const { ask, asked, seen, port } = await start({
+    apiProxy: () => Promise.resolve(watch),
+    userOf,
+    maxOpenRequests: 10,
+  });
   const victims = ["bob", "eve", "joe", "kim"].flatMap((name) => [tokenOf(name), tokenOf(name)]);
   // Behind the first answer, which never ends, all others queue.
   await pipelined(port, [known, ...victims]);
@@ -162,7 +166,7 @@ test("bodies that stall keep nobody out who comes from elsewhere, behind the sam
 });
 
 test("bodies that stall keep nobody out", async () => {
-  const { ask, port } = await start({ maxOpen: 5 });
+  const { ask, port } = await start({ maxOpenRequests: 5 });
   const path = "/.hookbox/api/apis/agents.x-k8s.io/v1beta1/namespaces/a/sandboxes";
   const stalled = Array.from({ length: 32 }, () => {
     const asking = request({ host: "127.0.0.1", port, path, method: "POST", headers: TOKEN });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { targetFromHeaders } from "../../../packages/router/destination.ts";
 
-const read = (headers: Record<string, string>, allowLoopback = false) =>
-  targetFromHeaders({ "x-sandbox-id": "demo", ...headers }, allowLoopback);
+const read = (headers: Record<string, string>, allowLoopbackPodIp = false) =>
+  targetFromHeaders({ "x-sandbox-id": "demo", ...headers }, allowLoopbackPodIp);
 
 describe("targetFromHeaders()", () => {
   test("has defaults for all but the name", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { canonicalIP, isPodAddress } from "../../../packages/router/podip.ts";
 
-const isPossible = (text: string, allowLoopback = false) => {
+const isPossible = (text: string, allowLoopbackPodIp = false) => {
   const ip = canonicalIP(text);
-  return ip !== undefined && isPodAddress(ip, allowLoopback);
+  return ip !== undefined && isPodAddress(ip, allowLoopbackPodIp);
 };
 
 describe("isPodAddress()", () => {

@@ -6,7 +6,7 @@ const HEADERS = { "x-sandbox-id": "by-header", "x-sandbox-pod-ip": "10.0.0.1", "
 
 function route(url: string, host = "router", rawHeaders: string[] = []) {
   const request = { url, headers: { ...HEADERS, host }, rawHeaders } as unknown as IncomingMessage;
-  return routeOf(request, { allowLoopback: false, pathPrefix: "/p/q", domain: "preview.example" });
+  return routeOf(request, { allowLoopbackPodIp: false, pathRoutingPrefix: "/p/q", domain: "preview.example" });
 }
 
 describe("routeOf() by path", () => {

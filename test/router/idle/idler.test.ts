@@ -84,7 +84,7 @@ describe("the idler", () => {
     const api = createFakeApi();
     putSandbox(api, "demo", { metadata: { annotations: { [key("idle-seconds")]: "1" } }, status: ready });
     putPod(api);
-    const { port, router } = await startRouter(api, { runtimePort: 1, idleTickMs: 100 });
+    const { port, router } = await startRouter(api, { runtimePort: 1, idleCheckInterval: 100 });
     const backend = await startBackend((_, answer) => answer.end("ok"));
     let release = () => {};
     const isAsked = new Promise<void>((asked) => {
@@ -168,7 +168,7 @@ test("the router as a whole: requests keep a sandbox up, silence suspends it, a 
   const metadata = { annotations: { [key("idle-seconds")]: "1" } };
   putReady(api);
   putSandbox(api, "demo", { metadata, status: { conditions } });
-  const { port } = await startRouter(api, { runtimePort: 1, idleTickMs: 100 });
+  const { port } = await startRouter(api, { runtimePort: 1, idleCheckInterval: 100 });
   const backend = await startBackend((incoming, answer) =>
     incoming.url === "/stream" ? answer.write("x") : answer.end("ok")
   );

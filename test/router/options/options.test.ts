@@ -18,7 +18,7 @@ describe("readOptions()", () => {
 
   test("takes tokens from addresses only where they go on in a cookie", () => {
     const args = ["--authz-mode=tokenreview", "--domain=d.example", "--authz-cookie-query-param=t"];
-    expect(() => read(...args)).toThrow("--authz-cookie-query-param needs --authz-cookie-name");
+    expect(() => read(...args)).toThrow("Cannot use --authz-cookie-query-param without --authz-cookie-name");
     expect(read(...args, "--authz-cookie-name=c")?.browser).toMatchObject({ queryParam: "t", cookieName: "c" });
   });
 
@@ -29,31 +29,44 @@ describe("readOptions()", () => {
 
   test("has the contract's defaults in a cluster", () => {
     expect(read()).toMatchObject({
-      http: { host: "0.0.0.0", port: 8080 },
-      health: { host: "0.0.0.0", port: 8081 },
-      silenceMs: 180_000,
-      retries: 3,
-      firstDelayMs: 200,
-      longestDelayMs: 800,
-      allowLoopback: false,
-      maxBodyBytes: 0,
+      httpBindAddress: { host: "0.0.0.0", port: 8080 },
+      healthProbeBindAddress: { host: "0.0.0.0", port: 8081 },
+      metricsBindAddress: { host: "0.0.0.0", port: 9090 },
+      https: undefined,
+      shutdownDelay: 5000,
+      proxyTimeout: 180_000,
+      upstreamMaxRetries: 3,
+      upstreamRetryInitialDelay: 200,
+      upstreamRetryMaxDelay: 800,
+      allowLoopbackPodIp: false,
+      maxRequestBodyBytes: 0,
     });
   });
 
   test("listens on loopback outside of one", () => {
-    const { http, health } = read("--kubeconfig", "f", "--port", "0");
-    expect({ http, health }).toEqual({ http: { host: "127.0.0.1", port: 0 }, health: undefined });
+    expect(read("--kubeconfig", "f", "--port", "0")).toMatchObject({
+      httpBindAddress: { host: "127.0.0.1", port: 0 },
+      healthProbeBindAddress: undefined,
+      metricsBindAddress: undefined,
+      shutdownDelay: 0,
+    });
   });
 
   test("understands Go's ways with booleans and addresses", () => {
-    expect(read("--allow-loopback-pod-ip=true").allowLoopback).toBe(true);
-    expect(read("--allow-loopback-pod-ip=false").allowLoopback).toBe(false);
-    expect(read("--http-bind-address=[::1]:81").http).toEqual({ host: "::1", port: 81 });
+    expect(read("--allow-loopback-pod-ip=true").allowLoopbackPodIp).toBe(true);
+    expect(read("--allow-loopback-pod-ip=false").allowLoopbackPodIp).toBe(false);
+    expect(read("--http-bind-address=[::1]:81").httpBindAddress).toEqual({ host: "::1", port: 81 });
+    const none = { healthProbeBindAddress: undefined, metricsBindAddress: undefined };
+    expect(read("--health-probe-bind-address=0", "--metrics-bind-address=")).toMatchObject(none);
   });
 
   test("takes more than 24 days as 24 days: a timer would fire at once", () => {
     const long = read("--dial-timeout=1000h", "--wake-timeout=10000h", "--proxy-timeout=596h");
-    expect([long.dialMs, long.holdMs, long.silenceMs]).toEqual([2 ** 31 - 1, 2 ** 31 - 1, 596 * 3_600_000]);
+    expect([long.dialTimeout, long.wakeTimeout, long.proxyTimeout]).toEqual([
+      2 ** 31 - 1,
+      2 ** 31 - 1,
+      596 * 3_600_000,
+    ]);
   });
 
   test.for([
@@ -70,5 +83,8 @@ describe("readOptions()", () => {
     ["--authz-cookie-name", "c"],
     ["--authz-cookie-samesite", "loose"],
     ["--upstream-host", "other"],
+    ["--http-bind-address", "0"],
+    ["--https-bind-address", ":8443"],
+    ["--trusted-proxies", "10.0.0.0/x"],
   ])("refuses %s %s", (args) => expect(() => read(`${args[0]}=${args[1]}`)).toThrow(/^Cannot /));
 });

@@ -18,7 +18,7 @@ async function start(over: Parameters<typeof startRouter>[1] = {}) {
   const api = createFakeApi();
   putReady(api);
   putSandbox(api, "asleep", { spec: { operatingMode: "Suspended" } });
-  return await startRouter(api, { pathPrefix: "/s", domain: "d.example", ...over }, true);
+  return await startRouter(api, { pathRoutingPrefix: "/s", domain: "d.example", ...over }, true);
 }
 
 describe("what browsers keep for a whole origin", () => {
@@ -158,7 +158,7 @@ describe("addresses and cookies in answers", () => {
       status: 302,
       headers: { location: `${base}/next?x=1`, "set-cookie": [`a=1; Path=${base}/`, `b=2; Path=${base}/`] },
     });
-    const left = await start({ rewrites: false });
+    const left = await start({ pathRoutingRewriteResponses: false });
     expect((await fetchFrom(left.port, { path: `${base}/` })).headers).toMatchObject({
       location: `http://127.0.0.1:${backend.port}/next?x=1`,
       "set-cookie": ["a=1; Path=/", "b=2; Domain=d.example"],

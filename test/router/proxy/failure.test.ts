@@ -1,14 +1,14 @@
 import { request, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import type { RouterOptions } from "../../../packages/router/options/options.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 import { until, untilThere } from "../../eventually.ts";
 
-async function start(over: Partial<RouterSettings> = {}) {
+async function start(over: Partial<RouterOptions> = {}) {
   const api = createFakeApi();
   putReady(api);
   return await startRouter(api, over);
@@ -16,7 +16,7 @@ async function start(over: Partial<RouterSettings> = {}) {
 
 describe("dialling", () => {
   test("says that nothing listens, after as many tries as are allowed", async () => {
-    const { port } = await start({ retries: 2 });
+    const { port } = await start({ upstreamMaxRetries: 2 });
     const [free = 0] = await freePorts(1);
     expect(await fetchFrom(port, { headers: naming(free), method: "POST" }, "x")).toMatchObject({
       status: 502,
@@ -26,7 +26,11 @@ describe("dialling", () => {
   });
 
   test("tries again until the sandbox listens, with the whole body", async () => {
-    const { port, api } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
+    const { port, api } = await start({
+      upstreamMaxRetries: 1000,
+      upstreamRetryInitialDelay: 10,
+      upstreamRetryMaxDelay: 10,
+    });
     const [free = 0] = await freePorts(1);
     const reply = fetchFrom(port, { headers: naming(free), method: "POST" }, "the whole body");
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -134,7 +138,7 @@ describe("an end in the middle", () => {
 
 describe("patience", () => {
   test("ends with 504 where no answer begins", async () => {
-    const { port } = await start({ answerMs: 50 });
+    const { port } = await start({ responseHeaderTimeout: 50 });
     const raw = await startRaw(() => {});
     expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({
       status: 504,
@@ -143,7 +147,7 @@ describe("patience", () => {
   });
 
   test("ends where a body stands still, but never for an event stream", async () => {
-    const { port } = await start({ answerMs: 1000, silenceMs: 50 });
+    const { port } = await start({ responseHeaderTimeout: 1000, proxyTimeout: 50 });
     const still = (type: string) => (_: unknown, answer: ServerResponse) => {
       answer.writeHead(200, { "Content-Type": type });
       answer.write("x");
@@ -180,7 +184,7 @@ describe("patience", () => {
 
 describe("limits and signs", () => {
   test("refuses a longer body than allowed, announced or not", async () => {
-    const { port } = await start({ maxBodyBytes: 10 });
+    const { port } = await start({ maxRequestBodyBytes: 10 });
     const backend = await startBackend((incoming, answer) => void incoming.pipe(answer));
     const headers = naming(backend.port);
     const send = (more: object, body: string) =>

@@ -169,7 +169,7 @@ describe("forward()", () => {
   test("of one namespace knows no other", async () => {
     const api = createFakeApi();
     putReady(api);
-    const { port } = await startRouter(api, { namespace: "team-b" });
+    const { port } = await startRouter(api, { cacheNamespace: "team-b" });
     expect(await fetchFrom(port, { headers: naming(1) })).toMatchObject({ status: 404 });
     expect(api.requests.filter(({ path }) => path.endsWith("/sandboxes/demo"))).toEqual([]);
   });

@@ -22,7 +22,7 @@ describe("gRPC", () => {
   };
 
   test("is refused in its own words, with the cause", async () => {
-    const { url, router } = await start({ retries: 0, mayWake: false });
+    const { url, router } = await start({ upstreamMaxRetries: 0, wake: false });
     const http1 = await startBackend((_, answer) => answer.end("HTTP/1.1 alone"));
     expect(await codeOf(transports(url, 1, "nobody").gRPC)).toEqual([
       Code.NotFound,
@@ -79,7 +79,7 @@ describe("gRPC", () => {
   });
 
   test("has bodies no longer than others", async () => {
-    const { url } = await start({ maxBodyBytes: 1000 });
+    const { url } = await start({ maxRequestBodyBytes: 1000 });
     const { listening } = await aServer();
     const client = clientOf(transports(url, listening.port).gRPC);
     const failed = await allOf(client.start({ config: shell("x".repeat(2000)) })).catch((error: ConnectError) => error);

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import type { RouterOptions } from "../../../packages/router/options/options.ts";
 import { until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
@@ -12,7 +12,7 @@ import { exchange, fetchFrom, open } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
 import { naming, putPod, putReady, startRouter, textOf } from "../stage.ts";
 
-async function start(over: Partial<RouterSettings> = {}) {
+async function start(over: Partial<RouterOptions> = {}) {
   const api = createFakeApi();
   putReady(api);
   return { ...await startRouter(api, over), api };
@@ -71,7 +71,7 @@ test.for([
   { name: "informational answers", pieces: [WAIT, WAIT] },
   { name: "a head without end", pieces: ["HTTP/1.1 200 OK\r\n", "X-A: "] },
 ])("$name in between do not begin the time for an answer anew", async ({ pieces }) => {
-  const { port } = await start({ answerMs: 150 });
+  const { port } = await start({ responseHeaderTimeout: 150 });
   const raw = await startRaw((socket) => drip(socket, pieces));
   expect(await fetchFrom(port, { headers: naming(raw.port) })).toMatchObject({ status: 504 });
   const head = `GET / HTTP/1.1\r\nHost: localhost\r\n${UPGRADE}${headOf(raw.port)}\r\n`;
@@ -79,7 +79,7 @@ test.for([
 });
 
 test("an answer may last longer than its head may", async () => {
-  const { port } = await start({ answerMs: 150 });
+  const { port } = await start({ responseHeaderTimeout: 150 });
   let goOn = () => {};
   const raw = await startRaw((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
@@ -93,7 +93,11 @@ test("an answer may last longer than its head may", async () => {
 });
 
 test("a try that waits for its sandbox ends with its client", async () => {
-  const { port, router, api } = await start({ retries: 1000, firstDelayMs: 20, longestDelayMs: 20 });
+  const { port, router, api } = await start({
+    upstreamMaxRetries: 1000,
+    upstreamRetryInitialDelay: 20,
+    upstreamRetryMaxDelay: 20,
+  });
   const [free = 0] = await freePorts(1);
   const asking = request({ host: "127.0.0.1", port, headers: naming(free), agent: false }).on("error", () => {});
   asking.end();

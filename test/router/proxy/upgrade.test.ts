@@ -8,10 +8,10 @@ import { startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 import { until, untilThere } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
-import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import type { RouterOptions } from "../../../packages/router/options/options.ts";
 import { listen } from "../../../packages/router/server.ts";
 
-async function start(over: Partial<RouterSettings> = {}) {
+async function start(over: Partial<RouterOptions> = {}) {
   const api = createFakeApi();
   putReady(api);
   return await startRouter(api, over);
@@ -185,7 +185,7 @@ describe("forwardUpgrade()", () => {
   });
 
   test("says in JSON what cannot be reached", async () => {
-    const { port } = await start({ retries: 0 });
+    const { port } = await start({ upstreamMaxRetries: 0 });
     const [target = 0] = await freePorts(1);
     for (const [name, status] of [["demo", 502], ["nobody", 404]] as const) {
       const socket = await dial(port);
@@ -207,7 +207,11 @@ describe("forwardUpgrade()", () => {
   });
 
   test("connects again where nothing listened yet", async () => {
-    const { port } = await start({ retries: 1000, firstDelayMs: 10, longestDelayMs: 10 });
+    const { port } = await start({
+      upstreamMaxRetries: 1000,
+      upstreamRetryInitialDelay: 10,
+      upstreamRetryMaxDelay: 10,
+    });
     const [target = 0] = await freePorts(1);
     const socket = await dial(port);
     socket.write(asking(target));

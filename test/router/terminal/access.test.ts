@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import type { RouterOptions } from "../../../packages/router/options/options.ts";
 import { isForeign } from "../../../packages/runtime/http/origin.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
@@ -14,7 +14,7 @@ import { putReady, startBackend, startRouter } from "../stage.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
-const browser: RouterSettings["browser"] = {
+const browser: RouterOptions["browser"] = {
   cookieName: "pass",
   queryParam: "t",
   sameSite: "Lax",
@@ -28,17 +28,17 @@ const token = await signToken(Buffer.from(SECRET), {
 });
 const FOREIGN = { Origin: "https://evil.example" };
 
-function scoped(): Partial<RouterSettings> {
+function scoped(): Partial<RouterOptions> {
   const folder = makeTempFolder();
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   return { authz: { mode: "scoped-token", secretFile } };
 }
 
-async function start(over: Partial<RouterSettings>) {
+async function start(over: Partial<RouterOptions>) {
   const api = createFakeApi();
   putReady(api);
-  return await startRouter(api, { browser, pathPrefix: "/s", ...over });
+  return await startRouter(api, { browser, pathRoutingPrefix: "/s", ...over });
 }
 
 /** Plays a runtime without a token: it lets in whoever reaches it, but for foreign pages. */

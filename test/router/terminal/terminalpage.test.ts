@@ -4,16 +4,16 @@ import { describe, expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { exchange, fetchFrom, open } from "../client.ts";
 import { putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
-import type { RouterSettings } from "../../../packages/router/assemble.ts";
+import type { RouterOptions } from "../../../packages/router/options/options.ts";
 
 const BASE = "/s/team-a/demo/8080";
 const PAGE = `${BASE}/.hookbox/terminal/`;
 const FILES = ["page.js", "connection.js", "page.css", "icon.svg", "xterm.js", "xterm.css", "fit.js"];
 
-async function start(over: Partial<RouterSettings> = {}) {
+async function start(over: Partial<RouterOptions> = {}) {
   const api = createFakeApi();
   putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
-  const stage = await startRouter(api, { pathPrefix: "/s", domain: "d.example", mayWake: false, ...over });
+  const stage = await startRouter(api, { pathRoutingPrefix: "/s", domain: "d.example", wake: false, ...over });
   const ask = (path: string, headers = {}, method = "GET") => fetchFrom(stage.port, { path, headers, method });
   return { ...stage, ask };
 }
@@ -129,7 +129,7 @@ describe("what is not the page's", () => {
   test("the same on another port is the sandbox's", async () => {
     const api = createFakeApi();
     putReady(api);
-    const { port } = await startRouter(api, { pathPrefix: "/s" });
+    const { port } = await startRouter(api, { pathRoutingPrefix: "/s" });
     const backend = await startBackend(({ url }, answer) => answer.end(`the sandbox's own ${url}`));
     const reply = await fetchFrom(port, { path: `/s/team-a/demo/${backend.port}/.hookbox/terminal/` });
     expect(reply).toMatchObject({ status: 200, text: "the sandbox's own /.hookbox/terminal/" });

@@ -25,7 +25,7 @@ async function startLate(listener: RequestListener) {
 async function start(over: Parameters<typeof startRouter>[1] = {}) {
   const api = createFakeApi();
   putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
-  const stage = await startRouter(api, { retries: 1, ...over });
+  const stage = await startRouter(api, { upstreamMaxRetries: 1, ...over });
   const retries = async () =>
     Number(/^sandbox_router_upstream_retries_total\{.*\} (\d+)/m.exec(await stage.router.metrics.text())?.[1] ?? 0);
   const wakes = async () => {
@@ -56,7 +56,7 @@ describe("a request for an app that listens later than its sandbox is Ready", ()
     const api = createFakeApi();
     putReady(api);
     putSandbox(api, "demo", { metadata: { annotations: { [WOKEN_AT_ANNOTATION]: new Date().toISOString() } } });
-    const { port, router } = await startRouter(api, { retries: 1 });
+    const { port, router } = await startRouter(api, { upstreamMaxRetries: 1 });
     const late = await startLate((_, answer) => answer.end("app"));
     const reply = fetchFrom(port, { headers: naming(late.port) });
     await until(async () => /upstream_retries_total\{.*\} [4-9]/.test(await router.metrics.text()));
@@ -65,14 +65,14 @@ describe("a request for an app that listens later than its sandbox is Ready", ()
   });
 
   test("is a 502 once the time for a wake is over, and where nobody has woken it", async () => {
-    const { port, wakes } = await start({ holdMs: 400 });
+    const { port, wakes } = await start({ wakeTimeout: 400 });
     const late = await startLate(() => {});
     const reply = fetchFrom(port, { headers: naming(late.port) });
     await wakes();
     expect(await reply).toMatchObject({ status: 502, headers: { "x-sandbox-reason": "NotSent" } });
     const api = createFakeApi();
     putReady(api);
-    const other = await startRouter(api, { retries: 1 });
+    const other = await startRouter(api, { upstreamMaxRetries: 1 });
     expect(await fetchFrom(other.port, { headers: naming((late as { port: number }).port) })).toMatchObject({
       status: 502,
     });

@@ -41,7 +41,7 @@ test("a browser sees a page that tells the phase, and then the sandbox", async (
 test("a browser that has its page keeps nobody else waiting, and what it has begun goes on", async () => {
   const api = createFakeApi();
   putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
-  const { port, router } = await startRouter(api, { maxHeld: 2 });
+  const { port, router } = await startRouter(api, { maxHeldRequests: 2 });
   expect(await fetchFrom(port, { headers: browser(1) })).toMatchObject({
     status: 503,
     headers: { "retry-after": "2" },
@@ -74,7 +74,7 @@ test("a browser that goes away before it has a page has woken the sandbox all th
 test("a script in a page is no browser that wants to see something", async () => {
   const api = createFakeApi();
   putSandbox(api);
-  const { port } = await startRouter(api, { holdMs: 100 });
+  const { port } = await startRouter(api, { wakeTimeout: 100 });
   const headers = { ...browser(1), "Sec-Fetch-Mode": "cors" };
   expect(await fetchFrom(port, { headers })).toMatchObject({ status: 504 });
 });

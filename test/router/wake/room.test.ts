@@ -13,7 +13,7 @@ test("requests that wait for sandboxes of one namespace leave room for those of 
     metadata: { name: "demo", namespace: "team-b", uid: "uid-b", generation: 1 },
     spec: { operatingMode: "Running" },
   });
-  const { port, router } = await startRouter(api, { maxHeld: 8, holdMs: 60_000 });
+  const { port, router } = await startRouter(api, { maxHeldRequests: 8, wakeTimeout: 60_000 });
   const refused: string[] = [];
   const ask = (namespace: string) =>
     fetchFrom(port, { headers: { ...naming(1), "X-Sandbox-Namespace": namespace } })
@@ -31,7 +31,7 @@ test("requests that wait for sandboxes of one namespace leave room for those of 
 test("requests that wait for one sandbox are no more than 500: each change of it wakes them all", async () => {
   const api = createFakeApi();
   putSandbox(api);
-  const { port, router } = await startRouter(api, { holdMs: 60_000 });
+  const { port, router } = await startRouter(api, { wakeTimeout: 60_000 });
   const backend = await startBackend((_, answer) => answer.end());
   const all = Array.from({ length: 510 }, () => fetchFrom(port, { headers: naming(backend.port) }));
   let refused = 0;

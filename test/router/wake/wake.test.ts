@@ -127,7 +127,7 @@ describe("a request for a suspended sandbox", () => {
     const api = createFakeApi();
     putSandbox(api, "demo", { spec: suspended, metadata: { annotations: { "router.agents.x-k8s.io/wake": "false" } } });
     putSandbox(api, "other", { spec: suspended });
-    const [some, none] = [await startRouter(api), await startRouter(api, { mayWake: false })];
+    const [some, none] = [await startRouter(api), await startRouter(api, { wake: false })];
     const ask = (port: number, name: string) => fetchFrom(port, { headers: naming(1, name) });
     const quietly = fetchFrom(some.port, { headers: { ...naming(1, "other"), "X-Sandbox-Wake": "false" } });
     for (const reply of [await ask(some.port, "demo"), await ask(none.port, "other"), await quietly]) {
@@ -190,7 +190,7 @@ describe("a wait that comes to nothing", () => {
     const conditions = [condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available")];
     putSandbox(api, "demo", { status: { conditions } });
     putPod(api, "demo", { status: { conditions: [], podIPs: [] } });
-    const { port } = await startRouter(api, { holdMs: 50 });
+    const { port } = await startRouter(api, { wakeTimeout: 50 });
     expect(await fetchFrom(port, { headers: naming(1) })).toMatchObject({
       status: 504,
       text: expect.stringContaining("demo: scheduling for 0.05 s: 0/3 nodes are available"),
@@ -200,7 +200,7 @@ describe("a wait that comes to nothing", () => {
   test("is given up when the client goes, and others are not made to wait without end", async () => {
     const api = createFakeApi();
     putSandbox(api);
-    const { port, router } = await startRouter(api, { maxHeld: 1 });
+    const { port, router } = await startRouter(api, { maxHeldRequests: 1 });
     const { now } = router.metrics;
     const outgoing = httpRequest({ host: "127.0.0.1", port, headers: naming(1), agent: false });
     outgoing.on("error", () => {}).end();

@@ -9,7 +9,7 @@ import { hurry } from "../../hurry.ts";
 import { OBJECT } from "../localtransport.ts";
 
 const failed = (code: string, message = code) =>
-  refusalOf("demo", Object.assign(new Error(message), { code }), { answerMs: 1000 });
+  refusalOf("demo", Object.assign(new Error(message), { code }), { responseHeaderTimeout: 1000 });
 
 async function errorOf(
   { status, headers = {}, ...body }: Omit<Refusal, "detail"> & { detail?: string; text?: string },

@@ -1,0 +1,86 @@
+/**
+ * The options of hooks. Each hook takes those of all, so that all can be started alike, and only some count for it. The
+ * functions of hooks import nothing from here but types. @module
+ */
+import * as z from "zod";
+import { flag, section, type Values } from "../packages/process/flags.ts";
+import { type FlagType, number, TEXT, wholeNumber } from "../packages/process/flagtypes.ts";
+import { CLAIM_METADATA_FLAGS, TEMPLATE_NETWORK_POLICY } from "../packages/process/sharedflags.ts";
+import { SERVER_FLAGS } from "../packages/webhook/serveroptions.ts";
+
+/** What an installation decides for all its Sandboxes. */
+export const SANDBOX_FLAGS = section("Of the hook sandbox", {
+  "cluster-domain": flag(TEXT, {
+    help: "DNS domain of the cluster, the last part of status.serviceFQDN",
+    ...{ since: "0.1.0", placeholder: "D", default: "cluster.local" },
+  }),
+});
+
+export const CLAIM_FLAGS = section("Of the hook sandboxclaim", CLAIM_METADATA_FLAGS);
+
+const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
+/** Networks, but not one of all addresses: the API server would refuse every policy. */
+const CIDRS: FlagType<string[]> = {
+  ...{
+    name: "list of networks",
+    placeholder: "C,D",
+    allowed: "networks such as 100.64.0.0/10, with commas between them",
+  },
+  read(text, refuse) {
+    const cidrs = text.split(",").map((cidr) => cidr.trim()).filter(Boolean);
+    return cidrs.every((cidr) => cidrSchema.safeParse(cidr).success && !cidr.endsWith("/0")) ? cidrs : refuse();
+  },
+};
+
+export const TEMPLATE_FLAGS = section("Of the hook sandboxtemplate", {
+  "denied-egress-cidrs": flag(CIDRS, {
+    help:
+      "networks that the default NetworkPolicy blocks in addition to private ones, in CIDR notation; a template with " +
+      "rules of its own is not affected",
+    ...{ since: "0.3.0", default: "" },
+  }),
+});
+
+const since = "0.1.0";
+
+export const WARM_POOL_FLAGS = section("Of the hook sandboxwarmpool", {
+  "readiness-grace-seconds": flag(number(), {
+    help: "how long a new sandbox may take to become Ready before it is replaced, if its pool does not set this",
+    ...{ since, placeholder: "S", default: "300" },
+  }),
+  "max-batch-size": flag(wholeNumber(1), {
+    help: "most sandboxes made or given up at once",
+    ...{ since, default: "300" },
+  }),
+  "max-refill-rate": flag(number(), {
+    help: "most sandboxes made per second for one pool; 0: no limit",
+    ...{ since, placeholder: "R", default: "0" },
+  }),
+  "replenish-delay-seconds": flag(number(), {
+    help: "how long a pool waits to make new ones after it has lost some",
+    ...{ since, placeholder: "S", default: "0" },
+  }),
+  "pool-interval-ms": flag(number(), {
+    help: "shortest time between two answers for one pool, in milliseconds: what happens to its members meanwhile is " +
+      "answered together; 0: none. Claims do not wait for it",
+    ...{ since, default: "1000" },
+  }),
+  "template-network-policy": TEMPLATE_NETWORK_POLICY,
+});
+
+/** What every process that serves hooks takes. */
+export const HOOK_FLAGS = { ...SERVER_FLAGS, ...SANDBOX_FLAGS, ...CLAIM_FLAGS, ...TEMPLATE_FLAGS, ...WARM_POOL_FLAGS };
+
+/**
+ * The settings of all hooks, and of the server that they share: the values of the options of `hookbox serve`, each under the
+ * name of its option (docs/reference/flags.md): the setting of `--max-batch-size` is `maxBatchSize`.
+ */
+export type HookSettings = Values<typeof HOOK_FLAGS>;
+/** The settings of the Sandbox hook. */
+export type SandboxConfig = Values<typeof SANDBOX_FLAGS>;
+/** The settings of the SandboxClaim hook. */
+export type ClaimConfig = Values<typeof CLAIM_FLAGS>;
+/** The settings of the SandboxTemplate hook. */
+export type TemplateConfig = Values<typeof TEMPLATE_FLAGS>;
+/** The settings of the SandboxWarmPool hook. */
+export type WarmPoolConfig = Values<typeof WARM_POOL_FLAGS>;

@@ -1,0 +1,42 @@
+/** Options of every process that talks to an API server. @module */
+import { flag } from "../process/flags.ts";
+import { PORT, SWITCH, TEXT } from "../process/flagtypes.ts";
+
+const since = "0.1.0";
+
+/** Which cluster. */
+export const CLUSTER_FLAGS = {
+  kubeconfig: flag(TEXT, { help: "which cluster", since, placeholder: "F", otherwise: "the one this Pod runs in" }),
+  context: flag(TEXT, {
+    help: "context of the kubeconfig",
+    ...{ since, placeholder: "C", otherwise: "its current one", needs: ["kubeconfig"] },
+  }),
+};
+
+/** Who acts of several replicas. @param lease its name */
+export function leaseFlags(lease: string) {
+  return {
+    namespace: flag(TEXT, {
+      help: `namespace of the Lease ${lease}`,
+      ...{ since, placeholder: "N" },
+      otherwise: "this Pod's; with --kubeconfig hookbox-system, or default where that does not exist",
+    }),
+    identity: flag(TEXT, {
+      help: "name under which the Lease is held: a process that is restarted under its name takes it again at once",
+      ...{ since, placeholder: "I", otherwise: "this Pod's name; with --kubeconfig a new one at each start" },
+    }),
+    "leader-election": flag(SWITCH, {
+      help: "act at once, Lease or not: for a single replica",
+      ...{ since, default: "true" },
+    }),
+  };
+}
+
+/** Where probes and metrics are. */
+export const HEALTH_FLAGS = {
+  port: flag(PORT, { help: "port for /healthz, /readyz and /metrics; 0: none", since, default: "0" }),
+  host: flag(TEXT, {
+    help: "address to listen on",
+    ...{ since, placeholder: "H", otherwise: "0.0.0.0; with --kubeconfig 127.0.0.1" },
+  }),
+};

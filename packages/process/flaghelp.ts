@@ -1,0 +1,63 @@
+/** Writes what `--help` says about a process, from the table of its options. Pure. @module */
+import type { Flag, Program } from "./flags.ts";
+
+/** Widest line, and where descriptions begin. */
+const WIDTH = 118;
+const COLUMN = 34;
+
+/** Writes the help of a process. */
+export function helpOf({ name, about, operands, flags, notes }: Program): string {
+  const usage = [name, operands, "[options]"].filter(Boolean).join(" ");
+  const sections = Map.groupBy(Object.entries(flags), ([, { section = "Options" }]) => section);
+  const help: [string, string] = ["--help", "this text"];
+  const home = sections.has("Options") ? "Options" : [...sections.keys()].at(-1);
+  const parts = [...sections].map(([heading, entries]) => {
+    const lines = entries.map(([flag, each]): [string, string] => [termOf(flag, each), describe(each)]);
+    return `${heading}:\n${[...lines, ...heading === home ? [help] : []].map(entry).join("\n")}`;
+  });
+  return [`Usage: ${usage}`, about, ...parts, ...notes === undefined ? [] : [notes]].join("\n\n") + "\n";
+}
+
+/** Returns how an option is typed that does something: `--port P`, and `--no-wake` of a switch that is on by default. */
+export function termOf(name: string, { type, default: preset, placeholder = type.placeholder }: Flag): string {
+  if (placeholder !== "") return `--${name} ${placeholder}`;
+  return preset === "true" ? `--no-${name}` : `--${name}`;
+}
+
+/** Returns the description, and after it what happens without a value, what else is needed, and other names. */
+export function describe(flag: Flag): string {
+  const unset = unsetOf(flag);
+  if (unset === "") return flag.help + extrasOf(flag);
+  const isPlain = flag.env === undefined && flag.otherwise === undefined;
+  return `${flag.help} (default${isPlain ? "" : ":"} ${unset})${extrasOf(flag)}`;
+}
+
+/** Returns what happens without a value; empty: what the name of a switch says, or nothing. */
+export function unsetOf({ type, otherwise, env, default: preset = "" }: Flag): string {
+  const unset = otherwise ?? (type.placeholder === "" ? "" : preset);
+  return [env && `the variable ${env}`, unset].filter(Boolean).join(", or ");
+}
+
+/** Returns what else is needed, and other names, to follow a description; empty: nothing. */
+export function extrasOf({ needs, aliases }: Flag): string {
+  const list = (names: readonly string[], last: string) => names.map((name) => `--${name}`).join(last);
+  return (needs ? `; needs ${list(needs, " and ")}` : "") + (aliases ? `; also ${list(aliases, ", ")}` : "");
+}
+
+function entry([term, text]: [string, string]): string {
+  const lines = wrapped(text, WIDTH - COLUMN);
+  const margin = `\n${" ".repeat(COLUMN)}`;
+  const start = `  ${term} `;
+  return (start.length > COLUMN ? `  ${term}${margin}` : start.padEnd(COLUMN)) + lines.join(margin);
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last === "") lines[lines.length - 1] = word;
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
