@@ -1,15 +1,14 @@
-/** The binder as a whole: credentials, election, watches, health port. Does nothing until it is called. @module */
+/** The binder as a whole: election, watches, health port. Does nothing until it is called. @module */
 import type { Tracer } from "@opentelemetry/api";
 import { BINDER_LEASE } from "../api/installation.ts";
 import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
-import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
+import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
+import type { Credentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import { createHealthApp } from "../process/health.ts";
-import { createLog, type Log } from "../process/log.ts";
+import type { Log } from "../process/log.ts";
 import { createRegistry } from "../process/exemplars.ts";
-import { serve } from "../process/serve.ts";
-import { startTracing } from "../process/tracing.ts";
 import { type Binding, createBinding, watchFor } from "./binder.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
@@ -41,27 +40,18 @@ export type ServeClaimsOptions =
  * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
  */
 export async function runBinder(options: BinderOptions, signal: AbortSignal): Promise<void> {
-  const log = createLog(options.logLevel);
-  const credentials = await clusterCredentials(options);
-  const { otlpEndpoint: endpoint } = options;
-  const registry = createRegistry(endpoint !== undefined);
-  const metrics = createBinderMetrics(registry);
-  const { port, kubeconfig, host = kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1" } = options;
-  const text = { text: () => registry.metrics(), contentType: registry.contentType };
-  let isListed = false;
-  const app = createHealthApp(() => isListed && !signal.aborted, text, "not everything has been listed");
-  const server = port === 0 ? undefined : await serve(app, { port, host, log, graceMs: 1000 });
-  const tracing = await startTracing({ service: USER_AGENT, endpoint, log });
-  const { tracer } = tracing ?? {};
-  log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
-  try {
-    const namespace = await leaseNamespace({ ...options, credentials, log, userAgent: USER_AGENT });
-    await bindClaims({ ...options, namespace, credentials, log, tracer }, metrics, () => isListed = true, signal);
-  } finally {
-    await server?.stop();
-    await tracing?.stop();
-  }
-  log("info", "Stopped");
+  await runClusterProcess(USER_AGENT, options, async ({ serveSide, ...setup }) => {
+    const registry = createRegistry(options.otlpEndpoint !== undefined);
+    const metrics = createBinderMetrics(registry);
+    const text = { text: () => registry.metrics(), contentType: registry.contentType };
+    const address = healthAddress(options);
+    let isListed = false;
+    const app = createHealthApp(() => isListed && !signal.aborted, text, "not everything has been listed");
+    if (address) await serveSide(app, address);
+    setup.log("info", "Starting", { server: setup.credentials.server, leaderElection: options.leaderElection });
+    const namespace = await leaseNamespace({ ...options, ...setup, userAgent: USER_AGENT });
+    await bindClaims({ ...options, ...setup, namespace }, metrics, () => isListed = true, signal);
+  });
 }
 
 /**

@@ -1,14 +1,12 @@
-/** The keeper as a whole: credentials, election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
+/** The keeper as a whole: election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
 import { hostname } from "node:os";
 import { KEEPER_LEASE } from "../api/installation.ts";
 import { createHealthApp } from "../process/health.ts";
 import { bindingFor, serveClaims } from "../binder/run.ts";
-import { createLog, type Log } from "../process/log.ts";
+import type { Log } from "../process/log.ts";
 import { createLossBudget } from "../webhook/lossbudget.ts";
-import { serve, type Server } from "../process/serve.ts";
-import { startTracing } from "../process/tracing.ts";
 import { connect } from "../kube/connection.ts";
-import { clusterCredentials } from "../kube/credentials.ts";
+import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
 import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import type { Work } from "../kube/leader.ts";
 import { cloudEventsOf } from "./cloudevents/options.ts";
@@ -31,74 +29,45 @@ export async function runKeeper(
   options: KeeperOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = createLog(options.logLevel);
   const cloudEvents = cloudEventsOf(options);
   if (cloudEvents) await readSecrets(cloudEvents.secretFile);
-  const credentials = await clusterCredentials(options);
-  const { otlpEndpoint: endpoint } = options;
-  const metrics = createKeeperMetrics(endpoint !== undefined);
-  const tracing = await startTracing({ service: USER_AGENT, endpoint, log });
-  const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
-  const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
-  const common = { ...options, namespace, credentials, log, tracer: tracing?.tracer };
-  // Of the process, not of a term as leader: who leads anew has no more to spend than before.
-  const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
-  let isReady = true;
-  const server = await serveHealth(options, metrics, () => isReady && !signal.aborted, log);
-  const work: Work = async (leading) => {
-    isReady = false;
-    metrics.leading.set(1);
-    const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
-    const onListed = () => isReady = true;
-    const { allowedLabelDomains, allowedAnnotationDomains } = options;
-    const [claimEvents, sandboxEvents] = [!options.disableClaimEvents, !options.disableSandboxEvents];
-    const recording = createRecording(
-      { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
-      leading,
-    );
-    const reportFor = reporter(log, metrics, recording);
-    const observers = recording.handlers;
-    const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
-    await Promise.all([
-      keep(
-        api,
-        {
-          allowedLabelDomains,
-          allowedAnnotationDomains,
-          log,
-          reportFor,
-          observers,
-          binding,
-          budget,
-          hooksNamespace: namespace,
-          onListed,
-        },
+  await runClusterProcess(USER_AGENT, options, async ({ serveSide, ...setup }) => {
+    const { log, credentials } = setup;
+    const metrics = createKeeperMetrics(options.otlpEndpoint !== undefined);
+    const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
+    const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
+    const common = { ...options, ...setup, namespace };
+    // Of the process, not of a term as leader: who leads anew has no more to spend than before.
+    const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
+    let isReady = true;
+    const address = healthAddress(options);
+    if (address) await serveSide(createHealthApp(() => isReady && !signal.aborted, metrics), address);
+    const work: Work = async (leading) => {
+      isReady = false;
+      metrics.leading.set(1);
+      const api = connect(credentials, { signal: leading, userAgent: USER_AGENT, onAnswer: counter(metrics) });
+      const [claimEvents, sandboxEvents] = [!options.disableClaimEvents, !options.disableSandboxEvents];
+      const recording = createRecording(
+        { api, log, metrics, claimEvents, sandboxEvents, cloudEvents, instance: hostname() },
         leading,
-      ),
-      ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
-    ]);
-    metrics.leading.set(0);
-    isReady = true;
-  };
-  log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
-  try {
+      );
+      const binding = options.binder ? bindingFor(common, metrics.binder, leading) : undefined;
+      const keeping = {
+        ...common,
+        ...{ binding, budget, hooksNamespace: namespace, observers: recording.handlers },
+        reportFor: reporter(log, metrics, recording),
+        onListed: () => isReady = true,
+      };
+      await Promise.all([
+        keep(api, keeping, leading),
+        ...(binding ? [serveClaims(binding, common, metrics.binder, leading)] : []),
+      ]);
+      metrics.leading.set(0);
+      isReady = true;
+    };
+    log("info", "Starting", { server: credentials.server, leaderElection: options.leaderElection });
     await runWithLease({ ...common, ...lease, name: KEEPER_LEASE }, work, signal);
-  } finally {
-    await server?.stop();
-    await tracing?.stop();
-  }
-  log("info", "Stopped");
-}
-
-async function serveHealth(
-  { port, host, kubeconfig }: KeeperOptions,
-  metrics: KeeperMetrics,
-  ready: () => boolean,
-  log: Log,
-): Promise<Server | undefined> {
-  if (port === 0) return undefined;
-  const address = host ?? (kubeconfig === undefined ? "0.0.0.0" : "127.0.0.1");
-  return await serve(createHealthApp(ready, metrics), { port, host: address, log, graceMs: 1000 });
+  });
 }
 
 function counter(metrics: KeeperMetrics): (method: string, status: number) => void {

@@ -1,20 +1,17 @@
-/** The router as a process: credentials, ports, start and end. Does nothing until it is called. @module */
+/** The router as a process: ports, start and end. Does nothing until it is called. @module */
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import type { Hono } from "hono";
 import { connect } from "../kube/connection.ts";
 import { sleep } from "../kube/backoff.ts";
-import { clusterCredentials, type Credentials } from "../kube/credentials.ts";
+import { type ClusterProcess, runClusterProcess } from "../kube/clusterprocess.ts";
+import type { Credentials } from "../kube/credentials.ts";
 import { createAPIProxy } from "../kube/apiproxy.ts";
 import { createHealthApp } from "../process/health.ts";
-import { createLog, errorFields, type Log } from "../process/log.ts";
-import { serve, type Server } from "../process/serve.ts";
-import { startTracing } from "../process/tracing.ts";
+import { errorFields, type Log } from "../process/log.ts";
 import { createAddressOf } from "./access/clientaddress.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options/options.ts";
-import type { Bind } from "./options/types.ts";
 import { listen, type Listening } from "./server.ts";
 import { surviveExceptions } from "./survive.ts";
 
@@ -28,33 +25,29 @@ const REREAD_MS = 60_000;
  * @throws if there is no usable cluster, or if a port is taken
  */
 export async function runRouter(options: RouterOptions, signal: AbortSignal): Promise<void> {
-  const log = createLog(options.logLevel);
-  const credentials = await clusterCredentials(options);
-  const ending = new AbortController();
-  const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
-  const tracing = await startTracing({ service: USER_AGENT, endpoint: options.otlpEndpoint, log });
-  const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer: tracing?.tracer };
-  const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
-  surviveExceptions((error) => {
-    router.metrics.exceptions.inc();
-    log("error", "Cannot go on with a connection", errorFields(error));
-  }, ending.signal);
-  const side = await serveSide(router, options, log, signal);
-  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-  try {
-    await Promise.race([router.ready, stopped]);
-    if (signal.aborted) return;
-    const servers = await listenAll(router, options, log, stopped);
-    await stopped;
-    await sleep(options.shutdownDelay, ending.signal);
-    await Promise.all(servers.map((server) => server.stop()));
-  } finally {
-    ending.abort();
-    router.close();
-    await Promise.all(side.map((server) => server.stop()));
-    await tracing?.stop();
-  }
-  log("info", "Stopped");
+  await runClusterProcess(USER_AGENT, options, async ({ log, credentials, tracer, serveSide }) => {
+    const ending = new AbortController();
+    const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
+    const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer };
+    const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
+    surviveExceptions((error) => {
+      router.metrics.exceptions.inc();
+      log("error", "Cannot go on with a connection", errorFields(error));
+    }, ending.signal);
+    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    try {
+      await serveProbes(router, options, serveSide, signal);
+      await Promise.race([router.ready, stopped]);
+      if (signal.aborted) return;
+      const servers = await listenAll(router, options, log, stopped);
+      await stopped;
+      await sleep(options.shutdownDelay, ending.signal);
+      await Promise.all(servers.map((server) => server.stop()));
+    } finally {
+      ending.abort();
+      router.close();
+    }
+  });
 }
 
 /** Pages of sandboxes that are told apart by path would be of the dashboard's origin, and could act for its user. */
@@ -70,19 +63,16 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
 }
 
 /** Probes and metrics, on one port or two. */
-async function serveSide(
+async function serveProbes(
   router: Router,
   { healthProbeBindAddress: health, metricsBindAddress: metrics }: RouterOptions,
-  log: Log,
+  serveSide: ClusterProcess["serveSide"],
   signal: AbortSignal,
-): Promise<Server[]> {
+): Promise<void> {
   const ready = () => router.isReady() && !signal.aborted;
   const isShared = health && metrics && health.host === metrics.host && health.port === metrics.port;
-  const servers: Server[] = [];
-  const open = async (bind: Bind, app: Hono) => servers.push(await serve(app, { ...bind, log, graceMs: 100 }));
-  if (health) await open(health, createHealthApp(ready, isShared ? router.metrics : undefined));
-  if (metrics && !isShared) await open(metrics, createHealthApp(ready, router.metrics));
-  return servers;
+  if (health) await serveSide(createHealthApp(ready, isShared ? router.metrics : undefined), health);
+  if (metrics && !isShared) await serveSide(createHealthApp(ready, router.metrics), metrics);
 }
 
 async function listenAll(
