@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -103,6 +103,7 @@ export async function findFlakes(args: string[], root: string): Promise<number> 
     return 0;
   }
   const out = options.out ?? mkdtempSync(join(tmpdir(), "hookbox-flakes-"));
+  mkdirSync(out, { recursive: true });
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
