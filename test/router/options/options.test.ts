@@ -37,7 +37,13 @@ describe("readOptions()", () => {
       longestDelayMs: 800,
       allowLoopback: false,
       maxBodyBytes: 0,
+      rewrites: true,
     });
+  });
+
+  test("leaves addresses and cookies in answers as they are if it is told to, in our way or the contract's", () => {
+    expect(read("--no-path-routing-rewrite-responses").rewrites).toBe(false);
+    expect(read("--path-routing-rewrite-responses=false").rewrites).toBe(false);
   });
 
   test("listens on loopback outside of one", () => {
