@@ -21,11 +21,6 @@ import {
 const ROUTER = "router.agents.x-k8s.io";
 const EVIL = { spec: { containers: [{ name: "main", image: "another:1" }] } };
 const OTHER = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "other", controller: true };
-/** The status of a claim with the name of another Sandbox, and the addresses of its own. */
-const naming = (wish: Wish, name: string): Wish => {
-  const { sandbox } = (wish.status ?? {}) as { sandbox?: object };
-  return { ...wish, status: { ...wish.status, sandbox: { ...sandbox, name } } } as Wish;
-};
 
 /** They, by what they do. */
 export const BAD_CHANGES: Record<string, () => Fault> = {
@@ -82,7 +77,7 @@ export const BAD_CHANGES: Record<string, () => Fault> = {
     hook === "sandboxclaim" ? saying(wish, { type: "Ready", status: "False", reason: "SandboxMissing" }, now) : wish,
   "says nothing any more": () => (wish, { hook }) => hook === "sandbox" ? { ...wish, status: {} } : wish,
   "names one Sandbox in all claims": () => (wish, { hook }) =>
-    hook === "sandboxclaim" ? naming(wish, "own-0") : wish,
+    hook === "sandboxclaim" ? { ...wish, status: { ...wish.status, sandbox: { name: "own-0" } } } as Wish : wish,
   "sends clients to another address": () => (wish, { hook }) =>
     hook === "sandbox" ? { ...wish, status: { ...wish.status, podIPs: ["10.9.9.9"] } } as Wish : wish,
   "sends clients to another name": () => (wish, { hook }) =>
