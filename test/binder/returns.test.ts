@@ -5,7 +5,6 @@ import { createBinding } from "../../packages/binder/bind.ts";
 import { createReturns } from "../../packages/binder/returns.ts";
 import { viewOf } from "../../hooks/sandboxwarmpool/view.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
-import { until } from "../eventually.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { aMember, aPool } from "../pools.ts";
 
@@ -71,7 +70,7 @@ test("a member that a list shows again, which was gone before, is marked", async
   expect(asked, "it was there all the time").toEqual([]);
   handlers.sandboxes.gone(member.metadata.uid!);
   list();
-  await until(() => asked.length > 0);
+  await new Promise((fulfil) => setImmediate(fulfil));
   expect(asked[0]).toMatchObject({
     method: "PUT",
     body: { metadata: { labels: { "agents.x-k8s.io/claim-uid": "returned" } } },
