@@ -25,7 +25,9 @@ async function begin(options: Parameters<typeof aWorld>[0] = {}): Promise<World>
   return world;
 }
 
-const annotated = (key: string, value = "x") => ({ spec: { additionalPodMetadata: { annotations: { [key]: value } } } });
+const annotated = (key: string, value: string) => ({
+  spec: { additionalPodMetadata: { annotations: { [key]: value } } },
+});
 
 test.for<[string, string, Parameters<typeof begin>[0]]>([
   ["a claim", "x", {}],

@@ -1,4 +1,5 @@
 /** After a restore of etcd, the binder marks members whose binding was undone, so that the pool deletes them. @module */
+import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/bind.ts";
