@@ -134,6 +134,27 @@ test.for(["keeper", "binder"])("the %s is reached by namespaces with the label f
   expect(policy).toEqual({ policyTypes: ["Ingress"], ingress: [{ from, ports: [{ port: "http" }] }] });
 });
 
+test("hooks are reached by Metacontroller alone, and at the port of their metrics alone by namespaces with the label", () => {
+  const { spec } = parse(read("deploy/hooks/networkpolicy.yaml"));
+  const [calls, scrapes, ...more] = spec.ingress;
+  expect(calls.ports).toEqual([{ port: "http" }]);
+  expect(calls.from).toEqual([{
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "metacontroller" } },
+    podSelector: expect.anything(),
+  }]);
+  expect([scrapes, ...more]).toEqual([{
+    from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
+    ports: [{ port: "metrics" }],
+  }]);
+  for (const file of files("deploy/hooks").filter((name) => name.startsWith("sandbox"))) {
+    const [deployment] = parseAllDocuments(read(`deploy/hooks/${file}`)).map((document) => document.toJS());
+    const [container] = deployment.spec.template.spec.containers;
+    const port = container.ports.find(({ name }: { name: string }) => name === "metrics");
+    expect(container.args ?? container.command, file).toContain(`--metrics-port=${port.containerPort}`);
+    expect(deployment.spec.template.metadata.labels, file).toMatchObject(spec.podSelector.matchLabels);
+  }
+});
+
 test("scraped metrics keep their labels: a target has a namespace and an endpoint of its own", () => {
   const { spec } = parse(read("deploy/monitoring/servicemonitor.yaml"));
   expect(spec.endpoints).toMatchObject([{ port: "metrics", honorLabels: true }, { port: "http", honorLabels: true }]);

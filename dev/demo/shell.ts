@@ -28,7 +28,8 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
   const call = async (args: string[], input = "") => {
     try {
       const running = run(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
-      running.child.stdin?.end(input);
+      // A command may end before it has read this. Its exit code says how it went.
+      running.child.stdin?.on("error", () => {}).end(input);
       return await running;
     } catch (error) {
       signal.throwIfAborted();

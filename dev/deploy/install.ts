@@ -102,7 +102,8 @@ function commands(cluster: Cluster, signal: AbortSignal | undefined) {
   const run = async (command: string, args: string[], input?: string) => {
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
     const running = promisify(execFile)(command, args, { signal, env });
-    if (input !== undefined) running.child.stdin?.end(input);
+    // A command may end before it has read this. Its exit code says how it went.
+    if (input !== undefined) running.child.stdin?.on("error", () => {}).end(input);
     await running;
   };
   return { run, kubectl: (args: string[], input?: string) => run(cluster.kubectl, args, input) };

@@ -1,6 +1,8 @@
 /** After a restore of etcd, the binder marks members whose binding was undone, so that the pool deletes them. @module */
+import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
+import { createBinding } from "../../packages/binder/binder.ts";
 import { createReturns } from "../../packages/binder/returns.ts";
 import { viewOf } from "../../hooks/sandboxwarmpool/view.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
@@ -48,4 +50,34 @@ test.for<[string, (Answer | undefined)[], number]>([
   ["the API server refuses it", [refusal(403, "forbidden"), done], 2],
 ])("tries again only where that helps: %s", async ([, answers, times]) => {
   expect((await marked(...answers)).length).toBe(times);
+});
+
+test("a member that a list shows again, which was gone before, is marked", async () => {
+  const asked: ApiRequest[] = [];
+  const send: Api["send"] = (request) => {
+    asked.push(request);
+    return Promise.resolve(done);
+  };
+  const { handlers } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    clock: createFakeClock(0),
+  });
+  const list = () => {
+    handlers.sandboxes.listing?.();
+    handlers.sandboxes.observe(member);
+    handlers.sandboxes.listed?.(new Set([member.metadata.uid!]), "7");
+  };
+  handlers.sandboxwarmpools.observe(aPool());
+  list();
+  list();
+  await Promise.resolve();
+  expect(asked, "it was there all the time").toEqual([]);
+  handlers.sandboxes.gone(member.metadata.uid!);
+  list();
+  await new Promise((fulfil) => setImmediate(fulfil));
+  expect(asked[0]).toMatchObject({
+    method: "PUT",
+    body: { metadata: { labels: { "agents.x-k8s.io/claim-uid": "returned" } } },
+  });
 });

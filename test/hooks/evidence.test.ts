@@ -25,6 +25,7 @@ const says = (words: string, lastTransitionTime = NOW_TEXT) => {
 const running = [aReadyPod()];
 const failed = [aReadyPod({ status: { phase: "Failed", conditions: [] } })];
 const dying = [aReadyPod({ status: { phase: "Failed" }, metadata: { deletionTimestamp: PAST } })];
+const leaving = [aReadyPod({ metadata: { deletionTimestamp: PAST } })];
 const suspended = { operatingMode: "Suspended" };
 const over = { shutdownTime: PAST };
 
@@ -83,6 +84,7 @@ const SANDBOXES: Case[] = [
   { words: "Ready False SandboxSuspended", children: running, spec: suspended, fine: true },
   { words: "Ready False SandboxSuspended", children: running, fine: false },
   { words: "Ready False DependenciesNotReady", fine: true },
+  { words: "Ready False DependenciesNotReady", children: leaving, fine: true },
   { words: "Ready Unknown Any", children: running, fine: false },
   { words: "Ready Unknown Any", fine: false },
   { words: "Ready Unknown Any", spec: over, before: says("Ready Unknown Any"), fine: true },

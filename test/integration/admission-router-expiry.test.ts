@@ -38,6 +38,14 @@ const EXPIRIES: [what: string, over: Parameters<typeof put>[2], hours: number, m
   ],
 ];
 
+/** Hours since the note says that a router suspended it, and what is different in the condition Suspended. */
+const DISAGREEING: [name: string, hours: number, condition: Loose][] = [
+  ["of-another-generation", 2, { observedGeneration: 1 }],
+  ["not-suspended-yet", 2, { status: "False" }],
+  ["younger-than-noted", 2, { lastTransitionTime: inHours(-0.1) }],
+  ["older-than-noted", 0.1, { lastTransitionTime: inHours(-2) }],
+];
+
 test("the router lets expire what it has suspended for as long as is asked for, and nothing else", async () => {
   const { ns, as } = await aProcess(cluster, "router");
   const patch = (name: string, body: Loose) =>
@@ -60,16 +68,14 @@ test("the router lets expire what it has suspended for as long as is asked for, 
   await ns.patch("sandbox", "again", { status: { conditions } }, "--subresource=status");
   const refused = (says: string) => ({ code: 1, stderr: expect.stringContaining(`The router may ${says}`) });
   expect(await patch("again", await expiry(ns, "again", inHours(0)))).toMatchObject(refused("let a Sandbox expire"));
-  // A condition of another generation says nothing.
-  await put(ns, "older", { hours: 2, by: "router" });
-  const [older] = (await ns.get("sandbox", "older")).status.conditions;
-  await ns.patch(
-    "sandbox",
-    "older",
-    { status: { conditions: [{ ...older, observedGeneration: 1 }] } },
-    "--subresource=status",
-  );
-  expect(await patch("older", await expiry(ns, "older", inHours(0)))).toMatchObject(refused("let a Sandbox expire"));
+  // The note and the condition have to agree: a router writes the note itself, so that alone shows nothing.
+  for (const [name, hours, change] of DISAGREEING) {
+    await put(ns, name, { hours, by: "router" });
+    const [condition] = (await ns.get("sandbox", name)).status.conditions;
+    await ns.patch("sandbox", name, { status: { conditions: [{ ...condition, ...change }] } }, "--subresource=status");
+    const answer = await patch(name, await expiry(ns, name, inHours(0)));
+    expect(answer, name).toMatchObject(refused("let a Sandbox expire"));
+  }
   // Nor is another end noted than the one that was there.
   await put(ns, "lies", { hours: 2, by: "router", spec: { shutdownTime: inHours(99) } });
   const body = await expiry(ns, "lies", inHours(0));

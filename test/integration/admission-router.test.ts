@@ -6,6 +6,7 @@ import {
   EXPIRED_ANNOTATION,
   FIRST_ACTIVE_ANNOTATION,
   IDLE_ANNOTATION,
+  IDLE_TIMEOUT_ANNOTATION,
   SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
 } from "../../packages/api/router/annotations.ts";
@@ -23,6 +24,18 @@ beforeAll(async () => cluster = await shared("bare"));
 const CASES: [what: string, over: Parameters<typeof put>[2], patch: Loose, says?: string][] = [
   ["suspends what asks for it", {}, SUSPEND],
   ["suspends what asks for it by its Pod template", { annotations: {}, spec: podAsks() }, SUSPEND],
+  ["suspends what asks for it by the contract's name", { annotations: { [IDLE_TIMEOUT_ANNOTATION]: "60" } }, SUSPEND],
+  [
+    "suspends what asks for it by the contract's name, and by its Pod template",
+    { annotations: {}, spec: podAsks({ [IDLE_TIMEOUT_ANNOTATION]: "60" }) },
+    SUSPEND,
+  ],
+  [
+    "suspends what takes that back by our name",
+    { annotations: { [IDLE_ANNOTATION]: "0", [IDLE_TIMEOUT_ANNOTATION]: "60" } },
+    SUSPEND,
+    "suspend Sandboxes that ask",
+  ],
   ["suspends what does not ask for it", { annotations: {} }, SUSPEND, "suspend Sandboxes that ask"],
   [
     "suspends what takes that back on itself",

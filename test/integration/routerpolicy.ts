@@ -64,7 +64,7 @@ export const SUSPEND = { spec: { operatingMode: "Suspended" } };
 export const WAKE = { spec: { operatingMode: "Running" } };
 
 /** A Pod template that asks for it. */
-export function podAsks(): Loose {
+export function podAsks(annotations: Loose = ASKS): Loose {
   const { podTemplate } = aSandbox("any").spec as Loose;
-  return { podTemplate: { ...podTemplate, metadata: { annotations: ASKS } } };
+  return { podTemplate: { ...podTemplate, metadata: { annotations } } };
 }

@@ -1,6 +1,6 @@
 /** Integers of 64 bits keep all digits in hooks, conversion and binding: users do set the largest ones. @module */
 import { expect, test } from "vitest";
-import { answerReview, reviewSchema } from "../../hooks/conversion/review.ts";
+import { createConversionApp } from "../../hooks/conversion/app.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
@@ -76,12 +76,30 @@ test("the hook for pools, and the binder when it hands a member over", () => {
   expect(given).toContain(`"terminationGracePeriodSeconds":${LARGEST}`);
 });
 
-test.for(["v1alpha1", "v1beta1"])("a conversion to %s", (version) => {
+/** Asks the conversion hook for an object in another version; returns its answer. */
+async function converted(apiVersion: string, object: string): Promise<string> {
+  const app = createConversionApp({ log: () => {}, ready: () => true });
+  const body = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u",` +
+    `"desiredAPIVersion":"${apiVersion}","objects":[${object}]}}`;
+  return (await app.request("/convert", { method: "POST", body })).text();
+}
+
+test.for(["v1alpha1", "v1beta1"])("a conversion to %s", async (version) => {
   const from = version === "v1beta1" ? "v1alpha1" : "v1beta1";
   const object = SANDBOX.replace("agents.x-k8s.io/v1beta1", `agents.x-k8s.io/${from}`);
-  const review = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u",` +
-    `"desiredAPIVersion":"agents.x-k8s.io/${version}","objects":[${object}]}}`;
-  const text = JSON.stringify(answerReview(reviewSchema.parse(parseJson(review))));
+  const text = await converted(`agents.x-k8s.io/${version}`, object);
   expect(text).toContain(`"terminationGracePeriodSeconds":${LARGEST}`);
   expect(text).toContain(`"tolerationSeconds":${ODD}`);
+});
+
+test("what v1alpha1 has only in an annotation", async () => {
+  const group = "extensions.agents.x-k8s.io";
+  const volumes = `[{"metadata":{"name":"data"},"spec":{"resources":{"requests":{"storage":${ODD}}}}}]`;
+  const claim = `{"apiVersion":"${group}/v1beta1","kind":"SandboxClaim","metadata":{"name":"c","namespace":"team-a"},` +
+    `"spec":{"warmPoolRef":{"name":"warm"},"volumeClaimTemplates":${volumes}}}`;
+  const objectOf = (text: string) =>
+    JSON.stringify((parseJson(text) as { response: { convertedObjects: object[] } }).response.convertedObjects[0]);
+  const alpha = objectOf(await converted(`${group}/v1alpha1`, claim));
+  expect(JSON.parse(alpha).spec).not.toHaveProperty("volumeClaimTemplates");
+  expect(objectOf(await converted(`${group}/v1beta1`, alpha))).toContain(`"volumeClaimTemplates":${volumes}`);
 });

@@ -132,16 +132,18 @@ test("a Lease that is lost ends the service of claims; got back, it goes on", as
   expect(await binder.stop()).toBe(0);
 });
 
-test("without election there is no Lease; labels of domains that it is told are allowed, and no others", async () => {
+test("without election there is no Lease; labels and annotations of domains that it is told are allowed, and no others", async () => {
   const { world, kubeconfig, put, sandboxOf } = await serveCluster();
-  const labelled = (name: string) =>
-    aClaim(name, { spec: { additionalPodMetadata: { labels: { [`${name}.example/x`]: "y" } } } });
-  await put(labelled("b"), labelled("a"), aClaim("c"));
-  const binder = await start(kubeconfig, "--no-leader-election", "--allowed-label-domains", "a.example");
-  await until(() => sandboxOf("a") !== undefined && sandboxOf("c") !== undefined);
+  const adding = (name: string, map: "labels" | "annotations", domain: string) =>
+    aClaim(name, { spec: { additionalPodMetadata: { [map]: { [`${domain}.example/x`]: "y" } } } });
+  await put(adding("b", "labels", "b"), adding("a", "labels", "a"));
+  await put(adding("d", "annotations", "a"), adding("e", "annotations", "e"), aClaim("c"));
+  const flags = ["--allowed-label-domains", "a.example", "--allowed-annotation-domains", "e.example"];
+  const binder = await start(kubeconfig, "--no-leader-election", ...flags);
+  await until(() => ["a", "c", "e"].every((name) => sandboxOf(name) !== undefined));
   expect(await binder.stop()).toBe(0);
-  expect(sandboxOf("b")).toBeUndefined();
-  expect([world.requests.filter(isHandOver).length, world.requests.filter(isLease)]).toEqual([2, []]);
+  expect([sandboxOf("b"), sandboxOf("d")]).toEqual([undefined, undefined]);
+  expect([world.requests.filter(isHandOver).length, world.requests.filter(isLease)]).toEqual([3, []]);
 });
 
 test("it serves as many claims at once as it has workers, of one namespace half of them", async () => {

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type CertificateRequest, type KeyedCertificate, makeCertificate } from "../../dev/cluster/certificates.ts";
@@ -99,6 +100,8 @@ describe.for(["node", "deno"] as const)("a new certificate, on %s", (runtime) =>
   test("is not used before API servers had the time to learn of its authority", async () => {
     const { main, folder, port } = await start(runtime, "--tls-renew-delay-seconds", "3600");
     await renew(folder, await makeCertificate({ commonName: "next", use: "authority" }));
+    // It looks at its files every two seconds.
+    await sleep(4000);
     expect((await ask(port, REVIEW)).status).toBe(200);
     expect(main.said("Using a new certificate")).toEqual([]);
     expect(await main.stop()).toBe(0);

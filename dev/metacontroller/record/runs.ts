@@ -95,7 +95,8 @@ async function run({ signal }: RecordingWorld, program: string, args: string[], 
   const child = spawn(program, args, { cwd: ROOT, env, stdio: "pipe", signal });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part) => output.push(part));
-  child.stdin.end(input);
+  // A program may end before it has read this. Its exit code says how it went.
+  child.stdin.on("error", () => {}).end(input);
   const [code] = await once(child, "close");
   if (code !== 0) {
     throw new Error(`Cannot run ${program} ${args.join(" ")}: it failed\n${output.join("").slice(-4000)}`);

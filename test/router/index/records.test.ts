@@ -53,3 +53,18 @@ test("of conditions one of each type is kept, with the beginning of its message"
   const record = read({}, { conditions });
   expect(record.conditions).toEqual([{ ...condition, message: `0${"x".repeat(1023)}` }]);
 });
+
+test("an expiry that a router has set ends with the suspension: a Sandbox that runs again has the end that it had before", () => {
+  const [set, before] = ["2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"];
+  const endOf = (operatingMode: string, earlier: object) => {
+    const note = { uid: "u", generation: 2, shutdownTime: set, before: earlier };
+    const annotations = { "router.agents.x-k8s.io/idle-expired": JSON.stringify(note) };
+    return readSandbox({
+      metadata: { name: "a", namespace: "n", uid: "u", generation: operatingMode === "Running" ? 3 : 2, annotations },
+      spec: { operatingMode, shutdownTime: set, shutdownPolicy: "Delete" },
+    })?.expiresAt;
+  };
+  expect(endOf("Suspended", {})).toBe(Date.parse(set));
+  expect(endOf("Running", {})).toBeUndefined();
+  expect(endOf("Running", { shutdownTime: before })).toBe(Date.parse(before));
+});

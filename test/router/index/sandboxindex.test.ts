@@ -159,6 +159,18 @@ test.for(
   expect(index.find("n", "a")?.sandbox.isUnclaimed, "versions count from there").toBe(true);
 });
 
+test("after a restore of etcd a Pod that was gone is there again, and answers about it count", () => {
+  const index = createSandboxIndex();
+  list(index, sandbox(900_000));
+  index.pods.observe(pod("p1", "10.0.0.1"));
+  index.pods.gone("p1");
+  index.pods.observe(pod("p1", "10.0.0.2"));
+  index.pods.listed?.(new Set(["p1"]));
+  expect(podsOf(index).map(({ ips }) => ips)).toEqual([["10.0.0.2"]]);
+  index.answeredPod(pod("p1", "10.0.0.3"));
+  expect(podsOf(index).map(({ ips }) => ips)).toEqual([["10.0.0.3"]]);
+});
+
 test("tells of changes of a Sandbox and of its Pods, until nobody listens", () => {
   const index = createSandboxIndex();
   let calls = 0;

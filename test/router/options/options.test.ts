@@ -40,7 +40,13 @@ describe("readOptions()", () => {
       upstreamRetryMaxDelay: 800,
       allowLoopbackPodIp: false,
       maxRequestBodyBytes: 0,
+      pathRoutingRewriteResponses: true,
     });
+  });
+
+  test("leaves addresses and cookies in answers as they are if it is told to, in our way or the contract's", () => {
+    expect(read("--no-path-routing-rewrite-responses").pathRoutingRewriteResponses).toBe(false);
+    expect(read("--path-routing-rewrite-responses=false").pathRoutingRewriteResponses).toBe(false);
   });
 
   test("listens on loopback outside of one", () => {

@@ -10,8 +10,17 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Buffer } from "node:buffer";
 
-/** Also by the names as they are mostly written. */
-const KEPT = ["NEL", "Report-To", "Reporting-Endpoints", "Service-Worker-Allowed", "Clear-Site-Data", "Alt-Svc"];
+/** The names as they are mostly written, and what decision 0042 lists: a name that is taken off our list is still here. */
+const KEPT = [
+  ...["NEL", "Report-To", "Reporting-Endpoints", "Expect-CT", "Public-Key-Pins", "Public-Key-Pins-Report-Only"],
+  ...["Service-Worker-Allowed", "Alt-Svc", "Clear-Site-Data", "Strict-Transport-Security"],
+  ...["Origin-Agent-Cluster", "Origin-Trial", "Accept-CH", "Accept-CH-Lifetime", "Critical-CH", "Use-As-Dictionary"],
+  ...["Set-Login", "Secure-Session-Registration", "Secure-Session-Challenge"],
+  ...["Sec-Session-Registration", "Sec-Session-Challenge"],
+  ...["Source", "Trigger", "OS-Source", "OS-Trigger"].map((what) => `Attribution-Reporting-Register-${what}`),
+  ...["Shared-Storage-Write", "Observe-Browsing-Topics", "Ad-Auction-Signals", "Ad-Auction-Additional-Bid"],
+  "Activate-Storage-Access",
+];
 const SAFE = { "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" };
 
 async function start(over: Parameters<typeof startRouter>[1] = {}) {

@@ -89,7 +89,12 @@ test("a watch tells of them by the same names", async () => {
   onTestFinished(() => reader?.cancel());
   let text = "";
   const readTo = async (wanted: string) => {
-    while (!text.includes(wanted)) text += (await reader?.read())?.value ?? "";
+    while (!text.includes(wanted)) {
+      const { value = "", done } = await reader?.read() ?? { done: true };
+      // The end of the test cancels the reader: without this the loop would never let go of the thread.
+      if (done) throw new Error(`Cannot find ${wanted} in ${text}`);
+      text += value;
+    }
   };
   await readTo("ready");
   writeFileSync(at("raw/new\xe9"), "");

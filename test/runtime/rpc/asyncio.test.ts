@@ -48,6 +48,7 @@ test("libraries are told of a loop only where one runs", async () => {
   writeFileSync(`${root}/lib.py`, check);
   expect((await run("import lib\nlib.check()")).results[0]?.text).toBe("'none'");
   expect((await run("import asyncio\nr = lib.check()\nawait asyncio.sleep(0)\nr")).results[0]?.text).toBe("'runs'");
+  expect((await run("r = lib.check()\nawait asyncio.sleep(0, r)")).results[0]?.text).toBe("'runs'");
 });
 
 test("nothing runs if a later line cannot be compiled, and what an interrupt met does not go on", async () => {

@@ -17,6 +17,12 @@ class Figure:
     def __repr__(self): return f"figure {self.number}"
     def savefig(self, file, **_): file.write(b"PNG")
     def get_children(self): return ["background"] + self.drawn
+    def show(self):
+        name = get_backend()
+        if not name.startswith("module://"): return
+        manager = importlib.import_module(name[9:]).FigureManager()
+        manager.canvas = type("Canvas", (), {"figure": self})
+        manager.show()
 figures = {}
 def get_backend(): return matplotlib.rcParams["backend"]
 def figure(number): return figures.setdefault(number, Figure(number))
@@ -74,7 +80,10 @@ const PLOT = "import matplotlib\nimport matplotlib.pyplot as plt\n";
 const CASES: [string, string[], string][] = [
   [`${PLOT}plt.plot(1); plt.show(); print('after')`, ["text+png"], "after\n"],
   [`${PLOT}for i in range(3): plt.plot(i); plt.show()`, ["text+png", "text+png", "text+png"], ""],
-  [`${PLOT}matplotlib.use('Agg'); plt.plot(1); plt.show()`, ["text+png"], ""],
+  // A figure that is open at the end is shown anyhow: here only show() can have shown it.
+  [`${PLOT}plt.plot(1); plt.show(); plt.close(plt.figure(1))`, ["text+png"], ""],
+  [`${PLOT}plt.plot(1); plt.figure(1).show(); plt.close(plt.figure(1))`, ["text+png"], ""],
+  [`${PLOT}matplotlib.use('Agg'); plt.plot(1); plt.show(); plt.close(plt.figure(1))`, ["text+png"], ""],
   [`${PLOT}plt.plot(1); plt.show(); plt.figure(1); None`, ["text+png"], ""],
   [`${PLOT}import os, subprocess; subprocess.run([ 'sh', '-c', 'echo $MPLBACKEND'])\nNone`, [], "Agg\n"],
   ["from IPython.display import display as d, HTML\nd(HTML('<b>'), 3)", ["text+html", "text"], ""],

@@ -1,7 +1,7 @@
 /** watcher.v1.FileWatcherService over gRPC: each change is reported once, and a watch ends as it should. @module */
 import { Code, createClient } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import {
   type FileEvent,
@@ -60,6 +60,7 @@ test("what is new, written, moved, given another mode and removed is told", asyn
   const steps: [() => void, string][] = [
     [() => writeFileSync(`${root}/d/new`, ""), "CREATE d/new"],
     [() => writeFileSync(`${root}/d/old`, "longer"), "WRITE d/old"],
+    [() => renameSync(`${root}/d/moved`, `${root}/d/sub/moved`), "RENAME d/sub/moved from d/moved"],
     [() => chmodSync(`${root}/d/mode`, 0o600), "CHMOD d/mode"],
     [() => rmSync(`${root}/d/gone`), "REMOVE d/gone"],
     [() => mkdirSync(`${root}/d/deep/er`, { recursive: true }), "CREATE d/deep/er"],
