@@ -37,8 +37,8 @@ export const WIRING: readonly Mutant[] = [
   {
     name: "the binder's collector is nobody's",
     file: "packages/binder/run.ts",
-    from: "credentials, log, tracer }",
-    to: "credentials, log, tracer: undefined }",
+    from: "await bindClaims({ ...options, ...setup, namespace }",
+    to: "await bindClaims({ ...options, ...setup, tracer: undefined, namespace }",
     tests: TRACING_TEST,
   },
   {
