@@ -15,8 +15,8 @@ import type { ClaimConfig } from "./options.ts";
 interface Attachment {
   desired: DesiredObject;
   problem?: ClaimProblem | undefined;
-  /** Whether the answer changes the Pod metadata. */
-  isUpdate?: boolean;
+  /** Whether the Sandbox lacks Pod metadata that the claim asks for. @default {false} */
+  isMetadataOutstanding?: boolean;
 }
 
 /**
@@ -41,6 +41,6 @@ export function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: Claim
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
     problem: refusedWriteProblem(sandbox.metadata, "update"),
-    isUpdate: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
+    isMetadataOutstanding: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
   };
 }

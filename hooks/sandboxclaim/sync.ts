@@ -47,8 +47,8 @@ export function syncSandboxClaim(
     if (!isRetained) return { attachments: [unchanged(bound)], deletions };
     return { attachments: [], deletions: { ...deletions, [childKey(bound)]: EXPIRED }, ...cleanup(claim, bound, now) };
   }
-  const { desired, problem, isUpdate } = keepSandbox(claim, bound, config);
-  const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isUpdate }, now);
+  const { desired, problem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
+  const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isMetadataOutstanding }, now);
   const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, secondsToExpiry(claim, now));
   return {
     ...answer,
