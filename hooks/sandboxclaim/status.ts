@@ -41,7 +41,7 @@ export interface Situation {
   isExpired: boolean;
   problem: ClaimProblem | undefined;
   /** Whether the Sandbox lacks Pod metadata that the claim asks for. @default {false} */
-  isUpdate?: boolean | undefined;
+  isMetadataOutstanding?: boolean | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ export function readyCondition(situation: Situation, now: Date): Condition {
       now,
     );
   }
-  const behind = situation.isUpdate && theirs.status === "True" ? METADATA_NOT_APPLIED : "";
+  const behind = situation.isMetadataOutstanding && theirs.status === "True" ? METADATA_NOT_APPLIED : "";
   const { type, status, reason, message, lastTransitionTime } = fitCondition({
     ...theirs,
     message: theirs.message + behind,

@@ -50,8 +50,8 @@ export function syncSandboxClaim(
     if (!isRetained) return { attachments: [unchanged(bound)], deletions };
     return { attachments: [], deletions: { ...deletions, [childKey(bound)]: EXPIRED }, ...cleanup(claim, bound, now) };
   }
-  const { desired, problem, isUpdate } = keepSandbox(claim, bound, config);
-  const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isUpdate }, now);
+  const { desired, problem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
+  const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isMetadataOutstanding }, now);
   const expiry = expiryTime(claim);
   const toExpiry = expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
   const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, toExpiry);
@@ -91,8 +91,8 @@ function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: S
 interface Attachment {
   desired: DesiredObject;
   problem?: ClaimProblem | undefined;
-  /** Whether the answer changes the Pod metadata. */
-  isUpdate?: boolean;
+  /** Whether the Sandbox lacks Pod metadata that the claim asks for. @default {false} */
+  isMetadataOutstanding?: boolean;
 }
 
 /**
@@ -121,6 +121,6 @@ function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig)
       spec: { ...spec, podTemplate: { ...spec.podTemplate, metadata: update.metadata } },
     },
     problem: refusedWriteProblem(sandbox.metadata, "update"),
-    isUpdate: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
+    isMetadataOutstanding: !sameJson(update.metadata, sandbox.spec.podTemplate.metadata ?? {}),
   };
 }

@@ -3,7 +3,7 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { childKey, type Desired, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/resync.ts";
+import { soonestResync } from "../../packages/webhook/resync.ts";
 import { appliedOf } from "./applied.ts";
 import { wordsFor } from "./deletionreasons.ts";
 import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";
@@ -49,14 +49,11 @@ export function syncSandboxWarmPool(
       ...created(view, made, config),
     ],
     deletions: Object.fromEntries(leaving.map((sandbox) => [childKey(sandbox), wordsFor(sandbox)])),
-    resyncAfterSeconds: Math.max(
-      Math.min(
-        staying.length > 0 || isUnseen ? SHORTLY_SECONDS : RECHECK_SECONDS,
-        again,
-        ...graceLeft(view, config, now),
-        policyGraceSeconds(view, now) || RECHECK_SECONDS,
-      ),
-      SHORTEST_RESYNC_SECONDS,
+    resyncAfterSeconds: soonestResync(
+      staying.length > 0 || isUnseen ? SHORTLY_SECONDS : RECHECK_SECONDS,
+      again,
+      ...graceLeft(view, config, now),
+      policyGraceSeconds(view, now) || RECHECK_SECONDS,
     ),
   };
 }

@@ -36,7 +36,7 @@ const GRACE_MS = 1000;
 export async function runClusterProcess(
   userAgent: string,
   { logLevel, otlpEndpoint: endpoint, ...cluster }: ClusterProcessOptions,
-  work: (process: ClusterProcess) => Promise<void>,
+  work: (own: ClusterProcess) => Promise<void>,
 ): Promise<void> {
   const log = createLog(logLevel);
   const credentials = await clusterCredentials(cluster);

@@ -9,6 +9,8 @@ export const LONGEST_RESYNC_SECONDS = 9e9;
 const A_DAY = 86_400;
 
 /** Returns the soonest of some waits as a wait that the guard allows; undefined: there is none. */
+export function soonestResync(first: number, ...waits: number[]): number;
+export function soonestResync(...waits: (number | undefined)[]): number | undefined;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined {
   const known = waits.filter((seconds) => seconds !== undefined);
   return known.length === 0 ? undefined : Math.max(Math.min(...known, A_DAY), SHORTEST_RESYNC_SECONDS);

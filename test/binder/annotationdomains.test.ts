@@ -1,4 +1,4 @@
-/** Claims whose annotations are of a domain that the installation does not allow: the binder gives them nothing, and says so. @module */
+/** If the installation does not allow the domain of a claim's annotation, the binder binds no Sandbox to the claim, and reports that. @module */
 import { afterEach, expect, test } from "vitest";
 import { createBinding, watchFor } from "../../packages/binder/binder.ts";
 import { aWorld } from "./world.ts";
@@ -33,7 +33,7 @@ test.for<[string, string, Parameters<typeof begin>[0]]>([
   ["a claim", "x", {}],
   ["a claim that is too large to be kept whole", "x".repeat(20_000), {}],
   ["a claim of a pool whose template is gone", "x", { template: null }],
-])("%s gets no member with an annotation of another domain, and is told why", async ([, value, options]) => {
+])("%s gets no member with an annotation of another domain, and its status reports why", async ([, value, options]) => {
   const world = await begin(options);
   await world.claim("c", annotated("k8s.v1.cni.cncf.io/networks", value));
   await world.clock.advance(60_000);

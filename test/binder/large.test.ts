@@ -1,4 +1,4 @@
-/** The binder does not keep claims, members, templates and pools of the largest size, and serves claims all the same. @module */
+/** The binder keeps only a part of the largest claims, members, templates and pools, and serves claims as usual. @module */
 import { afterEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";

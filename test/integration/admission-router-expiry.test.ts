@@ -126,7 +126,7 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
   expect(await takeBack(parts, await read())).toBe(true);
   expect((await ns.get("sandbox", "box")).spec).toMatchObject({ shutdownTime: end, shutdownPolicy: "Retain" });
 
-  // So it is with a copy of a Sandbox that a router let expire: the note beside the end names the original.
+  // A copy of a Sandbox that a router let expire is treated alike: its annotation names the UID of the original.
   const shutdownTime = inHours(-1);
   const note = idleExpiryText(
     { metadata: { uid: "of-another", generation: 1 }, spec: { shutdownTime: end, shutdownPolicy: "Retain" } },

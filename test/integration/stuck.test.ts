@@ -33,6 +33,16 @@ async function freeze(ns: Namespace, operations: string[], expression = "false")
   return end;
 }
 
+/** Makes a namespace with a Ready claim "c" from a pool. Returns the name of its Sandbox. */
+async function aBoundClaim(): Promise<{ ns: Namespace; name: string }> {
+  const ns = await makeNamespace();
+  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
+  await untilFull(ns, "p");
+  await ns.apply(aClaim("c", "p"));
+  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  return { ns, name };
+}
+
 const says = (type: string, reason: string) => (sandbox: Loose) =>
   condition(sandbox, type)?.reason === reason &&
   condition(sandbox, type).message.includes("change freeze until Monday");
@@ -96,11 +106,7 @@ test("a Sandbox that expires, and whose Pod cannot be deleted: Ready says both, 
 });
 
 test("a claim whose Sandbox cannot be changed: the claim's Ready says why, until it can", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
-  await untilFull(ns, "p");
-  await ns.apply(aClaim("c", "p"));
-  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const { ns, name } = await aBoundClaim();
   const isRed = "object.spec.?podTemplate.?metadata.?labels[?'sandbox.users.io/team'].orValue('') == 'red'";
   const allow = await freeze(ns, ["UPDATE"], `!has(object.spec.podTemplate) || !(${isRed})`);
   const red = { metadata: { labels: { "sandbox.users.io/team": "red" } } };
@@ -114,11 +120,7 @@ test("a claim whose Sandbox cannot be changed: the claim's Ready says why, until
 });
 
 test("a claim whose Sandbox nobody may change: the claim is Ready, and says that its metadata is not applied", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
-  await untilFull(ns, "p");
-  await ns.apply(aClaim("c", "p"));
-  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const { ns, name } = await aBoundClaim();
   const allow = await freeze(ns, ["UPDATE"]);
   while ((await ns.attempt("label", "sandbox", name, "team=x", "--dry-run=server")).code === 0);
   const metadata = { labels: { "sandbox.users.io/team": "red" } };
@@ -131,11 +133,7 @@ test("a claim whose Sandbox nobody may change: the claim is Ready, and says that
 });
 
 test("a claim that expires, and whose Sandbox cannot be deleted: Ready says both, until it can", async () => {
-  const ns = await makeNamespace();
-  await ns.apply(aTemplate("t"), aPool("p", 1, "t"));
-  await untilFull(ns, "p");
-  await ns.apply(aClaim("c", "p"));
-  const { status: { sandbox: { name } } } = await untilReady(ns, "c");
+  const { ns, name } = await aBoundClaim();
   const allow = await freeze(ns, ["DELETE"]);
   while ((await ns.attempt("delete", "sandbox", name, "--dry-run=server")).code === 0);
   await ns.patch("sandboxclaim", "c", {

@@ -54,6 +54,11 @@ export function refusedWords(message: string): string {
 
 /**
  * End of the message of a claim that is Ready, but whose Sandbox does not have the claim's metadata yet. The hook cannot know
- * whether the API server refuses the update: the keeper cannot write its annotation either, if all updates are refused.
+ * whether the API server refuses the update: if it refuses all updates, the keeper cannot write its annotation either.
  */
 export const METADATA_NOT_APPLIED = "; spec.additionalPodMetadata of the claim is not applied yet";
+
+/** Tells whether the message of a claim's Ready condition ends with {@link METADATA_NOT_APPLIED}. */
+export function lacksMetadata(message: string): boolean {
+  return message.endsWith(METADATA_NOT_APPLIED);
+}

@@ -15,8 +15,9 @@ import type {
 import type { PodFact } from "../../api/diagnosis/podfact.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { Finding } from "../../api/diagnosis/finding.ts";
-import { lacksMetadata } from "../../api/diagnosis/rules/claimrefused.ts";
+import { lacksMetadata } from "../../api/claims/refusedwrite.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
 import type { Api, ObjectPath } from "../../kube/api.ts";
@@ -76,7 +77,8 @@ async function readClaimFacts(reader: FactReader, facts: Facts, asked: Date): Pr
   const { namespace, name } = facts.subject;
   set(facts, "claim", await reader.one({ resource: "sandboxclaims", namespace, name }, sandboxClaimSchema));
   const { claim } = facts;
-  if (claim && lacksMetadata(claim)) facts.events = await reader.events(namespace, name);
+  const ready = findCondition(claim?.status?.conditions, "Ready");
+  if (ready && lacksMetadata(ready.message)) facts.events = await reader.events(namespace, name);
   if (!claim || isSettled(facts, asked)) return;
   const pool = claim.spec.warmPoolRef.name;
   const isBound = claim.status?.sandbox?.name !== undefined;

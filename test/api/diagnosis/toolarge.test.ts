@@ -1,4 +1,4 @@
-/** What is too large for Metacontroller's annotation: who is told to make what smaller, and which limits hold. @module */
+/** `why` for objects that are too large for Metacontroller's annotation: it names the object to make smaller, and the limits. @module */
 import { expect, test } from "vitest";
 import { refusedWriteProblem, refusedWriteText } from "../../../packages/api/claims/refusedwrite.ts";
 import { creationRefused } from "../../../packages/api/claims/unserved.ts";

@@ -1,4 +1,4 @@
-/** docs/migration.md: what the Go controller's users have set is told where it is set here, by flags that there are. @module */
+/** docs/migration.md lists the settings of the Go controller, and every flag of hookbox that it names exists. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

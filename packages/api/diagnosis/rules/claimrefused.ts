@@ -3,7 +3,7 @@ import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { boundSandbox } from "../../claims/binding.ts";
 import { isMetadataConflict } from "../../claims/podmetadata.ts";
-import { isRefusedWrite, METADATA_NOT_APPLIED, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
+import { isRefusedWrite, lacksMetadata, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
 import { requestProblem } from "../../claims/request.ts";
 import { isNameTaken } from "../../claims/unserved.ts";
 import { type Condition, findCondition } from "../../objects/conditions.ts";
@@ -18,14 +18,15 @@ import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
 
 /**
- * The API server does not let the claim's Sandbox be changed or deleted, as the claim says, or before that the keeper on the
- * Sandbox, or only Metacontroller's Event. A claim that is Ready has no such trouble, unless it says that its metadata is
- * not applied: else the keeper's report is about to be removed.
+ * Finds that the API server refuses to change or delete the claim's Sandbox. The claim reports this, before that the keeper's
+ * annotation on the Sandbox, or, if the API server refuses the annotation too, only Metacontroller's Event. If the claim is
+ * Ready and its metadata is applied, nothing is refused any more: the keeper is about to remove its annotation.
  */
 export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
-  if (ready?.status === "True" && !lacksMetadata(claim)) return undefined;
-  const told = ready?.status === "True"
+  const isReady = ready?.status === "True";
+  if (isReady && !lacksMetadata(ready.message)) return undefined;
+  const told = isReady
     ? toldByEvent(facts, at, claim)
     : (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
   // The Sandbox would be changed as the claim asks.
@@ -43,11 +44,6 @@ function toldByClaim(at: ObjectRef, ready: Condition): Told | undefined {
   // What an expired claim says begins with its expiry.
   const report = ready.message.slice(Math.max(0, ready.message.indexOf("Error seen: ")));
   return isRefusedWrite(report) ? { text: refusedWords(report), evidence: conditionEvidence(at, ready) } : undefined;
-}
-
-/** Tells whether a claim is Ready, but its Sandbox does not have the claim's metadata yet. */
-export function lacksMetadata({ status }: SandboxClaim): boolean {
-  return findCondition(status?.conditions, "Ready")?.message.endsWith(METADATA_NOT_APPLIED) === true;
 }
 
 /** Where the API server refuses all updates of the Sandbox, only Metacontroller's Event reports it. */
