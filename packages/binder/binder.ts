@@ -20,7 +20,7 @@ import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
 import { shortageOf, tellPool } from "./replacements.ts";
 import { schedule } from "./schedule.ts";
-import { createTurns } from "../kube/turns.ts";
+import { createWorkQueue } from "../kube/workqueue.ts";
 
 const DEFAULTS = defaultsOf(BINDING_FLAGS);
 /** Large claims that are served at once. */
@@ -87,8 +87,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     tracer,
     templateNetworkPolicy = "optional",
   } = options;
-  const cap = Math.max(1, Math.ceil(binderWorkers / 2));
-  const queue = createSchedulingQueue<QueuedClaim>({ namespace: cap, pool: cap });
+  const queue = createSchedulingQueue<QueuedClaim>(Math.max(1, Math.ceil(binderWorkers / 2)));
   const index = createClusterIndex({
     onPool: (namespace, pool) => poolChanged(binder, namespace, pool),
     onMembers: (namespace, pool) => membersChanged(binder, namespace, pool),
@@ -121,12 +120,12 @@ function createBinder(api: Api, options: BindOptions): Binder {
     awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
-    large: createTurns(MOST_LARGE),
+    large: createWorkQueue(MOST_LARGE),
     untold: new Set(),
     replacing: new Map(),
     isScheduling: false,
-    problemReports: createTurns(MOST_PROBLEM_REPORTS),
-    reports: createTurns(MOST_REPORTS),
+    problemReports: createWorkQueue(MOST_PROBLEM_REPORTS),
+    reports: createWorkQueue(MOST_REPORTS),
     isListed: false,
     schedule: () => schedule(binder),
     onIdle: () => {},

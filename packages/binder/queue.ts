@@ -1,4 +1,6 @@
 /** The scheduling queue: a line of claims for each pool, the oldest first, served in turns by namespace and pool. @module */
+import { type FairQueue, takeInTurn } from "../kube/workqueue.ts";
+
 /** Something that waits. */
 export interface Waiter {
   uid: string;
@@ -25,110 +27,93 @@ export interface SchedulingQueue<T extends Waiter> {
   /** Has a line looked at again: a claim has come, or something has changed for those that wait. False: nobody waits there. */
   wake(namespace: string, pool: string): boolean;
   /**
-   * Goes round by namespace, and within it by pool, until `serve` takes something from a line; false: from none. A line
-   * from which it takes nothing is not looked at until it is woken.
+   * Goes round by namespace, and within it by pool, until `serve` takes a waiter out of a line and returns something;
+   * undefined: from none. A line from which it takes nothing is not looked at until it is woken.
    */
-  round(serve: (line: Line<T>) => boolean): boolean;
+  take<Taken>(serve: (line: Line<T>) => Taken | undefined): Taken | undefined;
   /** One of its claims is being served no more. */
   done(waiter: T): void;
   /** How many wait in lines that are still to be looked at: the others wait for something that has to change first. */
   pending(): number;
 }
 
-/** How many may be served at once of one namespace, and of one pool. */
-export interface Caps {
-  namespace: number;
-  pool: number;
-}
-
-interface Turn<T extends Waiter> {
+interface NamespaceLines<T extends Waiter> {
+  namespace: string;
+  /** By pool; none is empty. */
+  lines: Map<string, Line<T>>;
+  /** Those that are to be looked at, by pool. */
+  active: FairQueue<Line<T>>;
+  /** How many claims are being served. */
   serving: number;
-  /** Lines to be looked at, in order of their turns. */
-  lines: Line<T>[];
-  servingOf: Map<string, number>;
 }
 
-/** Makes it, empty. */
-export function createSchedulingQueue<T extends Waiter>(caps: Caps): SchedulingQueue<T> {
-  const lines = new Map<string, Line<T>>();
-  /** By namespace, in order of their turns. */
-  const turns = new Map<string, Turn<T>>();
+/** Makes it, empty. @param mostOfOne how many claims of one namespace, and so of one pool, may be served at once */
+export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): SchedulingQueue<T> {
+  const namespaces = new Map<string, NamespaceLines<T>>();
+  /** Namespaces with lines that are to be looked at. */
+  const active: FairQueue<NamespaceLines<T>> = new Map();
 
   function wake(namespace: string, pool: string): boolean {
-    const line = lines.get(keyOf(namespace, pool));
-    if (!line) return false;
-    const turn = turns.get(namespace) ?? { serving: 0, lines: [], servingOf: new Map<string, number>() };
-    turns.set(namespace, turn);
-    if (!turn.lines.includes(line)) turn.lines.push(line);
+    const own = namespaces.get(namespace);
+    const line = own?.lines.get(pool);
+    if (!own || !line) return false;
+    own.active.set(pool, line);
+    active.set(namespace, own);
     return true;
   }
 
-  function serveOne(turn: Turn<T>, serve: (line: Line<T>) => boolean): boolean {
-    for (const line of [...turn.lines]) {
-      const serving = turn.servingOf.get(line.pool) ?? 0;
-      if (serving >= caps.pool) continue;
-      turn.lines.splice(turn.lines.indexOf(line), 1);
-      if (!serve(line)) continue;
-      turn.serving++;
-      turn.servingOf.set(line.pool, serving + 1);
-      if (line.waiters.length > 0 && !turn.lines.includes(line)) turn.lines.push(line);
-      return true;
-    }
-    return false;
+  function tidy(own: NamespaceLines<T>): void {
+    if (own.active.size === 0) active.delete(own.namespace);
+    if (own.lines.size === 0 && own.serving === 0) namespaces.delete(own.namespace);
   }
 
-  function tidy(namespace: string): void {
-    const turn = turns.get(namespace);
-    if (turn?.serving === 0 && turn.lines.length === 0) turns.delete(namespace);
+  function done({ namespace }: Pick<T, "namespace">): void {
+    const own = namespaces.get(namespace);
+    if (!own) return;
+    own.serving--;
+    tidy(own);
   }
 
   return {
     add(waiter) {
       const { namespace, pool, rank } = waiter;
-      const line = lines.get(keyOf(namespace, pool)) ?? { namespace, pool, waiters: [] };
-      lines.set(keyOf(namespace, pool), line);
+      const own = namespaces.get(namespace) ?? { namespace, lines: new Map(), active: new Map(), serving: 0 };
+      const line = own.lines.get(pool) ?? { namespace, pool, waiters: [] };
       line.waiters.splice(placeIn(line.waiters, rank), 0, waiter);
+      namespaces.set(namespace, own);
+      own.lines.set(pool, line);
       wake(namespace, pool);
     },
     remove(waiter) {
-      const line = lines.get(keyOf(waiter.namespace, waiter.pool));
+      const { namespace, pool } = waiter;
+      const own = namespaces.get(namespace);
+      const line = own?.lines.get(pool);
       const index = line?.waiters.indexOf(waiter) ?? -1;
-      if (!line || index < 0) return;
+      if (!own || !line || index < 0) return;
       line.waiters.splice(index, 1);
       if (line.waiters.length > 0) return;
-      lines.delete(keyOf(line.namespace, line.pool));
-      const turn = turns.get(line.namespace);
-      if (turn?.lines.includes(line)) turn.lines.splice(turn.lines.indexOf(line), 1);
-      tidy(line.namespace);
+      own.lines.delete(pool);
+      own.active.delete(pool);
+      tidy(own);
     },
-    find: (namespace, pool) => lines.get(keyOf(namespace, pool)),
+    find: (namespace, pool) => namespaces.get(namespace)?.lines.get(pool),
     wake,
-    round(serve) {
-      for (const [namespace, turn] of [...turns]) {
-        if (turn.serving >= caps.namespace) continue;
-        const isServed = serveOne(turn, serve);
-        if (isServed) {
-          // The next one's turn comes first.
-          turns.delete(namespace);
-          turns.set(namespace, turn);
-          return true;
-        }
-        tidy(namespace);
-      }
-      return false;
-    },
-    done({ namespace, pool }) {
-      const turn = turns.get(namespace);
-      if (!turn) return;
-      turn.serving--;
-      const left = (turn.servingOf.get(pool) ?? 1) - 1;
-      if (left > 0) turn.servingOf.set(pool, left);
-      else turn.servingOf.delete(pool);
-      tidy(namespace);
-    },
+    take: (serve) =>
+      takeInTurn(active, {
+        isHeld: ({ serving }) => serving >= mostOfOne,
+        isEmpty: (own) => own.active.size === 0,
+        take(own) {
+          // Counted before it is known: `serve` takes out the last line, and what is counted has to stay.
+          own.serving++;
+          const taken = takeInTurn(own.active, { take: serve, isEmpty: ({ waiters }) => waiters.length === 0 });
+          if (taken === undefined) done(own);
+          return taken;
+        },
+      }),
+    done,
     pending() {
       let count = 0;
-      for (const turn of turns.values()) for (const line of turn.lines) count += line.waiters.length;
+      for (const own of active.values()) for (const line of own.active.values()) count += line.waiters.length;
       return count;
     },
   };

@@ -1,7 +1,7 @@
 /** When pools are told that they are short of members: soon where they run low, and never while claims wait if it can be helped. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Clock } from "../process/clock.ts";
-import { createTurns } from "../kube/turns.ts";
+import { createWorkQueue } from "../kube/workqueue.ts";
 
 /** What decides when a pool is told. */
 export interface Shortage {
@@ -61,7 +61,7 @@ interface Plan {
 export function createRefills(options: RefillsOptions): Refills {
   const { clock, shortageOf, tell } = options;
   const plans = new Map<string, Plan>();
-  const turns = createTurns(MOST_TOLD);
+  const turns = createWorkQueue(MOST_TOLD);
 
   /** Its turn may come late, when nothing is missing any more. */
   async function tellStill(namespace: string, name: string): Promise<void> {

@@ -6,7 +6,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import { createTurns } from "../kube/turns.ts";
+import { createWorkQueue } from "../kube/workqueue.ts";
 import type { Clock } from "../process/clock.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
@@ -22,7 +22,7 @@ const MOST_AT_ONCE = 4;
  * retries writes that fail. If the Sandbox has changed, the watch shows it again, and it is marked then.
  */
 export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandbox) => void {
-  const turns = createTurns(MOST_AT_ONCE);
+  const turns = createWorkQueue(MOST_AT_ONCE);
   function mark(sandbox: Sandbox, failures: number): void {
     const { namespace = "", name, uid = "" } = sandbox.metadata;
     turns.add(namespace, uid, async () => {

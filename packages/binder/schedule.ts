@@ -29,17 +29,12 @@ export function schedule(binder: Binder): void {
       // Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap.
       const most = index.freshness.isFresh() ? binderWorkers : Math.min(binderWorkers, MOST_UNSURE);
       if (binder.serving >= most) break;
-      let job: Job | undefined;
-      const isFound = binder.queue.round((line) => {
-        job = scheduleNext(binder, line);
-        return job !== undefined;
-      });
-      if (!isFound || !job) break;
-      const begun = job;
-      const { namespace, uid } = begun.entry;
+      const job = binder.queue.take((line) => scheduleNext(binder, line));
+      if (!job) break;
+      const { namespace, uid } = job.entry;
       binder.serving++;
-      if (begun.choice) void bind(binder, begun);
-      else binder.large.add(namespace, uid, () => bind(binder, begun));
+      if (job.choice) void bind(binder, job);
+      else binder.large.add(namespace, uid, () => bind(binder, job));
     }
   } finally {
     binder.isScheduling = false;

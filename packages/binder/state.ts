@@ -15,7 +15,7 @@ import type { ClusterIndex } from "./clusterindex.ts";
 import type { SchedulingQueue, Waiter } from "./queue.ts";
 import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
-import type { Turns } from "../kube/turns.ts";
+import type { WorkQueue } from "../kube/workqueue.ts";
 
 /** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT = 16 * 1024;
@@ -113,16 +113,16 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   timers: Map<string, () => void>;
   serving: number;
   /** Serves those that have to be asked for: each takes several times its size. */
-  large: Turns;
+  large: WorkQueue;
   /** Pools, by namespace and name, that were not told yet of members that they have lost to claims. */
   untold: Set<string>;
   /** How many replacements of members are about to be made, by UID of the pool. */
   replacing: Map<string, number>;
   isScheduling: boolean;
   /** Reports why claims cannot be served. */
-  problemReports: Turns;
+  problemReports: WorkQueue;
   /** Writes all other reports. */
-  reports: Turns;
+  reports: WorkQueue;
   isListed: boolean;
   /** Begins to serve as many claims as may be. */
   schedule: () => void;

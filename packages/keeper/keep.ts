@@ -8,7 +8,7 @@ import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { createTurns } from "../kube/turns.ts";
+import { createWorkQueue } from "../kube/workqueue.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
 import { createGetter, type Getter, type Kept, MOST_ASKED, type Named } from "./kept.ts";
@@ -19,7 +19,7 @@ import { readoptReconciler, withPools } from "./readopt.ts";
 import { mergeTrapReconciler, sharedPortsReconciler } from "./mergetrap.ts";
 import { policyReconciler, withPolicies } from "./networkpolicy.ts";
 import { policyDeletionReconciler, withTemplates } from "./policydeletion.ts";
-import { createQueue, type WorkQueue } from "./workqueue.ts";
+import { createReconcileQueue, type ReconcileQueue } from "./reconcilequeue.ts";
 import { createReferences } from "./references.ts";
 import { hookDeployments, rolloutReconciler } from "./rollouts.ts";
 import { stuckMembersReconciler } from "./stuckmembers.ts";
@@ -65,9 +65,9 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     budget,
     hooksNamespace,
   } = options;
-  const queue = <T extends Named>(reconciler: Reconciler<T>, getter?: Getter<T>): WorkQueue<T> =>
-    createQueue(reconciler, { log, getter, ...(clock && { clock }) }, signal);
-  const turns = createTurns(MOST_ASKED);
+  const queue = <T extends Named>(reconciler: Reconciler<T>, getter?: Getter<T>): ReconcileQueue<T> =>
+    createReconcileQueue(reconciler, { log, getter, ...(clock && { clock }) }, signal);
+  const turns = createWorkQueue(MOST_ASKED);
   signal.addEventListener("abort", () => turns.clear());
   const sandboxes = createGetter(api, "sandboxes", sandboxSchema, turns);
   const claims = createGetter(api, "sandboxclaims", sandboxClaimSchema, turns);
@@ -157,7 +157,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
 }
 
 /** Makes a function that reads an object and queues it; it does nothing if the object is gone. */
-function requeueBy<T extends Named>({ get }: Getter<T>, queue: WorkQueue<T>) {
+function requeueBy<T extends Named>({ get }: Getter<T>, queue: ReconcileQueue<T>) {
   return async (metadata: Kept<T>["metadata"]): Promise<void> => {
     const object = await get(metadata);
     if (object) queue.observe(object);

@@ -2,7 +2,7 @@
  * What the keeper keeps of objects that it may have to act on later: small ones whole, of large ones no more than who they
  * are. Those are asked for when they are needed, a handful at once in all, or a few dozen would fill the memory. @module
  */
-import type { Turns } from "../kube/turns.ts";
+import type { WorkQueue } from "../kube/workqueue.ts";
 import { isLarge } from "../api/objects/large.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
@@ -38,14 +38,14 @@ export interface Getter<T> {
   /** Returns undefined if it is gone, or another one has its name, or it cannot be read. @throws {Error} if nobody knows */
   get(metadata: Kept<T>["metadata"]): Promise<T | undefined>;
   /** In which all kinds and queues stand in line; whoever asks holds his turn for as long as he needs the object. */
-  turns: Turns;
+  turns: WorkQueue;
 }
 
 export function createGetter<T extends Named>(
   api: Api,
   resource: ObjectPath["resource"],
   schema: { safeParse(object: unknown): { data?: T | undefined } },
-  turns: Turns,
+  turns: WorkQueue,
 ): Getter<T> {
   const readable = { parse: (object: unknown) => schema.safeParse(object).data };
   return {

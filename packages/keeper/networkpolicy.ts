@@ -23,7 +23,7 @@ import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./waiting.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
-import type { WorkQueue } from "./workqueue.ts";
+import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /**
  * Tells what calls for a look at the policy of a template; undefined: nothing.
@@ -81,7 +81,7 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
  * need nothing even without a policy is not requeued: if it is large, each time would cost a request.
  */
 export function withPolicies(
-  queue: WorkQueue<SandboxTemplate>,
+  queue: ReconcileQueue<SandboxTemplate>,
   { policies }: Pick<References, "policies">,
 ): EventHandler<SandboxTemplate> {
   const keyOf = (namespace: string | undefined, policy: string) => `${namespace}/${policy}`;

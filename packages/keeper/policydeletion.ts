@@ -9,7 +9,7 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import { type Intervals, lookReconciler, type Reconciler, type Report } from "./reconciler.ts";
 import { hashKey, type References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./waiting.ts";
-import type { WorkQueue } from "./workqueue.ts";
+import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /** After `settle`, pools and claims have finished what they do for a template that was just deleted. In milliseconds. */
 const DELETION_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
@@ -54,7 +54,7 @@ export function policyDeletionReconciler(
 
 /** Returns the event handler of the reconciler's queue. It requeues policies when their template is created or deleted. */
 export function withTemplates(
-  queue: WorkQueue<KubeObject>,
+  queue: ReconcileQueue<KubeObject>,
   { templates }: Pick<References, "templates">,
 ): EventHandler<KubeObject> {
   const waiting = createWaiting(queue, (policy: KubeObject) => {

@@ -23,7 +23,7 @@ import type { Reconciler, Report } from "./reconciler.ts";
 import { hashKey, type References, type Referred } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./waiting.ts";
 import { findObject } from "../kube/find.ts";
-import type { WorkQueue } from "./workqueue.ts";
+import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
 function orphanOf({ metadata }: Sandbox): string | undefined {
@@ -101,7 +101,7 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
 }
 
 /** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
-export function withPools(queue: WorkQueue<Sandbox>, { pools }: References): EventHandler<Sandbox> {
+export function withPools(queue: ReconcileQueue<Sandbox>, { pools }: References): EventHandler<Sandbox> {
   const waiting = createWaiting(queue, (sandbox: Sandbox) => {
     const hash = orphanOf(sandbox);
     return hash === undefined ? undefined : hashKey(sandbox.metadata.namespace, hash);

@@ -20,7 +20,7 @@ import type { Getter, Kept } from "./kept.ts";
 import { type Intervals, lookReconciler, type Reconciler, type Report, type Situation } from "./reconciler.ts";
 import { extensionOwner } from "./readopt.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
-import type { WorkQueue } from "./workqueue.ts";
+import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 interface StuckSandboxOptions extends AllowedDomains {
   api: Api;
@@ -63,7 +63,7 @@ export function stuckSandboxReconciler(options: StuckSandboxOptions): Reconciler
 }
 
 /** Makes a function that has the queue check the Sandbox that a claim is bound to; it does nothing if there is none. */
-export function requeueBoundSandbox(api: Api, claims: Getter<SandboxClaim>, queue: WorkQueue<Sandbox>) {
+export function requeueBoundSandbox(api: Api, claims: Getter<SandboxClaim>, queue: ReconcileQueue<Sandbox>) {
   return async (claim: Kept<SandboxClaim>["metadata"]): Promise<void> => {
     const name = (await claims.get(claim))?.status?.sandbox?.name;
     if (!name) return;

@@ -2,11 +2,11 @@
 import type { Store } from "../kube/store.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Kept, type Named, toKeep } from "./kept.ts";
-import type { WorkQueue } from "./workqueue.ts";
+import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 export interface Waiting<T> extends EventHandler<T> {
   /** Has the queue judge anew what waits for `key`; without one, all that waits. */
-  again(key?: string): void;
+  requeue(key?: string): void;
 }
 
 /**
@@ -15,7 +15,7 @@ export interface Waiting<T> extends EventHandler<T> {
  * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
  */
 export function createWaiting<T extends Named>(
-  queue: WorkQueue<T>,
+  queue: ReconcileQueue<T>,
   keyOf: (object: T) => string | undefined,
 ): Waiting<T> {
   const keys = new Map<string, string>();
@@ -49,9 +49,9 @@ export function createWaiting<T extends Named>(
       drop(uid);
       queue.gone(uid);
     },
-    again(key) {
+    requeue(key) {
       const found = key === undefined ? [...groups.values()] : [groups.get(key) ?? new Map<string, Kept<T>>()];
-      for (const kept of found.flatMap((group) => [...group.values()])) queue.again(kept);
+      for (const kept of found.flatMap((group) => [...group.values()])) queue.requeue(kept);
     },
   };
 }
@@ -64,7 +64,7 @@ export function requeueOnChange<T, Kept>(
 ): void {
   store.onChange((before, after) => {
     const changed = after ?? before;
-    if (changed) waiting.again(keyOf(changed));
+    if (changed) waiting.requeue(keyOf(changed));
   });
-  store.onSynced(() => waiting.again());
+  store.onSynced(() => waiting.requeue());
 }

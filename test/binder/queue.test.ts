@@ -9,8 +9,8 @@ const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
   rank,
 });
 
-function theLines(caps = { namespace: 9, pool: 9 }, ...names: string[]) {
-  const lines = createSchedulingQueue<Waiter>(caps);
+function theLines(mostOfOne = 9, ...names: string[]) {
+  const lines = createSchedulingQueue<Waiter>(mostOfOne);
   for (const name of names) {
     const [namespace = "", pool = "", rank = ""] = name.split("/");
     lines.add(waiter(namespace, pool, rank));
@@ -18,13 +18,13 @@ function theLines(caps = { namespace: 9, pool: 9 }, ...names: string[]) {
   const served: Waiter[] = [];
   const take = ({ waiters }: Line<Waiter>) => {
     const [first] = waiters;
-    if (!first) return false;
+    if (!first) return undefined;
     lines.remove(first);
     served.push(first);
-    return true;
+    return first.uid;
   };
   /** Serves the first of the next line; undefined: nobody. */
-  const next = () => lines.round(take) ? served.at(-1)?.uid : undefined;
+  const next = () => lines.take(take);
   /** Serves until nobody is left. */
   const rest = () => {
     const uids: string[] = [];
@@ -35,7 +35,7 @@ function theLines(caps = { namespace: 9, pool: 9 }, ...names: string[]) {
 }
 
 test("the oldest of a line comes first, whenever it came", () => {
-  const { rest } = theLines({ namespace: 9, pool: 9 }, "a/p/2", "a/p/3", "a/p/1");
+  const { rest } = theLines(undefined, "a/p/2", "a/p/3", "a/p/1");
   expect(rest()).toEqual(["a/p/1", "a/p/2", "a/p/3"]);
 });
 
@@ -50,7 +50,7 @@ test("and within a namespace by pool", () => {
 });
 
 test("no more of one namespace are served at once than may be, until one is done", () => {
-  const { next, served, lines } = theLines({ namespace: 2, pool: 9 }, "a/p/1", "a/q/1", "a/p/2", "b/p/1");
+  const { next, served, lines } = theLines(2, "a/p/1", "a/q/1", "a/p/2", "b/p/1");
   expect([next(), next(), next(), next()]).toEqual(["a/p/1", "b/p/1", "a/q/1", undefined]);
   lines.done(served[1] as Waiter);
   expect(next(), "one of another namespace").toBeUndefined();
@@ -58,20 +58,27 @@ test("no more of one namespace are served at once than may be, until one is done
   expect([next(), next()]).toEqual(["a/p/2", undefined]);
 });
 
-test("no more of one pool, while others of its namespace are served", () => {
-  const { next, served, lines } = theLines({ namespace: 9, pool: 1 }, "a/p/1", "a/p/2", "a/q/1");
-  expect([next(), next(), next()]).toEqual(["a/p/1", "a/q/1", undefined]);
-  lines.done(served[1] as Waiter);
-  expect(next()).toBeUndefined();
-  lines.done(served[0] as Waiter);
-  expect(next()).toBe("a/p/2");
+test("a namespace that has its most keeps its place until one is done", () => {
+  const { next, served, lines } = theLines(1, "a/p/1", "a/p/2", "b/p/1", "b/p/2");
+  expect([next(), next(), next()]).toEqual(["a/p/1", "b/p/1", undefined]);
+  for (const rank of ["1", "2"]) lines.add(waiter("c", "p", rank));
+  expect([next(), next()]).toEqual(["c/p/1", undefined]);
+  for (const one of [...served]) lines.done(one);
+  expect([next(), next(), next()]).toEqual(["a/p/2", "b/p/2", "c/p/2"]);
+});
+
+test("a namespace all of whose claims are being served comes behind those that have waited", () => {
+  const { next, lines } = theLines(undefined, "a/p/1");
+  expect(next()).toBe("a/p/1");
+  for (const namespace of ["b", "a"]) lines.add(waiter(namespace, "p", "2"));
+  expect([next(), next()]).toEqual(["b/p/2", "a/p/2"]);
 });
 
 test("a line that serves nothing is not looked at until it is woken; the others are", () => {
   const { lines, next } = theLines(undefined, "a/p/1", "b/p/1");
   const looked: string[] = [];
-  const refuse = ({ namespace }: Line<Waiter>) => looked.push(namespace) < 0;
-  expect([lines.round(refuse), lines.round(refuse), looked]).toEqual([false, false, ["a", "b"]]);
+  const refuse = ({ namespace }: Line<Waiter>) => void looked.push(namespace);
+  expect([lines.take(refuse), lines.take(refuse), looked]).toEqual([undefined, undefined, ["a", "b"]]);
   expect(next()).toBeUndefined();
   lines.wake("b", "p");
   lines.wake("b", "p");
@@ -79,9 +86,28 @@ test("a line that serves nothing is not looked at until it is woken; the others 
   expect(lines.find("a", "p")?.waiters).toHaveLength(1);
 });
 
+test("a line that is woken while it is looked at is looked at again, next time", () => {
+  const { lines, next } = theLines(undefined, "a/p/1", "a/q/1", "b/p/1");
+  const looked: string[] = [];
+  const wakeAll = ({ namespace, pool }: Line<Waiter>) => {
+    looked.push(`${namespace}/${pool}`);
+    lines.wake("a", "p");
+  };
+  expect([lines.take(wakeAll), looked]).toEqual([undefined, ["a/p", "a/q", "b/p"]]);
+  expect([next(), next()]).toEqual(["a/p/1", undefined]);
+});
+
+test("a namespace is not held for those that were turned away", () => {
+  const { lines, next } = theLines(1, "a/p/1");
+  const turnAway = ({ waiters: [first] }: Line<Waiter>) => first && void lines.remove(first);
+  expect(lines.take(turnAway)).toBeUndefined();
+  lines.add(waiter("a", "p", "2"));
+  expect(next()).toBe("a/p/2");
+});
+
 test("a newcomer wakes its line", () => {
   const { lines, rest } = theLines(undefined, "a/p/2");
-  lines.round(() => false);
+  lines.take(() => undefined);
   lines.add(waiter("a", "p", "1"));
   expect(rest()).toEqual(["a/p/1", "a/p/2"]);
 });
@@ -106,7 +132,7 @@ test("who leaves is not served, and leaves no line behind; leaving twice does no
 
 test("a line that nothing is taken from is pending no more, until it is woken", () => {
   const { lines } = theLines(undefined, "a/p/1", "a/p/2", "b/p/1");
-  expect(lines.round(({ namespace }) => namespace === "c")).toBe(false);
+  expect(lines.take(() => undefined)).toBeUndefined();
   expect(lines.pending()).toBe(0);
   lines.wake("a", "p");
   expect(lines.pending()).toBe(2);
@@ -118,7 +144,7 @@ test("a pool of the same name elsewhere is another line", () => {
 });
 
 test("a cap holds for claims that come while others are being served, though their line was gone meanwhile", () => {
-  const { lines, next, served } = theLines({ namespace: 1, pool: 1 }, "a/p/1");
+  const { lines, next, served } = theLines(1, "a/p/1");
   expect(next()).toBe("a/p/1");
   lines.add(waiter("a", "p", "2"));
   expect(next()).toBeUndefined();

@@ -16,13 +16,13 @@ function setUp() {
   const shown: string[] = [];
   const inner = {
     observe: () => {},
-    again: ({ metadata }: Kept<Item>) => shown.push(metadata.uid ?? ""),
+    requeue: ({ metadata }: Kept<Item>) => shown.push(metadata.uid ?? ""),
     gone: vi.fn(),
   };
   const waiting = createWaiting<Item>(inner, ({ waitsFor }) => waitsFor);
   const again = (key?: string) => {
     shown.length = 0;
-    waiting.again(key);
+    waiting.requeue(key);
     return [...shown];
   };
   return { waiting, inner, again };
@@ -47,7 +47,7 @@ test("requeueOnChange() shows again what waits for an object that changes, and e
   const shown: string[][] = [];
   for (const one of [item("a", "x"), item("b", "y")]) waiting.observe(one);
   const store = createStore({ keep: ({ metadata }: Item) => metadata.name });
-  requeueOnChange({ ...waiting, again: (key) => void shown.push(again(key)) }, store, (name) => name);
+  requeueOnChange({ ...waiting, requeue: (key) => void shown.push(again(key)) }, store, (name) => name);
   store.observe(item("x"));
   store.gone("x");
   store.listed?.(new Set());

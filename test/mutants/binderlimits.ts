@@ -51,7 +51,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "all pools that are short are told at once",
-    file: "packages/kube/turns.ts",
+    file: "packages/kube/workqueue.ts",
     from: "while (running < most)",
     to: "while (true)",
     tests: MANY_TEST,
@@ -65,7 +65,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "pools of one namespace are told before those of any other",
-    file: "packages/kube/turns.ts",
+    file: "packages/kube/workqueue.ts",
     from: "      lines.delete(namespace);\n",
     to: "      if (line.urgent.size + line.calm.size < 2) lines.delete(namespace);\n",
     tests: MANY_TEST,

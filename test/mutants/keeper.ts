@@ -79,7 +79,7 @@ export const KEEPER: readonly Mutant[] = [
   },
   {
     name: "a large object is acted upon though it is not due any more",
-    file: "packages/keeper/workqueue.ts",
+    file: "packages/keeper/reconcilequeue.ts",
     from: "if (isGone(entry) || due > now) return;",
     to: "if (isGone(entry) || due > now && entry.kept.whole) return;",
     tests: ["test/keeper/large.test.ts"],

@@ -6,7 +6,7 @@ import { backoffMs } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../process/clock.ts";
 import type { Log } from "../../process/log.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { createQueue } from "../workqueue.ts";
+import { createReconcileQueue } from "../reconcilequeue.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 import type { Outcome, Receiver } from "./receiver.ts";
 
@@ -88,7 +88,7 @@ export function createDelivery(options: DeliveryOptions, signal: AbortSignal): (
       if (!signal.aborted) read(outcome, line, first);
     },
   };
-  const queue = createQueue(reconciler, { log, concurrency: CONCURRENCY, clock }, signal);
+  const queue = createReconcileQueue(reconciler, { log, concurrency: CONCURRENCY, clock }, signal);
 
   return (event) => {
     const { namespace, name, uid } = event.data;

@@ -5,7 +5,7 @@ import type { EventHandler } from "../../kube/watch.ts";
 import type { Log } from "../../process/log.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { createQueue } from "../workqueue.ts";
+import { createReconcileQueue } from "../reconcilequeue.ts";
 
 /** What an object shows. */
 export interface Sight {
@@ -70,7 +70,7 @@ interface Pending {
 
 /** Makes the queue. The same occurrence may come twice; the second one costs a request at most. */
 export function createEventQueue({ api, log, instance, signal }: EventQueueOptions): RecordEvent {
-  const queue = createQueue(eventReconciler(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
+  const queue = createReconcileQueue(eventReconciler(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
   return (occurrence) => {
     const { regarding: { name, namespace, uid }, reason, key } = occurrence;
     queue.observe({ metadata: { uid: `${uid} ${reason} ${key}`, name, namespace }, occurrence, since: new Date() });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Reconciler } from "../../packages/keeper/reconciler.ts";
-import { createQueue, type WorkQueue } from "../../packages/keeper/workqueue.ts";
+import { createReconcileQueue, type ReconcileQueue } from "../../packages/keeper/reconcilequeue.ts";
 
 type Thing = { metadata: { name: string; uid: string; namespace?: string }; due?: number };
 
@@ -37,10 +37,10 @@ const thing = (name: string, due?: number, namespace = "team-a"): Thing => ({
   metadata: { name, uid: name, namespace },
   ...(due === undefined ? {} : { due }),
 });
-const queue = (concurrency = 4): WorkQueue<Thing> =>
-  createQueue(reconciler, { log: (_, line) => lines.push(line), concurrency }, end.signal);
+const queue = (concurrency = 4): ReconcileQueue<Thing> =>
+  createReconcileQueue(reconciler, { log: (_, line) => lines.push(line), concurrency }, end.signal);
 
-describe("createQueue()", () => {
+describe("createReconcileQueue()", () => {
   test("acts when it is due, at once or later, and once", async () => {
     const handler = queue();
     handler.observe(thing("later", 5000));
@@ -100,7 +100,7 @@ describe("createQueue()", () => {
     const handler = queue();
     for (let i = 0; i < 500; i++) {
       const object = thing(`t${i}`, i === 400 ? 0 : undefined);
-      handler.again({ metadata: object.metadata, whole: object });
+      handler.requeue({ metadata: object.metadata, whole: object });
     }
     for (let i = 0; i < 5000; i++) await Promise.resolve();
     expect(asked.mock.calls.length).toBeLessThan(100);
@@ -118,7 +118,7 @@ describe("createQueue()", () => {
     handler.observe(busy);
     const { dueAt } = reconciler;
     reconciler.dueAt = (object, now) => acts.length < 3 ? 0 : dueAt(object, now);
-    for (const object of [waiting, busy]) handler.again({ metadata: object.metadata, whole: object });
+    for (const object of [waiting, busy]) handler.requeue({ metadata: object.metadata, whole: object });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(acts).toEqual(["busy@0", "waiting@0", "busy@1000"]);
   });

@@ -2,7 +2,7 @@
  * When reconcilers run: one timer for each object, a few at once in turns by namespace, never one object twice at once.
  * Decides nothing. @module
  */
-import { createTurns, type Turns } from "../kube/turns.ts";
+import { createWorkQueue, type WorkQueue } from "../kube/workqueue.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
@@ -20,9 +20,9 @@ interface QueueOptions<T> {
   getter?: Getter<T> | undefined;
 }
 
-export interface WorkQueue<T> extends EventHandler<T> {
+export interface ReconcileQueue<T> extends EventHandler<T> {
   /** Has an object judged anew that has not changed itself, when it is its turn. */
-  again(kept: Kept<T>): void;
+  requeue(kept: Kept<T>): void;
 }
 
 interface Entry<T> {
@@ -45,7 +45,7 @@ interface Queue<T> {
   /** By UID: what is due at some time. */
   entries: Map<string, Entry<T>>;
   /** What is due now, or to be judged anew, but for what is large. */
-  turns: Turns;
+  turns: WorkQueue;
   /** Turns since other events came through. */
   inARow: number;
   pause: Promise<void> | undefined;
@@ -55,12 +55,12 @@ interface Queue<T> {
 const MOST_IN_A_ROW = 20;
 
 /** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
-export function createQueue<T extends Named>(
+export function createReconcileQueue<T extends Named>(
   reconciler: Reconciler<T>,
   { log, concurrency = 4, clock = systemClock, getter }: QueueOptions<T>,
   signal: AbortSignal,
-): WorkQueue<T> {
-  const turns = createTurns(concurrency);
+): ReconcileQueue<T> {
+  const turns = createWorkQueue(concurrency);
   const entries = new Map<string, Entry<T>>();
   const queue: Queue<T> = { reconciler, log, clock, getter, signal, entries, turns, inARow: 0, pause: undefined };
   signal.addEventListener("abort", () => {
@@ -75,7 +75,7 @@ export function createQueue<T extends Named>(
       // Judged when its turn comes, or that act has ended.
       else entry.kept = keep(queue, object);
     },
-    again(kept) {
+    requeue(kept) {
       const entry = entries.get(uidOf(kept)) ?? newEntry(kept);
       entry.kept = kept;
       entries.set(uidOf(kept), entry);
