@@ -1,4 +1,4 @@
-/** What one task of the keeper is, as the work queue sees it, and such as look at an object again for as long as its status calls for that. @module */
+/** What one task of the keeper is, as the reconcile queue sees it, and such as look at an object again for as long as its status calls for that. @module */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 

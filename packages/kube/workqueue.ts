@@ -11,7 +11,7 @@ interface Taking<Group, Taken> {
   /** Takes something from a group; undefined: nothing can be taken from it. */
   take(group: Group): Taken | undefined;
   isEmpty(group: Group): boolean;
-  /** Tells whether a group has to wait, in its place. @default {() => false} */
+  /** Tells whether a group has to wait; it keeps its place. Absent: none has to. */
   isHeld?(group: Group): boolean;
 }
 
@@ -23,13 +23,13 @@ interface Taking<Group, Taken> {
  */
 export function takeInTurn<Group, Taken>(
   queue: FairQueue<Group>,
-  { take, isEmpty, isHeld = () => false }: Taking<Group, Taken>,
+  { take, isEmpty, isHeld }: Taking<Group, Taken>,
 ): Taken | undefined {
   // Each group once, though `take` may set groups that have left.
   let left = queue.size;
   for (const [key, group] of queue) {
     if (left-- === 0) break;
-    if (isHeld(group)) continue;
+    if (isHeld?.(group)) continue;
     queue.delete(key);
     const taken = take(group);
     if (taken === undefined) continue;
@@ -66,7 +66,7 @@ export function createWorkQueue(most: number): WorkQueue {
 
   function next(): void {
     while (running < most) {
-      const work = takeInTurn(queue, { take: takeFirst, isEmpty: ({ urgent, calm }) => urgent.size + calm.size === 0 });
+      const work = takeInTurn(queue, FIRST);
       if (!work) return;
       running++;
       void work().then(() => {
@@ -78,22 +78,25 @@ export function createWorkQueue(most: number): WorkQueue {
 
   return {
     add(namespace, key, work, isUrgent = false) {
-      const { urgent, calm } = queue.get(namespace) ?? { urgent: new Map<string, Work>(), calm: new Map<string, Work>() };
-      if (isUrgent) calm.delete(key);
-      const works = isUrgent || urgent.has(key) ? urgent : calm;
+      const own = queue.get(namespace) ?? { urgent: new Map<string, Work>(), calm: new Map<string, Work>() };
+      if (isUrgent) own.calm.delete(key);
+      const works = isUrgent || own.urgent.has(key) ? own.urgent : own.calm;
       works.set(key, work);
-      queue.set(namespace, { urgent, calm });
+      queue.set(namespace, own);
       next();
     },
     clear: () => queue.clear(),
   };
 }
 
-function takeFirst({ urgent, calm }: NamespaceWork): Work | undefined {
-  const works = urgent.size > 0 ? urgent : calm;
-  for (const [key, work] of works) {
-    works.delete(key);
-    return work;
-  }
-  return undefined;
-}
+const FIRST: Taking<NamespaceWork, Work> = {
+  take({ urgent, calm }) {
+    const works = urgent.size > 0 ? urgent : calm;
+    for (const [key, work] of works) {
+      works.delete(key);
+      return work;
+    }
+    return undefined;
+  },
+  isEmpty: ({ urgent, calm }) => urgent.size + calm.size === 0,
+};

@@ -18,7 +18,7 @@ function theLines(mostOfOne = 9, ...names: string[]) {
   const served: Waiter[] = [];
   const take = ({ waiters }: Line<Waiter>) => {
     const [first] = waiters;
-    if (!first) return undefined;
+    if (!first) throw new Error("Nobody waits in this line");
     lines.remove(first);
     served.push(first);
     return first.uid;

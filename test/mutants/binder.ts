@@ -198,8 +198,15 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "one namespace may occupy all workers",
     file: "packages/binder/queue.ts",
-    from: "if (turn.serving >= caps.namespace) continue;",
-    to: "",
+    from: "serving >= mostOfOne",
+    to: "serving < 0",
+    tests: ["test/binder/queue.test.ts"],
+  },
+  {
+    name: "claims that come while others of their namespace are served are not held",
+    file: "packages/binder/queue.ts",
+    from: "own.lines.size === 0 && own.serving === 0",
+    to: "own.lines.size === 0",
     tests: ["test/binder/queue.test.ts"],
   },
   {

@@ -66,8 +66,8 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "pools of one namespace are told before those of any other",
     file: "packages/kube/workqueue.ts",
-    from: "      lines.delete(namespace);\n",
-    to: "      if (line.urgent.size + line.calm.size < 2) lines.delete(namespace);\n",
+    from: "    queue.delete(key);\n",
+    to: "    if (isEmpty(group)) queue.delete(key);\n",
     tests: MANY_TEST,
   },
   {
