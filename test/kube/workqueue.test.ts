@@ -60,7 +60,10 @@ test("work replaces what waits under its key, in its place; what was urgent stay
   const queue = createWorkQueue(1);
   const begun: string[] = [];
   const add = (key: string, name: string, isUrgent?: boolean) =>
-    queue.add("a", key, async () => void begun.push(name), isUrgent);
+    queue.add("a", key, () => {
+      begun.push(name);
+      return Promise.resolve();
+    }, isUrgent);
   queue.add("a", "0", () => setImmediate());
   add("1", "replaced");
   add("2", "second");
