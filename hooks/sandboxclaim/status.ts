@@ -114,6 +114,23 @@ function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
 }
 
 /**
+ * Returns the annotations of a claim with this Sandbox, or without one, see {@link annotationsOf}; undefined: the claim has
+ * them all.
+ *
+ * @param seenAt when the claim was first seen, in milliseconds since the epoch
+ */
+export function missingAnnotations(
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  now: Date,
+  seenAt: number,
+): Record<string, string> | undefined {
+  const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
+  const annotations = annotationsOf(claim, sandbox, status, now, new Date(seenAt));
+  return lacks(claim, annotations) ? annotations : undefined;
+}
+
+/**
  * Notes which Sandbox the claim has, when the claim was first seen, and when it first was Ready; times once each.
  *
  * A claim that was Ready before anybody took note is `unknown`. Source: Agent Sandbox API, section 3.5.8.
@@ -122,7 +139,7 @@ function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
  * @param status the one that is about to be written
  * @param seenAt when the claim was first seen; undefined: when it was given the Sandbox, as far as anybody knows
  */
-export function annotationsOf(
+function annotationsOf(
   { metadata, status: before }: SandboxClaim,
   sandbox: Sandbox | undefined,
   status: SandboxClaimStatus,
@@ -144,7 +161,7 @@ export function annotationsOf(
 }
 
 /** Tells whether a claim lacks one of these annotations, or has another value. `null`: the claim must not have it. */
-export function lacks(
+function lacks(
   { metadata: { annotations = {} } }: SandboxClaim,
   wanted: Record<string, string | null>,
 ): boolean {

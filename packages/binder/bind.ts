@@ -6,7 +6,7 @@ import type { ClaimProblem } from "../api/claimproblem.ts";
 import { lackedRight } from "../api/lackedright.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
@@ -14,11 +14,20 @@ import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse 
 import { coldSandbox, handedOver } from "./handover.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
-import { annotateBinding, standing } from "./report.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
-import { type Binder, getClaim, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import { standing } from "./standing.ts";
+import { assumeWritten, type Binder, getClaim, isServing, noteLoss, type QueuedClaim } from "./state.ts";
 import { getMember, getTemplate, isProjection } from "./store.ts";
-import { type BindOutcome, findOwn, postSandbox, putSandbox, RefusalError, searchOwn, withDefaults } from "./writes.ts";
+import {
+  annotateClaim,
+  type BindOutcome,
+  findOwn,
+  postSandbox,
+  putSandbox,
+  RefusalError,
+  searchOwn,
+  withDefaults,
+} from "./writes.ts";
 
 /** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
 const TAKEN_MS = 5000;
@@ -121,7 +130,7 @@ async function ownBefore({ api, index }: Binder, { claim, unsure }: QueuedClaim)
 
 /** Writes the Sandbox that was chosen. @returns undefined: the claim can be given nothing now */
 async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | undefined> {
-  const { api, clock } = binder;
+  const { api, clock, log } = binder;
   const { entry } = job;
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
@@ -143,17 +152,19 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
   job.member = member;
   entry.unsure = member.metadata.name;
-  annotateBinding(binder, entry, claim, member, now);
+  const annotations = missingAnnotations(claim, member, now, entry.seenAt);
+  // At the same time as the member; the status is written after both.
+  if (annotations) {
+    entry.annotating = annotateClaim(api, claim, annotations).then((written) => {
+      if (written) assumeWritten(entry, written);
+    }, (error) => {
+      log("warn", "Cannot annotate a claim", { ...logFields(claim), ...errorFields(error) });
+    });
+  }
   const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
   // Another binder may have given it to the same claim.
   entry.unsure = given === "lost" ? member.metadata.name : undefined;
   return given;
-}
-
-function templateOf({ index }: Binder, claim: SandboxClaim | undefined): SandboxTemplate | undefined {
-  const { namespace = "" } = claim?.metadata ?? {};
-  const pool = claim && index.pool(namespace, claim.spec.warmPoolRef.name);
-  return pool && index.template(pool);
 }
 
 /** Asks for all of claim and template, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
@@ -163,14 +174,15 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   // Its turn may come late.
   if (!isServing(binder)) return undefined;
   const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await getClaim(api, entry.claim)).data;
-  const kept = templateOf(binder, claim);
+  const snapshot = () => index.snapshot(entry.namespace, claim?.spec.warmPoolRef.name ?? "");
+  const { template: kept } = snapshot();
   const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;
   const now = clock.now();
-  const pool = claim && index.pool(entry.namespace, claim.spec.warmPoolRef.name);
+  const { pool, template: latest, policy, members } = snapshot();
   // Another one has come meanwhile.
-  if (kept !== templateOf(binder, claim)) return undefined;
-  const fault = policyProblem(index.policy(kept), binder.templateNetworkPolicy, kept);
-  const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
+  if (kept !== latest) return undefined;
+  const fault = policyProblem(policy, binder.templateNetworkPolicy, kept);
+  const candidates = candidatesOf(pool, template, members, now, fault);
   const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
     ? choose(claim, { ...candidates, refused: entry.refused }, allowedLabelDomains, now, allowedAnnotationDomains)
     : { kind: "refused" };
@@ -207,7 +219,8 @@ function blame(
   const until = clock.now() + REFUSED_MS;
   if (entry.refused.length === 0) refuse(sandbox, entry.uid, until);
   entry.refused.push(sandbox.metadata.uid ?? "");
-  if (entry.refused.length < MOST_REFUSED || index.template(pool)) return;
+  const { pool: latest, template } = index.snapshot(entry.namespace, pool.metadata.name);
+  if (entry.refused.length < MOST_REFUSED || !latest || template) return;
   // It cannot have its own: all that is left is to begin anew, but not soon.
   entry.refused = [];
   entry.notBefore = until;

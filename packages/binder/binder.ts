@@ -1,4 +1,8 @@
-/** Assembles a binder: its state, its watches, and the terms in which it serves claims. @module */
+/**
+ * Assembles a binder: its state, its watches, the terms in which it serves claims, and what follows from each event. What
+ * a claim gets is chosen in schedule.ts. @module
+ */
+import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
@@ -11,15 +15,16 @@ import { systemClock } from "../process/clock.ts";
 import { isObject } from "../api/objects/json.ts";
 import type { Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
-import { begin, claimHandler, controlledChanged, membersChanged, poolChanged } from "./eventhandlers.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createSchedulingQueue } from "./queue.ts";
-import { type Binder, type BindOptions, dropTimers, type QueuedClaim } from "./state.ts";
+import { type Binder, type BindOptions, dropTimers, isServing, noteLoss, type QueuedClaim } from "./state.ts";
 import { createRefills } from "./refills.ts";
+import { claimHandler, reconcile } from "./reconcile.ts";
 import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
 import { shortageOf, tellPool } from "./replacements.ts";
 import { schedule } from "./schedule.ts";
+import { projectEnd } from "./store.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
 
 const DEFAULTS = defaultsOf(BINDING_FLAGS);
@@ -101,20 +106,18 @@ function createBinder(api: Api, options: BindOptions): Binder {
     tell: (pool) => tellPool(binder, pool),
   });
   const binder: Binder = {
-    ...{
-      ...options,
-      templateNetworkPolicy,
-      clock,
-      binderWorkers,
-      refillDelaySeconds,
-      onServed,
-      tracer,
-      api,
-      term: undefined,
-      index,
-      queue,
-      refills,
-    },
+    ...options,
+    clock,
+    binderWorkers,
+    refillDelaySeconds,
+    onServed,
+    tracer,
+    templateNetworkPolicy,
+    api,
+    term: undefined,
+    index,
+    queue,
+    refills,
     claims: new Map(),
     unschedulable: new Map(),
     awaitingMember: new Map(),
@@ -131,6 +134,50 @@ function createBinder(api: Api, options: BindOptions): Binder {
     onIdle: () => {},
   };
   return binder;
+}
+
+/** Looks at all that is there, once everything is known and this process leads. */
+function begin(binder: Binder): void {
+  if (!isServing(binder)) return;
+  for (const pool of binder.index.pools.values()) {
+    // What a binder before this one has handed over, it may not have told of.
+    if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);
+    binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
+  }
+  for (const entry of binder.claims.values()) reconcile(binder, entry);
+  schedule(binder);
+}
+
+/** Serves those who wait for this pool: it or its template has changed. */
+function poolChanged(binder: Binder, namespace: string, pool: string): void {
+  if (!binder.index.pools.get(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
+  if (!isServing(binder)) return;
+  for (const entry of [...binder.unschedulable.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
+  membersChanged(binder, namespace, pool);
+}
+
+/** Serves those who wait for members of this pool: they have changed, or have been counted. */
+function membersChanged(binder: Binder, namespace: string, pool: string): void {
+  if (!isServing(binder)) return;
+  for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
+  binder.refills.look(namespace, pool);
+  if (binder.queue.wake(namespace, pool)) schedule(binder);
+}
+
+/** Takes note that a Sandbox which a claim controls has come, changed or, undefined, gone. */
+function controlledChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
+  const entry = binder.claims.get(uid);
+  if (entry?.claim.metadata.namespace !== namespace) return;
+  if (sandbox) {
+    if (isReachable(sandbox)) {
+      entry.starting?.end();
+      entry.starting = undefined;
+    }
+    if (isEnd(sandbox.status?.conditions)) entry.ended = projectEnd(sandbox);
+    else if (entry.ended?.metadata.name === sandbox.metadata.name) entry.ended = undefined;
+  }
+  reconcile(binder, entry, sandbox);
+  schedule(binder);
 }
 
 /**

@@ -27,22 +27,18 @@ export interface IndexListener {
 
 export interface ClusterIndex {
   sandboxes: Required<EventHandler<Sandbox>>;
-  pools: EventHandler<SandboxWarmPool>;
+  pools: EventHandler<SandboxWarmPool> & Pick<Store<SandboxWarmPool, SandboxWarmPool>, "get" | "values">;
   templates: EventHandler<SandboxTemplate>;
   /** The NetworkPolicies of templates. */
   policies: EventHandler<KubeObject>;
   /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
   freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
-  pool(namespace: string, name: string): SandboxWarmPool | undefined;
-  template(pool: SandboxWarmPool): SandboxTemplate | undefined;
-  /** What has the name of a template's NetworkPolicy; undefined: nothing. */
-  policy(template: SandboxTemplate | undefined): KubeObject | undefined;
   /** The members that claims can have; none for a pool that is not known. */
   members(pool: SandboxWarmPool | undefined): Members;
+  /** Returns all that decides what the claims of a pool get. */
+  snapshot(namespace: string, name: string): PoolSnapshot;
   /** The Sandboxes that a claim controls, by namespace and UID of the claim. */
   controlled(namespace: string, claim: string): Controlled;
-  /** All pools. */
-  all(): Iterable<SandboxWarmPool>;
   /**
    * Takes a Sandbox as it is known now out of its pool, until the watch shows a newer version of it: our write may have
    * changed it, or somebody else's has.
@@ -52,6 +48,15 @@ export interface ClusterIndex {
   release(sandbox: Sandbox): void;
   /** Takes note of what the API server has answered: as if the watch had shown it. */
   written(sandbox: Sandbox): void;
+}
+
+/** A pool, and what it is to claims, as they are known now; undefined: does not exist. */
+export interface PoolSnapshot {
+  pool: SandboxWarmPool | undefined;
+  template: SandboxTemplate | undefined;
+  /** What has the name of the template's NetworkPolicy. */
+  policy: KubeObject | undefined;
+  members: Members;
 }
 
 /** Where a Sandbox stands: in a pool, or with a claim. */
@@ -88,8 +93,8 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     pools: createStore({
       keep: projectPool,
       indexes: {
-        template: ({ metadata: { namespace }, spec }) => [keyOf(namespace, spec.sandboxTemplateRef.name)],
-        policy: ({ metadata: { namespace }, spec }) => [keyOf(namespace, policyName(spec.sandboxTemplateRef.name))],
+        template: ({ metadata: { namespace }, spec }) => [`${namespace}/${spec.sandboxTemplateRef.name}`],
+        policy: ({ metadata: { namespace }, spec }) => [`${namespace}/${policyName(spec.sandboxTemplateRef.name)}`],
       },
     }),
     members: new Map(),
@@ -104,7 +109,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const policies = createStore({ keep: (policy: KubeObject) => policy });
   /** Notifies the listener of each pool of a template, or of a template's policy. */
   const changed = (index: "template" | "policy", { namespace = "", name }: ObjectMeta) => {
-    for (const { metadata } of pools.byIndex(index, keyOf(namespace, name))) listener.onPool(namespace, metadata.name);
+    for (const { metadata } of pools.byIndex(index, `${namespace}/${name}`)) listener.onPool(namespace, metadata.name);
   };
   pools.onChange((before, after) => {
     const { namespace = "", name, uid = "" } = (after ?? before as SandboxWarmPool).metadata;
@@ -118,6 +123,8 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     if (changeOf(before, after) !== "other") changed("template", (after ?? before as SandboxTemplate).metadata);
   });
   policies.onChange((before, after) => changed("policy", (after ?? before as KubeObject).metadata));
+  const members = (pool: SandboxWarmPool | undefined) =>
+    state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE;
   return {
     freshness,
     sandboxes: {
@@ -150,14 +157,16 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     pools,
     templates,
     policies,
-    pool: pools.get,
-    template: ({ metadata, spec }) => templates.get(metadata.namespace, spec.sandboxTemplateRef.name),
-    policy: (template) => template && policies.get(template.metadata.namespace, policyName(template.metadata.name)),
-    members: (pool) => state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE,
+    members,
+    snapshot(namespace, name) {
+      const pool = pools.get(namespace, name);
+      const template = pool && templates.get(namespace, pool.spec.sandboxTemplateRef.name);
+      const policy = template && policies.get(namespace, policyName(template.metadata.name));
+      return { pool, template, policy, members: members(pool) };
+    },
     controlled: (namespace, claim) => state.controlled.get(uidKey(namespace, claim)) ?? UNBOUND,
-    all: () => pools.values(),
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
-      displace(state, uid);
+      tellOf(state, takeOut(state, uid));
       assumed.assume(uid, resourceVersion);
     },
     release(sandbox) {
@@ -171,10 +180,6 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       assumed.assume(sandbox.metadata.uid ?? "", sandbox.metadata.resourceVersion ?? "");
     },
   };
-}
-
-function keyOf(namespace: string | undefined, name: string): string {
-  return `${namespace}/${name}`;
 }
 
 /** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
@@ -229,20 +234,16 @@ function takeOut(state: State, uid: string): Place | undefined {
   return before;
 }
 
-/** Tells of a place that has one less. */
-function tellOf({ listener, pools }: State, before: Place): void {
+/** Tells of a place that has one less; undefined: none has. */
+function tellOf({ listener, pools }: State, before: Place | undefined): void {
+  if (!before) return;
   if (before.with === "claim") return listener.onControlled(before.namespace, before.uid, undefined);
   const pool = pools.byUid(before.uid);
   if (pool?.metadata.namespace === before.namespace) listener.onMembers(before.namespace, pool.metadata.name);
 }
 
-function displace(state: State, uid: string): void {
-  const before = takeOut(state, uid);
-  if (before) tellOf(state, before);
-}
-
 function sandboxGone(state: State, uid: string): void {
   state.assumed.end(uid);
   state.returned.delete(uid);
-  displace(state, uid);
+  tellOf(state, takeOut(state, uid));
 }

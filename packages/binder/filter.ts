@@ -126,7 +126,12 @@ export function candidatesOf(
 ): Candidates {
   const find = once((): Feasible => {
     if (!pool) return NOTHING;
-    const isFit = fitsIn(pool, template, now);
+    const isRecreate = pool.spec.updateStrategy?.type === "Recreate";
+    const isFit = (sandbox: Sandbox): boolean => {
+      if (!isRecreate) return isFree(sandbox, now);
+      // A member that is not like the template is about to be replaced.
+      return template !== undefined && isFree(sandbox, now) && !isStaleOnce(sandbox, template);
+    };
     // Another might be gone again with its claim before it is counted, and the next would have its name.
     const upTo = countedUpTo(pool);
     const first = members.best(isFit, upTo);
@@ -147,18 +152,6 @@ function once<T>(find: () => T): () => T {
   return () => (found ??= { value: find() }).value;
 }
 
-/** Returns what tells whether a member can be given: under Recreate only if it is like the template. */
-function fitsIn(
-  pool: SandboxWarmPool,
-  template: SandboxTemplate | undefined,
-  now: number,
-): (sandbox: Sandbox) => boolean {
-  const isFree = (sandbox: Sandbox) => (aside.get(sandbox) ?? 0) <= now && isHandableOnce(sandbox);
-  if (pool.spec.updateStrategy?.type !== "Recreate") return isFree;
-  if (!template) return () => false;
-  return (sandbox) => isFree(sandbox) && !isStaleOnce(sandbox, template);
-}
-
 /** What was found of templates as they are: to hash and to compare one takes as long as it is large. */
 const judged = new WeakMap<SandboxTemplate, { hash: string; stale: WeakMap<Sandbox, boolean> }>();
 
@@ -173,7 +166,8 @@ function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
 /** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */
 const handable = new WeakMap<Sandbox, boolean>();
 
-function isHandableOnce(sandbox: Sandbox): boolean {
+function isFree(sandbox: Sandbox, now: number): boolean {
+  if ((aside.get(sandbox) ?? 0) > now) return false;
   // A projection is judged once all of it is there.
   const found = handable.get(sandbox) ?? (isProjection(sandbox) || isHandable(sandbox));
   handable.set(sandbox, found);

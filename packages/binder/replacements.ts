@@ -81,15 +81,14 @@ async function replace(
   await reporting;
   const { api, index, log, replacing } = binder;
   const { namespace = "", uid = "" } = metadata;
-  const pool = index.pool(namespace, metadata.name);
-  const template = pool && index.template(pool);
+  const { pool, template, policy, members } = index.snapshot(namespace, metadata.name);
   if (
-    !isServing(binder) || !template || isProjection(template) ||
-    policyProblem(index.policy(template), binder.templateNetworkPolicy, template) !== undefined ||
+    !isServing(binder) || !pool || !template || isProjection(template) ||
+    policyProblem(policy, binder.templateNetworkPolicy, template) !== undefined ||
     pool.metadata.deletionTimestamp !== undefined
   ) return;
   if (isCrowded(binder, pool)) return;
-  if (index.members(pool).counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
+  if (members.counts().all + (replacing.get(uid) ?? 0) > pool.spec.replicas) return;
   try {
     const body = replacementOf(sandbox, pool, template);
     const answer = body && await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
@@ -111,16 +110,15 @@ function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name 
 /** Returns how a pool stands; undefined: it is gone. */
 export function shortageOf(binder: Binder, namespace: string, name: string): Shortage | undefined {
   const { index, queue, templateNetworkPolicy, replacing, untold, binderWorkers } = binder;
-  const pool = index.pool(namespace, name);
+  const { pool, template, policy, members } = index.snapshot(namespace, name);
   if (!pool) return undefined;
-  const { all, ready } = index.members(pool).counts();
+  const { all, ready } = members.counts();
   const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
-  const template = index.template(pool);
   return {
     pool,
     // A pool cannot make members while the policy of its template is not in force.
     hasTemplate: template !== undefined &&
-      policyProblem(index.policy(template), templateNetworkPolicy, template) === undefined,
+      policyProblem(policy, templateNetworkPolicy, template) === undefined,
     hasLost: untold.has(`${namespace}/${name}`),
     members: all + (replacing.get(pool.metadata.uid ?? "") ?? 0),
     ready,

@@ -2,13 +2,12 @@
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
-import { annotationsOf, computeStatus, lacks } from "../../hooks/sandboxclaim/status.ts";
+import { computeStatus, missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { hasExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
-import { errorFields } from "../process/log.ts";
 import { inSpan } from "./spans.ts";
-import { type Standing, standingOf } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 import { assumeWritten, type Binder, getClaim, type QueuedClaim } from "./state.ts";
 import { findObject, findRaw } from "../kube/find.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
@@ -32,11 +31,6 @@ export type Report =
   | { is: "given"; name: string; sandbox: Sandbox | undefined }
   | { is: "expired" | "lost" | "unnoted" }
   | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
-
-/** Returns where the claim stands, by what this process knows. */
-export function standing({ index, clock }: Binder, { namespace, uid }: QueuedClaim, claim: SandboxClaim): Standing {
-  return standingOf(claim, index.controlled(namespace, uid), clock.now());
-}
 
 /**
  * Writes a report, unless the claim has changed so that it does not apply, or has reported it already.
@@ -70,13 +64,12 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   };
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    const claim = await annotated(binder, entry, observed, sandbox, now);
-    const written = claim && await putStatus(
-      api,
-      claim,
-      // No claim may be Ready without these annotations.
-      (latest) => missingAnnotations(entry, latest, sandbox, now) ? undefined : compute(latest),
-    );
+    // No claim may be Ready without these annotations.
+    const missing = (latest: SandboxClaim) => missingAnnotations(latest, sandbox, now, entry.seenAt);
+    const annotations = missing(observed);
+    const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;
+    const written = claim &&
+      await putStatus(api, claim, (latest) => missing(latest) ? undefined : compute(latest));
     if (written && !assumeWritten(entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });
@@ -123,7 +116,7 @@ async function isStillRefused(
     : undefined;
   const fault = policyProblem(policy, templateNetworkPolicy, template);
   const now = clock.now();
-  const members = index.members(index.pool(namespace, name));
+  const members = index.members(index.pools.get(namespace, name));
   const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };
   const choice = choose(claim, candidates, allowedLabelDomains, now, allowedAnnotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);
@@ -150,46 +143,4 @@ function statusFor(
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;
-}
-
-/** Annotates a claim with the member that it gets, at the same time as the member is written; the status is written after both. */
-export function annotateBinding(
-  binder: Binder,
-  entry: QueuedClaim,
-  claim: SandboxClaim,
-  member: Sandbox,
-  now: Date,
-): void {
-  const annotations = missingAnnotations(entry, claim, member, now);
-  if (!annotations) return;
-  entry.annotating = annotateClaim(binder.api, claim, annotations).then((written) => {
-    if (written) assumeWritten(entry, written);
-  }, (error) => {
-    const { namespace, name } = claim.metadata;
-    binder.log("warn", "Cannot annotate a claim", { namespace, name, ...errorFields(error) });
-  });
-}
-
-/** Annotates a claim, unless it is: no claim may be Ready without these annotations. @returns undefined: it is gone */
-async function annotated(
-  { api }: Binder,
-  entry: QueuedClaim,
-  claim: SandboxClaim,
-  sandbox: Sandbox | undefined,
-  now: Date,
-): Promise<SandboxClaim | undefined> {
-  const annotations = missingAnnotations(entry, claim, sandbox, now);
-  return annotations ? await annotateClaim(api, claim, annotations) : claim;
-}
-
-/** Returns the annotations of a claim with this Sandbox, or without one; undefined: the claim has them all. */
-function missingAnnotations(
-  { seenAt }: QueuedClaim,
-  claim: SandboxClaim,
-  sandbox: Sandbox | undefined,
-  now: Date,
-): Record<string, string> | undefined {
-  const status = computeStatus({ claim, sandbox, isExpired: false, problem: undefined }, now);
-  const annotations = annotationsOf(claim, sandbox, status, now, new Date(seenAt));
-  return lacks(claim, annotations) ? annotations : undefined;
 }

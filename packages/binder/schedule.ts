@@ -9,8 +9,8 @@ import { bind, type Job } from "./bind.ts";
 import { type Candidates, candidatesOf, type Choice, choose, policyProblem } from "./filter.ts";
 import type { Line } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
-import { standing } from "./report.ts";
 import { logFields } from "./spans.ts";
+import { standing } from "./standing.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isProjection } from "./store.ts";
 
@@ -46,10 +46,9 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
   const { index, queue } = binder;
   const { namespace, pool: name, waiters } = line;
   const now = binder.clock.now();
-  const pool = index.pool(namespace, name);
-  const template = pool && index.template(pool);
-  const fault = policyProblem(index.policy(template), binder.templateNetworkPolicy, template);
-  const candidates = candidatesOf(pool, template, index.members(pool), now, fault);
+  const { pool, template, policy, members } = index.snapshot(namespace, name);
+  const fault = policyProblem(policy, binder.templateNetworkPolicy, template);
+  const candidates = candidatesOf(pool, template, members, now, fault);
   let wait = Infinity;
   let turnedAway = 0;
   for (const entry of [...waiters]) {

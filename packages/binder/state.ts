@@ -2,11 +2,10 @@
 import type { Span, Tracer } from "@opentelemetry/api";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
-import { FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import { isLarge } from "../api/objects/large.ts";
 import { findRaw } from "../kube/find.ts";
 import { isNewer } from "./assume.ts";
-import { LONGEST_VALUE, picked } from "./store.ts";
+import { projectClaim } from "./store.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
@@ -140,7 +139,7 @@ export function noteLoss(
   { index, untold }: Binder,
   { metadata: { namespace = "", name, uid } }: SandboxWarmPool,
 ): void {
-  if (index.pool(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
+  if (index.pools.get(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
 }
 
 /** Makes the entry of a claim that is seen for the first time. */
@@ -191,14 +190,16 @@ export function dropUnread(entry: QueuedClaim, isHooks: boolean): void {
 export function assumeWritten(entry: QueuedClaim, raw: SandboxClaim): boolean {
   const { resourceVersion = "" } = raw.metadata;
   if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
-  const parsed = sandboxClaimSchema.safeParse(raw).data;
-  if (parsed) Object.assign(entry, { claim: sharing(parsed, raw), raw, assumed: resourceVersion });
+  const claim = parseClaim(raw);
+  if (claim) Object.assign(entry, { claim, raw, assumed: resourceVersion });
   return true;
 }
 
-/** Lets a parsed claim have those parts of the observed one that parsing leaves as they are, so that they are there once. */
-export function sharing(claim: SandboxClaim, { spec }: SandboxClaim): SandboxClaim {
-  const { env, volumeClaimTemplates, additionalPodMetadata } = spec;
+/** Parses a claim as it was observed; undefined: it cannot be read. What parsing leaves as it is, both share. */
+export function parseClaim(raw: SandboxClaim): SandboxClaim | undefined {
+  const claim = sandboxClaimSchema.safeParse(raw).data;
+  if (!claim) return undefined;
+  const { env, volumeClaimTemplates, additionalPodMetadata } = raw.spec;
   return {
     ...claim,
     spec: {
@@ -215,34 +216,4 @@ export async function getClaim(api: Api, { metadata }: SandboxClaim): Promise<Sa
   const { namespace, name, uid } = metadata;
   const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });
   return claim?.metadata.uid === uid ? claim : undefined;
-}
-
-/** What is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
-function projectClaim({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
-  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
-  const { warmPoolRef, lifecycle } = spec;
-  const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
-  const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
-      annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
-    },
-    spec: {
-      warmPoolRef: { name: warmPoolRef.name },
-      ...(lifecycle && { lifecycle: { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy } }),
-    },
-    ...(status && {
-      status: {
-        // A claim without a Sandbox is compared with what keeps it waiting.
-        conditions: told.map((condition) => ({
-          ...condition,
-          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
-        })),
-        ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
-      },
-    }),
-  };
 }

@@ -5,13 +5,16 @@
  */
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox, SandboxStatus } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import {
   CLAIM_UID_LABEL,
   DRAINING_LABEL,
+  FIRST_OBSERVED_ANNOTATION,
   FOR_CLAIM_ANNOTATION,
   POOL_SEQUENCE_ANNOTATION,
+  SANDBOX_NAME_ANNOTATION,
   SHARD_LABEL,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_HASH_LABEL,
@@ -24,7 +27,7 @@ import { findRaw } from "../kube/find.ts";
 /** Members and templates of more are asked for once more when they are needed, in characters of keys and values. Few have a tenth. */
 const MOST_KEPT_OF_OTHERS = 128 * 1024;
 /** What anybody may write is kept up to this length. */
-export const LONGEST_VALUE = 8192;
+const LONGEST_VALUE = 8192;
 
 /**
  * What has changed: `counts` are those of a pool's status; `problem` is what the keeper has reported; `other` is whatever
@@ -114,6 +117,36 @@ export function projectPool({ metadata, ...pool }: SandboxWarmPool): SandboxWarm
   return { ...pool, metadata: { ...identityOf(metadata), labels: picked(metadata.labels, [SHARD_LABEL]) } };
 }
 
+/** Returns what is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
+export function projectClaim({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
+  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
+  const { warmPoolRef, lifecycle } = spec;
+  const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
+  const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
+      annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
+    },
+    spec: {
+      warmPoolRef: { name: warmPoolRef.name },
+      ...(lifecycle && { lifecycle: { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy } }),
+    },
+    ...(status && {
+      status: {
+        // A claim without a Sandbox is compared with what keeps it waiting.
+        conditions: told.map((condition) => ({
+          ...condition,
+          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
+        })),
+        ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
+      },
+    }),
+  };
+}
+
 /** Asks for all of a member, untouched by a parser; undefined: it has changed since, or is gone. @throws {Error} if nobody knows */
 export async function getMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
   const { namespace, name, uid, resourceVersion } = metadata;
@@ -147,7 +180,7 @@ function identityOf(metadata: ObjectMeta): ObjectMeta {
 }
 
 /** Returns those of the keys that are not too long. */
-export function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
+function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(map).filter(([key, value]) => keys.includes(key) && value.length <= LONGEST_VALUE),
   );

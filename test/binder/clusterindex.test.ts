@@ -92,7 +92,7 @@ test("members are known before their pool is", () => {
   const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
   index.sandboxes.observe(aMember(1));
   index.pools.observe(aPool());
-  expect(index.members(index.pool("team-a", "warm")).counts().all).toBe(1);
+  expect(index.members(index.pools.get("team-a", "warm")).counts().all).toBe(1);
   expect(index.members(undefined).counts().all).toBe(0);
 });
 
@@ -184,11 +184,11 @@ test("of a pool's status its counts are of concern, as are its spec and its end"
   expect(told).toHaveLength(1);
   told.length = 0;
   index.pools.observe(aPool({ metadata: { generation: 2 }, spec: { replicas: 7 } }));
-  expect([told.length, index.pool("team-a", "warm")?.spec.replicas]).toEqual([1, 7]);
+  expect([told.length, index.pools.get("team-a", "warm")?.spec.replicas]).toEqual([1, 7]);
   index.pools.observe(aPool({ metadata: { generation: 2, deletionTimestamp: ago(1) } }));
   expect(told).toHaveLength(2);
   index.pools.gone("uid-warm");
-  expect([told.length, index.pool("team-a", "warm")]).toEqual([3, undefined]);
+  expect([told.length, index.pools.get("team-a", "warm")]).toEqual([3, undefined]);
 });
 
 test("a pool that was made anew is not taken away by the end of the one before it", () => {
@@ -196,7 +196,7 @@ test("a pool that was made anew is not taken away by the end of the one before i
   index.sandboxes.observe(aMember(1));
   index.pools.observe(aPool({ metadata: { uid: "uid-next" } }));
   index.pools.gone("uid-warm");
-  const pool = index.pool("team-a", "warm");
+  const pool = index.pools.get("team-a", "warm");
   expect([pool?.metadata.uid, index.members(pool).counts().all]).toEqual(["uid-next", 0]);
 });
 
@@ -210,7 +210,7 @@ test("a template that comes or changes is told to the pools of it, and to no oth
   index.templates.observe(aTemplate({ metadata: { generation: 2 } }));
   expect(told).toEqual(["team-a/warm itself"]);
   index.templates.gone("uid-python");
-  expect([told.length, index.template(aPool())]).toEqual([2, undefined]);
+  expect([told.length, index.snapshot("team-a", "warm").template]).toEqual([2, undefined]);
 });
 
 test("what a pool counts is told as its members are, a new spec as the pool's own change", () => {

@@ -50,7 +50,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "what is being given stays free meanwhile",
     file: "packages/binder/clusterindex.ts",
-    from: "displace(state, uid);\n      assumed.assume(uid, resourceVersion);",
+    from: "tellOf(state, takeOut(state, uid));\n      assumed.assume(uid, resourceVersion);",
     to: "assumed.assume(uid, resourceVersion);",
     tests: INDEX_TEST,
   },
@@ -120,8 +120,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a stale member is given under Recreate",
     file: "packages/binder/filter.ts",
-    from: "isFree(sandbox) && !isStaleOnce(sandbox, template)",
-    to: "isFree(sandbox)",
+    from: "isFree(sandbox, now) && !isStaleOnce(sandbox, template)",
+    to: "isFree(sandbox, now)",
     tests: CHOOSE_TEST,
   },
   {
@@ -162,13 +162,13 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim is Ready before it has its annotations",
     file: "packages/binder/report.ts",
-    from: "return annotations ? await annotateClaim(api, claim, annotations) : claim;",
-    to: "if (annotations) void annotateClaim(api, claim, annotations);\n  return claim;",
+    from: "const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;",
+    to: "if (annotations) void annotateClaim(api, observed, annotations);\n    const claim = observed;",
     tests: REPORT_TEST,
   },
   {
     name: "an older version of a claim takes back what was written",
-    file: "packages/binder/eventhandlers.ts",
+    file: "packages/binder/reconcile.ts",
     from: "if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;",
     to: "",
     tests: ["test/binder/claimversions.test.ts"],

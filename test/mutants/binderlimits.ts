@@ -37,7 +37,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "what a binder before this one has handed over is not told",
-    file: "packages/binder/eventhandlers.ts",
+    file: "packages/binder/binder.ts",
     from: "if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);",
     to: "",
     tests: TOLD_TEST,
@@ -45,7 +45,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "word of a pool that is gone is kept for ever",
     file: "packages/binder/state.ts",
-    from: "if (index.pool(namespace, name)?.metadata.uid === uid) untold",
+    from: "if (index.pools.get(namespace, name)?.metadata.uid === uid) untold",
     to: "untold",
     tests: TOLD_TEST,
   },
