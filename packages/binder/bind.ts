@@ -15,7 +15,7 @@ import { coldSandbox, handedOver } from "./handover.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
-import { standing } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 import { assumeWritten, type Binder, getClaim, isServing, noteLoss, type QueuedClaim } from "./state.ts";
 import { getMember, getTemplate, isProjection } from "./store.ts";
 import {
@@ -183,7 +183,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   if (kept !== latest) return undefined;
   const fault = policyProblem(policy, binder.templateNetworkPolicy, kept);
   const candidates = candidatesOf(pool, template, members, now, fault);
-  const choice: Choice = claim && standing(binder, entry, claim).is === "wanting"
+  const choice: Choice = claim && standingOf(claim, index.controlled(entry), now).is === "wanting"
     ? choose(claim, { ...candidates, refused: entry.refused }, allowedLabelDomains, now, allowedAnnotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {

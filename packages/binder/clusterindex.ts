@@ -37,8 +37,8 @@ export interface ClusterIndex {
   members(pool: SandboxWarmPool | undefined): Members;
   /** Returns all that decides what the claims of a pool get. */
   snapshot(namespace: string, name: string): PoolSnapshot;
-  /** The Sandboxes that a claim controls, by namespace and UID of the claim. */
-  controlled(namespace: string, claim: string): Controlled;
+  /** The Sandboxes that a claim controls. */
+  controlled(claim: { namespace: string; uid: string }): Controlled;
   /**
    * Takes a Sandbox as it is known now out of its pool, until the watch shows a newer version of it: our write may have
    * changed it, or somebody else's has.
@@ -164,7 +164,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
       const policy = template && policies.get(namespace, policyName(template.metadata.name));
       return { pool, template, policy, members: members(pool) };
     },
-    controlled: (namespace, claim) => state.controlled.get(uidKey(namespace, claim)) ?? UNBOUND,
+    controlled: ({ namespace, uid }) => state.controlled.get(uidKey(namespace, uid)) ?? UNBOUND,
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
       tellOf(state, takeOut(state, uid));
       assumed.assume(uid, resourceVersion);

@@ -9,7 +9,7 @@ import type { EventHandler } from "../kube/watch.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
 import { isNewer } from "./assume.ts";
-import { type ControlledSandbox, standing } from "./standing.ts";
+import { type ControlledSandbox, standingOf } from "./standing.ts";
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
@@ -70,7 +70,7 @@ export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
  */
 export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
-  const stands = standing(binder, entry, entry.claim);
+  const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
   dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
   if (stands.is === "given" && isDue(binder, entry, stands.given)) reportInTurn(binder, entry, sandbox);
@@ -156,7 +156,7 @@ function isDue({ clock }: Binder, { claim }: QueuedClaim, { hasReported }: Contr
 function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   binder.reports.add(entry.namespace, entry.uid, async () => {
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
-    const stands = standing(binder, entry, entry.claim);
+    const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
     if (stands.is === "hooks" || stands.is === "wanting") return;
     if (stands.is !== "given") return await report(binder, entry, { is: stands.is });
     const { name } = stands.given;
@@ -173,7 +173,8 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
   }
   entry.isOverdue = false;
   entry.reporting = writeReport(binder, entry, what).then((isWritten) => {
-    const isOver = standing(binder, entry, entry.claim).is !== what.is;
+    const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
+    const isOver = stands.is !== what.is;
     if (isOver) entry.reportFailures = 0;
     // The API server has taken the report, and has not kept it.
     else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
@@ -211,9 +212,9 @@ function lookAgain(binder: Binder, entry: QueuedClaim, ms: number): void {
 function planExpiry(binder: Binder, entry: QueuedClaim): void {
   entry.alarm?.();
   entry.alarm = undefined;
-  const { claim, namespace, uid } = entry;
+  const { claim } = entry;
   const wait = (expiryTime(claim) ?? 0) - binder.clock.now();
-  if (wait <= 0 || binder.index.controlled(namespace, uid).find(claim.status?.sandbox?.name)) return;
+  if (wait <= 0 || binder.index.controlled(entry).find(claim.status?.sandbox?.name)) return;
   entry.alarm = binder.clock.setTimeout(() => {
     entry.alarm = undefined;
     reconcile(binder, entry);

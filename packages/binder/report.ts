@@ -131,7 +131,7 @@ function statusFor(
   now: Date,
 ): SandboxClaimStatus | undefined {
   const { index, clock } = binder;
-  const controlled = index.controlled(entry.namespace, entry.uid);
+  const controlled = index.controlled(entry);
   const stands = standingOf(claim, controlled, clock.now());
   const isOther = stands.is === "given" && stands.given.name !== report.sandbox?.metadata.name;
   if (stands.is !== report.is || isOther) return undefined;

@@ -10,7 +10,7 @@ import { type Candidates, candidatesOf, type Choice, choose, policyProblem } fro
 import type { Line } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { logFields } from "./spans.ts";
-import { standing } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isProjection } from "./store.ts";
 
@@ -84,7 +84,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
 function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
-    if (standing(binder, entry, entry.claim).is !== "wanting") return { kind: "refused" };
+    if (standingOf(entry.claim, binder.index.controlled(entry), now).is !== "wanting") return { kind: "refused" };
     if (candidates.template && isProjection(candidates.template)) return { kind: "unknown" };
     return choose(
       entry.claim,

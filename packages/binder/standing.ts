@@ -5,7 +5,6 @@ import { findCondition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION, FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import type { Binder, QueuedClaim } from "./state.ts";
 
 /**
  * What the binder has to do about a claim.
@@ -60,15 +59,6 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   if (isExpired || isReported) return { is: "expired" };
   if (named !== undefined && isFinal(claim)) return HOOKS;
   return { is: named === undefined ? "wanting" : "lost" };
-}
-
-/** Returns where a claim stands, by what this process knows. */
-export function standing(
-  { index, clock }: Pick<Binder, "index" | "clock">,
-  { namespace, uid }: Pick<QueuedClaim, "namespace" | "uid">,
-  claim: SandboxClaim,
-): Standing {
-  return standingOf(claim, index.controlled(namespace, uid), clock.now());
 }
 
 /** What is kept of a Sandbox that a claim controls. */

@@ -24,7 +24,7 @@ function anIndex() {
   const where = () => [
     ...returned.size > 0 ? ["returned"] : [],
     ...index.members(aPool()).counts().all > 0 ? ["free"] : [],
-    ...index.controlled("team-a", "uid-c").earliest() ? ["given"] : [],
+    ...index.controlled({ namespace: "team-a", uid: "uid-c" }).earliest() ? ["given"] : [],
   ];
   /** Shows a whole list; `during` happens after it was read. */
   const list = (shown: Sandbox[], during = () => {}, version?: string) => {

@@ -22,7 +22,8 @@ function anIndex() {
   return { index, told, free, nameOf };
 }
 
-const firstOf = ({ controlled }: ClusterIndex, claim: string) => controlled("team-a", claim).earliest()?.name;
+const firstOf = ({ controlled }: ClusterIndex, uid: string) =>
+  controlled({ namespace: "team-a", uid }).earliest()?.name;
 
 const at = (version: number, seen: Seen = {}) =>
   aMember(1, { ...seen, metadata: { ...seen.metadata, resourceVersion: `${version}` } });

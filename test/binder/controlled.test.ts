@@ -82,12 +82,13 @@ test("a list that shows a claim's Sandbox made anew leaves the claim with that o
   index.sandboxes.listing();
   index.sandboxes.observe(given("uid-next"));
   index.sandboxes.listed(new Set(["uid-next"]));
-  expect(index.controlled("team-a", "uid-c").earliest()?.name).toBe("warm-1");
+  expect(index.controlled({ namespace: "team-a", uid: "uid-c" }).earliest()?.name).toBe("warm-1");
 });
 
 test("nothing is kept of a claim whose Sandboxes are gone", () => {
   const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
   index.sandboxes.observe(handedOver(aMember(1), aClaim("c"), aTemplate(), NOW));
   index.sandboxes.gone("uid-warm-1");
-  expect(index.controlled("team-a", "uid-c")).toBe(index.controlled("team-a", "uid-other"));
+  const controlledBy = (uid: string) => index.controlled({ namespace: "team-a", uid });
+  expect(controlledBy("uid-c")).toBe(controlledBy("uid-other"));
 });
