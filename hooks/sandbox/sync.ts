@@ -1,7 +1,6 @@
 /** The Sandbox hook: from what is observed to what should be. No I/O, no clock, no randomness. @module */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
-import type { Desired, Observed } from "../../packages/webhook/metacontroller.ts";
-import { soonestResync } from "../../packages/webhook/resync.ts";
+import { type Desired, type Observed, soonestResync } from "../../packages/webhook/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
 import { type ExpiryPhase, expiryPhase, resyncAfter } from "./expiry.ts";
 import { podLosses } from "./podlosses.ts";

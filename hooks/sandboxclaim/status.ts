@@ -22,12 +22,14 @@ const OUR_TYPES = new Set(["Finished", "Ready"]);
 
 /** Computes the status: name, addresses and Ready of the Sandbox in one piece. Conditions are in order of type. */
 export function computeStatus(situation: Situation, now: Date): SandboxClaimStatus {
-  const { claim, sandbox } = situation;
-  const finished = finishedCondition(situation);
+  const { claim, sandbox, isExpired } = situation;
+  // The Sandbox's; where that is gone after expiry, the claim's own stays.
+  const { conditions } = (sandbox || !isExpired ? sandbox : claim)?.status ?? {};
+  const finished = findCondition(conditions, "Finished");
   const foreign = (claim.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type)).map(fitCondition);
   const podIPs = sandbox?.status?.podIPs ?? [];
   return {
-    conditions: [...(finished ? [finished] : []), readyCondition(situation, now), ...foreign],
+    conditions: [...(finished ? [fitCondition(finished)] : []), readyCondition(situation, now), ...foreign],
     ...(sandbox ? { sandbox: { name: sandbox.metadata.name, ...(podIPs.length > 0 ? { podIPs } : {}) } } : {}),
   };
 }
@@ -84,13 +86,6 @@ export function readyCondition(situation: Situation, now: Date): Condition {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     lastTransitionTime,
   };
-}
-
-/** Copies Finished from the Sandbox; where that is gone after expiry, the claim's own stays. */
-export function finishedCondition({ claim, sandbox, isExpired }: Situation): Condition | undefined {
-  const theirs = findCondition(sandbox?.status?.conditions, "Finished");
-  const kept = sandbox || !isExpired ? theirs : findCondition(claim.status?.conditions, "Finished");
-  return kept && fitCondition(kept);
 }
 
 function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {

@@ -10,8 +10,13 @@ import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { CLAIM_METADATA_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
-import { childKey, type Decorated, listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { soonestResync } from "../../packages/webhook/resync.ts";
+import {
+  childKey,
+  type Decorated,
+  listKind,
+  type Observed,
+  soonestResync,
+} from "../../packages/webhook/metacontroller.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import type { ClaimConfig } from "../flags.ts";
@@ -28,8 +33,8 @@ const SHORTEST_WAIT_SECONDS = 0.05;
  * |---|---|
  * | not bound, or being deleted | nothing changes: it is the binder's, or the garbage collector's |
  * | bound | what its Sandbox is like; other Sandboxes that it controls go |
- * | expired, but its status does not say so | the status says so, and the Sandbox stays |
- * | expired, and its status says so | with Retain the Sandbox goes; else the keeper deletes the claim |
+ * | expired, but its status does not say so of this spec | the status says so, and the Sandbox stays |
+ * | expired, and its status says so of this spec | with Retain the Sandbox goes; else the keeper deletes the claim |
  *
  * @throws {RangeError} if the controller lacks the attachment rule
  */
@@ -44,15 +49,16 @@ export function syncSandboxClaim(
   if (!bound || claim.metadata.deletionTimestamp !== undefined) return { attachments: sandboxes.map(unchanged) };
   const extra = sandboxes.filter((sandbox) => sandbox !== bound);
   const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), ANOTHER]));
-  const phase = expiryPhase(claim, now);
-  if (phase === "published") {
+  const expiry = expiryTime(claim);
+  // The moment itself counts as past.
+  const isExpired = expiry !== undefined && expiry <= now.getTime();
+  if (isExpired && isPublished(claim, "ClaimExpired")) {
     const isRetained = claim.spec.lifecycle?.shutdownPolicy === "Retain";
     if (!isRetained) return { attachments: [unchanged(bound)], deletions };
     return { attachments: [], deletions: { ...deletions, [childKey(bound)]: EXPIRED }, ...cleanup(claim, bound, now) };
   }
   const { desired, problem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
-  const answer = reported({ claim, sandbox: bound, isExpired: phase === "due", problem, isMetadataOutstanding }, now);
-  const expiry = expiryTime(claim);
+  const answer = reported({ claim, sandbox: bound, isExpired, problem, isMetadataOutstanding }, now);
   const toExpiry = expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
   const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, toExpiry);
   return {
@@ -61,24 +67,6 @@ export function syncSandboxClaim(
     deletions,
     ...(resyncAfterSeconds === undefined ? {} : { resyncAfterSeconds }),
   };
-}
-
-/**
- * How far the expiry of a claim has gone. Two steps: the status says so first, then things are deleted.
- *
- * | phase | meaning | answer |
- * |---|---|---|
- * | `none` | it lies ahead, or never comes | as ever |
- * | `due` | it is past, the status does not say so yet | the Sandbox stays, Ready becomes ClaimExpired |
- * | `published` | it is past and the observed status says so, of this spec | Retain: the Sandbox goes; else the keeper deletes the claim |
- */
-export type ExpiryPhase = "none" | "due" | "published";
-
-/** Tells how far the expiry of a claim has gone. The moment itself counts as past. */
-export function expiryPhase(claim: SandboxClaim, now: Date): ExpiryPhase {
-  const time = expiryTime(claim);
-  if (time === undefined || time > now.getTime()) return "none";
-  return isPublished(claim, "ClaimExpired") ? "published" : "due";
 }
 
 /** Says of an expired claim if its Sandbox cannot be deleted. */

@@ -49,7 +49,7 @@ export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox 
     ...SANDBOX,
     metadata: {
       ...applied.metadata,
-      ...identityOf(sandbox, applied),
+      ...identityOf(sandbox, applied.metadata),
       labels: uid === undefined ? labels : { ...labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? uid },
       ownerReferences: [controllerReference(pool)],
     },

@@ -1,6 +1,6 @@
 /** How many members a pool makes now, and when it looks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
-import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/resync.ts";
+import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/metacontroller.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
 import { ownedBy, type View } from "./view.ts";

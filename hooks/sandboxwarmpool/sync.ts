@@ -2,8 +2,7 @@
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../packages/api/objects/keys.ts";
-import { childKey, type Desired, type Observed } from "../../packages/webhook/metacontroller.ts";
-import { soonestResync } from "../../packages/webhook/resync.ts";
+import { childKey, type Desired, type Observed, soonestResync } from "../../packages/webhook/metacontroller.ts";
 import { appliedOf } from "./applied.ts";
 import { wordsFor } from "./deletionreasons.ts";
 import { type Drain, drainsOf, graceEnds, isHopeless } from "./drain.ts";

@@ -2,7 +2,14 @@
 import { DRAINING_LABEL } from "../api/objects/keys.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { type ChildRules, type Violation, violationsOf } from "./childrules.ts";
-import { childKey, kindKey, listAll, type Observed } from "./metacontroller.ts";
+import {
+  childKey,
+  kindKey,
+  listAll,
+  LONGEST_RESYNC_SECONDS,
+  type Observed,
+  SHORTEST_RESYNC_SECONDS,
+} from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
 /** Why an answer is not sent. `children` are keys such as `Pod/demo`; no values of the objects. */
@@ -179,4 +186,22 @@ export function identity(object: { apiVersion: string; kind: string; metadata: {
 
 function refusal(message: string, children: readonly { kind: string; metadata: { name: string } }[]): Verdict {
   return { refusal: { message, children: children.slice(0, MOST_NAMED).map(childKey) } };
+}
+
+/**
+ * Checks the `resyncAfterSeconds` of an answer; undefined: there is none.
+ *
+ * | seconds | what Metacontroller 4.17.2 would do | verdict |
+ * |---|---|---|
+ * | 0, negative | ignore it: the next call never comes | refused |
+ * | below {@link SHORTEST_RESYNC_SECONDS} | call the hook again at once, without end and without its limit for retries | refused |
+ * | above {@link LONGEST_RESYNC_SECONDS}, infinite | the same, because its number overflows | refused |
+ *
+ * A refused answer is retried after 30 seconds, and children stay as they are. The guard does not raise a wait instead:
+ * nobody would notice such a hook.
+ */
+export function guardResync(seconds: number | undefined): Refusal | undefined {
+  if (seconds === undefined) return undefined;
+  if (seconds >= SHORTEST_RESYNC_SECONDS && seconds <= LONGEST_RESYNC_SECONDS) return undefined;
+  return { message: `resyncAfterSeconds would be ${seconds}, which calls the hook without end or never`, children: [] };
 }

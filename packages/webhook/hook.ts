@@ -3,10 +3,9 @@ import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
 import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusRules } from "./statusrules.ts";
-import { type DeletionReasons, guardAnswer, type Loss, type Refusal } from "./guard.ts";
+import { type DeletionReasons, guardAnswer, guardResync, type Loss, type Refusal } from "./guard.ts";
 import { announced, heldOf, keeping } from "./throttledanswer.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
-import { guardResync } from "./resync.ts";
 import {
   compositeAnswerSchema,
   compositeRequestSchema,

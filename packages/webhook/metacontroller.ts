@@ -1,6 +1,6 @@
 /**
- * The hook protocol of Metacontroller, `version: v2`, as schemas and types. Source: Metacontroller 4.17.2,
- * pkg/controller/{composite,decorator,common/customize}/api/v2. @module
+ * The hook protocol of Metacontroller, `version: v2`: schemas, types, and how soon an answer may ask to be called again.
+ * Source: Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2. @module
  */
 import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
@@ -101,6 +101,21 @@ export const decoratorAnswerSchema = z.strictObject({
 export const customizeAnswerSchema = z.strictObject({
   relatedResources: z.array(z.looseObject({ apiVersion: z.string().min(1), resource: z.string().min(1) })),
 });
+
+/** Shortest wait, in seconds: only so late that the answer has been carried out. A hook that always asked for less would be called without end. */
+export const SHORTEST_RESYNC_SECONDS = 0.03;
+/** Longest wait, in seconds: Metacontroller counts int64 nanoseconds, so that 293 years become a negative wait, which means "now". */
+export const LONGEST_RESYNC_SECONDS = 9e9;
+/** Longest wait that our hooks ask for, in seconds: nothing depends on a longer one. */
+const A_DAY = 86_400;
+
+/** Returns the soonest of some waits as a wait that the guard allows; undefined: there is none. */
+export function soonestResync(first: number, ...waits: number[]): number;
+export function soonestResync(...waits: (number | undefined)[]): number | undefined;
+export function soonestResync(...waits: (number | undefined)[]): number | undefined {
+  const known = waits.filter((seconds) => seconds !== undefined);
+  return known.length === 0 ? undefined : Math.max(Math.min(...known, A_DAY), SHORTEST_RESYNC_SECONDS);
+}
 
 /** Returns the key of a kind in an {@link ObjectMap}: `Pod.v1`, `Sandbox.agents.x-k8s.io/v1beta1`. */
 export function kindKey(object: { apiVersion: string; kind: string }): string {

@@ -23,17 +23,23 @@ export function unchangedSpec(child: KubeObject, last: Json | undefined = lastAp
 export function unchanged(child: KubeObject): DesiredObject {
   const applied = lastApplied(child);
   const { apiVersion, kind } = child;
-  const metadata = { ...metadataOf(applied), ...identityOf(child, applied ?? {}) };
+  const said = isObject(applied?.["metadata"]) ? applied["metadata"] : {};
+  const metadata = { ...said, ...identityOf(child, said) };
   return { ...applied, apiVersion, kind, metadata, ...unchangedSpec(child, applied) };
 }
 
 /**
  * Returns name and namespace of a child for an answer as it was last applied: whoever may write the child may write that
  * annotation, and would have Metacontroller make objects in namespaces of others.
+ *
+ * @param applied its metadata as it was last applied
  */
-export function identityOf({ metadata }: KubeObject, applied: object): { name: string; namespace?: string } {
+export function identityOf(
+  { metadata }: KubeObject,
+  applied: { namespace?: unknown },
+): { name: string; namespace?: string } {
   const { name, namespace } = metadata;
-  const isNamed = metadataOf(applied as Json)["namespace"] !== undefined && namespace !== undefined;
+  const isNamed = applied.namespace !== undefined && namespace !== undefined;
   return isNamed ? { name, namespace } : { name };
 }
 
@@ -48,8 +54,4 @@ function settled(observed: unknown, applied: unknown): unknown {
 function settledField(observed: unknown, applied: unknown): unknown {
   if (isUnchangedByMerge({ f: observed }, { f: applied }, { f: applied })) return applied;
   return settled(observed, applied);
-}
-
-function metadataOf(applied: Json | undefined): Json {
-  return isObject(applied?.["metadata"]) ? applied["metadata"] : {};
 }

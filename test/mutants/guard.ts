@@ -21,7 +21,7 @@ export const GUARD: readonly Mutant[] = [
     name: "a child is where its last-applied configuration says",
     file: "packages/webhook/unchanged.ts",
     from: "return isNamed ? { name, namespace } : { name };",
-    to: "return { name, ...metadataOf(applied as Json) };",
+    to: "return { name, ...applied };",
     tests: ["test/webhook/unchanged.test.ts", "test/hooks/sandboxwarmpool/applied.test.ts"],
   },
   {

@@ -8,21 +8,21 @@ const BATCHES_TEST = ["test/hooks/sandboxwarmpool/batchrules.test.ts"];
 export const GUARDED_LOOPS: readonly Mutant[] = [
   {
     name: "a hook may ask to be called again at once",
-    file: "packages/webhook/resync.ts",
+    file: "packages/webhook/guard.ts",
     from: "seconds >= SHORTEST_RESYNC_SECONDS && ",
     to: "",
     tests: RESYNC_TEST,
   },
   {
     name: "a hook may ask to be called again when Metacontroller's numbers have run out",
-    file: "packages/webhook/resync.ts",
+    file: "packages/webhook/guard.ts",
     from: " && seconds <= LONGEST_RESYNC_SECONDS",
     to: "",
     tests: RESYNC_TEST,
   },
   {
     name: "a good hook asks for a wait that the guard refuses",
-    file: "packages/webhook/resync.ts",
+    file: "packages/webhook/metacontroller.ts",
     from: "Math.min(...known, A_DAY)",
     to: "Math.min(...known)",
     tests: [...RESYNC_TEST, "test/hooks/sandbox/podlosses.test.ts"],

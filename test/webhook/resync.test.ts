@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { compositeCalls, decoratorCalls } from "../../packages/webhook/hook.ts";
-import { guardResync, soonestResync } from "../../packages/webhook/resync.ts";
+import { guardResync } from "../../packages/webhook/guard.ts";
+import { soonestResync } from "../../packages/webhook/metacontroller.ts";
 import { aRequest, aSandbox, NOW } from "../sandboxes.ts";
 
 const toy = { name: "x", parentSchema: z.looseObject({}), deletionReasons: "any", childRules: "any" } as const;

@@ -1,7 +1,6 @@
 /** Expiry of claims: when it comes, and its two steps for each policy. @module */
 import { expect, test } from "vitest";
 import { expiryTime } from "../../../packages/api/expiry.ts";
-import { expiryPhase } from "../../../hooks/sandboxclaim/sync.ts";
 import {
   aBoundClaim,
   aClaim,
@@ -74,9 +73,11 @@ test.for([
   { name: "past and said so", seconds: -1, ready: EXPIRED, want: "published" },
   { name: "past and said so of this spec", seconds: -1, ready: ofGeneration(3), want: "published" },
   { name: "past and said so of the spec before", seconds: -1, ready: ofGeneration(2), want: "due" },
-])("expiryPhase(): $name", ({ seconds, ready, want }) => {
-  const spec = { lifecycle: { shutdownTime: after(seconds) } };
-  expect(expiryPhase(aClaim({ spec, ...(ready ? { status: { conditions: [ready] } } : {}) }), NOW)).toBe(want);
+])("how far expiry has gone: $name", ({ seconds, ready, want }) => {
+  const spec = { lifecycle: { shutdownTime: after(seconds), shutdownPolicy: "Retain" } };
+  const answer = syncClaim(aBoundClaim({ spec, ...(ready ? { status: { conditions: [ready] } } : {}) }), [aClaimed()]);
+  const isDue = readyText(answer)?.startsWith("False ClaimExpired") === true;
+  expect(answer.attachments.length === 0 ? "published" : isDue ? "due" : "none").toBe(want);
 });
 
 test("a claim that will expire is looked at again at that moment, and never too seldom or too often", () => {

@@ -1,6 +1,7 @@
 /** Ready and Finished of a claim: every rule, and which of two that both hold decides. @module */
 import { expect, test } from "vitest";
-import { finishedCondition, readyCondition } from "../../../hooks/sandboxclaim/status.ts";
+import { computeStatus, readyCondition } from "../../../hooks/sandboxclaim/status.ts";
+import { findCondition } from "../../../packages/api/objects/conditions.ts";
 import { aBoundClaim, aClaim, aClaimed, aCondition, after } from "../../claimbuilders.ts";
 import { NOW } from "../../sandboxes.ts";
 
@@ -126,5 +127,6 @@ test.for([
 ])("Finished is $name", ({ sandbox, own, isExpired = false, want }) => {
   const claim = aClaim({ status: { conditions: own } });
   const given = sandbox && aClaimed({ status: { conditions: sandbox } });
-  expect(finishedCondition({ claim, sandbox: given, isExpired, problem: undefined })).toEqual(want);
+  const { conditions } = computeStatus({ claim, sandbox: given, isExpired, problem: undefined }, NOW);
+  expect(findCondition(conditions, "Finished")).toEqual(want);
 });

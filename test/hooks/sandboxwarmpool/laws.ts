@@ -6,8 +6,7 @@ import { deletionReasons } from "../../../hooks/sandboxwarmpool/deletionreasons.
 import { childRules } from "../../../hooks/sandboxwarmpool/childrules.ts";
 import { evidence, statusRules } from "../../../hooks/sandboxwarmpool/statusrules.ts";
 import { guardStatus } from "../../../packages/webhook/statusrules.ts";
-import { guardAnswer } from "../../../packages/webhook/guard.ts";
-import { guardResync } from "../../../packages/webhook/resync.ts";
+import { guardAnswer, guardResync } from "../../../packages/webhook/guard.ts";
 import { CONFIG } from "../../poolcalls.ts";
 import { NOW } from "../../sandboxes.ts";
 import {
