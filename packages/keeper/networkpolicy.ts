@@ -20,7 +20,7 @@ import {
 import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
 import type { KnownPolicy, References } from "./references.ts";
-import { createWaiting, requeueOnChange } from "./waiting.ts";
+import { createWaiting, requeueOnChange } from "./watches.ts";
 import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";

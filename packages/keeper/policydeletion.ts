@@ -8,7 +8,7 @@ import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } fr
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Intervals, lookReconciler, type Reconciler, type Report } from "./reconciler.ts";
 import { hashKey, type References } from "./references.ts";
-import { createWaiting, requeueOnChange } from "./waiting.ts";
+import { createWaiting, requeueOnChange } from "./watches.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /** After `settle`, pools and claims have finished what they do for a template that was just deleted. In milliseconds. */

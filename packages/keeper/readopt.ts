@@ -21,7 +21,7 @@ import {
 } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 import { hashKey, type References, type Referred } from "./references.ts";
-import { createWaiting, requeueOnChange } from "./waiting.ts";
+import { createWaiting, requeueOnChange } from "./watches.ts";
 import { findObject } from "../kube/find.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Kept } from "../../packages/keeper/kept.ts";
 import { createStore } from "../../packages/kube/store.ts";
-import { createWaiting, requeueOnChange } from "../../packages/keeper/waiting.ts";
+import { createWaiting, requeueOnChange } from "../../packages/keeper/watches.ts";
 
 interface Item {
   metadata: { name: string; uid: string };
