@@ -140,9 +140,11 @@ function createBinder(api: Api, options: BindOptions): Binder {
 function begin(binder: Binder): void {
   if (!isServing(binder)) return;
   for (const pool of binder.index.pools.values()) {
+    const { namespace = "", name } = pool.metadata;
+    const { all } = binder.index.snapshot(namespace, name).members.counts();
     // What a binder before this one has handed over, it may not have told of.
-    if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);
-    binder.refills.look(pool.metadata.namespace ?? "", pool.metadata.name);
+    if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);
+    binder.refills.look(namespace, name);
   }
   for (const entry of binder.claims.values()) reconcile(binder, entry);
   schedule(binder);

@@ -33,8 +33,6 @@ export interface ClusterIndex {
   policies: EventHandler<KubeObject>;
   /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
   freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
-  /** The members that claims can have; none for a pool that is not known. */
-  members(pool: SandboxWarmPool | undefined): Members;
   /** Returns all that decides what the claims of a pool get. */
   snapshot(namespace: string, name: string): PoolSnapshot;
   /** The Sandboxes that a claim controls. */
@@ -56,6 +54,7 @@ export interface PoolSnapshot {
   template: SandboxTemplate | undefined;
   /** What has the name of the template's NetworkPolicy. */
   policy: KubeObject | undefined;
+  /** Those that claims can have; none of a pool that does not exist. */
   members: Members;
 }
 
@@ -123,8 +122,6 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     if (changeOf(before, after) !== "other") changed("template", (after ?? before as SandboxTemplate).metadata);
   });
   policies.onChange((before, after) => changed("policy", (after ?? before as KubeObject).metadata));
-  const members = (pool: SandboxWarmPool | undefined) =>
-    state.members.get(uidKey(pool?.metadata.namespace, pool?.metadata.uid)) ?? NONE;
   return {
     freshness,
     sandboxes: {
@@ -157,12 +154,11 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     pools,
     templates,
     policies,
-    members,
     snapshot(namespace, name) {
       const pool = pools.get(namespace, name);
       const template = pool && templates.get(namespace, pool.spec.sandboxTemplateRef.name);
       const policy = template && policies.get(namespace, policyName(template.metadata.name));
-      return { pool, template, policy, members: members(pool) };
+      return { pool, template, policy, members: state.members.get(uidKey(namespace, pool?.metadata.uid)) ?? NONE };
     },
     controlled: ({ namespace, uid }) => state.controlled.get(uidKey(namespace, uid)) ?? UNBOUND,
     assume({ metadata: { uid = "", resourceVersion = "" } }) {

@@ -116,7 +116,7 @@ async function isStillRefused(
     : undefined;
   const fault = policyProblem(policy, templateNetworkPolicy, template);
   const now = clock.now();
-  const members = index.members(index.pools.get(namespace, name));
+  const { members } = index.snapshot(namespace, name);
   const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };
   const choice = choose(claim, candidates, allowedLabelDomains, now, allowedAnnotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);

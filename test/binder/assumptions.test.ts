@@ -23,7 +23,7 @@ function anIndex() {
   index.sandboxes.observe(at(9));
   const where = () => [
     ...returned.size > 0 ? ["returned"] : [],
-    ...index.members(aPool()).counts().all > 0 ? ["free"] : [],
+    ...index.snapshot("team-a", "warm").members.counts().all > 0 ? ["free"] : [],
     ...index.controlled({ namespace: "team-a", uid: "uid-c" }).earliest() ? ["given"] : [],
   ];
   /** Shows a whole list; `during` happens after it was read. */

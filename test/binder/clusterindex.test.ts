@@ -17,11 +17,12 @@ function anIndex() {
   });
   index.templates.observe(aTemplate());
   index.pools.observe(aPool());
-  const free = (pool = aPool()) => index.members(pool).best(() => true)?.metadata.name;
+  const free = () => membersOf(index).best(() => true)?.metadata.name;
   const nameOf = (claim: string) => firstOf(index, claim);
   return { index, told, free, nameOf };
 }
 
+const membersOf = ({ snapshot }: ClusterIndex, pool = "warm") => snapshot("team-a", pool).members;
 const firstOf = ({ controlled }: ClusterIndex, uid: string) =>
   controlled({ namespace: "team-a", uid }).earliest()?.name;
 
@@ -51,7 +52,7 @@ test("a member is its pool's, a claim's Sandbox the claim's; both are told", () 
 
 test("a member that changes is never out of its pool for those who are told, and they are told once", () => {
   const seen: number[] = [];
-  const look = () => seen.push(index.members(aPool()).counts().all);
+  const look = () => seen.push(membersOf(index).counts().all);
   const index = createClusterIndex({ onPool: look, onMembers: look, onControlled: () => {} });
   index.pools.observe(aPool());
   index.sandboxes.observe(at(1, { state: "coming" }));
@@ -86,15 +87,14 @@ test.for(strangers)("what is %s is no member, even if it was one", ([, sandbox])
   const { index, free } = anIndex();
   index.sandboxes.observe(aMember(1));
   index.sandboxes.observe(sandbox);
-  expect([free(), index.members(aPool()).counts().all]).toEqual([undefined, 0]);
+  expect([free(), membersOf(index).counts().all]).toEqual([undefined, 0]);
 });
 
 test("members are known before their pool is", () => {
   const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
   index.sandboxes.observe(aMember(1));
   index.pools.observe(aPool());
-  expect(index.members(index.pools.get("team-a", "warm")).counts().all).toBe(1);
-  expect(index.members(undefined).counts().all).toBe(0);
+  expect([membersOf(index).counts().all, membersOf(index, "other").counts().all]).toEqual([1, 0]);
 });
 
 test("what is assumed is out of the pool until the watch shows a newer version", () => {
@@ -151,7 +151,7 @@ test("what a complete list lacks is gone", () => {
   index.sandboxes.observe(at(9));
   index.sandboxes.observe(aMember(2));
   list(index, at(9));
-  expect([free(), index.members(aPool()).counts().all]).toEqual(["warm-1", 1]);
+  expect([free(), membersOf(index).counts().all]).toEqual(["warm-1", 1]);
   list(index);
   expect([free(), told.at(-1)]).toEqual([undefined, "team-a/warm"]);
 });
@@ -198,7 +198,7 @@ test("a pool that was made anew is not taken away by the end of the one before i
   index.pools.observe(aPool({ metadata: { uid: "uid-next" } }));
   index.pools.gone("uid-warm");
   const pool = index.pools.get("team-a", "warm");
-  expect([pool?.metadata.uid, index.members(pool).counts().all]).toEqual(["uid-next", 0]);
+  expect([pool?.metadata.uid, membersOf(index).counts().all]).toEqual(["uid-next", 0]);
 });
 
 test("a template that comes or changes is told to the pools of it, and to no others", () => {
@@ -228,7 +228,8 @@ test("nothing is kept of a pool that is gone once its members are, whatever is h
   index.pools.gone("uid-warm");
   index.sandboxes.observe(at(2));
   index.sandboxes.gone("uid-warm-1");
-  expect(index.members(aPool())).toBe(index.members(undefined));
+  index.pools.observe(aPool());
+  expect(membersOf(index)).toBe(membersOf(index, "other"));
 });
 
 test("who names the UID of a pool or claim of another namespace has no part in that", () => {
@@ -238,7 +239,7 @@ test("who names the UID of a pool or claim of another namespace has no part in t
   index.sandboxes.observe(aMember(1, { metadata: { ...foreign, uid: "uid-foreign" } }));
   const claimed = given(2);
   index.sandboxes.observe({ ...claimed, metadata: { ...claimed.metadata, ...foreign, uid: "uid-forged" } });
-  expect([free(), index.members(aPool()).counts().all, nameOf("uid-c")]).toEqual([undefined, 0, undefined]);
+  expect([free(), membersOf(index).counts().all, nameOf("uid-c")]).toEqual([undefined, 0, undefined]);
   index.sandboxes.gone("uid-foreign");
   expect(told.filter((each) => each.startsWith("team-a"))).toEqual([]);
 });

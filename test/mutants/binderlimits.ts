@@ -38,7 +38,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "what a binder before this one has handed over is not told",
     file: "packages/binder/binder.ts",
-    from: "if ((pool.status?.replicas ?? 0) > binder.index.members(pool).counts().all) noteLoss(binder, pool);",
+    from: "if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);",
     to: "",
     tests: TOLD_TEST,
   },
