@@ -146,18 +146,30 @@ export function noteLoss(
 export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: number): QueuedClaim {
   const { uid = "", namespace = "", name, creationTimestamp = "", resourceVersion: version = "" } = claim.metadata;
   return {
+    uid,
+    namespace,
+    pool: claim.spec.warmPoolRef.name,
+    rank: `${creationTimestamp} ${name}`,
+    claim,
+    raw,
     version,
-    ...{ uid, namespace, pool: claim.spec.warmPoolRef.name, rank: `${creationTimestamp} ${name}`, claim, raw },
-    ...{ seenAt: now, place: "idle", failures: 0, notBefore: 0, refused: [], unsure: undefined },
-    ...{
-      assumed: undefined,
-      annotating: undefined,
-      starting: undefined,
-      reporting: undefined,
-      reportFailures: 0,
-      isOverdue: false,
-    },
-    ...{ retry: undefined, settling: undefined, alarm: undefined, refusal: undefined, ended: undefined },
+    assumed: undefined,
+    seenAt: now,
+    starting: undefined,
+    place: "idle",
+    failures: 0,
+    notBefore: 0,
+    refused: [],
+    unsure: undefined,
+    annotating: undefined,
+    reporting: undefined,
+    reportFailures: 0,
+    isOverdue: false,
+    retry: undefined,
+    settling: undefined,
+    alarm: undefined,
+    refusal: undefined,
+    ended: undefined,
   };
 }
 
