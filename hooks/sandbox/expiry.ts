@@ -2,6 +2,7 @@
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
+import { LONGEST_WAIT_SECONDS, SHORTEST_WAIT_SECONDS } from "../../packages/webhook/metacontroller.ts";
 
 /**
  * How far expiry has gone.
@@ -13,11 +14,6 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
  * | `published` | it is past and the observed status says so | Pod and Service go |
  */
 export type ExpiryPhase = "none" | "due" | "published";
-
-/** Metacontroller counts in int64 nanoseconds: a wait of centuries would overflow into a hot loop. */
-const LONGEST_WAIT_SECONDS = 86_400;
-/** Below this a timer fires before the clock has moved on. */
-const SHORTEST_WAIT_SECONDS = 0.05;
 
 /** Tells how far the expiry of a Sandbox has gone. The moment itself counts as past. */
 export function expiryPhase(sandbox: Sandbox, now: Date): ExpiryPhase {

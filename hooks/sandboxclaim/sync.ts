@@ -15,6 +15,7 @@ import {
   type Decorated,
   listKind,
   type Observed,
+  SHORTEST_WAIT_SECONDS,
   soonestResync,
 } from "../../packages/webhook/metacontroller.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
@@ -23,8 +24,6 @@ import type { ClaimConfig } from "../flags.ts";
 import { computeStatus, reported } from "./status.ts";
 
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
-/** Below this a timer fires before the clock has moved on. */
-const SHORTEST_WAIT_SECONDS = 0.05;
 
 /**
  * Decides status and annotations of a claim, and what becomes of its Sandboxes.

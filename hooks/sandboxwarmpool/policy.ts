@@ -1,13 +1,15 @@
 /** What a pool reports about the NetworkPolicy of its template, and when. Pure. @module */
 import type { PoolPolicyReason } from "../../packages/api/sandboxwarmpool.ts";
-import { type PolicyFault, policyMessage, type TemplatePolicy } from "../../packages/api/templatepolicy.ts";
+import {
+  POLICY_GRACE_MS,
+  type PolicyFault,
+  policyMessage,
+  type TemplatePolicy,
+} from "../../packages/api/templatepolicy.ts";
 import type { Verdict } from "../../packages/api/objects/conditions.ts";
 import { specChanged } from "../../packages/api/objects/specchanged.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 import type { View } from "./view.ts";
-
-/** The template hook needs a moment to write the policy after a template was created or changed. */
-const GRACE_MS = 10_000;
 
 /** Returns the seconds until a missing or outdated policy is reported; 0: it is reported now, or nothing is wrong. */
 export function policyGraceSeconds({ template, policyFault }: View, now: Date): number {
@@ -15,7 +17,7 @@ export function policyGraceSeconds({ template, policyFault }: View, now: Date): 
   const { creationTimestamp = "" } = template.metadata;
   const age = now.getTime() - Date.parse(specChanged(template.metadata) ?? creationTimestamp);
   // A template from the future means that the clocks differ: report at once.
-  return Math.abs(age) < GRACE_MS ? (GRACE_MS - age) / 1000 : 0;
+  return Math.abs(age) < POLICY_GRACE_MS ? (POLICY_GRACE_MS - age) / 1000 : 0;
 }
 
 /** Returns what is wrong with the policy, if it is to be reported now. */

@@ -18,6 +18,9 @@ import {
 import { EXTENSIONS_GROUP } from "./crd.ts";
 import { type Problem, readUnresolved } from "./unresolved.ts";
 
+/** How long a missing or outdated policy is no fault, in milliseconds: the template's hook needs a moment to write it. */
+export const POLICY_GRACE_MS = 10_000;
+
 const SUFFIX = "-network-policy";
 /** Longest name of an object. */
 const LONGEST_NAME = 253;

@@ -6,7 +6,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { columnsOf } from "../summary/columns.ts";
-import { byPool, servedSince } from "../summary/pools.ts";
+import { byPool, servedInHour } from "../summary/pools.ts";
 import type { Api } from "../kube/api.ts";
 import { useClock } from "./clock.ts";
 import { useCollection } from "./collection.ts";
@@ -78,7 +78,6 @@ export function List(
 }
 
 const SERVED = ["SERVED (1H)", "COLD", "HIT RATE"];
-const HOUR_MS = 3_600_000;
 
 /** What pools have served in the last hour: cells by UID; undefined where no pools are listed. */
 function useServed(
@@ -92,7 +91,7 @@ function useServed(
     // The API server has checked what it stores.
     const all = byPool(pools as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
     return new Map(all.map((objects) => {
-      const { warm, cold, unknown } = servedSince(objects, Date.now() - HOUR_MS);
+      const { warm, cold, unknown } = servedInHour(objects, Date.now());
       const rate = warm + cold === 0 ? "<none>" : `${Math.floor((100 * warm) / (warm + cold))}%`;
       return [objects.pool.metadata.uid, [String(warm + cold + unknown), String(cold), rate]];
     }));

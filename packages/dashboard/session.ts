@@ -1,5 +1,13 @@
 /** The API server as the dashboard reaches it: through the router, by fetch, with its user's token. Decides nothing. @module */
-import { type Answer, type Api, type ApiRequest, isOk, messageOf, type WatchEvent } from "../kube/api.ts";
+import {
+  type Answer,
+  type Api,
+  type ApiRequest,
+  isOk,
+  messageOf,
+  WATCH_SILENCE_MS,
+  type WatchEvent,
+} from "../kube/api.ts";
 import { linesOf } from "../sdk/files/lines.ts";
 
 /** How requests are made. */
@@ -10,8 +18,6 @@ export interface Session {
   token: string;
 }
 
-/** Longest silence of a watch; most API servers send a bookmark every minute. */
-const SILENCE_MS = 90_000;
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" };
 
 /**
@@ -85,5 +91,5 @@ async function answerOf(response: Response): Promise<Answer> {
 async function* nothing(): AsyncGenerator<WatchEvent> {}
 
 async function* eventsOf({ body }: Response): AsyncGenerator<WatchEvent> {
-  for await (const line of linesOf(body, SILENCE_MS)) if (line !== "") yield JSON.parse(line);
+  for await (const line of linesOf(body, WATCH_SILENCE_MS)) if (line !== "") yield JSON.parse(line);
 }

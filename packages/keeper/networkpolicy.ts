@@ -1,5 +1,5 @@
 /** Reconciles the NetworkPolicies of templates: makes Metacontroller see them and outlive their template, and reports what is wrong. @module */
-import { policyFault, policyName } from "../api/templatepolicy.ts";
+import { POLICY_GRACE_MS, policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
 import type { Api } from "../kube/api.ts";
@@ -125,12 +125,9 @@ async function findingOf(template: SandboxTemplate, options: PolicyReconcilerOpt
   const refusal = await policyRefusal(api, template, found);
   if (refusal) return problem(refusal.state, `${fault.message}: ${refusal.message}`);
   // Metacontroller may be about to write the policy.
-  if (clock.now() - Date.parse(metadata.creationTimestamp ?? "") < LATE_MS) return COMING;
+  if (clock.now() - Date.parse(metadata.creationTimestamp ?? "") < POLICY_GRACE_MS) return COMING;
   return problem("missing", `${fault.message}; ${UNTRIED}`);
 }
-
-/** How old a template must be before the keeper reports that its policy is missing for no known reason, in milliseconds. */
-const LATE_MS = 10_000;
 
 const UNTRIED =
   "the API server would accept it: see the Events of the SandboxTemplate, and check that Metacontroller and " +

@@ -36,6 +36,9 @@ export class AnswerTooLong extends Error {
   }
 }
 
+/** Longest silence of a watch, in milliseconds; most API servers send a bookmark every minute. */
+export const WATCH_SILENCE_MS = 90_000;
+
 /**
  * Nothing came through a watch for a while. Its connection may be dead, or nothing may have happened: an API server whose
  * etcd reports no progress sends no bookmarks then.

@@ -1,6 +1,14 @@
 /** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
 import { parseJson } from "../api/objects/exactjson.ts";
-import { type Answer, AnswerTooLong, type Api, type ApiRequest, type WatchEvent, WatchSilent } from "./api.ts";
+import {
+  type Answer,
+  AnswerTooLong,
+  type Api,
+  type ApiRequest,
+  WATCH_SILENCE_MS,
+  type WatchEvent,
+  WatchSilent,
+} from "./api.ts";
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
 import type { Credentials } from "./credentials.ts";
@@ -13,7 +21,7 @@ export interface ConnectionOptions {
   signal: AbortSignal;
   /** Longest wait for an answer. @default 30000 */
   timeoutMs?: number;
-  /** Longest silence of a watch; most API servers send a bookmark every minute. @default 90000 */
+  /** Longest silence of a watch. @default {WATCH_SILENCE_MS} */
   silenceMs?: number;
   /** Name under which the API server's audit log shows the requests. */
   userAgent: string;
@@ -26,7 +34,7 @@ type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promi
 
 /** Makes the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
-  const { signal, timeoutMs = 30_000, silenceMs = 90_000, onAnswer = () => {} } = options;
+  const { signal, timeoutMs = 30_000, silenceMs = WATCH_SILENCE_MS, onAnswer = () => {} } = options;
   const clock = createServerClock();
   const send = createOpen(credentials, options.userAgent);
   const open: Open = async (...request) => {

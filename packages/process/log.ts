@@ -8,6 +8,9 @@ export type LogLevel = typeof LOG_LEVELS[number];
 /** Writes one line: `{"time","level","message",…fields}`. */
 export type Log = (level: LogLevel, message: string, fields?: Record<string, unknown>) => void;
 
+/** What goes on failing is complained of so often, in milliseconds: what does not answer, or takes nothing. */
+export const COMPLAINT_MS = 60_000;
+
 const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /**

@@ -31,9 +31,6 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** How long a stop waits for the last bytes of an answer, in milliseconds. */
-const LAST_BYTES_MS = 500;
-
 /** Listens until `stop` is called. @throws if the port is taken */
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog(), tls } = options;
@@ -102,7 +99,7 @@ interface Place {
 
 async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
   const { createAdaptorServer } = await import("@hono/node-server");
-  const { KEEP_ALIVE_MS, listenOn } = await import("./ports.ts");
+  const { KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn } = await import("./ports.ts");
   const secure = tls && { createServer: (await import("node:https")).createServer, serverOptions: tls };
   const server = createAdaptorServer({ fetch: (request) => app.fetch(request), ...secure });
   if (!("closeIdleConnections" in server)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");

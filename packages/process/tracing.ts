@@ -1,7 +1,7 @@
 /** Spans of a process, sent to a collector by OTLP over HTTP. Where none is named, nothing of OpenTelemetry's SDK is loaded. @module */
 import type { Tracer } from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
-import type { Log } from "./log.ts";
+import { COMPLAINT_MS, type Log } from "./log.ts";
 
 /** What records spans. */
 export interface Tracing {
@@ -20,8 +20,6 @@ export interface TracingOptions {
 
 /** What a collector does not take within this is lost. */
 const TIMEOUT_MS = 10_000;
-/** A collector that is not there is complained of so often. */
-const COMPLAINT_MS = 60_000;
 
 /** Starts to record spans; undefined: there is no collector. */
 export async function startTracing({ service, endpoint, log }: TracingOptions): Promise<Tracing | undefined> {

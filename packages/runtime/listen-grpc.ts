@@ -3,7 +3,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createServer as createHTTP1, type IncomingMessage } from "node:http";
 import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2Session } from "node:http2";
 import { createServer, type Socket } from "node:net";
-import { KEEP_ALIVE_MS, listenOn, sortByVersion } from "../process/ports.ts";
+import { KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 import { createWaiting } from "../process/waiting.ts";
 import { type Listening, MOST_WAITING } from "./listen.ts";
@@ -16,8 +16,6 @@ import type { TokenCheck } from "./token.ts";
 const FIRST_BYTES_MS = 10_000;
 /** How long the rest of a request may take that nobody reads any more, in milliseconds. */
 const REST_MS = 10_000;
-/** How long a close waits for the last bytes, in milliseconds. */
-const LAST_BYTES_MS = 200;
 /** Calls at a time on one connection of HTTP/2; who has more waits, or opens another. */
 const MOST_STREAMS = 1000;
 

@@ -55,10 +55,12 @@ export function servingsOf({ claims, given }: PoolObjects): Serving[] {
   });
 }
 
-/** Counts the claims that were given a Sandbox after a time, in milliseconds since the epoch. Deleted ones are not seen. */
-export function servedSince(objects: PoolObjects, since: number): Served {
+const HOUR_MS = 3_600_000;
+
+/** Counts the claims that were given a Sandbox in the hour before `now`, in milliseconds since the epoch. Deleted ones are not seen. */
+export function servedInHour(objects: PoolObjects, now: number): Served {
   const served: Served = { warm: 0, cold: 0, unknown: 0 };
-  for (const { at, how } of servingsOf(objects)) if (at >= since) served[how]++;
+  for (const { at, how } of servingsOf(objects)) if (at >= now - HOUR_MS) served[how]++;
   return served;
 }
 

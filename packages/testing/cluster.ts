@@ -17,7 +17,7 @@ import type { PodFate } from "./podfaults.ts";
 import type { PodRuntimes } from "./podruntimes.ts";
 import { type PodControls, startPods } from "./pods.ts";
 import { createMemoryServer, type MemoryServer } from "./server.ts";
-import { createVerbs, type Verbs } from "./verbs.ts";
+import { createVerbs, UNTIL_MS, type Verbs } from "./verbs.ts";
 
 /** How a test cluster is made. */
 export interface TestClusterOptions {
@@ -73,8 +73,6 @@ export interface TestCluster extends Verbs, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-const MINUTE_MS = 60_000;
-
 /**
  * Starts a cluster; it takes some milliseconds. Stop it, or make it with `await using`.
  *
@@ -90,7 +88,7 @@ const MINUTE_MS = 60_000;
  * ```
  */
 export async function createTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
-  const { time = "fake", autoLimitMs: limitMs = MINUTE_MS, namespaces = ["default"], fault } = options;
+  const { time = "fake", autoLimitMs: limitMs = UNTIL_MS, namespaces = ["default"], fault } = options;
   const clock = createFakeClock(options.start?.getTime() ?? Math.floor(Date.now() / 1000) * 1000);
   const server = await createMemoryServer({ clock, namespaces });
   const { store } = server;

@@ -53,7 +53,8 @@ interface VerbsOptions {
   namespace: string;
 }
 
-const MINUTE_MS = 60_000;
+/** How long `until` waits unless it is told otherwise, in milliseconds of the cluster's clock. */
+export const UNTIL_MS = 60_000;
 
 /** Makes the verbs. */
 export function createVerbs({ api, store, settle, namespace: first }: VerbsOptions): Verbs {
@@ -95,7 +96,7 @@ export function createVerbs({ api, store, settle, namespace: first }: VerbsOptio
 }
 
 function createUntil(clock: FakeClock, settle: Verbs["settle"], get: Verbs["get"]): Verbs["until"] {
-  return async (kind, name, holds, limitMs = MINUTE_MS) => {
+  return async (kind, name, holds, limitMs = UNTIL_MS) => {
     const end = clock.now() + limitMs;
     for (;;) {
       await settle();

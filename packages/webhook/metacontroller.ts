@@ -106,15 +106,17 @@ export const customizeAnswerSchema = z.strictObject({
 export const SHORTEST_RESYNC_SECONDS = 0.03;
 /** Longest wait, in seconds: Metacontroller counts int64 nanoseconds, so that 293 years become a negative wait, which means "now". */
 export const LONGEST_RESYNC_SECONDS = 9e9;
+/** Shortest wait that our hooks ask for until a moment, in seconds: below it a timer fires before the clock has moved on. */
+export const SHORTEST_WAIT_SECONDS = 0.05;
 /** Longest wait that our hooks ask for, in seconds: nothing depends on a longer one. */
-const A_DAY = 86_400;
+export const LONGEST_WAIT_SECONDS = 86_400;
 
 /** Returns the soonest of some waits as a wait that the guard allows; undefined: there is none. */
 export function soonestResync(first: number, ...waits: number[]): number;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined {
   const known = waits.filter((seconds) => seconds !== undefined);
-  return known.length === 0 ? undefined : Math.max(Math.min(...known, A_DAY), SHORTEST_RESYNC_SECONDS);
+  return known.length === 0 ? undefined : Math.max(Math.min(...known, LONGEST_WAIT_SECONDS), SHORTEST_RESYNC_SECONDS);
 }
 
 /** Returns the key of a kind in an {@link ObjectMap}: `Pod.v1`, `Sandbox.agents.x-k8s.io/v1beta1`. */

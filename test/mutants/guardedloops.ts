@@ -23,7 +23,7 @@ export const GUARDED_LOOPS: readonly Mutant[] = [
   {
     name: "a good hook asks for a wait that the guard refuses",
     file: "packages/webhook/metacontroller.ts",
-    from: "Math.min(...known, A_DAY)",
+    from: "Math.min(...known, LONGEST_WAIT_SECONDS)",
     to: "Math.min(...known)",
     tests: [...RESYNC_TEST, "test/hooks/sandbox/podlosses.test.ts"],
   },

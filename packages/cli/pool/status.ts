@@ -7,7 +7,7 @@ import { findCondition } from "../../api/objects/conditions.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { CLAIM, POOL, SANDBOX } from "../../summary/kinds.ts";
 import { getObject, listObjects } from "../cluster/objects.ts";
-import { byPool, type PoolObjects, type Served, servedSince } from "../../summary/pools.ts";
+import { byPool, type PoolObjects, type Served, servedInHour } from "../../summary/pools.ts";
 
 /** One pool. */
 export interface PoolRow {
@@ -26,8 +26,6 @@ export interface PoolRow {
   /** Why it has fewer Ready members than it should; undefined: it has not. */
   notFull: string | undefined;
 }
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Reads the pools of a namespace, of all for undefined; one pool by name.
@@ -60,7 +58,7 @@ export async function readPools(api: Api, namespace: string | undefined, name?: 
 
 function rowOf(objects: PoolObjects, now: Date): PoolRow {
   const { pool: { metadata, spec, status }, claims } = objects;
-  const served = servedSince(objects, now.getTime() - HOUR_MS);
+  const served = servedInHour(objects, now.getTime());
   const known = served.warm + served.cold;
   const ready = status?.readyReplicas ?? 0;
   return {

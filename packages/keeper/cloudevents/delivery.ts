@@ -4,7 +4,7 @@
  */
 import { backoffMs } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../process/clock.ts";
-import type { Log } from "../../process/log.ts";
+import { COMPLAINT_MS, type Log } from "../../process/log.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { createReconcileQueue } from "../reconcilequeue.ts";
 import type { CloudEvent } from "./cloudevent.ts";
@@ -31,8 +31,6 @@ const MOST = 10_000;
 const MOST_OF_NAMESPACE = 2000;
 /** So many failures in a row are the receiver's, not an event's: then all of them wait. */
 const FAILURES_OF_RECEIVER = CONCURRENCY;
-/** A receiver that fails is complained of so often. */
-const COMPLAINT_MS = 60_000;
 
 /** What waits of one Sandbox, oldest first; never empty between two acts. */
 interface Line {

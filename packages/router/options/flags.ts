@@ -1,4 +1,5 @@
 /** The router's options, those of the contract under its names and our own. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
+import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
 import { CLUSTER_FLAGS } from "../../kube/clusterflags.ts";
 import { flag, section } from "../../process/flags.ts";
 import { choice, DURATION, PORT, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
@@ -8,6 +9,7 @@ import { ADDRESS, DOMAIN, NEEDED_ADDRESS, PATH_PREFIX } from "./types.ts";
 
 const since = "0.1.0";
 const on = { since, default: "true" };
+const seconds = (ms: number) => `${ms / 1000}s`;
 
 const PORTS = {
   "http-bind-address": flag(NEEDED_ADDRESS, { help: "where clients come", since, default: ":8080" }),
@@ -57,7 +59,7 @@ const LIMITS = {
   }),
   "response-header-timeout": flag(DURATION, {
     help: "longest wait for the head of an answer",
-    ...{ since, default: "180s" },
+    ...{ since, default: seconds(RESPONSE_HEADER_TIMEOUT_MS) },
   }),
   "dial-timeout": flag(DURATION, { help: "longest wait for a connection", since, default: "5s" }),
   "stale-after": flag(DURATION, {
@@ -99,7 +101,7 @@ const WAKING = {
   }),
   "wake-timeout": flag(DURATION, {
     help: "longest wait for a sandbox that wakes up or starts",
-    ...{ since, default: "120s" },
+    ...{ since, default: seconds(WAKE_TIMEOUT_MS) },
   }),
   "wakes-per-minute": flag(wholeNumber(), {
     help: "Sandboxes of one namespace that requests wake; 0: any number",

@@ -1,4 +1,5 @@
 /** Watches a folder of the root, and those below it if asked; reports names, never what is in the files. @module */
+import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import type { Root } from "../confine.ts";
 import type { EntryType } from "./entry.ts";
 import { createEventQueue } from "./events.ts";
@@ -23,8 +24,6 @@ export type WatchEvent =
   | { type: "created"; path: string; kind: EntryType }
   | { type: "modified" | "removed" | "incomplete"; path: string };
 
-const ALIVE_EVERY_MS = 15_000;
-
 /** What to watch, and how much may wait. */
 export interface WatchOptions {
   recursive: boolean;
@@ -47,7 +46,7 @@ export async function watchFolder(
   options: WatchOptions,
 ): Promise<AsyncGenerator<WatchEvent>> {
   const { parts } = await root.locate(path);
-  const { recursive, signal, mostWaiting = 4096, aliveMs = ALIVE_EVERY_MS } = options;
+  const { recursive, signal, mostWaiting = 4096, aliveMs = ALIVE_MS } = options;
   const queue = createEventQueue<WatchEvent>({
     most: mostWaiting,
     overflow: { type: "overflow" },

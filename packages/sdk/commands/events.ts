@@ -7,6 +7,7 @@ import {
   ProcessesService,
   type StartDetachedRequestSchema,
 } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
 import { ConnectionError, NotFoundError, SandboxNotFoundError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
 import { inTime } from "../runtime/deadline.ts";
@@ -33,7 +34,7 @@ const WAITS_MS = [50, 100, 400, 1600, 3000, 5000];
 const FIRST_WAITS_MS = [50, 100, 400];
 const STOOD_MS = 10_000;
 /** How long a command may take to start: its sandbox may have to be woken, and a router waits for that and for the answer. */
-const START_MS = 300_000;
+const START_MS = WAKE_TIMEOUT_MS + RESPONSE_HEADER_TIMEOUT_MS;
 /** How much is received before that is said: well under what may be on its way. */
 const ACKNOWLEDGE_BYTES = 256 * 1024;
 

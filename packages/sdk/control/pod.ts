@@ -1,4 +1,5 @@
 /** Finds the Pod of a Sandbox, and has one made where the Sandbox is suspended. @module */
+import { WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
 import { podNameOf } from "../../api/podname.ts";
@@ -9,9 +10,6 @@ import { readSandbox } from "./find.ts";
 import { type Diagnose, untilReady } from "./ready.ts";
 import { readinessOf } from "./readiness.ts";
 import { refOf, type Target } from "./target.ts";
-
-/** A request that finds its sandbox starting waits no longer than a router would. */
-const PATIENCE_MS = 120_000;
 
 /**
  * Finds it; waits until the Sandbox is Ready.
@@ -36,7 +34,8 @@ export async function findPod(
   const readiness = readinessOf(sandbox);
   if (readiness.state === "ready") return { namespace, name: podNameOf(sandbox), ip: readiness.podIPs[0] ?? "" };
   const { claimOrSandbox, podIPs } = await untilReady(api, target, {
-    readyTimeoutMs: PATIENCE_MS,
+    // No longer than a router would wait.
+    readyTimeoutMs: WAKE_TIMEOUT_MS,
     diagnose: diagnoseNothing,
     longer: "To wait longer, call `resume` with a `readyTimeoutMs`.",
     known: sandbox,

@@ -1,9 +1,10 @@
 /** Watches a folder of a sandbox; connects again where its connection breaks, and tells that something may be missing. @module */
 import * as z from "zod";
+import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { pause } from "../runtime/repeat.ts";
+import { pause, WAITS_MS } from "../runtime/repeat.ts";
 import { linesOf } from "./lines.ts";
 import type { Entry } from "./entry.ts";
 import { NO_WAKE } from "../transport/transport.ts";
@@ -38,10 +39,8 @@ export interface WatchOptions extends CallOptions {
   reconnect?: boolean | undefined;
 }
 
-/** Waits before another connection, in milliseconds; after the last one watching gives up. */
-const WAITS_MS = [100, 400, 1600];
-/** The runtime says something every 15 s. */
-const SILENCE_MS = 45_000;
+/** Two words of the runtime may be lost or late. */
+const SILENCE_MS = 3 * ALIVE_MS;
 
 const wireSchema = z.union([
   z.object({ type: z.enum(["ready", "overflow", "alive"]) }),
@@ -71,6 +70,7 @@ export async function* watchFolder(
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof FileNotFoundError && !isFirst) return yield { type: "removed", path };
+      // After the last one watching gives up.
       const wait = WAITS_MS[breaks++];
       if (!(error instanceof ConnectionError) || isFirst || !reconnect || wait === undefined) throw error;
       await pause(wait, signal);

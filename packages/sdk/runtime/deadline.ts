@@ -1,10 +1,9 @@
 /** A time limit on this side, for what a sandbox was told to end and does not. Knows no wire. @module */
 
+import { LONGEST_TIMER_MS } from "../../process/clock.ts";
+
 /** How much longer than it was told a sandbox may take, in milliseconds. */
 const GRACE_MS = 5000;
-
-/** A longer timer would fire at once: what has so much left is not limited. */
-const MOST_MS = 2 ** 31 - 1;
 
 /** Reads a caller's time limit. Undefined: no limit, also for `Infinity` and for numbers that no clock reaches. */
 export function limitOf(timeoutMs: number | undefined): number | undefined {
@@ -88,7 +87,8 @@ export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): P
 
 /** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
 export function after(ms: number, act: () => void): () => void {
-  if (ms > MOST_MS) return () => {};
+  // A longer timer would fire at once: what has so much left is not limited.
+  if (ms > LONGEST_TIMER_MS) return () => {};
   if (ms <= 0) act();
   const timer = setTimeout(act, ms);
   return () => clearTimeout(timer);

@@ -3,7 +3,7 @@ import { sleep } from "../../kube/backoff.ts";
 import { ConnectionError } from "../errors.ts";
 
 /** Waits before the second, third and fourth try, in milliseconds. */
-const WAITS_MS = [100, 400, 1600];
+export const WAITS_MS = [100, 400, 1600];
 
 /** What decides about another try. */
 export interface Repeatable {

@@ -6,7 +6,7 @@ import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts"
 import { evidenceOf, secondsSince } from "../scene.ts";
 
 /** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
-const PATIENCE_SECONDS = 10;
+export const PATIENCE_SECONDS = 10;
 /** A binder without a Lease may only be busy. */
 const GUESS_SECONDS = 30;
 

@@ -11,7 +11,7 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
-import { binderDown } from "./binder.ts";
+import { binderDown, PATIENCE_SECONDS } from "./binder.ts";
 import { type ClaimGround as Ground, through } from "./claimground.ts";
 import { ofClaimsVariable, rejected, stuckSandbox } from "./claimrefused.ts";
 import { beingDeleted } from "./deletion.ts";
@@ -20,8 +20,6 @@ import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { poolUnfenced } from "./template.ts";
 
-/** Until then an unbound claim may simply not have been looked at. */
-const PATIENCE_SECONDS = 10;
 /** A claim that nothing is in the way of is Ready long before. */
 const WAITING_SECONDS = 30;
 
