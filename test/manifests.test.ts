@@ -6,7 +6,9 @@ import { parse, parseAllDocuments } from "yaml";
 import { syncSandbox } from "../hooks/sandbox/sync.ts";
 import { customizeSandboxWarmPool } from "../hooks/sandboxwarmpool/hook.ts";
 import { freePorts } from "../dev/cluster/ports.ts";
+import { SETTLE_MS } from "../packages/keeper/rollouts.ts";
 import { renderManifests } from "../packages/manifests/render.ts";
+import { SYNC_TIMEOUT_MS } from "../packages/webhook/metacontroller.ts";
 import { hookNames } from "../hooks/all.ts";
 import { until } from "./eventually.ts";
 import { startMain } from "./mainprocess.ts";
@@ -83,6 +85,21 @@ test("every controller speaks version v2, generates selectors, and is not woken 
     expect(spec.generateSelector).toBe(true);
     expect(spec.parentResource.ignoreStatusChanges).toBe(true);
     expect(spec.hooks.sync.version).toBe("v2");
+  }
+});
+
+test("Metacontroller waits for an answer as long as the hooks' server counts on", () => {
+  const timeouts = ["compositecontrollers", "decoratorcontrollers"].flatMap((folder) =>
+    files(folder).map((file) => controller(file.replace(".yaml", ""), folder).spec.hooks.sync.webhook.timeout)
+  );
+  expect(timeouts).toEqual(hookNames.map(() => `${SYNC_TIMEOUT_MS / 1000}s`));
+});
+
+test("the keeper has objects asked about after a rollout once the old hook's Pods are gone", () => {
+  for (const file of files("deploy/hooks").filter((file) => hookNames.includes(file.replace(".yaml", "")))) {
+    const [{ spec }] = parseAllDocuments(read(`deploy/hooks/${file}`)).map((document) => document.toJS());
+    const { seconds } = spec.template.spec.containers[0].lifecycle.preStop.sleep;
+    expect(seconds * 1000, file).toBeLessThan(SETTLE_MS);
   }
 });
 

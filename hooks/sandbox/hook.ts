@@ -25,7 +25,10 @@ export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCa
   });
 }
 
-/** Roughly what a Pod's start costs a small cluster's control plane, in milliseconds. */
+/**
+ * Roughly what a Pod's start costs a small cluster's control plane, in milliseconds. No option: where control planes do more,
+ * members of a pool come faster, and more than four at once are not held back at all.
+ */
 const START_MS = 100;
 
 /** Returns how far apart members of a pool that have no Pod yet are answered; undefined: this Sandbox is answered at once. */

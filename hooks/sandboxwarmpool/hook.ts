@@ -38,7 +38,7 @@ export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }:
 
 /** From so many members on, each sync carries so much that it is made more seldom. */
 const LARGE = 25;
-/** Longest interval, in shortest ones; an answer must not come too late for Metacontroller. */
+/** Longest interval, in shortest ones. */
 const LONGEST = 5;
 
 /**

@@ -33,7 +33,7 @@ export type Choice =
 /** After so many members that the API server would not hand over to it a claim gets a Sandbox of its own, or hears why not. */
 export const MOST_REFUSED = 2;
 
-/** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own. */
+/** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own: the contract says so. */
 export const PATIENCE_MS = 2000;
 
 /**

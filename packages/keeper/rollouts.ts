@@ -31,7 +31,7 @@ const ASKED: Record<string, Asked> = {
   sandboxwarmpool: { resource: "sandboxwarmpools" },
 };
 /** Time for the last Pods of the old hook to answer what they have been asked: they go on for three seconds (deploy/hooks). */
-const SETTLE_MS = 5000;
+export const SETTLE_MS = 5000;
 /** Objects that are annotated in a second. */
 const PER_SECOND = 20;
 

@@ -11,7 +11,7 @@ import { createHealthApp } from "../process/health.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
 import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
-import { childKey } from "./metacontroller.ts";
+import { childKey, SYNC_TIMEOUT_MS } from "./metacontroller.ts";
 import { exemplarOf } from "../process/exemplars.ts";
 import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
 import { createThrottle } from "./throttle.ts";
@@ -30,7 +30,7 @@ export interface HookAppOptions {
   maxBodyWeight?: number;
   /** What request bodies may weigh that are held at a time; those for which there is no room get a 429. @default 167772160 */
   maxHeldWeight?: number;
-  /** Longest time until the last byte of a request, in milliseconds. @default 8000 (Metacontroller gives up after 10 s) */
+  /** Longest time until the last byte of a request, in milliseconds. @default {LATEST_MS} */
   maxBodyMs?: number;
   /** Whether the app serves its metrics. @default true */
   servesMetrics?: boolean;
@@ -47,6 +47,9 @@ export interface HookAppOptions {
 /** Seconds that Metacontroller waits after a 429 for want of room, and after a refusal of the guard. */
 const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
+
+/** Longest wait for a body, and longest wait of one that is held back, in milliseconds: the answer still comes in time. */
+const LATEST_MS = SYNC_TIMEOUT_MS - 2000;
 
 /** Answers that are held back at once: each occupies a worker of Metacontroller, which has five unless it is told otherwise. */
 const MOST_HELD = 3;
@@ -83,7 +86,7 @@ function withDefaults(options: HookAppOptions): Settings {
     maxBodyBytes: 36 * 1024 * 1024,
     maxBodyWeight: 104 * 1024 * 1024,
     maxHeldWeight: 160 * 1024 * 1024,
-    maxBodyMs: 8000,
+    maxBodyMs: LATEST_MS,
     servesMetrics: true,
     budget: UNLIMITED,
     record: () => {},
@@ -111,7 +114,7 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
   });
   const intake = createIntake(settings);
   const { spacing, delayMs } = name === "sync" ? hook : {};
-  const throttle = createThrottle({ mostHeld: MOST_HELD });
+  const throttle = createThrottle({ mostHeld: MOST_HELD, longestMs: LATEST_MS });
   app.post(`/${name}`, (c) => {
     const startTime = Date.now();
     return intake(c.req.raw, async (bytes) => {

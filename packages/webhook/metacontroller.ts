@@ -6,6 +6,9 @@ import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
 
+/** How long Metacontroller waits for an answer of `sync`, in milliseconds: the `timeout` in our controllers' files. */
+export const SYNC_TIMEOUT_MS = 10_000;
+
 /** Objects by kind key (see {@link kindKey}), then by `<namespace>/<name>` (`<name>` if cluster-scoped). */
 export const objectMapSchema = z.record(z.string(), z.record(z.string(), kubeObjectSchema));
 export type ObjectMap = z.infer<typeof objectMapSchema>;

@@ -17,6 +17,8 @@ export interface Throttle {
 export interface ThrottleOptions {
   /** How many are held back at once, of all keys; further ones go through. */
   mostHeld: number;
+  /** Longest time that one is held back, in milliseconds, whatever its interval: nobody waits for its answer any longer. */
+  longestMs: number;
   /** @default systemClock */
   clock?: Clock;
 }
@@ -33,7 +35,7 @@ interface Last {
 const RUSH_INTERVALS = 5;
 
 /** Makes a throttle that has seen nothing. */
-export function createThrottle({ mostHeld, clock = systemClock }: ThrottleOptions): Throttle {
+export function createThrottle({ mostHeld, longestMs, clock = systemClock }: ThrottleOptions): Throttle {
   /** Oldest first. */
   const lasts = new Map<string, Last>();
   let held = 0;
@@ -50,7 +52,7 @@ export function createThrottle({ mostHeld, clock = systemClock }: ThrottleOption
       const now = clock.now();
       forget(now);
       const { at, rushUntil } = lasts.get(key) ?? { at: -Infinity, rushUntil: -Infinity };
-      const due = at + intervalMs;
+      const due = Math.min(at + intervalMs, now + longestMs);
       const isRush = now < rushUntil || due - now > mostHeld * intervalMs;
       const isHeld = due > now && held < mostHeld && !isRush;
       lasts.delete(key);

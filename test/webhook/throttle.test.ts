@@ -4,9 +4,9 @@ import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { createThrottle } from "../../packages/webhook/throttle.ts";
 
 /** A throttle on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */
-function aPace(intervalMs: number, mostHeld = 3) {
+function aPace(intervalMs: number, mostHeld = 3, longestMs = Infinity) {
   const clock = createFakeClock(0);
-  const throttle = createThrottle({ mostHeld, clock });
+  const throttle = createThrottle({ mostHeld, longestMs, clock });
   const through: string[] = [];
   const come = (key: string) =>
     void throttle.wait({ key, intervalMs }).then(() => through.push(`${key} ${clock.now()}`));
@@ -61,6 +61,15 @@ test("no more are held than may be: each occupies a worker, further ones go thro
   for (const key of ["c", "d"]) come(key);
   await clock.advance(0);
   expect(through.slice(8), "places are free again, and c and d have rested").toEqual(["c 1100", "d 1100"]);
+});
+
+test("none is held for longer than its answer is waited for, whatever the interval", async () => {
+  const { clock, through, come } = aPace(20_000, 3, 8000);
+  come("a");
+  await clock.advance(1000);
+  come("a");
+  await clock.advance(8000);
+  expect(through).toEqual(["a 0", "a 9000"]);
 });
 
 test("an interval of 0 holds nothing back", async () => {
