@@ -79,9 +79,7 @@ test("options that several processes need alike come from one ConfigMap, in each
 /** Flags that the chart adds, each with a value as it may come to have one, and the processes that it adds them to. */
 const CHART: [flag: string, value: string, tables: (Flags | undefined)[]][] = [
   ["--otlp-endpoint=%s", "http://collector:4318", [HOOK_FLAGS, keeper, binder, router]],
-  ["--template-network-policy=optional", "", [HOOK_FLAGS, keeper, binder]],
   ["--denied-egress-cidrs=%s", "100.64.0.0/10,64:ff9b::/96", [HOOK_FLAGS]],
-  ["--allowed-%s-domains=%s", "a.example,b.example", [HOOK_FLAGS, keeper, binder]],
   ["--cloudevents-url=%s", "https://events.example/hook", [keeper]],
   ["--cloudevents-secret-file=%s/secret", "/var/run/secrets/hookbox-cloudevents", [keeper]],
   ["--cloudevents-source=%s", "//cluster-1", [keeper]],
@@ -95,13 +93,20 @@ test("the processes of the chart take the flags that its values make", () => {
   expect(used.sort()).toEqual(CHART.map(([flag]) => flag).sort());
   const cloudEvents = CHART.map(([flag]) => flag).filter((flag) => flag.startsWith("--cloudevents"));
   for (const [flag, value, tables] of CHART) {
-    const made = (text: string) =>
-      ["label", "annotation"].map((kind) => text.replace("-%s-", `-${kind}-`).replace("%s", value));
     const others = cloudEvents.includes(flag) ? ["--cloudevents-url=http://a", "--cloudevents-secret-file=f"] : [];
     for (const flags of tables) {
-      for (const each of made(flag)) readCommandLine({ flags: flags ?? {} }, [...others, each]);
+      readCommandLine({ flags: flags ?? {} }, [...others, flag.replace("%s", value)]);
     }
   }
+});
+
+test("the chart writes keys of the ConfigMap that processes read, with values that they take", () => {
+  const helpers = readFileSync(`${DEPLOY}chart/templates/_helpers.tpl`, "utf8");
+  const config = helpers.slice(helpers.indexOf('define "hookbox.config"'));
+  const keys = started.flatMap(({ env }) => env.flatMap(({ valueFrom }) => valueFrom?.configMapKeyRef?.key ?? []));
+  for (const key of new Set(keys)) expect(config).toContain(`"${key.replace(/label|annotation/, "%s")}"`);
+  expect(config).toContain('"template-network-policy" "optional"');
+  readCommandLine({ flags: HOOK_FLAGS }, ["--template-network-policy=optional", "--allowed-annotation-domains="]);
 });
 
 test("the image of the runtime starts it with flags that it has", () => {

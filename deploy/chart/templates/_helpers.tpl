@@ -76,19 +76,8 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- end }}
 {{- $policy := .root.Values.templateNetworkPolicy | default dict }}
-{{- $starts := list "sandboxwarmpool" "hookbox-keeper" "hookbox-binder" }}
-{{- if and (hasKey $policy "required") (not $policy.required) (has .object.metadata.name $starts) }}
-{{- $_ := set $container "args" (append $container.args "--template-network-policy=optional") }}
-{{- end }}
 {{- if and $policy.deniedEgressCIDRs (eq .object.metadata.name "sandboxtemplate") }}
 {{- $_ := set $container "args" (append $container.args (printf "--denied-egress-cidrs=%s" (join "," $policy.deniedEgressCIDRs))) }}
-{{- end }}
-{{- if has .process (list "hooks" "keeper" "binder") }}
-{{- range $flag, $domains := dict "label" .root.Values.claims.allowedLabelDomains "annotation" .root.Values.claims.allowedAnnotationDomains }}
-{{- if not (kindIs "invalid" $domains) }}
-{{- $_ := set $container "args" (append $container.args (printf "--allowed-%s-domains=%s" $flag (join "," $domains))) }}
-{{- end }}
-{{- end }}
 {{- end }}
 {{- if and (eq .process "keeper") .root.Values.cloudEvents.url }}{{ include "hookbox.cloudEvents" . }}{{ end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
@@ -102,6 +91,30 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
 {{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
+{{- /* Processes read the ConfigMap when they start: another value of it starts them anew. */}}
+{{- $config := include "hookbox.config" .root | fromYaml }}
+{{- $read := dict }}
+{{- range $container.env }}
+{{- $key := dig "valueFrom" "configMapKeyRef" "key" "" . }}
+{{- if hasKey $config $key }}{{ $_ := set $read $key (get $config $key) }}{{ end }}
+{{- end }}
+{{- with $read }}
+{{- $hash := dict "hookbox.agents.x-k8s.io/config" (toJson . | sha256sum) }}
+{{- $_ := set $template.metadata "annotations" (merge $hash ($template.metadata.annotations | default dict)) }}
+{{- end }}
+{{- end }}
+
+{{/* What the values say of the settings that several processes share: the data of the ConfigMap agent-sandbox-config. */}}
+{{- define "hookbox.config" }}
+{{- $data := dict }}
+{{- range $kind, $domains := dict "label" .Values.claims.allowedLabelDomains "annotation" .Values.claims.allowedAnnotationDomains }}
+{{- if not (kindIs "invalid" $domains) }}{{ $_ := set $data (printf "allowed-%s-domains" $kind) (join "," $domains) }}{{ end }}
+{{- end }}
+{{- $policy := .Values.templateNetworkPolicy | default dict }}
+{{- if and (hasKey $policy "required") (not $policy.required) }}
+{{- $_ := set $data "template-network-policy" "optional" }}
+{{- end }}
+{{- toYaml $data }}
 {{- end }}
 
 {{/* Has the keeper send CloudEvents. Its Deno may read /var/run/secrets, and nothing else. */}}
