@@ -18,7 +18,7 @@ export function flagsPage(programs: readonly Program[]): string {
   return `${["# Options of the processes", INTRO, ...programs.map(part)].join("\n\n")}\n`;
 }
 
-function part({ name, about, flags }: Program): string {
+function part({ name, about, flags, gone = {} }: Program): string {
   const sections = [...Map.groupBy(Object.entries(flags), ([, { section = "" }]) => section)];
   const tables = sections.map(([heading, entries]) => {
     const rows = entries.map(([flag, each]) => row(flag, each));
@@ -27,7 +27,10 @@ function part({ name, about, flags }: Program): string {
     );
     return heading === "" ? table : `### ${heading}\n\n${table}`;
   });
-  return [`## ${name}`, cell(about), ...tables].join("\n\n");
+  const left = Object.entries(gone).map(([flag, { since, why }]) =>
+    `\`--${flag}\` is gone since ${since}, ${cell(why)}.`
+  );
+  return [`## ${name}`, cell(about), ...tables, ...left].join("\n\n");
 }
 
 function row(name: string, flag: Flag): string {

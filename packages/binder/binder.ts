@@ -87,7 +87,6 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const {
     clock = systemClock,
     binderWorkers = DEFAULTS.binderWorkers,
-    refillDelaySeconds = DEFAULTS.refillDelaySeconds,
     onServed = () => {},
     tracer,
     templateNetworkPolicy = "optional",
@@ -101,7 +100,6 @@ function createBinder(api: Api, options: BindOptions): Binder {
   });
   const refills = createRefills({
     clock,
-    mostMs: refillDelaySeconds * 1000,
     shortageOf: (namespace, name) => shortageOf(binder, namespace, name),
     tell: (pool) => tellPool(binder, pool),
   });
@@ -109,7 +107,6 @@ function createBinder(api: Api, options: BindOptions): Binder {
     ...options,
     clock,
     binderWorkers,
-    refillDelaySeconds,
     onServed,
     tracer,
     templateNetworkPolicy,

@@ -12,16 +12,13 @@ export const BINDING_FLAGS = {
     since: "0.1.0",
     default: "40",
   }),
-  "refill-delay-seconds": flag(wholeNumber(0, 3600), {
-    help:
-      "longest time until a pool that has handed over members makes new ones. It is shorter where the pool runs low, " +
-      "or where no claims wait",
-    since: "0.1.0",
-    placeholder: "S",
-    default: "5",
-  }),
   "template-network-policy": TEMPLATE_NETWORK_POLICY,
   ...CLAIM_METADATA_FLAGS,
+};
+
+/** What was an option of the same. */
+export const GONE_BINDING_FLAGS = {
+  "refill-delay-seconds": { since: "0.3.0", why: "as the binder itself replaces the members that it hands over" },
 };
 
 /** How the binder is logged and traced. */
@@ -42,6 +39,7 @@ within seconds. The keeper runs a binder in its own process unless it is told --
     ...HEALTH_FLAGS,
     ...LOGGING_FLAGS,
   },
+  gone: GONE_BINDING_FLAGS,
 } satisfies Program;
 
 /** The values of the binder's options. */

@@ -30,8 +30,6 @@ export interface Refills {
 
 export interface RefillsOptions {
   clock: Clock;
-  /** Longest time from the first member that is missing until the pool is told, in milliseconds. */
-  mostMs: number;
   /** How a pool stands; undefined: it is gone. */
   shortageOf(namespace: string, name: string): Shortage | undefined;
   /** Tells the pool. Never fails. */
@@ -42,6 +40,8 @@ export interface RefillsOptions {
 const AGAIN_MS = { least: 2000, most: 60_000 };
 /** Hand-overs of this long are told together, however low the pool. */
 const LEAST_MS = 50;
+/** Longest time from the first member that is missing until the pool is told. */
+const MOST_MS = 5000;
 /** Pools that are told at once: a binder that begins to serve may find thousands. */
 const MOST_TOLD = 4;
 /** How often it is looked whether claims still wait. */
@@ -84,7 +84,7 @@ export function createRefills(options: RefillsOptions): Refills {
     }
     plans.set(key, next);
     const due = next.told === undefined
-      ? next.since + (isLacking(shortage) ? refillDelay(shortage, options.mostMs) : BEHIND_MS)
+      ? next.since + (isLacking(shortage) ? refillDelay(shortage) : BEHIND_MS)
       : next.since + next.againMs;
     const wait = due - now;
     if (wait > 0) {
@@ -123,12 +123,11 @@ export function refillDelay(
   { pool, ready, waiting, isBusy }: Pick<Shortage, "ready" | "waiting" | "isBusy"> & {
     pool: { spec: { replicas: number } };
   },
-  mostMs: number,
 ): number {
   if (ready < waiting) return LEAST_MS;
-  if (isBusy) return Math.max(LEAST_MS, mostMs);
+  if (isBusy) return MOST_MS;
   const left = Math.min(1, ready / Math.max(1, pool.spec.replicas));
-  return Math.max(LEAST_MS, Math.min(mostMs, CALM_MS) * left);
+  return Math.max(LEAST_MS, CALM_MS * left);
 }
 
 /** A pool that is short of nothing counts its members by itself within a second or two, unless its hook was down. */

@@ -30,7 +30,6 @@ export type ServeClaimsOptions =
     | "allowedAnnotationDomains"
     | "templateNetworkPolicy"
     | "binderWorkers"
-    | "refillDelaySeconds"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 

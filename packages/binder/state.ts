@@ -29,8 +29,6 @@ export interface BindOptions {
   allowedAnnotationDomains?: readonly string[] | undefined;
   /** Claims that are served at once. @default the option's */
   binderWorkers?: number;
-  /** Longest time from the first missing member of a pool until it is told. @default the option's */
-  refillDelaySeconds?: number;
   /** @default {systemClock} */
   clock?: Clock;
   /** Called for each claim that was given a Sandbox. */

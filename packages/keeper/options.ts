@@ -1,6 +1,6 @@
 /** The keeper's options: the binder's, which count for the keeper and for a binder in its process, and its own. @module */
 import { KEEPER_LEASE } from "../api/installation.ts";
-import { BINDING_FLAGS, LOGGING_FLAGS } from "../binder/options.ts";
+import { BINDING_FLAGS, GONE_BINDING_FLAGS, LOGGING_FLAGS } from "../binder/options.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
 import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { SWITCH, wholeNumber } from "../process/flagtypes.ts";
@@ -43,6 +43,7 @@ or deleted, and hands over what another controller has left. Runs the binder, to
     ...HEALTH_FLAGS,
     ...LOGGING_FLAGS,
   },
+  gone: GONE_BINDING_FLAGS,
 } satisfies Program;
 
 /** The values of the keeper's options. */

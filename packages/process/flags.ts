@@ -36,6 +36,14 @@ export interface Flag<T = unknown> extends FlagDescription {
 /** A table of options: by their names, in the order of the help. */
 export type Flags = Readonly<Record<string, Flag>>;
 
+/** An option that was released and is no longer taken: who still uses it is told so. */
+export interface GoneFlag {
+  /** The first release without it. */
+  since: string;
+  /** What comes in its place, or why nothing does: `the binder replaces …`. */
+  why: string;
+}
+
 type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
@@ -54,6 +62,8 @@ export interface Program<Table extends Flags = Flags> {
   /** Names its arguments that are not options: `[hook…]`; absent: it takes none. */
   operands?: string;
   flags: Table;
+  /** Options that it took once, by their names. */
+  gone?: Readonly<Record<string, GoneFlag>>;
   /** What the help says at its end. */
   notes?: string;
 }
@@ -88,11 +98,11 @@ export interface CommandLine<Table extends Flags> {
  * @throws {RangeError} if an option is unknown, or a value is not allowed: one sentence that names both
  */
 export function readCommandLine<Table extends Flags>(
-  { flags, operands: takesOperands }: Pick<Program<Table>, "flags" | "operands">,
+  { flags, gone, operands: takesOperands }: Pick<Program<Table>, "flags" | "gone" | "operands">,
   args: string[],
   env: Environment = () => undefined,
 ): CommandLine<Table> | undefined {
-  const given = textsOf(args, flags);
+  const given = textsOf(args, flags, gone);
   if (!given) return undefined;
   const [stray] = given.operands;
   if (stray !== undefined && takesOperands === undefined) {
@@ -129,7 +139,11 @@ export function refusalOf(name: string, { allowed, isSecret }: FlagType<unknown>
 }
 
 /** What is written for each option, the last one if it is given twice; undefined: help is asked for. */
-function textsOf(args: string[], flags: Flags): { texts: Map<string, string>; operands: string[] } | undefined {
+function textsOf(
+  args: string[],
+  flags: Flags,
+  gone: Program["gone"] = {},
+): { texts: Map<string, string>; operands: string[] } | undefined {
   const names = new Map(
     Object.entries(flags).flatMap(([name, { aliases = [] }]) =>
       [name, ...aliases].map((each) => [each, name] as const)
@@ -145,9 +159,12 @@ function textsOf(args: string[], flags: Flags): { texts: Map<string, string>; op
     const { rawName, value, inlineValue } = token;
     if (rawName === "--help" || rawName === "-h") return undefined;
     const isNegated = !names.has(token.name) && token.name.startsWith("no-");
-    const name = names.get(isNegated ? token.name.slice("no-".length) : token.name);
+    const typed = isNegated ? token.name.slice("no-".length) : token.name;
+    const name = names.get(typed);
     const type = name === undefined ? undefined : flags[name]?.type;
     if (name === undefined || !type || (isNegated && type !== SWITCH)) {
+      const was = Object.hasOwn(gone, typed) ? gone[typed] : undefined;
+      if (was) throw new RangeError(`Cannot use ${rawName}: it is gone since ${was.since}, ${was.why}`);
       throw new RangeError(`Unknown option "${rawName}": see --help`);
     }
     if (isNegated && value !== undefined) throw new RangeError(`Cannot use ${rawName} "${value}": it takes no value`);

@@ -16,7 +16,6 @@ function manyPools() {
   const state = { open: 0, most: 0 };
   const refills = createRefills({
     clock,
-    mostMs: 5000,
     shortageOf: (namespace, name) => ({
       pool: aPool({ metadata: { namespace, name } }),
       ...{ hasTemplate: true, hasLost: lost.has(name), members: full.has(name) ? 3 : 0, ready: 0, waiting: 0 },

@@ -21,14 +21,13 @@ describe("readOptions()", () => {
       allowedAnnotationDomains: undefined,
       leaderElection: true,
       binderWorkers: 40,
-      refillDelaySeconds: 5,
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
     const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
-      "--refill-delay-seconds 0 --template-network-policy optional --port 8081 --host ::1 --log-level warn " +
+      "--template-network-policy optional --port 8081 --host ::1 --log-level warn " +
       "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
       kubeconfig: "F",
@@ -43,7 +42,6 @@ describe("readOptions()", () => {
       allowedAnnotationDomains: ["c.example"],
       leaderElection: false,
       binderWorkers: 3,
-      refillDelaySeconds: 0,
       port: 8081,
     });
     const named = Object.entries(BINDER.flags).map(([name, flag]) => termOf(name, flag).split(" ")[0]);
@@ -56,7 +54,10 @@ describe("readOptions()", () => {
       ["--port 70000", 'Cannot use --port "70000": use a whole number from 0 to 65535'],
       ["--binder-workers 0", 'Cannot use --binder-workers "0"'],
       ["--binder-workers 1.5", 'Cannot use --binder-workers "1.5"'],
-      ["--refill-delay-seconds x", 'Cannot use --refill-delay-seconds "x"'],
+      [
+        "--refill-delay-seconds 5",
+        "Cannot use --refill-delay-seconds: it is gone since 0.3.0, as the binder itself replaces the members",
+      ],
       ["--log-level loud", 'Cannot use --log-level "loud": use debug, info, warn or error'],
       ["--context C", "Cannot use --context without --kubeconfig"],
       ["--nonsense", 'Unknown option "--nonsense"'],

@@ -15,7 +15,6 @@ function aShortage(isBusy = false) {
   const state = { ...counts, isBusy, isBehind: false, isGone: false, hasTemplate: true, hasLost: false, pool };
   const refills = createRefills({
     clock,
-    mostMs: BOUND,
     shortageOf: () => state.isGone ? undefined : state,
     tell: () => Promise.resolve(void told.push(clock.now())),
   });
@@ -73,12 +72,7 @@ const delays = [
   ["many wait, not enough are left for those of this one", { ready: 5, waiting: 6, isBusy: true }, 50],
 ] as const;
 test.for(delays)("how long a pool waits if %s", ([, more, want]) => {
-  expect(refillDelay({ ...short, ...more }, BOUND)).toBe(want);
-});
-
-test("the bound is the longest that a pool waits, and the least is never undercut", () => {
-  expect(refillDelay({ ...short, ready: 5 }, 300)).toBe(150);
-  for (const isBusy of [true, false]) expect(refillDelay({ ...short, isBusy }, 0)).toBe(50);
+  expect(refillDelay({ ...short, ...more })).toBe(want);
 });
 
 test("hand-overs are told together, after the first of them, and sooner where nobody waits", async () => {
@@ -184,7 +178,6 @@ test("pools are told apart", async () => {
   const told: string[] = [];
   const refills = createRefills({
     clock,
-    mostMs: BOUND,
     shortageOf: (namespace, name) => ({
       ...short,
       pool: aPool({ metadata: { namespace, name } }),

@@ -27,7 +27,6 @@ describe("readOptions()", () => {
       cloudeventsSource: "/hookbox",
       binder: true,
       binderWorkers: 40,
-      refillDelaySeconds: 5,
       leaseSeconds: 15,
       maxLossesPerMinute: 600,
       port: 0,
@@ -37,7 +36,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
-      "--binder-workers 3 --refill-delay-seconds 2 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
+      "--binder-workers 3 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
@@ -59,7 +58,6 @@ describe("readOptions()", () => {
       cloudeventsSource: "//cluster-1",
       binder: false,
       binderWorkers: 3,
-      refillDelaySeconds: 2,
       leaseSeconds: 3,
       maxLossesPerMinute: 9,
       port: 8081,
@@ -80,7 +78,7 @@ describe("readOptions()", () => {
       ["--port x", 'Cannot use --port "x"'],
       ["--lease-seconds 2", 'Cannot use --lease-seconds "2": use a whole number from 3 to 3600'],
       ["--binder-workers 0", 'Cannot use --binder-workers "0"'],
-      ["--refill-delay-seconds x", 'Cannot use --refill-delay-seconds "x"'],
+      ["--refill-delay-seconds=5", "Cannot use --refill-delay-seconds: it is gone since 0.3.0, "],
       ["--log-level loud", 'Cannot use --log-level "loud"'],
       ["--context C", "Cannot use --context without --kubeconfig"],
       ["--cloudevents-url https://events.example", "Cannot use --cloudevents-url without --cloudevents-secret-file"],

@@ -35,6 +35,7 @@ const PROGRAM = {
       "otlp-endpoint": flag(HTTP_URL, { help: "where spans go", since, default: "" }),
     }),
   },
+  gone: { colour: { since: "0.3.0", why: "as nothing is shown in colours" } },
 } satisfies Program;
 
 const read = (...args: string[]) => readCommandLine(PROGRAM, args)?.values;
@@ -94,6 +95,9 @@ test.for<[string, string]>([
   ["--quiet=maybe", 'Cannot use --quiet "maybe": use true or false'],
   ["--no-quiet=true", 'Cannot use --no-quiet "true": it takes no value'],
   ["--context c", "Cannot use --context without --root-folder"],
+  ["--colour red", "Cannot use --colour: it is gone since 0.3.0, as nothing is shown in colours"],
+  ["--no-colour", "Cannot use --no-colour: it is gone since 0.3.0, as nothing is shown in colours"],
+  ["--constructor", 'Unknown option "--constructor": see --help'],
   ["--nonsense", 'Unknown option "--nonsense": see --help'],
   ["--no-workers", 'Unknown option "--no-workers": see --help'],
   ["-x", 'Unknown option "-x": see --help'],

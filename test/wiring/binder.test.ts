@@ -40,7 +40,7 @@ test("as the leader it serves, counts and answers its probes, with the rights of
     method === "PUT" && path.endsWith("/warm/status") && conflicts++ === 0
       ? { status: 409, body: { message: "modified" } }
       : undefined;
-  const binder = await start(kubeconfig, "--refill-delay-seconds", "0");
+  const binder = await start(kubeconfig);
   await until(() => sandboxOf("warm") !== undefined && sandboxOf("half") !== undefined);
   expect(sandboxOf("warm")).toMatch(/^warm-[123]$/);
   expect(sandboxOf("half")).toBe(given.metadata.name);
@@ -177,7 +177,6 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   const wrong: [string[], RegExp][] = [
     [["--port", "x"], /^Cannot use --port "x": .*\n$/],
     [["--binder-workers", "0"], /^Cannot use --binder-workers "0": .*\n$/],
-    [["--refill-delay-seconds", "soon"], /^Cannot use --refill-delay-seconds "soon": .*\n$/],
     [["--log-level", "loud"], /^Cannot use --log-level "loud": .*\n$/],
     [["--no-binder"], /^Unknown option "--no-binder": .*\n$/],
     [[], /\nCannot make Lease system\/hookbox-binder: namespaces "system" not found\n$/],
@@ -190,6 +189,6 @@ test("what makes no sense, and a namespace that is not there, end it with one se
   const help = await startMain("node", [...flags, "--help"], undefined);
   expect(await help.ended).toBe(0);
   const named = [...help.output().matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, name]) => name);
-  expect(named).toEqual(expect.arrayContaining(["--kubeconfig", "--binder-workers", "--refill-delay-seconds"]));
+  expect(named).toEqual(expect.arrayContaining(["--kubeconfig", "--binder-workers"]));
   await Promise.all(ended);
 });

@@ -19,6 +19,7 @@ const EXAMPLE: Program = {
       identity: flag(TEXT, { help: "its name", since, placeholder: "I", otherwise: "the Pod's" }),
     }),
   },
+  gone: { colour: { since: "0.3.0", why: "as nothing is <shown>" } },
 };
 
 test("flagsPage() has a row for each option: how it is typed, its type, default and first release", () => {
@@ -31,14 +32,19 @@ test("flagsPage() has a row for each option: how it is typed, its type, default 
     "| `--identity I` | text | the Pod's | 0.1.0 | its name |",
   ]);
   expect(page).toContain("### Times\n");
+  expect(page.trimEnd().split("\n").at(-1)).toBe("`--colour` is gone since 0.3.0, as nothing is \\<shown>.");
 });
 
-const programs = [...await Promise.all(Object.values(PROGRAMS).map((load) => load())), CONVERSION];
+const programs: Program[] = [...await Promise.all(Object.values(PROGRAMS).map((load) => load())), CONVERSION];
 
 test("every option says since which release it is there: one of the changelog, or the next", () => {
   const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
   const released = [...read("CHANGELOG.md").matchAll(/^## (\d+\.\d+\.\d+)/gm)].map(([, version]) => version);
-  const all = new Set(programs.flatMap(({ flags }) => Object.values(flags).map((each) => each.since)));
+  const all = new Set(
+    programs.flatMap(({ flags, gone = {} }) =>
+      [...Object.values(flags), ...Object.values(gone)].map((each) => each.since)
+    ),
+  );
   const unreleased = [...all].filter((version) => !released.includes(version));
   expect(released).toContain("0.1.0");
   expect(unreleased.length).toBeLessThanOrEqual(1);
@@ -46,7 +52,8 @@ test("every option says since which release it is there: one of the changelog, o
 });
 
 test("every default is a value of its option, and what an option needs is there", () => {
-  for (const { flags } of programs) {
+  for (const { flags, gone = {} } of programs) {
+    for (const name of Object.keys(gone)) expect(flags).not.toHaveProperty(name);
     for (const [name, { type, default: preset, needs = [] }] of Object.entries(flags)) {
       const refuse = () => {
         throw new RangeError(`the default of --${name} is none`);
