@@ -86,13 +86,13 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
 }
 
 function passedOf(
-  { reach, traces, tracer, browser, rewrites, protoOf }: HandlerParts,
+  { reach, traceContext, tracer, browser, pathRoutingRewriteResponses, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
   { path, withheld, added, mayEmbed, expires }: Pass,
 ): Omit<Passed, "check"> {
   const { request } = record;
-  const trace = traces ? traceOf(request, target, tracer) : undefined;
+  const trace = traceContext ? traceOf(request, target, tracer) : undefined;
   record.traceId = trace?.id ?? "";
   record.span = trace?.span;
   const more = [...added, ...trace?.added ?? []];
@@ -111,8 +111,8 @@ function passedOf(
       path,
       port: target.port,
       clientHost: hostOf(request),
-      cookieName: browser.cookieName,
-      rewrites: rewrites || via !== "path",
+      cookieName: browser.authzCookieName,
+      rewrites: pathRoutingRewriteResponses || via !== "path",
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
     mayYetListen: () => reach.mayYetListen(target, record.startedAt),

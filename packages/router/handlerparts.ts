@@ -21,7 +21,7 @@ export interface HandlerParts {
   gate: Gate;
   browser: BrowserOptions;
   /** Addresses and cookies in answers are rewritten below the path that names the sandbox. */
-  rewrites: boolean;
+  pathRoutingRewriteResponses: boolean;
   /** Further names of this machine; localhost is always one. */
   allowedHosts: readonly string[];
   /** Undefined: the router serves no dashboard. */
@@ -38,7 +38,7 @@ export interface HandlerParts {
   observer: Observer;
   log: Log;
   /** True: a request without a trace context gets one. */
-  traces: boolean;
+  traceContext: boolean;
   /** Undefined: the router records no spans. */
   tracer: Tracer | undefined;
 }

@@ -97,7 +97,7 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
   const { ns, as } = await aProcess(cluster, "router");
   const api = kubectlApi(ns, as);
   const index = createSandboxIndex();
-  const parts = { api, index, me: "router-1" };
+  const parts = { api, index, identity: "router-1" };
   const read = async () => readSandbox(await ns.get("sandbox", "box"))!;
   const end = inHours(500);
   await put(ns, "box", { spec: { shutdownTime: end } });

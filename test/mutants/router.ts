@@ -117,8 +117,8 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "a client may have one request more than it may",
     file: "packages/router/access/limits.ts",
-    from: "count >= atOnce",
-    to: "count > atOnce",
+    from: "count >= clientMaxConcurrent",
+    to: "count > clientMaxConcurrent",
     tests: GATE_TEST,
   },
   {

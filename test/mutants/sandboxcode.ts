@@ -192,8 +192,8 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   {
     name: "a service worker sees the tokens in addresses",
     file: "packages/router/access/gate.ts",
-    from: 'browser.queryParam !== undefined && request.headers["service-worker"] === "script"',
-    to: 'browser.queryParam === "" && request.headers["service-worker"] === "script"',
+    from: 'browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script"',
+    to: 'browser.authzCookieQueryParam === "" && request.headers["service-worker"] === "script"',
     tests: ["test/router/access/gate.test.ts"],
   },
   {

@@ -18,14 +18,14 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
     name: "who shows no token is let in unasked",
     file: "packages/router/assemble.ts",
     from: "{ ...authz, api, log }",
-    to: "{ ...authz, requiresToken: false, api, log }",
+    to: "{ ...authz, authzTokenreviewRequireToken: false, api, log }",
     tests: ROUTER_TEST,
   },
   {
     name: "cookies with tokens go in the clear",
     file: "packages/router/options/accessoptions.ts",
-    from: "isSecure: !values.authzCookieInsecure",
-    to: "isSecure: false",
+    from: "...{ authzCookieSamesite, authzCookieInsecure,",
+    to: "...{ authzCookieSamesite, authzCookieInsecure: true,",
     tests: OPTIONS_TEST,
   },
   {

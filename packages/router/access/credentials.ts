@@ -5,13 +5,13 @@ import { isForeign } from "./pages.ts";
 
 /** How browsers carry a token, which cannot set headers; undefined: not in that way. */
 export interface BrowserOptions {
-  cookieName: string | undefined;
-  queryParam: string | undefined;
-  sameSite: "Lax" | "Strict" | "None";
-  /** Cookies for HTTPS only. */
-  isSecure: boolean;
+  authzCookieName: string | undefined;
+  authzCookieQueryParam: string | undefined;
+  authzCookieSamesite: "Lax" | "Strict" | "None";
+  /** Cookies without Secure, for plain HTTP. */
+  authzCookieInsecure: boolean;
   /** Origins whose pages may use the cookie beside the sandbox's own. */
-  allowedOrigins: readonly string[];
+  authzCookieAllowedOrigins: readonly string[];
 }
 
 /** A token and where it was. */
@@ -31,11 +31,15 @@ const BEARER = /^Bearer +([!-~]+)$/i;
 /** Reads the token: from Authorization, else from the query, else from the cookie. The sandbox sees none of them. */
 export function credentialsOf({ headers }: IncomingMessage, { path }: Route, browser: BrowserOptions): Credentials {
   const [, bearer] = BEARER.exec(headers.authorization ?? "") ?? [];
-  const query = browser.queryParam === undefined ? undefined : withoutParameter(path, browser.queryParam);
-  const cookies = browser.cookieName === undefined ? undefined : withoutCookie(headers.cookie, browser.cookieName);
-  const referer = browser.queryParam === undefined
+  const query = browser.authzCookieQueryParam === undefined
     ? undefined
-    : withoutParameter(headers.referer ?? "", browser.queryParam);
+    : withoutParameter(path, browser.authzCookieQueryParam);
+  const cookies = browser.authzCookieName === undefined
+    ? undefined
+    : withoutCookie(headers.cookie, browser.authzCookieName);
+  const referer = browser.authzCookieQueryParam === undefined
+    ? undefined
+    : withoutParameter(headers.referer ?? "", browser.authzCookieQueryParam);
   const rest = {
     path: query?.path ?? path,
     ...(cookies?.value === undefined ? {} : { cookie: cookies.rest }),
@@ -98,9 +102,10 @@ export function foreignOrigin(
 export function cookieOf(
   token: string,
   { base }: Route,
-  { cookieName = "", sameSite, isSecure }: BrowserOptions,
+  { authzCookieName = "", authzCookieSamesite, authzCookieInsecure }: BrowserOptions,
   seconds: number | undefined,
 ): string {
   const age = seconds === undefined ? "" : `; Max-Age=${Math.max(0, Math.floor(seconds))}`;
-  return `${cookieName}=${token}; Path=${base}/; HttpOnly; SameSite=${sameSite}${age}${isSecure ? "; Secure" : ""}`;
+  const rest = `SameSite=${authzCookieSamesite}${age}${authzCookieInsecure ? "" : "; Secure"}`;
+  return `${authzCookieName}=${token}; Path=${base}/; HttpOnly; ${rest}`;
 }

@@ -86,7 +86,7 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
 /** Makes the gate of every other mode. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
   return (request, route, address) => {
-    if (browser.queryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;
+    if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;
     const credentials = credentialsOf(request, route, browser);
     if (credentials.source === "cookie" && isForeign(request, browser)) {
       return { status: 403, detail: "A page of another origin may not use this cookie." };
@@ -118,7 +118,7 @@ function passOf(
     withheld: replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name)),
     added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),
   };
-  if (source === "query" && browser.cookieName !== undefined && isNavigation(request) && TOKEN.test(token)) {
+  if (source === "query" && browser.authzCookieName !== undefined && isNavigation(request) && TOKEN.test(token)) {
     const seconds = expires === undefined ? undefined : expires - Date.now() / 1000;
     pass.redirect = { location: sameHost(route.base + path), cookie: cookieOf(token, route, browser, seconds) };
   }

@@ -3,26 +3,29 @@ import { createBudget } from "../budget.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 
 export interface LimitOptions {
-  /** Requests of a client per second, and as many at once as it may save up; 0: any number. */
-  perSecond: number;
-  burst: number;
+  /** Requests of a client per second, and twice as many at once; 0: any number. */
+  clientRequestsPerSecond: number;
   /** Requests and open streams of a client at a time; 0: any number. */
-  atOnce: number;
+  clientMaxConcurrent: number;
 }
 
 /** Lets a client begin a request: returns what to call at its end, or a refusal. */
 export type Limits = (client: string, now: number) => (() => void) | Refusal;
 
 /** Makes the limits; undefined: there are none. */
-export function createLimits({ perSecond, burst, atOnce }: LimitOptions): Limits | undefined {
-  if (perSecond === 0 && atOnce === 0) return undefined;
-  const budget = createBudget(perSecond, burst);
+export function createLimits({ clientRequestsPerSecond, clientMaxConcurrent }: LimitOptions): Limits | undefined {
+  if (clientRequestsPerSecond === 0 && clientMaxConcurrent === 0) return undefined;
+  const budget = createBudget(clientRequestsPerSecond, Math.max(2 * clientRequestsPerSecond, 1));
   const running = new Map<string, number>();
   return (client, now) => {
     const count = running.get(client) ?? 0;
-    if (atOnce > 0 && count >= atOnce) return tooMany(`${count} requests of this client run already.`, 1);
+    if (clientMaxConcurrent > 0 && count >= clientMaxConcurrent) {
+      return tooMany(`${count} requests of this client run already.`, 1);
+    }
     const seconds = budget(client, now);
-    if (seconds > 0) return tooMany(`More than ${perSecond} requests of this client per second.`, seconds);
+    if (seconds > 0) {
+      return tooMany(`More than ${clientRequestsPerSecond} requests of this client per second.`, seconds);
+    }
     running.set(client, count + 1);
     let isOver = false;
     return () => {

@@ -17,12 +17,14 @@ import type { BrowserOptions } from "./credentials.ts";
  * | neither of both, `Referer` of another host | as above: browsers send no `Sec-Fetch-Site` over plain HTTP |
  * | none of these | no: a program sends the request |
  */
-export function isForeign(request: IncomingMessage, { allowedOrigins }: BrowserOptions): boolean {
+export function isForeign(request: IncomingMessage, { authzCookieAllowedOrigins }: BrowserOptions): boolean {
   const { origin, referer, "sec-fetch-site": site } = request.headers;
-  if (origin !== undefined) return !allowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);
+  if (origin !== undefined) {
+    return !authzCookieAllowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);
+  }
   if (site === "same-origin" || site === "none") return false;
   const [from] = /^https?:\/\/[^/?#]*/.exec(referer ?? "") ?? [];
-  if (from !== undefined && allowedOrigins.includes(from)) return false;
+  if (from !== undefined && authzCookieAllowedOrigins.includes(from)) return false;
   if (site === undefined && (from === undefined || hostOfOrigin(from) === hostOf(request))) return false;
   return !isVisit(request);
 }

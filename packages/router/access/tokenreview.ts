@@ -14,12 +14,12 @@ interface TokenReviewOptions {
   api: Api;
   log: Log;
   /** How long an answer is good for, in milliseconds. */
-  ttlMs: number;
+  authzTokenreviewTtl: number;
   /** Answers that are remembered. */
-  cacheSize: number;
-  audiences: readonly string[];
+  authzTokenreviewCacheSize: number;
+  authzTokenreviewAudiences: readonly string[];
   /** False: who shows no token is let in unasked. */
-  requiresToken: boolean;
+  authzTokenreviewRequireToken: boolean;
 }
 
 /** A denial may be over sooner than a permission: a RoleBinding has just been made. */
@@ -40,11 +40,11 @@ type Right = { isAllowed: boolean; asker: string } | Refusal;
 
 /** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
-  const { api, log, ttlMs, cacheSize, audiences, requiresToken } = options;
+  const { api, log, authzTokenreviewTtl, authzTokenreviewCacheSize, authzTokenreviewAudiences } = options;
   const worthOf = (isGood: boolean, owner: string): Worth => {
-    return { isGood, ttlMs: isGood ? ttlMs : Math.min(ttlMs, LONGEST_DENIAL_MS), owner };
+    return { isGood, ttlMs: isGood ? authzTokenreviewTtl : Math.min(authzTokenreviewTtl, LONGEST_DENIAL_MS), owner };
   };
-  const users = createMemory<Verdict>(cacheSize, (verdict) => {
+  const users = createMemory<Verdict>(authzTokenreviewCacheSize, (verdict) => {
     if ("detail" in verdict) return undefined;
     const worth = worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
     const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
@@ -52,20 +52,20 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
   });
   const rights = createMemory<Right>(
-    cacheSize,
+    authzTokenreviewCacheSize,
     (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.asker),
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
   const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
   /** Holders that were let in before: their next tokens wait in a line of their own, apart from guesses. */
-  const holders = createShelf<true>(cacheSize);
+  const holders = createShelf<true>(authzTokenreviewCacheSize);
   const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
   const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);
 
   const review = (key: string, token: string, address: string) => (): Promise<Verdict> => {
     const holder = holderOf(token);
     const ask = async () => {
-      const user = await reviewToken(api, token, audiences);
+      const user = await reviewToken(api, token, authzTokenreviewAudiences);
       if (user && holder !== token && holders.get(holder) === undefined) holders.add(holder, true, address);
       return { user, expires: expiryOf(token) };
     };
@@ -107,7 +107,9 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
 
   return (ask) => {
     const { token, address } = ask;
-    if (token === undefined) return requiresToken ? unauthorized(token) : { client: `address:${address}` };
+    if (token === undefined) {
+      return options.authzTokenreviewRequireToken ? unauthorized(token) : { client: `address:${address}` };
+    }
     const key = createHash("sha256").update(token).digest("base64");
     const failed = (error: unknown): Refusal => {
       log("error", "Cannot find out who may connect", { ...errorFields(error), stack: undefined });

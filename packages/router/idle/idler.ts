@@ -12,10 +12,10 @@ import { idleSince } from "./suspension.ts";
 
 export interface IdlerParts extends SuspendParts {
   /** False: nothing is suspended; word of traffic is left for other routers all the same. */
-  suspends: boolean;
+  idle: boolean;
   log: Log;
   /** Between two looks at everything, in milliseconds. */
-  tickMs: number;
+  idleCheckInterval: number;
   /** Where runtimes listen. */
   runtimePort: number;
   onSuspended(namespace: string, reason: string): void;
@@ -55,7 +55,7 @@ export function createIdler(parts: IdlerParts): Idler {
     traffic,
     async look() {
       traffic.prune((namespace, name) => parts.index.find(namespace, name) !== undefined);
-      if (!parts.suspends) return;
+      if (!parts.idle) return;
       const due = [...parts.index.entries()].filter(({ sandbox }) => isLookedAfter(sandbox));
       const known = new Set(due.map(({ sandbox }) => sandbox.metadata.uid));
       for (const map of [samples, generations]) for (const uid of map.keys()) if (!known.has(uid)) map.delete(uid);
@@ -70,7 +70,7 @@ export function createIdler(parts: IdlerParts): Idler {
     },
     async run(signal) {
       for (;;) {
-        await sleep(parts.tickMs, signal);
+        await sleep(parts.idleCheckInterval, signal);
         if (signal.aborted) return;
         await idler.look();
       }
@@ -113,7 +113,7 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const use = traffic.useOf(namespace, name);
   if ((use?.open ?? 0) > 0 && isWordDue(entry, now)) return await leaveWord(parts, sandbox, new Date(now));
   const secondsSince = (last: typeof lastUse | typeof lastAsked, instant: number) => {
-    const clock = { me: parts.me, now: instant, counted: performance.now() };
+    const clock = { me: parts.identity, now: instant, counted: performance.now() };
     return (instant - last(entry, policy, traffic.useOf(namespace, name), clock)) / 1000;
   };
   const open = use?.open ?? 0;

@@ -16,7 +16,7 @@ import { type Suspension, suspensionText } from "./suspension.ts";
 
 export interface SuspendParts extends Shown {
   /** Name of this router, without blanks. */
-  me: string;
+  identity: string;
 }
 
 /**
@@ -66,7 +66,7 @@ export async function leaveWord(
   const said = before[FIRST_ACTIVE_ANNOTATION] ?? "";
   // An annotation older than the Sandbox was copied from another Sandbox.
   const first = Date.parse(said) >= createdAt ? said : rfc3339(now);
-  const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.me}`, [FIRST_ACTIVE_ANNOTATION]: first };
+  const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.identity}`, [FIRST_ACTIVE_ANNOTATION]: first };
   const answer = await patchSandbox(parts, metadata, { metadata: { annotations } });
   if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
 }
@@ -90,7 +90,7 @@ interface Change {
 
 /** Records an Event of it. @throws {Error} if the API server does not take it */
 export async function tellOf(
-  { api, me }: SuspendParts,
+  { api, identity }: SuspendParts,
   { metadata }: SandboxRecord,
   { reason, note, now }: Suspension,
 ): Promise<void> {
@@ -107,7 +107,7 @@ export async function tellOf(
       key: resourceVersion,
       at: now.getTime(),
     },
-    me,
+    identity,
     now,
   );
   const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;

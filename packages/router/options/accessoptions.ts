@@ -8,7 +8,7 @@ import { PROXIES, SAME_SITE, TOKEN_NAME } from "./types.ts";
 /** How it is decided who may reach a sandbox. */
 export type AuthzOptions =
   | { mode: "allow-all" }
-  | { mode: "tokenreview"; ttlMs: number; cacheSize: number; audiences: string[]; requiresToken: boolean }
+  | { mode: "tokenreview" } & TokenReviewValues
   /** At least one file: secrets check tokens of version 1, public keys check tokens of version 2. */
   | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
 
@@ -85,18 +85,24 @@ export const ACCESS_FLAGS = {
 };
 
 type AccessValues = Values<typeof ACCESS_FLAGS>;
+type TokenReviewValues = Pick<
+  AccessValues,
+  | "authzTokenreviewTtl"
+  | "authzTokenreviewCacheSize"
+  | "authzTokenreviewAudiences"
+  | "authzTokenreviewRequireToken"
+>;
 
 /** Returns how it is decided who may. @throws {RangeError} if something is missing */
 export function authzOf(values: AccessValues): AuthzOptions {
   const mode = values.authzMode;
   if (mode === "allow-all") return { mode };
   if (mode === "tokenreview") {
+    const { authzTokenreviewTtl, authzTokenreviewCacheSize } = values;
+    const { authzTokenreviewAudiences, authzTokenreviewRequireToken } = values;
     return {
-      mode,
-      ttlMs: values.authzTokenreviewTtl,
-      cacheSize: values.authzTokenreviewCacheSize,
-      audiences: values.authzTokenreviewAudiences,
-      requiresToken: values.authzTokenreviewRequireToken,
+      ...{ mode, authzTokenreviewTtl, authzTokenreviewCacheSize },
+      ...{ authzTokenreviewAudiences, authzTokenreviewRequireToken },
     };
   }
   const secretFile = values.authzScopedTokenSecretFile || undefined;
@@ -111,18 +117,16 @@ export function authzOf(values: AccessValues): AuthzOptions {
 export function browserOf(
   values: AccessValues & { pathRoutingPrefix: string | undefined; domain: string | undefined },
 ): BrowserOptions {
-  const { authzCookieName: cookieName, authzCookieQueryParam: queryParam } = values;
-  if (cookieName !== undefined && values.authzMode === "allow-all") {
+  const { authzCookieName, authzCookieQueryParam } = values;
+  const { authzCookieSamesite, authzCookieInsecure, authzCookieAllowedOrigins } = values;
+  if (authzCookieName !== undefined && values.authzMode === "allow-all") {
     throw new RangeError("Cannot carry tokens in cookies: --authz-mode allow-all looks at none");
   }
-  if (cookieName !== undefined && values.pathRoutingPrefix === undefined && values.domain === undefined) {
+  if (authzCookieName !== undefined && values.pathRoutingPrefix === undefined && values.domain === undefined) {
     throw new RangeError("Cannot carry tokens in cookies: it needs --path-routing-prefix or --domain");
   }
   return {
-    cookieName,
-    queryParam,
-    sameSite: values.authzCookieSamesite,
-    isSecure: !values.authzCookieInsecure,
-    allowedOrigins: values.authzCookieAllowedOrigins,
+    ...{ authzCookieName, authzCookieQueryParam },
+    ...{ authzCookieSamesite, authzCookieInsecure, authzCookieAllowedOrigins },
   };
 }

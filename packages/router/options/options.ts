@@ -2,7 +2,6 @@
 import { hostname } from "node:os";
 import { type Program, readCommandLine, type Values } from "../../process/flags.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
-import type { LimitOptions } from "../access/limits.ts";
 import { authzOf, type AuthzOptions, browserOf } from "./accessoptions.ts";
 import { ROUTER_FLAGS } from "./flags.ts";
 import type { Bind } from "./types.ts";
@@ -28,7 +27,6 @@ interface Derived {
   identity: string;
   authz: AuthzOptions;
   browser: BrowserOptions;
-  limits: LimitOptions;
 }
 
 /** What the command line says. Times in milliseconds. */
@@ -38,7 +36,6 @@ export type RouterOptions = Omit<RouterValues, keyof Derived> & Derived;
 export function readOptions(args: string[]): RouterOptions | undefined {
   const values = readCommandLine(ROUTER, args)?.values;
   if (!values) return undefined;
-  const perSecond = values.clientRequestsPerSecond;
   return {
     ...values,
     ...addressesOf(values),
@@ -49,7 +46,6 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
     authz: authzOf(values),
     browser: browserOf(values),
-    limits: { perSecond, burst: Math.max(2 * perSecond, 1), atOnce: values.clientMaxConcurrent },
   };
 }
 

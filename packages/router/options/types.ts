@@ -46,7 +46,7 @@ export const TOKEN_NAME: FlagType<string | undefined> = {
 };
 
 /** Whether a cookie goes with requests of other sites, in any case of letters. */
-export const SAME_SITE: FlagType<BrowserOptions["sameSite"]> = {
+export const SAME_SITE: FlagType<BrowserOptions["authzCookieSamesite"]> = {
   ...{ name: "Lax, Strict or None", placeholder: "S", allowed: "Lax, Strict or None" },
   read(text, refuse) {
     return (["Lax", "Strict", "None"] as const).find((each) => each.toLowerCase() === text.toLowerCase()) ?? refuse();

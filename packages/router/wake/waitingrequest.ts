@@ -35,11 +35,11 @@ interface HoldParts {
   /** In milliseconds since the epoch. @default {Date.now} */
   now?: () => number;
   look: Look;
-  wake: Wake;
+  waker: Wake;
   /** Wakes of a namespace. */
   wakes: Budget;
   /** False: requests wake nothing. */
-  mayWake: boolean;
+  wake: boolean;
   wakeTimeout: number;
   /** Requests held at a time. */
   maxHeldRequests: number;
@@ -130,13 +130,13 @@ function suspendedAgain({ namespace, name }: Target): Refusal {
   return { status: 503, detail: `Sandbox ${namespace}/${name} was suspended again before it was Ready.` };
 }
 
-async function wakeOnce({ index, wake, wakes, mayWake }: HoldParts, target: Target): Promise<Refusal | undefined> {
+async function wakeOnce({ index, wake, waker, wakes }: HoldParts, target: Target): Promise<Refusal | undefined> {
   const { namespace, name, wakes: isWorthIt = true } = target;
   const { sandbox } = index.find(namespace, name) ?? {};
-  if (!mayWake || !isWorthIt || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
+  if (!wake || !isWorthIt || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
     return { status: 503, detail: `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.` };
   }
-  return await wake(namespace, name, () => refusalOfBudget(namespace, wakes));
+  return await waker(namespace, name, () => refusalOfBudget(namespace, wakes));
 }
 
 function refusalOfBudget(namespace: string, wakes: Budget): Refusal | undefined {

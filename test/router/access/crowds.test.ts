@@ -31,10 +31,10 @@ function start(api: FakeApi, cacheSize = 100) {
   const access = createTokenReviewAccess({
     api,
     log: () => {},
-    ttlMs: 30_000,
-    cacheSize,
-    audiences: [],
-    requiresToken: true,
+    authzTokenreviewTtl: 30_000,
+    authzTokenreviewCacheSize: cacheSize,
+    authzTokenreviewAudiences: [],
+    authzTokenreviewRequireToken: true,
   });
   return (token: string, name = "demo") =>
     Promise.resolve(access({ target: { namespace: "team-a", name, port: 80 }, token, address: "1.2.3.4" }));

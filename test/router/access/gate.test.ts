@@ -12,11 +12,11 @@ import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const browser = {
-  cookieName: "pass",
-  queryParam: "t",
-  sameSite: "Lax",
-  isSecure: true,
-  allowedOrigins: ["https://console.example"],
+  authzCookieName: "pass",
+  authzCookieQueryParam: "t",
+  authzCookieSamesite: "Lax",
+  authzCookieInsecure: false,
+  authzCookieAllowedOrigins: ["https://console.example"],
 } as const;
 
 interface Seen {
@@ -29,14 +29,17 @@ beforeEach(() => {
 });
 
 /** @param queryParam empty: no address carries a token */
-async function start(queryParam: string = browser.queryParam) {
+async function start(queryParam: string = browser.authzCookieQueryParam) {
   const folder = makeTempFolder();
   const secretFile = join(folder, "secret");
   writeFileSync(secretFile, SECRET);
   const api = createFakeApi();
   putReady(api);
   const over = { authz: { mode: "scoped-token", secretFile } as const, pathRoutingPrefix: "/s", domain: "d.example" };
-  const { port } = await startRouter(api, { ...over, browser: { ...browser, queryParam: queryParam || undefined } });
+  const { port } = await startRouter(api, {
+    ...over,
+    browser: { ...browser, authzCookieQueryParam: queryParam || undefined },
+  });
   const backend = await startBackend(({ url = "", headers }, answer) => {
     seen.push({ url, headers });
     answer.setHeader("Set-Cookie", [
@@ -152,7 +155,7 @@ describe("a scoped token", () => {
 
 describe("limits", () => {
   test("createLimits() counts what runs and what comes, for each client", () => {
-    const limits = createLimits({ perSecond: 2, burst: 3, atOnce: 2 })!;
+    const limits = createLimits({ clientRequestsPerSecond: 2, clientMaxConcurrent: 2 })!;
     const begin = (client: string, now = 0) => limits(client, now);
     const [one, two] = [begin("a"), begin("a")];
     expect(begin("a")).toMatchObject({ status: 429, detail: "2 requests of this client run already." });
@@ -161,15 +164,18 @@ describe("limits", () => {
     expect(begin("a")).toBeTypeOf("function");
     expect(begin("a"), "an end counts once").toMatchObject({ status: 429 });
     if (typeof two === "function") two();
+    const third = begin("a");
+    expect(third, "twice as many at once as per second").toBeTypeOf("function");
+    if (typeof third === "function") third();
     expect(begin("a")).toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
     expect(begin("a", 1000)).toBeTypeOf("function");
-    expect(createLimits({ perSecond: 0, burst: 0, atOnce: 0 })).toBeUndefined();
+    expect(createLimits({ clientRequestsPerSecond: 0, clientMaxConcurrent: 0 })).toBeUndefined();
   });
 
   test("a stream counts until it ends", async () => {
     const api = createFakeApi();
     putReady(api);
-    const { port, router } = await startRouter(api, { limits: { perSecond: 0, burst: 0, atOnce: 1 } });
+    const { port, router } = await startRouter(api, { clientMaxConcurrent: 1 });
     const backend = await startBackend((_, answer) => void answer.write("x"));
     const stream = await open(port, { headers: naming(backend.port) });
     expect(await fetchFrom(port, { headers: naming(backend.port) })).toMatchObject({ status: 429 });

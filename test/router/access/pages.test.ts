@@ -7,11 +7,11 @@ import { putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
 
 const CONSOLE = "https://console.example";
 const browser = {
-  cookieName: undefined,
-  queryParam: undefined,
-  sameSite: "Lax",
-  isSecure: true,
-  allowedOrigins: [CONSOLE],
+  authzCookieName: undefined,
+  authzCookieQueryParam: undefined,
+  authzCookieSamesite: "Lax",
+  authzCookieInsecure: false,
+  authzCookieAllowedOrigins: [CONSOLE],
 } as const;
 const NAVIGATE = { "sec-fetch-mode": "navigate", accept: "text/html" };
 

@@ -31,7 +31,13 @@ async function start() {
     }
     return { status: 201, body: { status: { allowed: says.mayConnect } } };
   };
-  const authz = { mode: "tokenreview" as const, ttlMs: 10, cacheSize: 10, audiences: [], requiresToken: true };
+  const authz = {
+    mode: "tokenreview" as const,
+    authzTokenreviewTtl: 10,
+    authzTokenreviewCacheSize: 10,
+    authzTokenreviewAudiences: [],
+    authzTokenreviewRequireToken: true,
+  };
   return {
     says,
     ...await startRouter(api, { authz, authzRecheckInterval: RECHECK_MS, pathRoutingPrefix: "/s" }, true),

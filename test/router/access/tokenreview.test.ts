@@ -29,7 +29,13 @@ function apiOfTwo(): FakeApi {
 }
 
 function start(api: FakeApi, over: object = {}) {
-  const options = { ttlMs: 30_000, cacheSize: 100, audiences: [], requiresToken: true, ...over };
+  const options = {
+    authzTokenreviewTtl: 30_000,
+    authzTokenreviewCacheSize: 100,
+    authzTokenreviewAudiences: [],
+    authzTokenreviewRequireToken: true,
+    ...over,
+  };
   const access = createTokenReviewAccess({ api, log: () => {}, ...options });
   return (token: string | undefined, name = "demo") =>
     Promise.resolve(access({ target: { ...TARGET, name }, token, address: "1.2.3.4" }));
@@ -88,8 +94,8 @@ describe("createTokenReviewAccess()", () => {
 
   test("takes only tokens that are made for it", async () => {
     const api = apiOfTwo();
-    expect(await start(api, { audiences: ["router"] })("ann")).toEqual({ client: "user:Ann" });
-    expect(await start(api, { audiences: ["another"] })("ann")).toMatchObject({ status: 401 });
+    expect(await start(api, { authzTokenreviewAudiences: ["router"] })("ann")).toEqual({ client: "user:Ann" });
+    expect(await start(api, { authzTokenreviewAudiences: ["another"] })("ann")).toMatchObject({ status: 401 });
     expect(api.requests[0]?.body).toMatchObject({ spec: { token: "ann", audiences: ["router"] } });
   });
 
@@ -229,7 +235,7 @@ describe("createTokenReviewAccess()", () => {
         ? { status: 201, body: { status: { authenticated: true, user: { username: token } } } }
         : review(request);
     };
-    const ask = start(api, { cacheSize: 1000 });
+    const ask = start(api, { authzTokenreviewCacheSize: 1000 });
     const account = (n: number, namespace = "evil") => `system:serviceaccount:${namespace}:bot-${n}`;
     const answers = await Promise.all(Array.from({ length: 300 }, (_, n) => ask(account(n))));
     expect(answers.filter((answer) => "status" in answer && answer.status === 429)).toHaveLength(200);
@@ -238,7 +244,7 @@ describe("createTokenReviewAccess()", () => {
   });
 
   test("lets in without a token only where that is asked for", async () => {
-    const ask = start(apiOfTwo(), { requiresToken: false });
+    const ask = start(apiOfTwo(), { authzTokenreviewRequireToken: false });
     expect(await ask(undefined)).toEqual({ client: "address:1.2.3.4" });
     expect(await ask("eve")).toMatchObject({ status: 401 });
   });

@@ -39,10 +39,10 @@ function start({ annotations = {}, status = suspended(), spec = {}, template = {
   const parts = {
     api,
     index,
-    me: "a",
-    suspends: true,
+    identity: "a",
+    idle: true,
     log: () => {},
-    tickMs: 1,
+    idleCheckInterval: 1,
     runtimePort: 1,
     onSuspended: () => {},
   };

@@ -21,7 +21,7 @@ export async function startIdlers(annotations: object = {}, activity?: () => obj
   putPod(api);
   const runtime = activity && await startBackend((_, answer) => answer.end(JSON.stringify(activity())));
   const suspended: string[] = [];
-  const make = (me: string) => {
+  const make = (identity: string) => {
     const index = createSandboxIndex();
     const sync = () => {
       const sandbox = readSandbox(api.get(`${SANDBOXES}/demo`));
@@ -33,10 +33,10 @@ export async function startIdlers(annotations: object = {}, activity?: () => obj
     const idler = createIdler({
       api: underRole(api, "router"),
       index,
-      me,
-      suspends: true,
+      identity,
+      idle: true,
       log: () => {},
-      tickMs: 1000,
+      idleCheckInterval: 1000,
       runtimePort: runtime?.port ?? 1,
       onSuspended: (_, reason) => suspended.push(reason),
     });

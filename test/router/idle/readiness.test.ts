@@ -34,10 +34,10 @@ function start() {
   const idler = createIdler({
     api,
     index,
-    me: "me",
-    suspends: true,
+    identity: "me",
+    idle: true,
     log: () => {},
-    tickMs: 1000,
+    idleCheckInterval: 1000,
     runtimePort: 1,
     onSuspended: () => {},
   });

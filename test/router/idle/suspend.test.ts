@@ -12,7 +12,7 @@ test("leaveWord() says who has seen the last use, and the first one once, by whi
   const seenBy = async (me: string, at: string) => {
     const sandbox = readSandbox(api.get(`${SANDBOXES}/demo`));
     if (!sandbox) throw new Error("there is none");
-    await leaveWord({ api, me, index: createSandboxIndex() }, sandbox, new Date(at));
+    await leaveWord({ api, identity: me, index: createSandboxIndex() }, sandbox, new Date(at));
     const { annotations = {} } = api.get(`${SANDBOXES}/demo`)?.metadata ?? {};
     return [annotations["router.agents.x-k8s.io/first-active-at"], annotations["router.agents.x-k8s.io/active-at"]];
   };
@@ -25,7 +25,7 @@ test("leaveWord() takes no first use from a Sandbox of which this one is a copy"
   const annotations = { "router.agents.x-k8s.io/first-active-at": "2026-01-01T00:00:00Z" };
   putSandbox(api, "demo", { metadata: { annotations, creationTimestamp: "2026-01-02T00:00:00Z" } });
   const sandbox = readSandbox(api.get(`${SANDBOXES}/demo`))!;
-  await leaveWord({ api, me: "a", index: createSandboxIndex() }, sandbox, new Date("2026-01-03T00:00:00Z"));
+  await leaveWord({ api, identity: "a", index: createSandboxIndex() }, sandbox, new Date("2026-01-03T00:00:00Z"));
   expect(api.get(`${SANDBOXES}/demo`)?.metadata.annotations).toMatchObject({
     "router.agents.x-k8s.io/first-active-at": "2026-01-03T00:00:00Z",
   });

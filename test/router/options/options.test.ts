@@ -7,10 +7,10 @@ describe("readOptions()", () => {
   test("asks the API server who may, unless it is told otherwise by name", () => {
     expect(readOptions([])?.authz).toEqual({
       mode: "tokenreview",
-      ttlMs: 30_000,
-      cacheSize: 2048,
-      audiences: [],
-      requiresToken: true,
+      authzTokenreviewTtl: 30_000,
+      authzTokenreviewCacheSize: 2048,
+      authzTokenreviewAudiences: [],
+      authzTokenreviewRequireToken: true,
     });
     expect(read().authz).toEqual({ mode: "allow-all" });
     expect(readOptions(["--help"])).toBeUndefined();
@@ -19,12 +19,15 @@ describe("readOptions()", () => {
   test("takes tokens from addresses only where they go on in a cookie", () => {
     const args = ["--authz-mode=tokenreview", "--domain=d.example", "--authz-cookie-query-param=t"];
     expect(() => read(...args)).toThrow("Cannot use --authz-cookie-query-param without --authz-cookie-name");
-    expect(read(...args, "--authz-cookie-name=c")?.browser).toMatchObject({ queryParam: "t", cookieName: "c" });
+    expect(read(...args, "--authz-cookie-name=c")?.browser).toMatchObject({
+      authzCookieQueryParam: "t",
+      authzCookieName: "c",
+    });
   });
 
   test("sends cookies with tokens over HTTPS alone, unless it is told otherwise", () => {
-    const isSecure = (...flags: string[]) => readOptions(flags)?.browser.isSecure;
-    expect([isSecure(), isSecure("--authz-cookie-insecure")]).toEqual([true, false]);
+    const isInsecure = (...flags: string[]) => readOptions(flags)?.browser.authzCookieInsecure;
+    expect([isInsecure(), isInsecure("--authz-cookie-insecure")]).toEqual([false, true]);
   });
 
   test("has the contract's defaults in a cluster", () => {

@@ -111,11 +111,11 @@ describe("X-Content-Type-Options and Cross-Origin-Resource-Policy", () => {
     const secret = "0123456789abcdef0123456789abcdef";
     writeFileSync(secretFile, secret);
     const browser = {
-      cookieName: "pass",
-      queryParam: "t",
-      sameSite: "Lax",
-      isSecure: true,
-      allowedOrigins: [],
+      authzCookieName: "pass",
+      authzCookieQueryParam: "t",
+      authzCookieSamesite: "Lax",
+      authzCookieInsecure: false,
+      authzCookieAllowedOrigins: [],
     } as const;
     const { port } = await start({ authz: { mode: "scoped-token", secretFile }, browser });
     const referers: unknown[] = [];

@@ -10,8 +10,13 @@ import { naming, putReady, startRouter } from "../stage.ts";
 async function start(bytes: string) {
   const api = createFakeApi();
   putReady(api);
-  const browser = { queryParam: undefined, sameSite: "Lax", isSecure: true, allowedOrigins: [] } as const;
-  const { port } = await startRouter(api, { browser: { ...browser, cookieName: "pass" } }, true);
+  const browser = {
+    authzCookieQueryParam: undefined,
+    authzCookieSamesite: "Lax",
+    authzCookieInsecure: false,
+    authzCookieAllowedOrigins: [],
+  } as const;
+  const { port } = await startRouter(api, { browser: { ...browser, authzCookieName: "pass" } }, true);
   const raw = await startRaw((socket) => socket.end(raw.requests % 2 === 1 ? bytes : OK, "latin1"));
   const { crashes, stop } = watchForCrashes();
   onTestFinished(stop);

@@ -15,11 +15,11 @@ import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const browser: RouterOptions["browser"] = {
-  cookieName: "pass",
-  queryParam: "t",
-  sameSite: "Lax",
-  isSecure: true,
-  allowedOrigins: ["https://console.example"],
+  authzCookieName: "pass",
+  authzCookieQueryParam: "t",
+  authzCookieSamesite: "Lax",
+  authzCookieInsecure: false,
+  authzCookieAllowedOrigins: ["https://console.example"],
 };
 const token = await signToken(Buffer.from(SECRET), {
   ns: "team-a",
@@ -96,7 +96,7 @@ describe("the terminal page", () => {
 
 describe("a terminal", () => {
   test("is opened by the sandbox's own pages and by programs, where everybody is let in", async () => {
-    const { port } = await start({ browser: { ...browser, cookieName: undefined } });
+    const { port } = await start({ browser: { ...browser, authzCookieName: undefined } });
     const url = `ws://127.0.0.1:${port}/s/team-a/demo/${await startRuntime()}/v1/terminal`;
     expect(await statusOf(url, {})).toBe(101);
     expect(await statusOf(url, { Origin: `http://127.0.0.1:${port}` })).toBe(101);
