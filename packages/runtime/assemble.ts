@@ -23,7 +23,7 @@ export interface RuntimeSignals {
 
 /** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
-  const { maxOutput: outputBytes, execTimeout: timeoutMs, maxUpload, tokenScope, allowedHosts, podUid } = options;
+  const { maxOutput, execTimeout, maxUpload, tokenScope, allowedHosts, podUid } = options;
   const root = await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
@@ -32,9 +32,9 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const contexts = createContexts(root.path, binding.env);
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
   const { stop } = signals;
-  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes, token: tokenForAll, stop });
+  const routes = createRoutes({ root, processes, contexts, metrics, maxOutput, token: tokenForAll, stop });
   const shared = { root, maxUpload, allowedHosts, touch: processes.touch, log, ...signals };
-  const legacy = createLegacy({ ...shared, run: processes.run, timeoutMs, outputBytes, token: tokenForAll });
+  const legacy = createLegacy({ ...shared, run: processes.run, execTimeout, maxOutput, token: tokenForAll });
   const metadata = { prefix: options.metadataEnvPrefix, env: process.env };
   const rest = createRest({
     ...shared,

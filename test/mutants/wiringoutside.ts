@@ -38,15 +38,15 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   {
     name: "commands of port 8888 need no token",
     file: "packages/runtime/assemble.ts",
-    from: "timeoutMs, outputBytes, token: tokenForAll }",
-    to: "timeoutMs, outputBytes, token: undefined }",
+    from: "execTimeout, maxOutput, token: tokenForAll }",
+    to: "execTimeout, maxOutput, token: undefined }",
     tests: RUNTIME_TEST,
   },
   {
     name: "gRPC needs no token",
     file: "packages/runtime/assemble.ts",
-    from: "metrics, outputBytes, token: tokenForAll, stop }",
-    to: "metrics, outputBytes, token: undefined, stop }",
+    from: "metrics, maxOutput, token: tokenForAll, stop }",
+    to: "metrics, maxOutput, token: undefined, stop }",
     tests: RUNTIME_TEST,
   },
   {

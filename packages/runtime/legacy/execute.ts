@@ -12,9 +12,9 @@ export interface ExecuteOptions {
   root: Root;
   run: Runner;
   /** Time limit where the request names none. */
-  timeoutMs: number;
+  execTimeout: number;
   /** Most bytes kept of each of stdout and stderr. */
-  outputBytes: number;
+  maxOutput: number;
   /** Ends what runs. */
   kill: AbortSignal;
 }
@@ -39,11 +39,11 @@ const FAILED = "Failed to execute command: ";
 
 /** Runs the command; whatever goes wrong is in the answer, as with the published runtime: exit code 1 and a message. */
 export async function execute(request: ExecuteRequest, options: ExecuteOptions): Promise<ExecuteAnswer> {
-  const { root, run, outputBytes, kill } = options;
-  const timeoutMs = request.timeout_seconds === undefined ? options.timeoutMs : request.timeout_seconds * 1000;
+  const { root, run, maxOutput, kill } = options;
+  const timeoutMs = request.timeout_seconds === undefined ? options.execTimeout : request.timeout_seconds * 1000;
   try {
     const argv = splitCommand(request.command);
-    const finished = await run({ argv, cwd: root.path, env: {} }, { timeoutMs, outputBytes, signal: kill });
+    const finished = await run({ argv, cwd: root.path, env: {} }, { timeoutMs, outputBytes: maxOutput, signal: kill });
     return answerOf(finished, timeoutMs);
   } catch (error) {
     return { stdout: "", stderr: FAILED + (error instanceof Error ? error.message : String(error)), exit_code: 1 };

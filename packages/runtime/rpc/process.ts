@@ -22,7 +22,7 @@ export interface ProcessServiceOptions {
   root: Root;
   processes: Processes;
   /** Most bytes of each of stdout and stderr that Execute answers with. */
-  outputBytes: number;
+  maxOutput: number;
 }
 
 const SIGNALS: Partial<Record<number, NodeJS.Signals>> = {
@@ -66,11 +66,11 @@ async function* start({ root, processes }: ProcessServiceOptions, request: Start
 async function execute(options: ProcessServiceOptions, request: ExecuteRequest, context: HandlerContext) {
   const { signal, requestHeader } = context;
   const command = await commandOf(options.root, request.config, requestHeader);
-  const limits = { timeoutMs: undefined, outputBytes: options.outputBytes, overflow: "kill" as const, signal };
+  const limits = { timeoutMs: undefined, outputBytes: options.maxOutput, overflow: "kill" as const, signal };
   const { stdout, stderr, exitCode, truncated } = await coded(options.processes.run(command, limits));
   throwIfBrokenOff(signal);
   if (!truncated) return { exitCode, stdout, stderr };
-  const limit = `${options.outputBytes} bytes on a stream, which is the limit of Execute; Start has none`;
+  const limit = `${options.maxOutput} bytes on a stream, which is the limit of Execute; Start has none`;
   throw new ConnectError(`Cannot answer with all output: it is over ${limit}`, Code.ResourceExhausted);
 }
 

@@ -18,7 +18,7 @@ export async function aServer(more: Partial<RoutesOptions> = {}) {
   const processes = createProcesses({ keepOutputBytes: 100_000 });
   const contexts = createContexts(root.path);
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
-  const routes = createRoutes({ root, processes, contexts, metrics, outputBytes: 1 << 20, ...more });
+  const routes = createRoutes({ root, processes, contexts, metrics, maxOutput: 1 << 20, ...more });
   const listening = await listenGRPC(routes, "127.0.0.1", 0, { token: more.token, allowedHosts: [] });
   onTestFinished(async () => {
     processes.killAll();
