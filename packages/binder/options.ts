@@ -12,6 +12,15 @@ export const BINDING_FLAGS = {
     since: "0.1.0",
     default: "40",
   }),
+  // Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this.
+  "binder-lease-seconds": flag(wholeNumber(3, 3600), {
+    help:
+      "how long claims wait for a binder that is gone; at least 3. A binder whose Lease the API server takes longer than a " +
+      "fifth of this to write serves no claims",
+    since: "0.3.0",
+    placeholder: "S",
+    default: "5",
+  }),
   "template-network-policy": TEMPLATE_NETWORK_POLICY,
   ...CLAIM_METADATA_FLAGS,
 };

@@ -14,8 +14,6 @@ import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
 
 const USER_AGENT = "hookbox-binder";
-/** Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this. */
-const LEASE_SECONDS = 5;
 /** What hangs for longer holds up a worker. */
 const TIMEOUT_MS = 10_000;
 
@@ -30,6 +28,7 @@ export type ServeClaimsOptions =
     | "allowedAnnotationDomains"
     | "templateNetworkPolicy"
     | "binderWorkers"
+    | "binderLeaseSeconds"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 
@@ -95,7 +94,8 @@ export async function serveClaims(
   metrics: BinderMetrics,
   signal: AbortSignal,
 ): Promise<void> {
-  const lease = { name: BINDER_LEASE, userAgent: USER_AGENT, leaseSeconds: LEASE_SECONDS, onAnswer: counter(metrics) };
+  const { binderLeaseSeconds: leaseSeconds } = options;
+  const lease = { name: BINDER_LEASE, userAgent: USER_AGENT, leaseSeconds, onAnswer: counter(metrics) };
   await runWithLease({ ...options, ...lease }, async (leading) => {
     metrics.leading.set(1);
     await serve(leading);

@@ -21,12 +21,14 @@ describe("readOptions()", () => {
       allowedAnnotationDomains: undefined,
       leaderElection: true,
       binderWorkers: 40,
+      binderLeaseSeconds: 5,
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
-    const args = "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 " +
+    const args =
+      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 --binder-lease-seconds 30 " +
       "--template-network-policy optional --port 8081 --host ::1 --log-level warn " +
       "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
@@ -42,6 +44,7 @@ describe("readOptions()", () => {
       allowedAnnotationDomains: ["c.example"],
       leaderElection: false,
       binderWorkers: 3,
+      binderLeaseSeconds: 30,
       port: 8081,
     });
     const named = Object.entries(BINDER.flags).map(([name, flag]) => termOf(name, flag).split(" ")[0]);

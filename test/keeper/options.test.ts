@@ -27,6 +27,7 @@ describe("readOptions()", () => {
       cloudeventsSource: "/hookbox",
       binder: true,
       binderWorkers: 40,
+      binderLeaseSeconds: 5,
       leaseSeconds: 15,
       maxLossesPerMinute: 600,
       port: 0,
@@ -36,7 +37,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
-      "--binder-workers 3 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
+      "--binder-workers 3 --binder-lease-seconds 30 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
@@ -58,6 +59,7 @@ describe("readOptions()", () => {
       cloudeventsSource: "//cluster-1",
       binder: false,
       binderWorkers: 3,
+      binderLeaseSeconds: 30,
       leaseSeconds: 3,
       maxLossesPerMinute: 9,
       port: 8081,

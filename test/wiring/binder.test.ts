@@ -40,7 +40,7 @@ test("as the leader it serves, counts and answers its probes, with the rights of
     method === "PUT" && path.endsWith("/warm/status") && conflicts++ === 0
       ? { status: 409, body: { message: "modified" } }
       : undefined;
-  const binder = await start(kubeconfig);
+  const binder = await start(kubeconfig, "--binder-lease-seconds", "20");
   await until(() => sandboxOf("warm") !== undefined && sandboxOf("half") !== undefined);
   expect(sandboxOf("warm")).toMatch(/^warm-[123]$/);
   expect(sandboxOf("half")).toBe(given.metadata.name);
@@ -51,7 +51,7 @@ test("as the leader it serves, counts and answers its probes, with the rights of
   const noted = () => claim("warm")?.metadata.annotations?.["agents.x-k8s.io/sandbox-name"];
   const told = () => find("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool", "warm")?.metadata.annotations;
   await until(() => noted() !== undefined && told()?.["agents.x-k8s.io/handed-over-at"] !== undefined);
-  expect(lease()).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 5 });
+  expect(lease()).toMatchObject({ holderIdentity: expect.stringMatching(/.+_.+/), leaseDurationSeconds: 20 });
   expect(binder.said("Listening")).toMatchObject([{ host: "127.0.0.1", port: binder.port }]);
   expect([await binder.get("/healthz"), await binder.get("/readyz")]).toEqual(["ok", "ok"]);
   for (const [kind, count] of [["warm", 1], ["cold", 2]]) {
