@@ -2,6 +2,8 @@ import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ApiRequest } from "../../../packages/kube/api.ts";
+import { ACCESS_FLAGS } from "../../../packages/router/options/accessoptions.ts";
+import { defaultsOf } from "../../../packages/process/flags.ts";
 import { createTokenReviewAccess } from "../../../packages/router/access/tokenreview.ts";
 import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";
 
@@ -29,13 +31,7 @@ function apiOfTwo(): FakeApi {
 }
 
 function start(api: FakeApi, over: object = {}) {
-  const options = {
-    authzTokenreviewTtl: 30_000,
-    authzTokenreviewCacheSize: 100,
-    authzTokenreviewAudiences: [],
-    authzTokenreviewRequireToken: true,
-    ...over,
-  };
+  const options = { ...defaultsOf(ACCESS_FLAGS), authzTokenreviewCacheSize: 100, ...over };
   const access = createTokenReviewAccess({ api, log: () => {}, ...options });
   return (token: string | undefined, name = "demo") =>
     Promise.resolve(access({ target: { ...TARGET, name }, token, address: "1.2.3.4" }));
