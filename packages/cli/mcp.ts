@@ -8,7 +8,7 @@ import { listPools } from "./mcp/pools.ts";
 import type { Scope } from "./mcp/scope.ts";
 import { createSessionServer, type SessionServer } from "./mcp/server.ts";
 import { serveStdio } from "./mcp/stdio.ts";
-import type { MCPOptions } from "./commands/mcp.ts";
+import { MCP_DEFAULTS, type MCPOptions } from "./commands/mcp.ts";
 import { UsageError } from "./failure.ts";
 import { durationMs, pairs, wholeNumber } from "./values.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
@@ -45,7 +45,7 @@ function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
   if (http !== undefined && localRoot !== undefined) {
     throw new UsageError("Cannot use --local-root with --http: those who connect would read files of this machine");
   }
-  const maxLifetimeMs = durationMs("--max-lifetime", options.maxLifetime ?? "24h");
+  const maxLifetimeMs = durationMs("--max-lifetime", options.maxLifetime ?? MCP_DEFAULTS.maxLifetime);
   const labels = selector?.split(",").map((part) => part.trim().replace("==", "=")) ?? [];
   if (labels.some((label) => label.includes("!="))) {
     throw new UsageError(`Cannot use --selector "${selector}": only KEY=VALUE selects, and all must match`);
@@ -54,8 +54,8 @@ function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
     pools,
     allowImages,
     maxLifetimeMs,
-    lifetimeMs: Math.min(durationMs("--lifetime", options.lifetime ?? "1h"), maxLifetimeMs),
-    maxSandboxes: wholeNumber("--max-sandboxes", options.maxSandboxes ?? "10", 1),
+    lifetimeMs: Math.min(durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime), maxLifetimeMs),
+    maxSandboxes: wholeNumber("--max-sandboxes", options.maxSandboxes ?? MCP_DEFAULTS.maxSandboxes, 1),
     selector: pairs("--selector", labels),
     deleteOnExit: options.deleteOnExit ?? http === undefined,
   };
@@ -84,8 +84,8 @@ async function listenOptionsOf(http: string, options: MCPOptions): Promise<Liste
     authenticate: await authenticationOf(options, address.isLoopback),
     sources: { hosts: options.allowedHost ?? [], origins: options.allowedOrigin ?? [] },
     limits: {
-      most: wholeNumber("--max-sessions", options.maxSessions ?? "64", 1),
-      idleMs: durationMs("--session-idle", options.sessionIdle ?? "30m"),
+      most: wholeNumber("--max-sessions", options.maxSessions ?? MCP_DEFAULTS.maxSessions, 1),
+      idleMs: durationMs("--session-idle", options.sessionIdle ?? MCP_DEFAULTS.sessionIdle),
     },
   };
 }

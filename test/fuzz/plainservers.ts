@@ -12,7 +12,7 @@ import { serve } from "../../packages/process/serve.ts";
 import { parseAddress } from "../../packages/cli/mcp/http/address.ts";
 import { tokensIn } from "../../packages/cli/mcp/http/access.ts";
 import { serveHTTP } from "../../packages/cli/mcp/http.ts";
-import { DEFAULT_SCOPE } from "../../packages/cli/mcp/scope.ts";
+import { DEFAULT_SCOPE } from "../cli/mcp/scope.ts";
 import { createSessionServer } from "../../packages/cli/mcp/server.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";

@@ -80,8 +80,8 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   {
     name: "sandboxes live longer than --max-lifetime",
     file: "packages/cli/mcp.ts",
-    from: 'Math.min(durationMs("--lifetime", options.lifetime ?? "1h"), maxLifetimeMs)',
-    to: 'durationMs("--lifetime", options.lifetime ?? "1h")',
+    from: 'Math.min(durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime), maxLifetimeMs)',
+    to: 'durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime)',
     tests: MCP_TEST,
   },
   {

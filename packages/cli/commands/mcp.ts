@@ -23,6 +23,15 @@ export interface MCPOptions {
   sessionIdle?: string;
 }
 
+/** What counts without the option. */
+export const MCP_DEFAULTS = {
+  lifetime: "1h",
+  maxLifetime: "24h",
+  maxSandboxes: "10",
+  maxSessions: "64",
+  sessionIdle: "30m",
+};
+
 const MORE = `
 Without --http it speaks over standard input and output, for an agent on this machine that starts it. A session can use
 only sandboxes that it has made, and those of --selector; all are in one namespace. What it has made is deleted when its
@@ -42,9 +51,15 @@ export function mcpCommand(context: CommandContext): Command {
     .option("--pool <name>", "only from this pool; again for more, the first is the default (default: any)", collect)
     .option("--allow-images", "let agents start container images of their choice, too")
     .option("-l, --selector <labels>", "let sessions use sandboxes with all these labels, too: KEY=VALUE,…")
-    .option("--lifetime <time>", "how long a sandbox lives unless the agent says otherwise (default: 1h)")
-    .option("--max-lifetime <time>", "how long it may live at most, from when that was said (default: 24h)")
-    .option("--max-sandboxes <n>", "sandboxes that a session may have (default: 10)")
+    .option(
+      "--lifetime <time>",
+      `how long a sandbox lives unless the agent says otherwise (default: ${MCP_DEFAULTS.lifetime})`,
+    )
+    .option(
+      "--max-lifetime <time>",
+      `how long it may live at most, from when that was said (default: ${MCP_DEFAULTS.maxLifetime})`,
+    )
+    .option("--max-sandboxes <n>", `sandboxes that a session may have (default: ${MCP_DEFAULTS.maxSandboxes})`)
     .option("--delete-on-exit", "delete a session's sandboxes when it ends (the default without --http)")
     .option("--no-delete-on-exit", "leave them until their lifetime is over (the default with --http)")
     .option("--local-root <dir>", "let the agent copy files from and to this folder; not with --http")
@@ -53,8 +68,11 @@ export function mcpCommand(context: CommandContext): Command {
     .option("--allow-anonymous", "everybody on this machine may talk to it; on loopback only")
     .option("--allowed-origin <origin>", "let web pages of this origin in; again for more", collect)
     .option("--allowed-host <host>", "a name by which it is reached (default on loopback: its names)", collect)
-    .option("--max-sessions <n>", "sessions at a time (default: 64)")
-    .option("--session-idle <time>", "end a session that nobody uses for so long (default: 30m)")
+    .option("--max-sessions <n>", `sessions at a time (default: ${MCP_DEFAULTS.maxSessions})`)
+    .option(
+      "--session-idle <time>",
+      `end a session that nobody uses for so long (default: ${MCP_DEFAULTS.sessionIdle})`,
+    )
     .addHelpText("after", MORE)
     .action(async () => {
       const { runMCP } = await import("../mcp.ts");

@@ -20,15 +20,3 @@ export interface Scope {
   /** Folder of this machine that files may be copied from and to; undefined: none. */
   localRoot: string | undefined;
 }
-
-export const DEFAULT_SCOPE: Scope = {
-  pools: [],
-  findPools: () => Promise.resolve([]),
-  allowImages: false,
-  selector: {},
-  lifetimeMs: 3_600_000,
-  maxLifetimeMs: 86_400_000,
-  maxSandboxes: 10,
-  deleteOnExit: true,
-  localRoot: undefined,
-};

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type * as z from "zod";
 import { mcpCommand } from "../../../packages/cli/commands/mcp.ts";
-import { DEFAULT_SCOPE } from "../../../packages/cli/mcp/scope.ts";
+import { DEFAULT_SCOPE } from "./scope.ts";
 import type { Tool } from "../../../packages/cli/mcp/tool.ts";
 import { allTools } from "../../../packages/cli/mcp/tools/all.ts";
 import { fakeContext } from "../fakecontext.ts";

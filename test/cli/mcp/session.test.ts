@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { ResourceListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import type { Api } from "../../../packages/kube/api.ts";
-import { DEFAULT_SCOPE } from "../../../packages/cli/mcp/scope.ts";
+import { DEFAULT_SCOPE } from "./scope.ts";
 import { createSession } from "../../../packages/cli/mcp/session.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { eventually, until } from "../../eventually.ts";

@@ -1,0 +1,14 @@
+/** What a session may do of which a test says nothing. @module */
+import type { Scope } from "../../../packages/cli/mcp/scope.ts";
+
+export const DEFAULT_SCOPE: Scope = {
+  pools: [],
+  findPools: () => Promise.resolve([]),
+  allowImages: false,
+  selector: {},
+  lifetimeMs: 3_600_000,
+  maxLifetimeMs: 86_400_000,
+  maxSandboxes: 10,
+  deleteOnExit: true,
+  localRoot: undefined,
+};
