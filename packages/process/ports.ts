@@ -11,6 +11,9 @@ export const KEEP_ALIVE_MS = 120_000;
 /** How long a stop waits for the last bytes of an answer before it cuts connections, in milliseconds. */
 export const LAST_BYTES_MS = 500;
 
+/** How long the rest of a request is read that nobody wants, so that its sender sees the answer, in milliseconds. */
+export const DISCARD_MS = 10_000;
+
 /** What every HTTP/2 connection begins with, and no request of HTTP/1.1. */
 const PREFACE = "PRI * HTTP/2.0\r\n";
 

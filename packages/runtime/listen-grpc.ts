@@ -3,7 +3,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createServer as createHTTP1, type IncomingMessage } from "node:http";
 import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2Session } from "node:http2";
 import { createServer, type Socket } from "node:net";
-import { KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn, sortByVersion } from "../process/ports.ts";
+import { DISCARD_MS, KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 import { createWaiting } from "../process/waiting.ts";
 import { type Listening, MOST_WAITING } from "./listen.ts";
@@ -14,8 +14,6 @@ import type { TokenCheck } from "./token.ts";
 
 /** How long a connection may stay silent before its first bytes, in milliseconds. */
 const FIRST_BYTES_MS = 10_000;
-/** How long the rest of a request may take that nobody reads any more, in milliseconds. */
-const REST_MS = 10_000;
 /** Calls at a time on one connection of HTTP/2; who has more waits, or opens another. */
 const MOST_STREAMS = 1000;
 
@@ -109,7 +107,7 @@ export async function listenGRPC(
 /** What is left of a request of HTTP/1.1 comes before the next one: whoever does not send it keeps no connection. */
 function giveUp(request: IncomingMessage | Http2ServerRequest): void {
   if ("stream" in request || request.complete) return;
-  const timer = setTimeout(() => request.socket.destroy(), REST_MS);
+  const timer = setTimeout(() => request.socket.destroy(), DISCARD_MS);
   request.once("close", () => clearTimeout(timer));
 }
 

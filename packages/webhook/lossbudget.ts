@@ -4,6 +4,9 @@ import type { FlagType } from "../process/flagtypes.ts";
 /** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
 const WINDOW_MINUTES = 5;
 
+/** What has to stay is tried again after so long. */
+export const RETRY_SECONDS = 5;
+
 /** Says what may go, and remembers it. */
 export interface LossBudget {
   /**

@@ -4,12 +4,11 @@ import { conditionsOf, GUARDED } from "./statusrules.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "../api/objects/json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";
-import type { LossBudget } from "./lossbudget.ts";
+import { type LossBudget, RETRY_SECONDS } from "./lossbudget.ts";
 import { childKey, type Desired } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import { unchanged } from "./unchanged.ts";
 
-const RETRY_SECONDS = 5;
 const MOST_NAMED = 3;
 
 /** Returns those of the losses that have to wait: the budget has no room, and nobody has let go of them on purpose. */

@@ -199,8 +199,8 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "a refused body is waited for without end",
     file: "packages/runtime/listen-grpc.ts",
-    from: "setTimeout(() => request.socket.destroy(), REST_MS)",
-    to: "setTimeout(() => {}, REST_MS)",
+    from: "setTimeout(() => request.socket.destroy(), DISCARD_MS)",
+    to: "setTimeout(() => {}, DISCARD_MS)",
     tests: UNASKED_TEST,
   },
   {

@@ -2,13 +2,11 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
+import { DISCARD_MS } from "../../process/ports.ts";
 import type { Refusal } from "../refusal.ts";
 import { SAFE } from "../safeheaders.ts";
 import { grpcFormOf, grpcRefusal } from "./grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./versions.ts";
-
-/** How long the rest of a request is read that nobody wants, so that its sender sees the answer. */
-const DISCARD_MS = 10_000;
 
 /** Answers `{"detail": …}`; where a part of another answer is out already, ends the connection so that nobody takes it for whole. */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {

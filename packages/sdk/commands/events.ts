@@ -31,7 +31,7 @@ export type Source =
 /** Waits before it is tried to go on, in milliseconds; output begins them anew, and a connection that stood for a while. */
 const WAITS_MS = [50, 100, 400, 1600, 3000, 5000];
 /** The same, where nothing inside has ever answered. */
-const FIRST_WAITS_MS = [50, 100, 400];
+const FIRST_WAITS_MS = WAITS_MS.slice(0, 3);
 const STOOD_MS = 10_000;
 /** How long a command may take to start: its sandbox may have to be woken, and a router waits for that and for the answer. */
 const START_MS = WAKE_TIMEOUT_MS + RESPONSE_HEADER_TIMEOUT_MS;
