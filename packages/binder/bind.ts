@@ -135,7 +135,8 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
   if (!chosen || !choice) return undefined;
-  const claim = await withDefaults(api, entry, chosen, choice.pool);
+  const defaults = choice.pool.spec.claimDefaults?.lifecycle;
+  const claim = defaults ? await withDefaults(api, entry, chosen, defaults) : chosen;
   job.generation = claim.metadata.generation;
   // Annotations that name a member which was lost could otherwise land after those that follow.
   await entry.annotating;

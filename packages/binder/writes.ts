@@ -7,7 +7,6 @@ import {
   sandboxClaimSchema,
   type SandboxClaimStatus,
 } from "../api/sandboxclaim.ts";
-import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { lifecycleRefused } from "../api/claims/unserved.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
@@ -144,7 +143,7 @@ export async function annotateClaim(
 }
 
 /**
- * Copies the default lifecycle of a pool into a claim that has none, before the claim gets its Sandbox: the claim itself then
+ * Copies the default lifecycle of its pool into a claim that has none, before the claim gets its Sandbox: the claim itself then
  * shows when it expires. On condition that the claim still has the version that lacks one.
  * Source: Agent Sandbox, KEP-1306; docs/decisions/0047.
  *
@@ -156,14 +155,11 @@ export async function withDefaults(
   api: Api,
   entry: QueuedClaim,
   observed: SandboxClaim,
-  pool: SandboxWarmPool,
+  { ttlSecondsAfterFinished, shutdownPolicy }: ClaimLifecycle,
 ): Promise<SandboxClaim> {
   const { namespace, name, uid } = observed.metadata;
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
-  const given = pool.spec.claimDefaults?.lifecycle;
-  if (!given) return observed;
   // A pool gives no absolute time.
-  const { ttlSecondsAfterFinished, shutdownPolicy } = given;
   const lifecycle: ClaimLifecycle = {
     shutdownPolicy,
     ...(ttlSecondsAfterFinished === undefined ? {} : { ttlSecondsAfterFinished }),
