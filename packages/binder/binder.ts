@@ -1,25 +1,32 @@
 /**
- * Assembles a binder: its state, its watches, the terms in which it serves claims, and what follows from each event. What
- * a claim gets is chosen in schedule.ts. @module
+ * Assembles a binder: its state, the terms in which it serves claims, and what follows from each event. What a claim gets is
+ * chosen in schedule.ts. @module
  */
 import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
-import { policyToKeep } from "../api/templatepolicy.ts";
-import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
-import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import type { Api } from "../kube/api.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { defaultsOf } from "../process/flags.ts";
 import { systemClock } from "../process/clock.ts";
-import { isObject } from "../api/objects/json.ts";
-import type { Log } from "../process/log.ts";
-import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
 import { createClusterIndex } from "./clusterindex.ts";
 import { createSchedulingQueue } from "./queue.ts";
-import { type Binder, type BindOptions, dropTimers, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import {
+  type Binder,
+  type BindOptions,
+  createQueuedClaim,
+  dropTimers,
+  isServing,
+  noteLoss,
+  parseClaim,
+  type QueuedClaim,
+} from "./state.ts";
+import { isNewer } from "./assume.ts";
 import { createRefills } from "./refills.ts";
-import { claimHandler, reconcile } from "./reconcile.ts";
+import { reconcile, withdraw } from "./reconcile.ts";
 import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
 import { shortageOf, tellPool } from "./replacements.ts";
@@ -147,6 +154,42 @@ function begin(binder: Binder): void {
   schedule(binder);
 }
 
+/** Takes note of claims as they were observed, untouched by a parser. */
+function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
+  const gone = (uid: string) => {
+    const entry = binder.claims.get(uid);
+    binder.claims.delete(uid);
+    if (!entry) return;
+    dropTimers(entry);
+    withdraw(binder, entry);
+  };
+  return {
+    listing() {
+      // A list is right, even if it is older than what was written since.
+      for (const entry of binder.claims.values()) entry.assumed = undefined;
+    },
+    observe(raw) {
+      const claim = parseClaim(raw);
+      const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
+      // After a restore of etcd, nothing holds any more that this process knows of the claim.
+      if (!claim || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
+      if (!claim) return;
+      const before = binder.claims.get(uid);
+      const pool = claim.spec.warmPoolRef.name;
+      if (before && before.pool !== pool) withdraw(binder, before);
+      const entry = before ?? createQueuedClaim(claim, raw, binder.clock.now());
+      if (entry.claim.metadata.generation !== generation) entry.refused = [];
+      binder.claims.set(uid, entry);
+      entry.version = version;
+      if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
+      Object.assign(entry, { claim, raw, pool, assumed: undefined });
+      reconcile(binder, entry);
+      schedule(binder);
+    },
+    gone,
+  };
+}
+
 /** Serves those who wait for this pool: it or its template has changed. */
 function poolChanged(binder: Binder, namespace: string, pool: string): void {
   if (!binder.index.pools.get(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
@@ -179,43 +222,8 @@ function controlledChanged(binder: Binder, namespace: string, uid: string, sandb
   schedule(binder);
 }
 
-/**
- * Watches for a binder until `signal` fires, so that it is ready to serve at once.
- *
- * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
- */
-export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
-  const watching: Promise<void>[] = [];
-  async function watch<T extends { metadata: ObjectMeta }>(
-    resource: ObjectPath["resource"],
-    parse: (object: unknown) => T | undefined,
-    handler: EventHandler<T>,
-  ): Promise<void> {
-    const kindListed = Promise.withResolvers<void>();
-    const safe = isolated(resource, handler, log);
-    const onListed = (uids: ReadonlySet<string>, version?: string) => {
-      safe.listed?.(uids, version);
-      kindListed.resolve();
-    };
-    watching.push(
-      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...safe, listed: onListed }, { log, signal }),
-    );
-    await Promise.race([kindListed.promise, fired(signal)]);
-  }
-  await watch("networkpolicies", policyToKeep, handlers.networkpolicies);
-  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
-  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
-  await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);
-  await watch("sandboxes", asObject<Sandbox>, handlers.sandboxes);
-  if (!signal.aborted) listed();
-  await Promise.all(watching);
-}
-
-function asObject<T>(object: unknown): T | undefined {
-  return isObject(object) && isObject(object["metadata"]) && isObject(object["spec"]) ? object as T : undefined;
-}
-
-function fired(signal: AbortSignal): Promise<void> {
+/** Resolves when a signal has fired. */
+export function fired(signal: AbortSignal): Promise<void> {
   return new Promise((fulfil) => {
     if (signal.aborted) return fulfil();
     signal.addEventListener("abort", () => fulfil(), { once: true });

@@ -1,67 +1,19 @@
-/** Takes claims as they are observed, and reconciles each: queues it, marks it unschedulable, or has its status written. @module */
+/** Reconciles one claim: puts it into the queue, marks it unschedulable, or has its status written. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
-import type { EventHandler } from "../kube/watch.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
-import { isNewer } from "./assume.ts";
 import { type ControlledSandbox, standingOf } from "./standing.ts";
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
-import {
-  type Binder,
-  createQueuedClaim,
-  dropRetry,
-  dropTimers,
-  dropUnread,
-  isServing,
-  parseClaim,
-  type QueuedClaim,
-} from "./state.ts";
+import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim } from "./state.ts";
 
 /** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
 const SETTLE_MS = 1500;
-
-/** Takes note of claims as they were observed, untouched by a parser. */
-export function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
-  const gone = (uid: string) => {
-    const entry = binder.claims.get(uid);
-    binder.claims.delete(uid);
-    if (!entry) return;
-    dropTimers(entry);
-    withdraw(binder, entry);
-  };
-  return {
-    listing() {
-      // A list is right, even if it is older than what was written since.
-      for (const entry of binder.claims.values()) entry.assumed = undefined;
-    },
-    observe(raw) {
-      const claim = parseClaim(raw);
-      const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
-      // After a restore of etcd, nothing holds any more that this process knows of the claim.
-      if (!claim || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
-      if (!claim) return;
-      const before = binder.claims.get(uid);
-      const pool = claim.spec.warmPoolRef.name;
-      if (before && before.pool !== pool) withdraw(binder, before);
-      const entry = before ?? createQueuedClaim(claim, raw, binder.clock.now());
-      if (entry.claim.metadata.generation !== generation) entry.refused = [];
-      binder.claims.set(uid, entry);
-      entry.version = version;
-      if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
-      Object.assign(entry, { claim, raw, pool, assumed: undefined });
-      reconcile(binder, entry);
-      binder.schedule();
-    },
-    gone,
-  };
-}
 
 /**
  * Does what a claim's standing asks for. Claims that want a Sandbox are served when the next ones are.

@@ -9,9 +9,10 @@ import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
 import { createHealthApp } from "../process/health.ts";
 import type { Log } from "../process/log.ts";
 import { createRegistry } from "../process/exemplars.ts";
-import { type Binding, createBinding, watchFor } from "./binder.ts";
+import { type Binding, createBinding } from "./binder.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
+import { watchFor } from "./watches.ts";
 
 const USER_AGENT = "hookbox-binder";
 /** What hangs for longer holds up a worker. */

@@ -1,5 +1,6 @@
 /** The binder in this process, with the cluster's clock. @module */
-import { createBinding, watchFor } from "../binder/binder.ts";
+import { createBinding } from "../binder/binder.ts";
+import { watchFor } from "../binder/watches.ts";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";

@@ -168,7 +168,7 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "an older version of a claim takes back what was written",
-    file: "packages/binder/reconcile.ts",
+    file: "packages/binder/binder.ts",
     from: "if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;",
     to: "",
     tests: ["test/binder/claimversions.test.ts"],

@@ -1,0 +1,48 @@
+/** Watches all kinds for a binder in a process of its own; in the keeper it sees what the keeper's watches show. @module */
+import { isObject } from "../api/objects/json.ts";
+import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { policyToKeep } from "../api/templatepolicy.ts";
+import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import type { Log } from "../process/log.ts";
+import { type Binding, fired } from "./binder.ts";
+
+/**
+ * Watches for a binder until `signal` fires, so that it is ready to serve at once.
+ *
+ * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
+ */
+export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
+  const watching: Promise<void>[] = [];
+  async function watch<T extends { metadata: ObjectMeta }>(
+    resource: ObjectPath["resource"],
+    parse: (object: unknown) => T | undefined,
+    handler: EventHandler<T>,
+  ): Promise<void> {
+    const kindListed = Promise.withResolvers<void>();
+    const safe = isolated(resource, handler, log);
+    const onListed = (uids: ReadonlySet<string>, version?: string) => {
+      safe.listed?.(uids, version);
+      kindListed.resolve();
+    };
+    watching.push(
+      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...safe, listed: onListed }, { log, signal }),
+    );
+    await Promise.race([kindListed.promise, fired(signal)]);
+  }
+  await watch("networkpolicies", policyToKeep, handlers.networkpolicies);
+  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
+  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
+  await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);
+  await watch("sandboxes", asObject<Sandbox>, handlers.sandboxes);
+  if (!signal.aborted) listed();
+  await Promise.all(watching);
+}
+
+function asObject<T>(object: unknown): T | undefined {
+  return isObject(object) && isObject(object["metadata"]) && isObject(object["spec"]) ? object as T : undefined;
+}
