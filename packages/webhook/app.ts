@@ -140,7 +140,9 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
 /** Asks what a request tells of its pace. What is wrong with it is said when it is read. */
 function told<T>(ask: (request: SentRequest) => T, request: unknown): T | undefined {
   try {
-    return ask(request as SentRequest);
+    const { parent, object, children, attachments } = request as Record<string, unknown>;
+    // A decorator's request has them under names of its own.
+    return ask({ parent: parent ?? object, children: children ?? attachments } as SentRequest);
   } catch {
     return undefined;
   }

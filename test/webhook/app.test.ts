@@ -108,6 +108,21 @@ test("a request that makes no sense to the hook's spacing is refused for what is
     .toEqual([400, 400, 400, 400, 400]);
 });
 
+test("a hook is asked for its pace by parent and children, for decorators as well", async () => {
+  const asked: unknown[] = [];
+  const hook: HookCalls = {
+    name: "x",
+    delayMs: (request) => asked.push(request) && 0,
+    sync: () => ({ answer: {}, losses: [], held: [] }),
+  };
+  const app = createHookApp(hook, { log: () => {} });
+  const [parent, children] = [{ metadata: { uid: "a" } }, { "Sandbox.agents.x-k8s.io/v1beta1": {} }];
+  for (const body of [{ parent, children }, { object: parent, attachments: children }]) {
+    await app.request("/sync", { method: "POST", body: JSON.stringify(body) });
+  }
+  expect(asked).toEqual([{ parent, children }, { parent, children }]);
+});
+
 test("the log names the parent, and shows nothing else that stands where a name should", async () => {
   const lines: unknown[] = [];
   const hook: HookCalls = {
