@@ -38,12 +38,19 @@ export async function startHooks(start: Start): Promise<{ urls: string[]; urlOf:
   return { urls, urlOf: (hook) => urls[groups.findIndex(({ hooks }) => hooks.includes(hook))] ?? "" };
 }
 
-/** Starts the keeper and the binder, one of each, as processes of their own. */
+/** Starts the keeper and the binder, one of each. */
 export function startKeeperAndBinder(start: Start, kubeconfig: string): void {
   const permissions = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys"];
   const args = ["--kubeconfig", kubeconfig, "--no-leader-election"];
-  startScript(start, "keeper", "packages/keeper/main.ts", [...args, "--no-binder"], permissions);
-  startScript(start, "binder", "packages/binder/main.ts", args, permissions);
+  const { keeperBinds } = start.layout;
+  startScript(
+    start,
+    "keeper",
+    "packages/keeper/main.ts",
+    [...args, ...(keeperBinds ? [] : ["--no-binder"])],
+    permissions,
+  );
+  if (!keeperBinds) startScript(start, "binder", "packages/binder/main.ts", args, permissions);
 }
 
 function startScript(

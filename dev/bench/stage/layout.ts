@@ -7,6 +7,8 @@ export interface Layout {
   runtime: "node" | "deno";
   /** Whether one process serves all hooks. */
   together: boolean;
+  /** Whether the keeper's process runs the binder, too. */
+  keeperBinds: boolean;
   /** Environment of the engine. */
   engineEnv?: Record<string, string>;
   /**
@@ -23,6 +25,7 @@ export const SHARDS = ["a", "b"] as const;
 export const PLAIN: Layout = {
   runtime: "deno",
   together: false,
+  keeperBinds: false,
   // Metacontroller's heap is small: its collector, and threads that look for work, take a seventh of its processor time.
   engineEnv: { GOGC: "400", GOMAXPROCS: "1" },
   engines: "one",
@@ -36,7 +39,14 @@ export const LAYOUTS: Readonly<Record<string, Layout>> = {
   defaults: { ...PLAIN, engineEnv: {}, about: "the same, but Metacontroller as Go runs it by default" },
   together: { ...PLAIN, runtime: "node", together: true, about: "all hooks in one Node process" },
   "deno-together": { ...PLAIN, together: true, about: "all hooks in one Deno process" },
-  lean: { ...PLAIN, together: true, engineEnv: { GOGC: "50" }, about: "the same, with as little memory as may be" },
+  "keeper-binds": { ...PLAIN, keeperBinds: true, about: "as `deno`, but the keeper runs the binder, too" },
+  lean: {
+    ...PLAIN,
+    together: true,
+    keeperBinds: true,
+    engineEnv: { GOGC: "50" },
+    about: "as little memory as may be: all hooks in one Deno process, binder and keeper in another",
+  },
   split: { ...PLAIN, engines: "by-controller", about: "two engines: one for pools, one for the rest" },
   sharded: {
     ...PLAIN,
