@@ -27,7 +27,7 @@ export const PLAIN: Layout = {
   together: false,
   keeperBinds: false,
   // Metacontroller's heap is small: its collector, and threads that look for work, take a seventh of its processor time.
-  engineEnv: { GOGC: "400", GOMAXPROCS: "1" },
+  engineEnv: { GOGC: "200", GOMAXPROCS: "1" },
   engines: "one",
   about: "each hook in a Deno process of its own, Metacontroller on one processor",
 };
@@ -44,7 +44,7 @@ export const LAYOUTS: Readonly<Record<string, Layout>> = {
     ...PLAIN,
     together: true,
     keeperBinds: true,
-    engineEnv: { GOGC: "50" },
+    engineEnv: { GOGC: "50", GOMAXPROCS: "1" },
     about: "as little memory as may be: all hooks in one Deno process, binder and keeper in another",
   },
   split: { ...PLAIN, engines: "by-controller", about: "two engines: one for pools, one for the rest" },
