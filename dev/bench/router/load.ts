@@ -1,7 +1,7 @@
 /**
  * Clients that ask again as soon as they are answered, each on a connection of its own, as a process. Prints one line of
  * JSON: requests, failures, seconds, and the time of each request in milliseconds, sorted.
- * Arguments: port, sandbox's port, clients, milliseconds.
+ * Arguments: port, sandbox's port, clients, milliseconds, further headers with a line break behind each.
  *
  * @module
  */
@@ -9,9 +9,10 @@ import { connect } from "node:net";
 import process from "node:process";
 import { commandLine } from "../../../packages/process/serve.ts";
 
-const [port = 0, target = 0, clients = 16, ms = 5000] = commandLine().map(Number);
+const [port = 0, target = 0, clients = 16, ms = 5000] = commandLine().slice(0, 4).map(Number);
+const [, , , , headers = ""] = commandLine();
 const HEAD =
-  `GET /hello HTTP/1.1\r\nHost: localhost\r\nX-Sandbox-ID: demo\r\nX-Sandbox-Namespace: bench\r\nX-Sandbox-Port: ${target}\r\n\r\n`;
+  `GET /hello HTTP/1.1\r\nHost: localhost\r\nX-Sandbox-ID: demo\r\nX-Sandbox-Namespace: bench\r\nX-Sandbox-Port: ${target}\r\n${headers}\r\n`;
 const end = performance.now() + ms;
 const times: number[] = [];
 let failures = 0;

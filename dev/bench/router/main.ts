@@ -1,4 +1,4 @@
-/** What the router costs: one small server alone, behind a bare proxy, and behind the router, in turns. @module */
+/** What the router costs: one small server alone, behind a bare proxy, behind the router, and behind the peer's, in turns. @module */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,16 +6,18 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { commandLine } from "../../../packages/process/serve.ts";
 import { startApi } from "./api.ts";
-import { load, type Round, type Running, start } from "./measure.ts";
+import { freePorts } from "../../cluster/ports.ts";
+import { load, type Round, type Running, start, startProgram } from "./measure.ts";
 
 const HELP = `Usage: dev/bench/router/main.ts [options] [-- flags of the router]
 
 Measures 16 clients that ask again as soon as they are answered, against a server with small answers: alone, behind the
-least proxy that Node can be, and behind the router with its defaults, in turns.
+least proxy that Node can be, behind the router with its defaults, and behind the peer's if there is one, in turns.
 
   --clients N   how many (default 16)
   --seconds S   of each turn (default 5)
   --rounds N    turns of each (default 3)
+  --peer PATH   the router of kubernetes-sigs/agent-sandbox, a binary
   --json        print JSON instead of a table
 `;
 
@@ -26,6 +28,7 @@ const { values, positionals } = parseArgs({
     clients: { type: "string", default: "16" },
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
+    peer: { type: "string" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -44,7 +47,9 @@ async function run(): Promise<void> {
     running.push(bare);
     const router = await start("packages/router/main.ts", routerFlags(folder, api.url), /"Serving".*"port":(\d+)/);
     running.push(router);
-    report(await measure({ backend, bare, router }));
+    const peer = values.peer === undefined ? undefined : await startPeer(values.peer);
+    if (peer) running.push(peer);
+    report(await measure({ backend, bare, router, ...(peer && { peer }) }));
   } finally {
     running.forEach(({ child }) => child.kill());
     api.server.closeAllConnections();
@@ -66,17 +71,33 @@ function routerFlags(folder: string, server: string): string[] {
   return [...flags, ...positionals];
 }
 
-type Name = "backend" | "bare" | "router";
+/** It finds sandboxes by DNS, which there is none of here, or where a header says that they are. */
+const PEER_HEADERS = "X-Sandbox-Pod-IP: 127.0.0.1\r\n";
 
-async function measure(ports: Record<Name, Running>): Promise<Record<Name, Round[]>> {
-  const results: Record<Name, Round[]> = { backend: [], bare: [], router: [] };
-  const names = Object.keys(results) as Name[];
-  const turn = (name: Name, ms: number) => load(ports[name], ports.backend.port, Number(values.clients), ms);
-  for (const name of names) await turn(name, 2000);
+async function startPeer(path: string): Promise<Running> {
+  const [port = 0, ...others] = await freePorts(3);
+  const [health, metrics] = others.map((other) => `127.0.0.1:${other}`);
+  const addresses = ["-health-probe-bind-address", health, "-metrics-bind-address", metrics].map(String);
+  const args = ["-http-bind-address", `127.0.0.1:${port}`, "-allow-loopback-pod-ip", ...addresses];
+  return await startProgram(path, args, new RegExp(`"listening".*"proxy-http".*:(${port})`));
+}
+
+type Name = "backend" | "bare" | "router" | "peer";
+type Results = Partial<Record<Name, Round[]>>;
+
+async function measure(servers: Record<"backend", Running> & Partial<Record<Name, Running>>): Promise<Results> {
+  const target = servers.backend.port;
+  const turn = (name: string, server: Running, ms: number) =>
+    load(server, { target, clients: Number(values.clients), ms, headers: name === "peer" ? PEER_HEADERS : "" });
+  const turns = Object.entries(servers);
+  const rounds = turns.map((): Round[] => []);
+  for (const [name, server] of turns) await turn(name, server, 2000);
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const name of names) results[name].push(await turn(name, Number(values.seconds) * 1000));
+    for (const [index, [name, server]] of turns.entries()) {
+      rounds[index]?.push(await turn(name, server, Number(values.seconds) * 1000));
+    }
   }
-  return results;
+  return Object.fromEntries(turns.map(([name], index) => [name, rounds[index]]));
 }
 
 /** The median of each figure; failures of all rounds. */
@@ -87,28 +108,41 @@ function middle(rounds: Round[]): Round {
   return { perSecond: of("perSecond"), p50: of("p50"), p99: of("p99"), cpu: of("cpu"), rss: of("rss"), failures };
 }
 
-function report(results: Record<Name, Round[]>): void {
-  const [backend, bare, router] = [middle(results.backend), middle(results.bare), middle(results.router)];
+const LINES: Record<Name, string> = {
+  backend: "server alone",
+  bare: "behind a bare proxy",
+  router: "behind the router",
+  peer: "behind the peer's router",
+};
+
+function report(results: Results): void {
+  const middles = Object.fromEntries(Object.entries(results).map(([name, rounds]) => [name, middle(rounds)]));
+  const { backend, bare, router, peer } = middles as Record<Exclude<Name, "peer">, Round> & { peer?: Round };
   const ratios = {
     toBackend: router.perSecond / backend.perSecond,
     toBare: router.perSecond / bare.perSecond,
     cpuToBare: router.cpu / bare.cpu,
+    ...(peer && { toPeer: router.perSecond / peer.perSecond, p99ToPeer: router.p99 / peer.p99 }),
   };
   const added = { p50: router.p50 - backend.p50, p99: router.p99 - backend.p99 };
   if (values.json) {
-    process.stdout.write(`${JSON.stringify({ backend, bare, router, ratios, added, rounds: results })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...middles, ratios, added, rounds: results })}\n`);
     return;
   }
   const line = (name: string, { perSecond, p50, p99, cpu, rss, failures }: Round) =>
-    `| ${name} | ${perSecond.toFixed(0)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} | ${cpu.toFixed(0)} | ${
+    `| ${LINES[name as Name]} | ${perSecond.toFixed(0)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} | ${cpu.toFixed(0)} | ${
       rss.toFixed(0)
     } | ${failures} |\n`;
+  const against = peer &&
+    ` Against the peer's: ${(router.perSecond / peer.perSecond).toFixed(2)} × requests/s, p99 ${
+      (router.p99 / peer.p99).toFixed(2)
+    }, ${(router.rss / peer.rss).toFixed(2)} × memory.`;
   process.stdout.write(
     "| | requests/s | p50 ms | p99 ms | CPU µs/request | MiB | failures |\n|---|---|---|---|---|---|---|\n" +
-      line("server alone", backend) + line("behind a bare proxy", bare) + line("behind the router", router) +
+      Object.entries(middles).map(([name, round]) => line(name, round)).join("") +
       `\nThe router adds ${added.p50.toFixed(2)} ms (p50) and ${
         added.p99.toFixed(2)
       } ms (p99). Against the bare proxy: ` +
-      `${ratios.toBare.toFixed(2)} × requests/s, ${ratios.cpuToBare.toFixed(2)} × CPU for each.\n`,
+      `${ratios.toBare.toFixed(2)} × requests/s, ${ratios.cpuToBare.toFixed(2)} × CPU for each.${against ?? ""}\n`,
   );
 }

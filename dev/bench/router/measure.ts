@@ -22,11 +22,14 @@ export interface Round {
   rss: number;
 }
 
-/** Starts a script and waits until what it prints has a port in it. @throws if it ends before */
-export async function start(script: string, args: string[], portIn: RegExp): Promise<Running> {
-  const child = spawn(process.execPath, [new URL(script, ROOT).pathname, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+/** Starts one of our scripts and waits until what it prints has a port in it. @throws if it ends before */
+export function start(script: string, args: string[], portIn: RegExp): Promise<Running> {
+  return startProgram(process.execPath, [new URL(script, ROOT).pathname, ...args], portIn);
+}
+
+/** Starts a program and waits until what it prints has the port in it that it was given, or took. @throws if it ends before */
+export async function startProgram(program: string, args: string[], portIn: RegExp): Promise<Running> {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const port = await new Promise<number>((resolve, reject) => {
     const hear = (chunk: Uint8Array) => {
@@ -35,7 +38,10 @@ export async function start(script: string, args: string[], portIn: RegExp): Pro
     };
     child.stdout?.on("data", hear);
     child.stderr?.on("data", hear);
-    child.once("exit", (code) => reject(new Error(`Cannot start ${script}: it ended with ${code}: ${said}`)));
+    child.once(
+      "exit",
+      (code) => reject(new Error(`Cannot start ${program} ${args[0]}: it ended with ${code}: ${said}`)),
+    );
   });
   // Whatever else it says is read and dropped, as a log's reader would.
   child.stdout?.removeAllListeners("data").resume();
@@ -43,10 +49,17 @@ export async function start(script: string, args: string[], portIn: RegExp): Pro
   return { child, port };
 }
 
-/** Loads a port for so long. */
-export async function load({ child, port }: Running, target: number, clients: number, ms: number): Promise<Round> {
+/** Loads a port for so long. @param headers of each request, beside those that every router needs */
+export async function load(
+  { child, port }: Running,
+  { target, clients, ms, headers = "" }: { target: number; clients: number; ms: number; headers?: string },
+): Promise<Round> {
   const before = statOf(child).cpuSeconds;
-  const args = [new URL("dev/bench/router/load.ts", ROOT).pathname, ...[port, target, clients, ms].map(String)];
+  const args = [
+    new URL("dev/bench/router/load.ts", ROOT).pathname,
+    ...[port, target, clients, ms].map(String),
+    headers,
+  ];
   const loader = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   for await (const chunk of loader.stdout) text += chunk;
