@@ -21,6 +21,18 @@ least proxy that Node can be, behind the router with its defaults, and behind th
   --json        print JSON instead of a table
 `;
 
+type Name = "backend" | "bare" | "router" | "peer";
+
+const LINES: Record<Name, string> = {
+  backend: "server alone",
+  bare: "behind a bare proxy",
+  router: "behind the router",
+  peer: "behind the peer's router",
+};
+
+/** The peer finds a sandbox by DNS or by this header. Here is no DNS. */
+const PEER_HEADERS = "X-Sandbox-Pod-IP: 127.0.0.1\r\n";
+
 const { values, positionals } = parseArgs({
   args: commandLine(),
   allowPositionals: true,
@@ -71,9 +83,6 @@ function routerFlags(folder: string, server: string): string[] {
   return [...flags, ...positionals];
 }
 
-/** It finds sandboxes by DNS, which there is none of here, or where a header says that they are. */
-const PEER_HEADERS = "X-Sandbox-Pod-IP: 127.0.0.1\r\n";
-
 async function startPeer(path: string): Promise<Running> {
   const [port = 0, ...others] = await freePorts(3);
   const [health, metrics] = others.map((other) => `127.0.0.1:${other}`);
@@ -82,7 +91,6 @@ async function startPeer(path: string): Promise<Running> {
   return await startProgram(path, args, new RegExp(`"listening".*"proxy-http".*:(${port})`));
 }
 
-type Name = "backend" | "bare" | "router" | "peer";
 type Results = Partial<Record<Name, Round[]>>;
 
 async function measure(servers: Record<"backend", Running> & Partial<Record<Name, Running>>): Promise<Results> {
@@ -107,13 +115,6 @@ function middle(rounds: Round[]): Round {
   const failures = rounds.reduce((sum, round) => sum + round.failures, 0);
   return { perSecond: of("perSecond"), p50: of("p50"), p99: of("p99"), cpu: of("cpu"), rss: of("rss"), failures };
 }
-
-const LINES: Record<Name, string> = {
-  backend: "server alone",
-  bare: "behind a bare proxy",
-  router: "behind the router",
-  peer: "behind the peer's router",
-};
 
 function report(results: Results): void {
   const middles = Object.fromEntries(Object.entries(results).map(([name, rounds]) => [name, middle(rounds)]));
