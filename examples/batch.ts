@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * A batch of episodes, as reinforcement learning runs them: so many sandboxes are claimed, one step runs in each, its
- * reward is read, and the sandbox is thrown away. Needs the pool of python.yaml: node batch.ts [episodes] [at once].
+ * Runs a batch of episodes, as in reinforcement learning: for each episode it claims a sandbox, runs one step in it,
+ * reads the reward, and deletes the sandbox. Needs the pool of python.yaml: node batch.ts [episodes] [at once].
  */
 import process from "node:process";
 import { SandboxClient } from "hookbox";

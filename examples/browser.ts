@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * A browser in a sandbox, driven from here by Playwright: it opens a page that the sandbox serves to itself, clicks, reads
- * what comes of it, and brings a picture back. Needs the pool of browser.yaml: node browser.ts [picture].
+ * Controls a browser in a sandbox with Playwright: opens a page that the sandbox itself serves, clicks a button,
+ * reads the result, and saves a screenshot. Needs the pool of browser.yaml: node browser.ts [picture].
  */
 import process from "node:process";
 import { Sandbox } from "hookbox";
@@ -17,11 +17,11 @@ const server = await sandbox.commands.run("cd site && exec python3 -u -m http.se
 for await (const { text } of server) if (text.includes("Serving")) break;
 
 const address = await sandbox.getUrl(9222);
-// A router asks others than the SDK who they are, too.
+// The SDK sends the token itself; Playwright and fetch need it for a router.
 const token = process.env["HOOKBOX_TOKEN"];
 const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
 const version = await (await fetch(`${address}/json/version`, { headers })).json() as { webSocketDebuggerUrl: string };
-// Chromium names the address by which it was asked, which is the Pod's own: from here only the path leads on.
+// Chromium returns a URL with the Pod's own address, which is not reachable from here. Only its path is used.
 const { pathname } = new URL(version.webSocketDebuggerUrl);
 const browser = await chromium.connectOverCDP(address.replace(/^http/, "ws") + pathname, { headers });
 

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
  * Receives CloudEvents about sandboxes and prints them: `node cloudevents.ts SECRET_FILE [PORT]`. Verifies each signature,
- * and ignores what it has seen. @module
+ * and ignores duplicates. @module
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ interface SandboxEvent {
 
 const [secretFile = "secret", port = "8090"] = process.argv.slice(2);
 const webhook = new Webhook(readFileSync(secretFile, "utf8").trim());
-/** The last ones: a keeper repeats ten minutes at most. */
+/** IDs of the latest events. A keeper repeats only events of the last ten minutes. */
 const seen = new Set<string>();
 const MOST_REMEMBERED = 100_000;
 

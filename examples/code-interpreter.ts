@@ -1,11 +1,11 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * A code interpreter: pieces of code that a model has written run in one sandbox, which keeps their variables; what they
- * print, return and throw goes back to the model. Needs the pool of python.yaml.
+ * A code interpreter: runs code from a model in one sandbox, which keeps the variables between the pieces of code.
+ * Output, results and errors go back to the model. Needs the pool of python.yaml.
  */
 import { Sandbox } from "hookbox";
 
-/** What a model would have written, one answer after the other. */
+/** The answers of a model, in their order. */
 const ANSWERS = [
   `import csv, io
 rows = list(csv.DictReader(io.StringIO("city,people\\nBern,146000\\nBasel,177000\\nZug,31000\\n")))

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * Jupyter in a sandbox: a kernel computes with a file that was written from here, draws, and the picture is brought back.
+ * Uses Jupyter in a sandbox: writes a file, has a kernel read it and draw a chart, and saves the picture.
  * Needs the pool of jupyter.yaml: node jupyter.ts [picture].
  */
 import { randomUUID } from "node:crypto";
@@ -21,24 +21,24 @@ await using sandbox = await Sandbox.create({ pool: "jupyter", timeoutMs: 600_000
 await sandbox.files.write("numbers.csv", "x,y\n1,1\n2,4\n3,9\n");
 
 const address = await sandbox.getUrl(8889);
-// A router asks others than the SDK who they are, too.
+// The SDK sends the token itself; fetch and WebSocket need it for a router.
 const token = process.env["HOOKBOX_TOKEN"];
 const access: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-// Jupyter takes requests that change something from those alone that can read its cookie.
+// Jupyter accepts requests that change something only with its cookie and the same value in a header.
 const cookie =
   (await fetch(`${address}/tree`, { headers: access })).headers.getSetCookie().map((line) => line.split(";")[0] ?? "")
     .find((pair) => pair.startsWith("_xsrf=")) ?? "";
 const headers = { ...access, Cookie: cookie, "X-XSRFToken": cookie.replace("_xsrf=", "") };
 const kernel = await (await fetch(`${address}/api/kernels`, { method: "POST", headers })).json() as { id: string };
 
-/** Source: Messaging in Jupyter, 5.3. */
+/** A message of a kernel. Source: Messaging in Jupyter, 5.3. */
 interface Message {
   header: { msg_type: string };
   parent_header: { msg_id?: string };
   content: { text?: string; execution_state?: string; evalue?: string };
 }
 
-/** Has the kernel run code; returns what it printed. */
+/** Runs code in the kernel, and returns its output. */
 async function run(code: string): Promise<string> {
   const socket = new WebSocket(`${address.replace(/^http/, "ws")}/api/kernels/${kernel.id}/channels`, { headers });
   const header = {

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- programs print
 /**
- * An agent with sandboxes as its tools, by the Model Context Protocol. The model is a script here: it says what to call
- * next from what came back, as one that thinks would. Needs the pool of python.yaml, and `hookbox` to start.
+ * An agent with sandboxes as its tools, over the Model Context Protocol. A script plays the model: it chooses the next
+ * call from the results so far. Needs the pool of python.yaml, and the command `hookbox`.
  */
 import process from "node:process";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -12,7 +12,7 @@ interface Call {
   arguments: Record<string, unknown>;
 }
 
-/** Stands for the model: the next call, or the answer to its user. */
+/** Plays the model: returns the next call, or the answer to the user. */
 function think(results: string[]): Call | string {
   const sandbox = "primes";
   switch (results.length) {
@@ -45,5 +45,5 @@ for (;;) {
   const { content } = await client.callTool(thought) as { content: { text?: string }[] };
   results.push(content.map(({ text = "" }) => text).join("\n"));
 }
-// Its sandboxes go with it.
+// When the client disconnects, `hookbox mcp` deletes the sandboxes.
 await client.close();

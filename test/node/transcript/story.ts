@@ -14,15 +14,17 @@ export interface Step {
 
 export const TITLE = `# The command
 
-\`hookbox\`, or \`kubectl hookbox\`, makes sandboxes, works in them, and says why one does not start.
-Everything on this page was printed by a test on a real node, with the pool of
-[examples/python.yaml](../examples/python.yaml); ages, addresses and names that differ each time were replaced.
+\`hookbox\`, or \`kubectl hookbox\`, creates sandboxes, works in them, and explains why a sandbox does not start. A test
+runs all commands of this page on a real node, with the pool of [examples/python.yaml](../examples/python.yaml), and
+writes their output here. Ages, addresses and names that differ each time are replaced.
 
-A cluster and a namespace are found as kubectl finds them: \`-n\`, \`--context\`, \`--kubeconfig\`, \`KUBECONFIG\` (of
-several files the first that has the context, and that one alone), \`~/.kube/config\`, or in a Pod its ServiceAccount.
-Results are on standard output, and nothing else; progress and complaints on standard error. Exit codes are 0, 1 for
-failures, 2 for command lines that make no sense, 124 when time is over, 130 after Ctrl-C, and those of commands that
-run in sandboxes. \`HOOKBOX_DEBUG=1\` adds stacks to complaints.
+The command finds the cluster and the namespace like kubectl: by \`-n\`, \`--context\`, \`--kubeconfig\`,
+\`KUBECONFIG\`, \`~/.kube/config\`, or in a Pod by its ServiceAccount. If \`KUBECONFIG\` lists several files, the command
+uses only the first file that has the context.
+
+Standard output contains only results. Progress and errors go to standard error. \`HOOKBOX_DEBUG=1\` adds stack traces to
+errors. The exit code is 0 for success, 1 for a failure, 2 for an invalid command line, 124 for a timeout, and 130 after
+Ctrl-C. Commands that run in a sandbox return their own exit code.
 `;
 
 /** More than any node has. */
@@ -32,24 +34,24 @@ const isReady = (claim: Loose) => condition(claim, "Ready")?.status === "True";
 
 export const STORY: Step[] = [
   {
-    prose: "## A sandbox from a pool\n\nA pool keeps sandboxes running before anybody asks:",
+    prose: "## Create a sandbox from a pool\n\nA pool keeps sandboxes running before they are needed:",
     line: "hookbox get pools",
     after: (ns) => untilFull(ns, "python"),
   },
   {
-    prose: "`create` takes one, waits until it is ready, and prints its name:",
+    prose: "`create` takes a sandbox from the pool, waits until it is ready, and prints its name:",
     line: "hookbox create --pool python --name session --timeout 8h",
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", hasSandbox) },
   { line: "hookbox get claims -o name" },
   {
-    prose: "## Work in it\n\nOutput, input and exit code are the command's own:",
+    prose: "## Work in a sandbox\n\n`exec` passes on the input, the output and the exit code of the command:",
     line: "hookbox exec session -- python3 -c 'print(6 * 7)'",
   },
   { line: `echo 'one two three' | hookbox exec -i session -- wc -w` },
   { line: `hookbox exec session -- sh -c 'echo out; echo err >&2; exit 3'; echo "exit code $?"` },
   {
-    prose: "`hookbox exec -it session` is a shell. Files go both ways, folders too:",
+    prose: "`hookbox exec -it session` opens a shell. `cp` copies files and folders both ways:",
     line: "hookbox cp project session:",
   },
   { line: "hookbox ls -l session:project" },
@@ -57,45 +59,54 @@ export const STORY: Step[] = [
   { line: "hookbox cp session:project/result.txt -" },
   {
     prose:
-      "A port of the sandbox has an address for the browser, where there is a router that tells sandboxes apart by " +
-      "path or host (`HOOKBOX_ROUTER_URL`, `HOOKBOX_ROUTER_PATH_PREFIX`). Without one, `hookbox url` forwards the port as " +
-      "long as it runs.",
+      "If there is a router that finds sandboxes by path or host (`HOOKBOX_ROUTER_URL`, `HOOKBOX_ROUTER_PATH_PREFIX`), " +
+      "each port of a sandbox has an address for the browser. Without a router, `hookbox url` forwards the port as long as " +
+      "it runs.",
     line: "hookbox url session 3000 --router http://router.example",
   },
   {
-    prose: "What it uses. `hookbox top -w` goes on, and shows it anew every five seconds in the same place; with " +
-      "`--sort-by cpu` or `memory` those that use most come first:",
+    prose:
+      "`top` shows how much CPU and memory the sandboxes use. With `-w` it updates the table in place every five " +
+      "seconds. With `--sort-by cpu` or `memory`, the highest use comes first:",
     line: "hookbox top",
   },
   {
-    prose: "## Suspend and resume\n\nThe Pod goes, the name and the volume stay:",
+    prose: "## Suspend and resume\n\n`suspend` deletes the Pod; the name and the volume stay:",
     line: "hookbox suspend session",
   },
   { line: "hookbox get claims" },
-  { prose: "Whatever needs it wakes it:", line: "hookbox cp session:project/result.txt -" },
+  { prose: "Commands that need the sandbox wake it:", line: "hookbox cp session:project/result.txt -" },
   {
-    prose: "A Pod's spec is never changed while it lives: after `kubectl edit sandbox` its Sandbox has the condition " +
-      "`PodOutdated`, which `hookbox get sandboxes` shows as the reason. This makes another Pod, from the spec as it is " +
-      "now:",
+    prose:
+      "hookbox never changes the spec of a running Pod. After `kubectl edit sandbox`, the Sandbox therefore has the " +
+      "condition `PodOutdated`, which `hookbox get sandboxes` shows as the reason. `restart` creates a new Pod from the " +
+      "present spec:",
     line: "hookbox restart session",
   },
   {
-    prose: "## One-off\n\n`run` makes a sandbox, runs one command, and deletes it, also after Ctrl-C:",
+    prose:
+      "## Run one command\n\n`run` creates a sandbox, runs one command, and deletes the sandbox, also after Ctrl-C:",
     line: `hookbox run --pool python -- sh -c 'echo hello from $(hostname | cut -d- -f1); exit 4'; echo "exit code $?"`,
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", isReady) },
   {
-    prose: "## Pools\n\nHow well they have served in the last hour, and how large one has to be:",
+    prose:
+      "## Pools\n\n`pool` shows how pools have served claims in the last hour. `pool simulate` finds the size that a pool " +
+      "needs:",
     line: "hookbox pool",
     after: (ns) => untilFull(ns, "python"),
   },
   { line: "hookbox pool simulate --rate 0.5 --for 1h --refill 4s" },
   {
-    prose: "## Why does it not start?\n\nWhat cannot start says so at once, with the cause, and is deleted again:",
+    prose:
+      "## Why does it not start?\n\nIf a sandbox cannot start, `create` fails at once with the cause, and deletes what it " +
+      "has created:",
     line: `hookbox create --pool pyhton; echo "exit code $?"`,
   },
   {
-    prose: "`why` walks from a claim to whatever is to blame. Here a template wants more memory than any node has:",
+    prose:
+      "`why` follows a claim to the object that causes the problem. Here a template requests more memory than any node " +
+      "has:",
     line: "hookbox create --template greedy --name greedy --no-wait",
     after: (ns) => ns.apply(aTemplate("greedy", {}, GREEDY)),
   },
@@ -105,10 +116,13 @@ export const STORY: Step[] = [
       ns.until("sandbox", "greedy", (sandbox) => condition(sandbox, "PodScheduled")?.reason === "Unschedulable"),
   },
   { line: "hookbox get sandbox greedy -o wide" },
-  { prose: "## The end\n\nSandboxes go with all they have:", line: "hookbox rm session greedy" },
+  {
+    prose: "## Delete sandboxes\n\n`rm` deletes sandboxes with everything they have:",
+    line: "hookbox rm session greedy",
+  },
   { line: "hookbox get claims" },
   {
-    prose: "## The cluster\n\n`doctor` says what keeps sandboxes from working, or from working well:",
+    prose: "## Check the cluster\n\n`doctor` reports what keeps sandboxes from working, or from working well:",
     line: `hookbox doctor; echo "exit code $?"`,
   },
   { prose: "## All commands", line: "hookbox --help" },
