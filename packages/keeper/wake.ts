@@ -21,6 +21,8 @@ const NOT_READY_MS = 12_000;
 
 /** What an object waits for. Times are in milliseconds since the epoch. */
 interface Wait {
+  /** Only waits for the same are compared: a Pod takes longer to start than a status to be written. */
+  for: "first status" | "status of the generation" | "Ready";
   began: number;
   /** When it is woken if it was forgotten. */
   due: number;
@@ -38,13 +40,15 @@ export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
       const { metadata, status } = sandbox;
       const born = Date.parse(metadata.creationTimestamp ?? "");
       const isSilent = (status?.conditions ?? []).length === 0 && !Number.isNaN(born);
-      if (isSilent) return { began: born, due: wakeTime(metadata, born) };
-      if (isBehind(sandbox)) return { began: seenAt, due: wakeTime(metadata, seenAt) };
+      if (isSilent) return { for: "first status", began: born, due: wakeTime(metadata, born) };
+      if (isBehind(sandbox)) {
+        return { for: "status of the generation", began: seenAt, due: wakeTime(metadata, seenAt) };
+      }
       const ready = findCondition(status?.conditions, "Ready");
       if (ready?.reason !== "DependenciesNotReady") return undefined;
       const began = Date.parse(ready.lastTransitionTime);
       const due = began + NOT_READY_MS;
-      return { began, due: wokenAt(metadata) >= due ? Infinity : due };
+      return { for: "Ready", began, due: wokenAt(metadata) >= due ? Infinity : due };
     },
   });
 }
@@ -54,8 +58,10 @@ export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
   return wakeReconciler(api, {
     ...{ kind: "SandboxWarmPool", resource: "sandboxwarmpools" },
     waitOf(pool, seenAt) {
-      const isWaiting = pool.status === undefined || isBehind(pool);
-      return isWaiting ? { began: seenAt, due: wakeTime(pool.metadata, seenAt) } : undefined;
+      const isSilent = pool.status === undefined;
+      if (!isSilent && !isBehind(pool)) return undefined;
+      const reason = isSilent ? "first status" : "status of the generation";
+      return { for: reason, began: seenAt, due: wakeTime(pool.metadata, seenAt) };
     },
   });
 }
@@ -89,16 +95,22 @@ interface Waking<T> {
 }
 
 /** `done`: the version that was annotated. */
-interface Known {
+interface Known extends Pick<Wait, "for" | "began"> {
   seenAt: number;
-  began: number;
   done?: string | undefined;
 }
 
 function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
   const { kind, resource } = waking;
   const memory = new Map<string, Known>();
-  let progress: Progress | undefined;
+  const progresses = new Map<Wait["for"], Progress>();
+  let startedAt: number | undefined;
+  function progressOf({ for: reason }: Pick<Wait, "for">, now: number): Progress {
+    startedAt ??= now;
+    const progress = progresses.get(reason) ?? createProgress(startedAt);
+    progresses.set(reason, progress);
+    return progress;
+  }
   return {
     name: `waking of ${kind}`,
     memory,
@@ -106,20 +118,21 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       for (const known of memory.values()) known.done = undefined;
     },
     dueAt(object, now) {
-      progress ??= createProgress(now);
+      startedAt ??= now;
       const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
       const known = memory.get(uid);
       const seenAt = known?.seenAt ?? now;
       const wait = deletionTimestamp === undefined ? waking.waitOf(object, seenAt) : undefined;
-      if (known && deletionTimestamp === undefined && wait?.began !== known.began) progress.answered(known.began, now);
+      const isAnswered = wait?.began !== known?.began || wait?.for !== known?.for;
+      if (known && deletionTimestamp === undefined && isAnswered) progressOf(known, now).answered(known.began, now);
       if (!wait) {
         memory.delete(uid);
         return undefined;
       }
       const { began, due } = wait;
-      memory.set(uid, { seenAt, began, done: known?.done });
+      memory.set(uid, { for: wait.for, seenAt, began, done: known?.done });
       if (due === Infinity || (known?.done !== undefined && known.done === resourceVersion)) return undefined;
-      return due > now ? due : Math.max(due, progress.wakeableFrom(began));
+      return due > now ? due : Math.max(due, progressOf(wait, now).wakeableFrom(began));
     },
     async reconcile(object, now) {
       const { metadata } = object;
@@ -128,7 +141,7 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
       const known = memory.get(uid);
       if (!known) return;
-      progress?.woken(known.began);
+      progressOf(known, now).woken(known.began);
       memory.set(uid, { ...known, done });
     },
   };
