@@ -132,15 +132,15 @@ async function ownBefore({ api, index }: Binder, { claim, unsure }: QueuedClaim)
 async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | undefined> {
   const { api, clock, log } = binder;
   const { entry } = job;
+  // Annotations that name a member which was lost are written on condition of the same version as those that follow.
+  await entry.annotating;
+  entry.annotating = undefined;
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
   if (!chosen || !choice) return undefined;
   const defaults = choice.pool.spec.claimDefaults?.lifecycle;
   const claim = defaults ? await withDefaults(api, entry, chosen, defaults) : chosen;
   job.generation = claim.metadata.generation;
-  // Annotations that name a member which was lost could otherwise land after those that follow.
-  await entry.annotating;
-  entry.annotating = undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
     entry.unsure = claim.metadata.name;

@@ -130,14 +130,19 @@ export async function putStatus(
   return undefined;
 }
 
-/** Adds annotations to a claim, and returns the claim as written; undefined: it is gone, or another one has its name. */
+/**
+ * Adds annotations to a claim on condition of its resourceVersion: in a version that has not been seen, the claim may already
+ * be Ready with another Sandbox.
+ *
+ * @returns the claim as written; undefined: it has changed, or is gone
+ */
 export async function annotateClaim(
   api: Api,
-  { metadata: { namespace, name, uid } }: SandboxClaim,
+  { metadata: { namespace, name, uid, resourceVersion } }: SandboxClaim,
   annotations: Record<string, string>,
 ): Promise<SandboxClaim | undefined> {
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
-  const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, annotations } } });
+  const answer = await api.send({ method: "PATCH", path, body: { metadata: { uid, resourceVersion, annotations } } });
   if (isOk(answer)) return answer.body as SandboxClaim;
   return answer.status === 409 ? undefined : refused(`annotate SandboxClaim ${namespace}/${name}`, answer);
 }

@@ -80,6 +80,25 @@ test.for([
   if (want) expect(annotated()).toBe(want);
 });
 
+test("a version of a claim that the binder has not seen is not annotated", async () => {
+  const answers: number[] = [];
+  const isFirst = once(isNote);
+  await begin([1], undefined, async (request, send) => {
+    if (isFirst(request)) {
+      const [claim] = world.claims();
+      await world.store.put({ ...claim, metadata: { ...claim?.metadata, labels: { user: "me" } } } as never);
+    }
+    const answer = await send();
+    if (isNote(request)) answers.push(answer.status);
+    return answer;
+  });
+  await world.claim("c");
+  await world.clock.advance(60_000);
+  expect(answers).toEqual([409, 200]);
+  expect(world.shown()).toEqual({ c: "warm-1" });
+  expect(notesOf()[SANDBOX_NAME]).toBe("warm-1");
+});
+
 /** Lets so many writes of a binder through, and then nothing any more: the next one is lost, or only the answer to it is. */
 function killedAfter(writes: number, isLanding: boolean): Around {
   let left = writes;

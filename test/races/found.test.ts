@@ -7,6 +7,27 @@ const LATE: Scenario["fates"] = [{ startMs: 649, probeMs: 0, fate: "ready", life
 
 const cases: Found[] = [
   {
+    name:
+      "a binder that sees a claim late, and whose answer was lost, gives it a second Sandbox after the first is gone",
+    reason:
+      "annotations were written to a version of the claim that the binder had not seen, Ready with the first Sandbox",
+    scenario: {
+      replicas: 0,
+      acts: [
+        { act: "claim", claim: 2, cold: false, wait: 914 },
+        { act: "scale", replicas: 3, wait: 1429 },
+        { act: "dropSandbox", claim: 0, wait: 899 },
+      ],
+      fates: [{ startMs: 1419, probeMs: 319, fate: "ready", lifeMs: 222 }],
+      forecast: {
+        ...CALM,
+        requestMs: [23],
+        troubles: [{ nth: 9, outcome: "lost" }],
+        gaps: [{ kind: "SandboxClaim", from: 1903, lasts: 1079 }],
+      },
+    },
+  },
+  {
     name: "Ready on the heels of a status that the engine does not see yet",
     reason: "the write is refused, and the status alone wakes nobody",
     scenario: {
