@@ -14,7 +14,7 @@ import { standingOf } from "./standing.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isProjection } from "./store.ts";
 
-/** Claims of one pool that are marked unschedulable without a break. Then other pools get their turn. */
+/** Claims of one pool that are marked unschedulable without a break. After that, other work gets its turn. */
 const MOST_TURNED_AWAY = 200;
 /** Claims that are served at the same time while bindings by the previous leader may not have been shown yet. */
 const MOST_UNSURE = 4;

@@ -56,7 +56,10 @@ const LONGEST_NAME = 253;
 const LONGEST_NOTE_BYTES = 1024;
 const LONGEST_INSTANCE = 128;
 
-/** The API server keeps Events for twice this time. So a second attempt to create a younger Event finds the first one. */
+/**
+ * Events exist for twice this time. So if an occurrence is younger than this, a second attempt to create its Event finds
+ * the first one.
+ */
 const YOUTH_MS = 30 * 60_000;
 
 /** Returns whether the Event of an occurrence, if it was created, still exists. Events exist for an hour. */

@@ -32,7 +32,10 @@ export function describe(flag: Flag): string {
   return `${flag.help} (default${isPlain ? "" : ":"} ${unset})${extrasOf(flag)}`;
 }
 
-/** Returns what happens without a value; empty for a switch or if nothing is known. */
+/**
+ * Returns what happens without a value: the environment variable is used, then `otherwise` or the default. Empty if there is
+ * none of them; the default of a switch does not count.
+ */
 export function unsetOf({ type, otherwise, env, default: preset = "" }: Flag): string {
   const unset = otherwise ?? (type.placeholder === "" ? "" : preset);
   return [env && `the variable ${env}`, unset].filter(Boolean).join(", or ");

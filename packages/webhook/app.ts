@@ -26,7 +26,7 @@ export interface HookAppOptions {
   metrics?: HookMetrics;
   /** Largest request body, in bytes. @default 37748736 */
   maxBodyBytes?: number;
-  /** Largest weight of one request body: the bytes that it may occupy once it is parsed, see intake.ts. @default 109051904 */
+  /** Largest weight of one request body: the bytes of memory that it may use, see `weigh`. @default 109051904 */
   maxBodyWeight?: number;
   /**
    * Largest weight of all request bodies in memory at the same time. Bodies for which there is no room get a 429.
