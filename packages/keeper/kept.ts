@@ -10,7 +10,10 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/find.ts";
 
-/** Size above which an object is not kept in full, in characters of keys and texts, plus eight for each value. Few objects are larger. */
+/**
+ * Size above which an object is not kept in full: the characters of its keys and texts, plus eight for each value. Few
+ * objects are larger.
+ */
 const MOST_KEPT = 16 * 1024;
 
 /** Fetched objects that are in memory at the same time, over all queues. One object can take 30 MB. */
