@@ -1,37 +1,43 @@
 /**
- * Tells whether the watch of Sandboxes shows anything new. An event may be older than a write of this process, which is assumed
- * as in kube-scheduler ({@link Assumptions}), than the writes of the binder before it ({@link Freshness}), or than a restore of
- * etcd ({@link Versions}). Sends nothing.
+ * Decides whether a Sandbox that a watch or list shows is news to the binder. A watch event can be older than a write
+ * of this process, which the binder already assumes, as kube-scheduler does ({@link Assumptions}). It can be older than
+ * the last writes of the previous leader ({@link Freshness}), or than a restore of etcd ({@link Versions}).
  * @module
  */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 
-/** By UID of the Sandbox: versions up to the one that is assumed say nothing new. */
+/**
+ * The newest version of each Sandbox that this process knows from its own writes, by UID. Events up to that version are
+ * stale.
+ */
 export interface Assumptions {
   assume(uid: string, version: string): void;
-  /** The version that is assumed; undefined: what the watch shows is all that is known. */
+  /** Returns the assumed version; undefined if nothing is assumed about the Sandbox. */
   find(uid: string): string | undefined;
   end(uid: string): void;
-  /** Tells whether what was observed shows no more than is known already; the first newer version ends the assumption. */
+  /**
+   * Returns whether the observed version is no newer than the assumed one. The first newer version ends the assumption.
+   */
   isOld(sandbox: Sandbox): boolean;
-  /** A list begins: it is complete for all that was assumed before. */
+  /** Call when a list begins. The list is complete for everything that was assumed before. */
   listing(): void;
   /**
-   * The list is complete. Ends those assumptions from before it that it refutes: of Sandboxes that it lacks, and of those
-   * whose version has gone back, as after a restore of the cluster; returns the latter as the list shows them.
+   * Call when the list is complete. Ends the assumptions from before the list that it refutes: of Sandboxes that are
+   * not in the list, and of Sandboxes whose version is lower than the assumed one, as after a restore of etcd. Returns
+   * the latter Sandboxes as the list shows them.
    */
   listed(uids: ReadonlySet<string>): Sandbox[];
-  /** Tells whether this was assumed after the list began: the list says nothing about it. */
+  /** Returns whether the assumption was made after the list began. The list proves nothing about such a Sandbox. */
   isSince(uid: string): boolean;
 }
 
-/** Makes the assumptions, none at first. */
+/** Creates a record without assumptions. */
 export function createAssumptions(): Assumptions {
   const assumed = new Map<string, string>();
-  /** Those from before the list. */
+  /** The assumptions that were made before the list began. */
   let before = new Map<string, string>();
-  /** By UID, what the list shows that is old. */
+  /** The stale Sandboxes that the current list has shown, by UID; undefined outside a list. */
   let old: Map<string, Sandbox> | undefined;
   const isSince = (uid: string) => assumed.has(uid) && assumed.get(uid) !== before.get(uid);
   return {
@@ -59,7 +65,7 @@ export function createAssumptions(): Assumptions {
       old = undefined;
       return shown.filter(({ metadata: { uid = "", resourceVersion = "" } }) => {
         const known = assumed.get(uid);
-        // The same version: our write is under way, or the watch is yet to show who was faster.
+        // If the versions are equal, our write is still under way, or the watch does not show yet which writer won.
         if (known === undefined || isSince(uid) || !isNewer(known, resourceVersion)) return false;
         assumed.delete(uid);
         return true;
@@ -69,34 +75,44 @@ export function createAssumptions(): Assumptions {
   };
 }
 
-/** Tells which is newer: versions of one kind are whole numbers that grow. Source: Kubernetes API concepts, resource versions. */
+/**
+ * Returns whether the first version is newer. The versions of all objects of one kind are whole numbers that grow.
+ * Source: Kubernetes API concepts, resource versions.
+ */
 export function isNewer(version: string, than: string): boolean {
   return version.length === than.length ? version > than : version.length > than.length;
 }
 
 /**
- * Whether the watch of Sandboxes has shown all that was there when this process began to lead: what a binder before it has
- * given is known from then on. A watch that was cut off goes on where it was, seconds late.
+ * Tracks whether the watch of Sandboxes has shown everything that existed when this process became the leader. Only
+ * then are all bindings by the previous leader known. A watch that was interrupted continues where it stopped, so it
+ * can be seconds behind.
  */
 export interface Freshness {
-  /** This process leads from now on: what others have written until now may not have been shown. */
+  /** Call when this process becomes the leader. The watch may not have shown yet what others wrote before. */
   begin(): void;
-  /** Tells whether all of it has been shown. */
+  /** Returns whether the watch has shown everything that was written before this process became the leader. */
   isFresh(): boolean;
-  /** The API server has said, since this process leads, that this is the version of the collection. */
+  /** Records the version of the collection, as the API server returned it after this process became the leader. */
   asked(version: string): void;
-  /** The object is shown in this version: of a watch, so is all that came before; of a list, not yet. */
+  /**
+   * Records that an object was shown in this version. If a watch shows it, all older versions were shown as well.
+   * Within a list, this is not so.
+   */
   shown(version: string): void;
   listing(): void;
   listed(): void;
 }
 
-/** Makes what is known of the watch: not fresh until it is seen to be. */
+/** Creates a tracker that is not fresh. */
 export function createFreshness(): Freshness {
   let isFresh = false;
-  /** Undefined: nobody has asked since this process leads. */
+  /**
+   * The version that the watch must reach; undefined if the API server was not asked since this process became the
+   * leader.
+   */
   let wanted: string | undefined;
-  /** Lists are complete for what was asked before they began. */
+  /** Set during a list. A list is complete for the version that was wanted when the list began. */
   let list: { wanted: string | undefined } | undefined;
   return {
     begin() {
@@ -120,33 +136,33 @@ export function createFreshness(): Freshness {
 }
 
 /**
- * Finds the Sandboxes that a restore of etcd from a backup has set back. Such a Sandbox exists again after it was deleted, or a
- * list shows it in a version that the watch should have shown and has not. Without a restore, versions of one kind only grow, a
- * list is never behind the watch, and no UID is used twice.
+ * Finds the Sandboxes that a restore of etcd from a backup has set back. Such a Sandbox exists again after its
+ * deletion, or a list shows it in a version that the watch should have shown before, but did not. Without a restore,
+ * the versions of one kind only grow, a list is never behind the watch, and no UID is used twice.
  */
 export interface Versions {
   /**
-   * Records an object that a watch or list shows. Returns true if the object was gone, or if a list shows an older version of
-   * it, or a version that the watch should have shown.
+   * Records an object that a watch or list shows. Returns true if the object was deleted before. Within a list, it also
+   * returns true if the object's version is older than the known one, or is one that the watch should have shown.
    */
   observe(metadata: ObjectMeta): boolean;
   gone(uid: string): void;
   listing(): void;
-  /** @param version that of the list; absent: not known */
+  /** Call when the list is complete. @param version the version of the list; absent if it is not known */
   listed(version?: string): void;
 }
 
-/** How many objects are remembered that are gone; the oldest are forgotten. */
+/** Number of deleted objects that are remembered. If there are more, the oldest are dropped. */
 const MOST_GONE = 50_000;
 
-/** Makes an empty record. */
+/** Creates an empty record. */
 export function createVersions(): Versions {
   const versions = new Map<string, string>();
-  /** The oldest first. */
+  /** UIDs of deleted objects, in the order of their deletion. */
   const ended = new Set<string>();
-  /** Everything up to this version has been shown; undefined: nothing was listed yet. */
+  /** Everything up to this version has been shown; undefined before the first list. */
   let complete: string | undefined;
-  /** During a list: what `complete` was before the list, and the newest version that the list has shown. */
+  /** During a list: the value of `complete` before the list, and the newest version that the list has shown so far. */
   let list: { before: string | undefined; newest: string } | undefined;
   function end(uid: string): void {
     if (!versions.delete(uid)) return;
@@ -166,13 +182,14 @@ export function createVersions(): Versions {
       }
       if (isNewer(resourceVersion, list.newest)) list.newest = resourceVersion;
       if (isBack || known !== undefined && isNewer(known, resourceVersion)) return true;
-      // An object of that version would be known: it has changed since the restore, or was gone before the first list.
+      // The watch would have shown an object in that version. So the object has changed since the restore, or it was
+      // deleted before the first list.
       return known !== resourceVersion && list.before !== undefined && !isNewer(resourceVersion, list.before);
     },
     gone: end,
     listing: () => void (list = { before: complete, newest: "" }),
     listed(version) {
-      // Not the higher of the two: after a restore, versions go on from the one that the list has.
+      // Not the higher of the two versions: after a restore, versions continue from the version of the list.
       complete = version ?? list?.newest ?? complete;
       list = undefined;
     },

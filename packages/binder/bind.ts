@@ -1,4 +1,4 @@
-/** Binds a claim that was scheduled: writes its Sandbox, and decides what follows if that fails. @module */
+/** Binds a scheduled claim: writes its Sandbox, and decides how to continue if the write fails. @module */
 import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
 import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";
@@ -29,32 +29,40 @@ import {
   withDefaults,
 } from "./writes.ts";
 
-/** Looks again at a claim whose Sandbox could not be made because the name is somebody else's. */
+/** Delay before a claim is tried again if another object has the name of the Sandbox to create. */
 const TAKEN_MS = 5000;
-/** Offers a member again that the API server would not have handed over, to any claim; a newer version of it sooner. */
+/**
+ * How long a member is not offered to any claim after the API server has refused its binding. A newer version of the
+ * member is offered at once.
+ */
 const REFUSED_MS = 60_000;
 
-/** A claim that is being served. */
+/** A claim that is being served, and the choice that was made for it. */
 export interface Job {
   entry: QueuedClaim;
-  /** The entry as it was in line: it may turn to another pool meanwhile. */
+  /**
+   * A copy of the entry as it was in the queue. The entry itself may move to another pool while the claim is served.
+   */
   turn: Readonly<QueuedClaim>;
-  /** Undefined: claim or template are not kept whole, so nothing can be chosen yet. */
+  /**
+   * Undefined if only a projection of the claim or the template is kept, so that the choice needs the full objects
+   * first.
+   */
   choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
-  /** The member that was given, whole. */
+  /** The full object of the member that was bound. */
   member?: Sandbox;
-  /** The generation of the claim for which it was given. */
+  /** The generation of the claim for which the Sandbox was written. */
   generation?: number | undefined;
-  /** Seen whole, it could be given nothing as things are. */
+  /** Set if the claim cannot be served, according to the full objects. */
   refused?: Extract<Choice, { kind: "refused" }>;
 }
 
-/** Gives one claim what was chosen for it; what goes wrong delays this claim, and nobody else. */
+/** Writes the Sandbox that was chosen for one claim. A failure delays only this claim. */
 export async function bind(binder: Binder, job: Job): Promise<void> {
   const { index, log, clock } = binder;
   const { entry, turn } = job;
   const { claim } = entry;
-  // The first try has all that the claim has waited, a later one what is its own.
+  // The span of the first try begins when the claim was first seen; the span of a retry covers only the retry.
   const span = beginSpan(binder, claim, "hookbox.bind", entry.failures === 0 ? { startTime: entry.seenAt } : {});
   span?.addEvent("chosen");
   try {
@@ -66,7 +74,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
     span?.setAttributes(outcomeOf(given, isMember)).end();
     if (isMember && own) index.release(choice.sandbox);
     if (typeof given === "object") {
-      // Before it is known: then the pool may be told at once.
+      // Before the index knows about the binding: from then on, the pool may be notified at any moment.
       if (isMember) noteLoss(binder, choice.pool);
       const replace = isMember && !own
         ? expectReplacement(binder, { ...choice, sandbox: job.member ?? choice.sandbox })
@@ -76,7 +84,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
       const now = clock.now();
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
-      // The watch may have been faster, and shown it Ready.
+      // The watch may already have shown that the Sandbox is Ready.
       if (!isReachable(given) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
@@ -87,15 +95,15 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
     const { choice } = job;
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const lacked = error instanceof Error ? lackedRight(error.message) : undefined;
-    // If this account lacks a right, neither the claim nor the member is at fault.
+    // If the binder's account lacks a permission, neither the claim nor the member is the cause.
     const isRefused = !lacked && error instanceof RefusalError;
     if (choice?.kind === "member") {
-      // A problem of the claim itself is no reason to avoid the member.
+      // If the claim itself is the problem, other claims can still use the member.
       if (isRefused && !error.problem) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
-    // What was refused to an earlier spec says nothing of this one.
+    // A refusal of an older spec does not apply to the current spec.
     const isChanged = job.generation !== undefined && job.generation !== entry.claim.metadata.generation;
     if (lacked) await reportProblem(binder, entry, rightLacking(lacked, (error as Error).message));
     else if (!isChanged && isRefused && (choice?.kind === "cold" || error.problem)) {
@@ -105,7 +113,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
   binder.serving--;
   binder.queue.done(turn);
   entry.place = "idle";
-  // One that has changed meanwhile is another one.
+  // If the claim has changed while it was served, the refusal does not apply to the new version.
   if (job.refused && binder.claims.get(entry.uid) === entry && entry.claim === claim) {
     markUnschedulable(binder, entry, job.refused);
   } else reconcile(binder, entry);
@@ -114,8 +122,8 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
 }
 
 /**
- * Returns the Sandbox that the claim has all the same, though the watch has not shown it: it says so, a write has landed, or
- * a binder before this one has given it.
+ * Returns the Sandbox that the claim already controls although the watch has not shown it yet. There are three such
+ * cases: the claim's status names it, an earlier write has succeeded unnoticed, or the previous leader has bound it.
  */
 async function ownBefore({ api, index }: Binder, { claim, unsure }: QueuedClaim): Promise<Sandbox | undefined> {
   for (const name of new Set([claim.status?.sandbox?.name, unsure])) {
@@ -128,11 +136,11 @@ async function ownBefore({ api, index }: Binder, { claim, unsure }: QueuedClaim)
   return own;
 }
 
-/** Writes the Sandbox that was chosen. @returns undefined: the claim can be given nothing now */
+/** Writes the Sandbox that was chosen. @returns undefined if the claim cannot be served now */
 async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | undefined> {
   const { api, clock, log } = binder;
   const { entry } = job;
-  // Annotations that name a member which was lost are written on condition of the same version as those that follow.
+  // Wait for the earlier annotations: they change the claim's version, which the next annotations depend on.
   await entry.annotating;
   entry.annotating = undefined;
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
@@ -154,7 +162,7 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   job.member = member;
   entry.unsure = member.metadata.name;
   const annotations = missingAnnotations(claim, member, now, entry.seenAt);
-  // At the same time as the member; the status is written after both.
+  // The annotations are written in parallel with the member; the status is written after both.
   if (annotations) {
     entry.annotating = annotateClaim(api, claim, annotations).then((written) => {
       if (written) assumeWritten(entry, written);
@@ -163,16 +171,19 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
     });
   }
   const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
-  // Another binder may have given it to the same claim.
+  // If the member is lost, another binder may have bound it to this same claim.
   entry.unsure = given === "lost" ? member.metadata.name : undefined;
   return given;
 }
 
-/** Asks for all of claim and template, chooses by that, and returns it; undefined: it is gone, or can be given nothing now. */
+/**
+ * Fetches the full claim and template, chooses by them, and returns the claim; undefined if the claim is gone or cannot
+ * be served now.
+ */
 async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
   const { api, clock, index, allowedLabelDomains, allowedAnnotationDomains } = binder;
   const { entry } = job;
-  // Its turn may come late.
+  // The claim may have waited for its turn, and this process may no longer lead.
   if (!isServing(binder)) return undefined;
   const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await getClaim(api, entry.claim)).data;
   const snapshot = () => index.snapshot(entry.namespace, claim?.spec.warmPoolRef.name ?? "");
@@ -180,7 +191,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;
   const now = clock.now();
   const { pool, template: latest, policy, members } = snapshot();
-  // Another one has come meanwhile.
+  // The template has changed during the requests.
   if (kept !== latest) return undefined;
   const fault = policyProblem(policy, binder.templateNetworkPolicy, kept);
   const candidates = candidatesOf(pool, template, members, now, fault);
@@ -197,20 +208,21 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   return undefined;
 }
 
-/** Reports what the API server has answered. */
+/** Reports a problem that the API server has answered with. */
 async function reportProblem(binder: Binder, entry: QueuedClaim, problem: ClaimProblem): Promise<void> {
   await report(binder, entry, { is: "wanting", problem, isCertain: true });
 }
 
-/** What a span says of what came of a claim. */
+/** Returns the span attributes for the outcome of a binding. */
 function outcomeOf(given: BindOutcome | undefined, isMember: boolean): Attributes {
   if (typeof given !== "object") return { "hookbox.outcome": given ?? "nothing" };
   return { "sandbox.name": given.metadata.name, "hookbox.launch_type": isMember ? "warm" : "cold" };
 }
 
 /**
- * Decides what a refused hand-over is held against: by one claim no member is lost to the others, and a claim that is
- * refused another one, too, is left to its own Sandbox.
+ * Decides whether a refused binding counts against the member or the claim. A refusal for a single claim does not keep
+ * the member from other claims. A claim whose bindings were refused {@link MOST_REFUSED} times gets a Sandbox of its
+ * own.
  */
 function blame(
   { index, clock }: Binder,
@@ -222,7 +234,8 @@ function blame(
   entry.refused.push(sandbox.metadata.uid ?? "");
   const { pool: latest, template } = index.snapshot(entry.namespace, pool.metadata.name);
   if (entry.refused.length < MOST_REFUSED || !latest || template) return;
-  // It cannot have its own: all that is left is to begin anew, but not soon.
+  // Without a template, the claim cannot get a Sandbox of its own. So it tries the members again, but only after a
+  // delay.
   entry.refused = [];
   entry.notBefore = until;
 }

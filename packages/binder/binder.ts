@@ -1,6 +1,7 @@
 /**
- * Assembles a binder: its state, the terms in which it serves claims, and what follows from each event. What a claim gets is
- * chosen in schedule.ts. @module
+ * Assembles a binder: its state, its terms of leadership, and its reaction to each event. The choice of a Sandbox for a
+ * claim is in schedule.ts.
+ * @module
  */
 import { isEnd, isReachable } from "../api/claims/binding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -35,31 +36,31 @@ import { projectEnd } from "./store.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
 
 const DEFAULTS = defaultsOf(BINDING_FLAGS);
-/** Large claims that are served at once. */
+/** Large claims that are served at the same time. */
 const MOST_LARGE = 4;
-/** Claims that are reported at once that they cannot be served. */
+/** Reports of claims that cannot be served which are written at the same time. */
 const MOST_PROBLEM_REPORTS = 4;
-/** Claims about which anything else is reported at once. */
+/** All other reports that are written at the same time. */
 const MOST_REPORTS = 40;
 
-/** A binder as it is fed by watches. */
+/** The interface of a binder to the watches that feed it. */
 export interface Binding {
-  /** Sandboxes and claims come as they were observed, untouched by a parser. */
+  /** Sandboxes and claims are passed as observed, not parsed. */
   handlers: {
     sandboxes: EventHandler<Sandbox>;
     sandboxclaims: EventHandler<SandboxClaim>;
     sandboxwarmpools: EventHandler<SandboxWarmPool>;
     sandboxtemplates: EventHandler<SandboxTemplate>;
-    /** As `policyToKeep` reads them. */
+    /** NetworkPolicies, as `policyToKeep` returns them. */
     networkpolicies: EventHandler<KubeObject>;
   };
-  /** Every object of every kind has been seen: from now on claims may be served. */
+  /** Call when all objects of every kind have been observed. From then on, claims may be served. */
   listed(): void;
-  /** Serves claims until `term` fires; returns when what was begun is done. */
+  /** Serves claims until `term` fires. Returns when all bindings in progress have finished. */
   serve(term: AbortSignal): Promise<void>;
 }
 
-/** Makes a binder that has seen nothing. Sends nothing before it is told to serve. */
+/** Creates a binder without any observed object. It sends no request before `serve` is called. */
 export function createBinding(api: Api, options: BindOptions): Binding {
   const binder = createBinder(api, options);
   const { index } = binder;
@@ -140,13 +141,13 @@ function createBinder(api: Api, options: BindOptions): Binder {
   return binder;
 }
 
-/** Looks at all that is there, once everything is known and this process leads. */
+/** Examines all pools and claims once everything is listed and this process leads. */
 function begin(binder: Binder): void {
   if (!isServing(binder)) return;
   for (const pool of binder.index.pools.values()) {
     const { namespace = "", name } = pool.metadata;
     const { all } = binder.index.snapshot(namespace, name).members.counts();
-    // What a binder before this one has handed over, it may not have told of.
+    // The previous leader may have bound members of the pool without notifying the pool.
     if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);
     binder.refills.look(namespace, name);
   }
@@ -154,7 +155,7 @@ function begin(binder: Binder): void {
   schedule(binder);
 }
 
-/** Takes note of claims as they were observed, untouched by a parser. */
+/** Returns the handler for claims, which are passed as observed, not parsed. */
 function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   const gone = (uid: string) => {
     const entry = binder.claims.get(uid);
@@ -165,13 +166,13 @@ function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   };
   return {
     listing() {
-      // A list is right, even if it is older than what was written since.
+      // A list is authoritative, even if it is older than a write that was made since it began.
       for (const entry of binder.claims.values()) entry.assumed = undefined;
     },
     observe(raw) {
       const claim = parseClaim(raw);
       const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
-      // After a restore of etcd, nothing holds any more that this process knows of the claim.
+      // After a restore of etcd, nothing that this process knows about the claim is valid any more.
       if (!claim || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
       if (!claim) return;
       const before = binder.claims.get(uid);
@@ -190,7 +191,7 @@ function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
   };
 }
 
-/** Serves those who wait for this pool: it or its template has changed. */
+/** Serves the claims that wait for this pool. Called when the pool or its template has changed. */
 function poolChanged(binder: Binder, namespace: string, pool: string): void {
   if (!binder.index.pools.get(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
   if (!isServing(binder)) return;
@@ -198,7 +199,10 @@ function poolChanged(binder: Binder, namespace: string, pool: string): void {
   membersChanged(binder, namespace, pool);
 }
 
-/** Serves those who wait for members of this pool: they have changed, or have been counted. */
+/**
+ * Serves the claims that wait for members of this pool. Called when members have changed or the pool's status has
+ * counted them.
+ */
 function membersChanged(binder: Binder, namespace: string, pool: string): void {
   if (!isServing(binder)) return;
   for (const entry of [...binder.awaitingMember.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
@@ -206,7 +210,7 @@ function membersChanged(binder: Binder, namespace: string, pool: string): void {
   if (binder.queue.wake(namespace, pool)) schedule(binder);
 }
 
-/** Takes note that a Sandbox which a claim controls has come, changed or, undefined, gone. */
+/** Handles a change of a Sandbox that a claim controls; undefined if the claim no longer controls it. */
 function controlledChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
@@ -222,7 +226,7 @@ function controlledChanged(binder: Binder, namespace: string, uid: string, sandb
   schedule(binder);
 }
 
-/** Resolves when a signal has fired. */
+/** Resolves when the signal fires. */
 export function fired(signal: AbortSignal): Promise<void> {
   return new Promise((fulfil) => {
     if (signal.aborted) return fulfil();

@@ -1,4 +1,4 @@
-/** What the binder knows of the cluster, from its watches and from its own writes. Sends nothing, decides nothing. @module */
+/** Keeps what the binder knows of the cluster, from its watches and from its own writes. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
@@ -13,13 +13,13 @@ import { createMembers, type Members } from "./score.ts";
 import { changeOf, projectMember, projectPool, projectTemplate } from "./store.ts";
 import { policyName } from "../api/templatepolicy.ts";
 
-/** Who is told of what has changed. */
+/** Callbacks for changes in the index. */
 export interface IndexListener {
-  /** What a pool or its template asks for has changed. */
+  /** The spec of a pool or of its template has changed. */
   onPool(namespace: string, pool: string): void;
-  /** Members of a pool have changed, or what it counts of them. */
+  /** The members of a pool have changed, or the counts in the pool's status. */
   onMembers(namespace: string, pool: string): void;
-  /** A Sandbox that a claim controls has come, changed or, undefined, gone. */
+  /** A Sandbox that a claim controls was added or changed; undefined if it is gone. */
   onControlled(namespace: string, claim: string, sandbox: Sandbox | undefined): void;
   /** A restore of etcd put this Sandbox back into its pool without a mark. A claim may have had it before the restore. */
   onReturned?(sandbox: Sandbox): void;
@@ -31,38 +31,35 @@ export interface ClusterIndex {
   templates: EventHandler<SandboxTemplate>;
   /** The NetworkPolicies of templates. */
   policies: EventHandler<KubeObject>;
-  /** Whether the watch of Sandboxes has shown what a binder before this one has given. */
+  /** Whether the watch of Sandboxes has shown all bindings by the previous leader. */
   freshness: Pick<Freshness, "begin" | "isFresh" | "asked">;
-  /** Returns all that decides what the claims of a pool get. */
+  /** Returns everything that decides what the claims of a pool get. */
   snapshot(namespace: string, name: string): PoolSnapshot;
-  /** The Sandboxes that a claim controls. */
+  /** Returns the Sandboxes that a claim controls. */
   controlled(claim: { namespace: string; uid: string }): Controlled;
-  /**
-   * Takes a Sandbox as it is known now out of its pool, until the watch shows a newer version of it: our write may have
-   * changed it, or somebody else's has.
-   */
+  /** Removes a Sandbox from its pool until the watch shows a newer version, written by us or by another client. */
   assume(sandbox: Sandbox): void;
-  /** Takes an assumption back, because the write was refused or has failed: if it has landed all the same, the next is refused. */
+  /** Reverts an assumption if the write failed. If the write did succeed, the next write of the Sandbox gets a conflict. */
   release(sandbox: Sandbox): void;
-  /** Takes note of what the API server has answered: as if the watch had shown it. */
+  /** Stores a Sandbox that the API server returned after a write, as if the watch had shown it. */
   written(sandbox: Sandbox): void;
 }
 
-/** A pool, and what it is to claims, as they are known now; undefined: does not exist. */
+/** A pool and its related objects as they are known now; undefined: the object does not exist. */
 export interface PoolSnapshot {
   pool: SandboxWarmPool | undefined;
   template: SandboxTemplate | undefined;
-  /** What has the name of the template's NetworkPolicy. */
+  /** The object that has the name of the template's NetworkPolicy. */
   policy: KubeObject | undefined;
-  /** Those that claims can have; none of a pool that does not exist. */
+  /** The members that can be bound to claims; empty if the pool does not exist. */
   members: Members;
 }
 
-/** Where a Sandbox stands: in a pool, or with a claim. */
+/** Where a Sandbox belongs: to a pool or to a claim. */
 interface Place {
   with: "pool" | "claim";
   namespace: string;
-  /** Of the pool or claim. */
+  /** UID of the pool or claim. */
   uid: string;
   /** {@link uidKey} of the pool or claim. */
   key: string;
@@ -75,17 +72,17 @@ interface State {
   members: Map<string, Members>;
   /** By UID of the Sandbox. */
   places: Map<string, Place>;
-  /** The Sandboxes of claims, by {@link uidKey} of their claim. */
+  /** The Sandboxes that claims control, by {@link uidKey} of the claim. */
   controlled: Map<string, Controlled>;
   assumed: Assumptions;
-  /** UIDs of Sandboxes that a restore of etcd has set back: no claim gets them any more, whichever object owns them. */
+  /** UIDs of Sandboxes that a restore of etcd has set back. No claim gets them, whichever object owns them. */
   returned: Set<string>;
 }
 
 const NONE = createMembers();
 const UNBOUND = createControlled();
 
-/** Makes it, empty. */
+/** Creates an empty index. */
 export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const state: State = {
     listener,
@@ -106,7 +103,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
   const [freshness, { assumed, pools }] = [createFreshness(), state];
   const templates = createStore({ keep: projectTemplate });
   const policies = createStore({ keep: (policy: KubeObject) => policy });
-  /** Notifies the listener of each pool of a template, or of a template's policy. */
+  /** Notifies the listener about each pool that uses the template, or the template's NetworkPolicy. */
   const changed = (index: "template" | "policy", { namespace = "", name }: ObjectMeta) => {
     for (const { metadata } of pools.byIndex(index, `${namespace}/${name}`)) listener.onPool(namespace, metadata.name);
   };
@@ -114,7 +111,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     const { namespace = "", name, uid = "" } = (after ?? before as SandboxWarmPool).metadata;
     const change = changeOf(before, after);
     if (change === "gone") state.members.delete(uidKey(namespace, uid));
-    // The next pool of the name may be there already.
+    // A new pool of the same name may exist already.
     if (change === "spec" || (change === "gone" && !pools.get(namespace, name))) listener.onPool(namespace, name);
     else if (change === "counts") listener.onMembers(namespace, name);
   });
@@ -178,12 +175,12 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
   };
 }
 
-/** Puts a Sandbox where its owner says that it belongs; who is told finds it there, and nowhere else. */
+/** Stores a Sandbox under its owner. The index is up to date before the listener is notified. */
 function place(state: State, sandbox: Sandbox): void {
   const { uid = "", namespace = "" } = sandbox.metadata;
   const owner = controllerOf(sandbox.metadata);
   const [before, found] = [takeOut(state, uid), placeOf(sandbox)];
-  // After a restore of etcd it may have been written to before it was seen, so that its version is no lower than before.
+  // After a restore of etcd, a write may come before the first event: then the version is not lower than the known one.
   if (before?.with === "claim" && found?.with === "pool") state.returned.add(uid);
   const isReturned = found?.with === "pool" && state.returned.has(uid);
   const after = isReturned ? undefined : found;
@@ -213,7 +210,7 @@ function placeOf(sandbox: Sandbox): Place | undefined {
   return isMember ? { with: "pool", ...at } : undefined;
 }
 
-/** Takes a Sandbox from where it stands, tells nobody, and returns where that was. */
+/** Removes a Sandbox from its place without notifying the listener. Returns the place; undefined if there was none. */
 function takeOut(state: State, uid: string): Place | undefined {
   const before = state.places.get(uid);
   state.places.delete(uid);
@@ -230,7 +227,7 @@ function takeOut(state: State, uid: string): Place | undefined {
   return before;
 }
 
-/** Tells of a place that has one less; undefined: none has. */
+/** Notifies the listener that a place has lost a Sandbox; undefined: no place has. */
 function tellOf({ listener, pools }: State, before: Place | undefined): void {
   if (!before) return;
   if (before.with === "claim") return listener.onControlled(before.namespace, before.uid, undefined);

@@ -1,6 +1,6 @@
 /**
- * Chooses what a claim gets: the best (score.ts) of those members of its pool that pass the filters, a new Sandbox, or nothing
- * yet. Remembers the verdicts on members, and sends nothing.
+ * Chooses what a claim gets: the best member of its pool (score.ts) that passes the filters, a new Sandbox, or nothing
+ * yet. Caches the verdicts on members.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
@@ -20,9 +20,12 @@ import type { Members } from "./score.ts";
 import { isProjection } from "./store.ts";
 
 /**
- * What becomes of a claim now. `refused`: it cannot be served as things are, and comes back when claim, pool or template
- * has changed, or with `awaitsMember` when a member has; `problem` is what its status reports, undefined: nothing yet. `wait`:
- * look again after so many milliseconds, or when a member has changed.
+ * What happens to a claim now.
+ * - `member`: bind this member.
+ * - `cold`: create a Sandbox for the claim.
+ * - `wait`: choose again after this many milliseconds, or when a member changes.
+ * - `refused`: the claim cannot be served. Choose again when the claim, pool or template changes; with `awaitsMember`,
+ *   also when a member changes. The claim's status reports `problem`; undefined: nothing to report yet.
  */
 export type Choice =
   | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox; template: SandboxTemplate | undefined }
@@ -30,30 +33,37 @@ export type Choice =
   | { kind: "wait"; ms: number }
   | { kind: "refused"; problem?: ClaimProblem; awaitsMember?: boolean };
 
-/** After so many members that the API server would not hand over to it a claim gets a Sandbox of its own, or hears why not. */
+/**
+ * After this many members whose binding the API server refused, a claim gets a Sandbox of its own, or a report why it
+ * cannot.
+ */
 export const MOST_REFUSED = 2;
 
-/** How long a claim waits for a member that has no address yet before it gets a Sandbox of its own: the contract says so. */
+/**
+ * How long a claim waits for a member that has no address yet. After that, it gets a Sandbox of its own, as the
+ * contract requires.
+ */
 export const PATIENCE_MS = 2000;
 
 /**
- * Decides for a claim that wants a Sandbox. Source: Agent Sandbox API, section 3.5.3.
+ * Chooses for a claim that needs a Sandbox. The first row that applies decides. Source: Agent Sandbox API, section
+ * 3.5.3.
  *
- * | what holds, the first that does | choice |
+ * | condition | choice |
  * |---|---|
  * | the pool is missing or being deleted | refused |
- * | it asks for what the template does not allow | refused |
+ * | the claim requests something that the template does not allow | refused |
  * | the template's NetworkPolicy is required, and not in force | refused |
- * | it needs a Sandbox of its own, and its name is too long for one | refused |
- * | with env or volumes | cold |
- * | two members were refused to it | cold |
- * | a member is Ready, or runs, the pool's status was seen to count its number, and it was not refused | the best such member (score.ts) |
- * | it is younger than two seconds, and a member is coming that nobody before it waits for | wait |
- * | else | cold |
+ * | the claim needs a Sandbox of its own, and its name is too long for one | refused |
+ * | the claim sets env or volumes | cold |
+ * | the binding of two members to the claim was refused | cold |
+ * | a member is Ready or running, the pool's status counts its number, and its binding was not refused | the best such member (score.ts) |
+ * | the claim is younger than two seconds, and more members are coming than earlier claims wait for | wait |
+ * | none of these | cold |
  *
- * Without a template there is no cold start: refused.
+ * Without a template, a Sandbox cannot be created: refused instead of cold.
  *
- * @param candidates with `refused`, the UIDs of members that the API server would not hand over to this claim
+ * @param candidates `refused` lists the UIDs of members whose binding to this claim the API server refused
  */
 export function choose(
   claim: SandboxClaim,
@@ -78,7 +88,7 @@ export function choose(
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
     if (sandbox) return { kind: "member", pool, sandbox, template };
-    // Clocks differ: a claim from the far future would never lose its patience.
+    // Math.abs, because clocks differ: a claim with a creation time far in the future would otherwise wait forever.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
     const isComing = coming > candidates.waiting || isUncounted;
     if (age < PATIENCE_MS && isComing) return { kind: "wait", ms: PATIENCE_MS - age };
@@ -92,31 +102,31 @@ export function choose(
   return { kind: "cold", pool, template };
 }
 
-/** What there is for the claims of a pool, for as long as nothing of it changes. */
+/** What a pool can offer to its claims. Valid as long as none of these objects changes. */
 export interface Candidates {
-  /** Undefined: does not exist. */
+  /** Undefined if the pool does not exist. */
   pool: SandboxWarmPool | undefined;
   template: SandboxTemplate | undefined;
-  /** Why no sandbox of the template may start; undefined: they may, see {@link policyProblem}. */
+  /** Why no sandbox of the template may start, see {@link policyProblem}; undefined if they may. */
   policyProblem: string | undefined;
-  /** What claims may have of the members; looked for once, however many ask. */
+  /** Returns which members can be bound. Computed once, even if many claims ask. */
   find(): Feasible;
-  /** Claims before this one that wait for a member which has no address yet. */
+  /** Number of earlier claims that wait for a member that has no address yet. */
   waiting: number;
 }
 
 interface Feasible {
-  /** The member whose turn it is; undefined: there is none. */
+  /** The best member; undefined if there is none. */
   first: Sandbox | undefined;
-  /** Returns the one after it, for a claim that cannot have the first. */
+  /** Returns the next best member, for a claim that cannot have the first. */
   second(): Sandbox | undefined;
-  /** Whether there is one that could be given once it is counted. */
+  /** Whether a member exists that can be bound once the pool's status counts it. */
   isUncounted: boolean;
-  /** Members that have no address yet. */
+  /** Number of members that have no address yet. */
   coming: number;
 }
 
-/** Makes the candidates of a pool, for claims that are judged at one time. */
+/** Creates the candidates of a pool, for the claims that are examined at the same time. */
 export function candidatesOf(
   pool: SandboxWarmPool | undefined,
   template: SandboxTemplate | undefined,
@@ -129,10 +139,11 @@ export function candidatesOf(
     const isRecreate = pool.spec.updateStrategy?.type === "Recreate";
     const isFit = (sandbox: Sandbox): boolean => {
       if (!isRecreate) return isFree(sandbox, now);
-      // A member that is not like the template is about to be replaced.
+      // A member that differs from the template will be replaced soon.
       return template !== undefined && isFree(sandbox, now) && !isStaleOnce(sandbox, template);
     };
-    // Another might be gone again with its claim before it is counted, and the next would have its name.
+    // Bind only counted members. If an uncounted member were bound and its claim deleted at once, the pool would create
+    // the next member with the same name.
     const upTo = countedUpTo(pool);
     const first = members.best(isFit, upTo);
     return {
@@ -152,7 +163,7 @@ function once<T>(find: () => T): () => T {
   return () => (found ??= { value: find() }).value;
 }
 
-/** What was found of templates as they are: to hash and to compare one takes as long as it is large. */
+/** Results by template: hashing and comparing a template takes time in proportion to its size. */
 const judged = new WeakMap<SandboxTemplate, { hash: string; stale: WeakMap<Sandbox, boolean> }>();
 
 function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
@@ -163,27 +174,27 @@ function isStaleOnce(sandbox: Sandbox, template: SandboxTemplate): boolean {
   return found;
 }
 
-/** What was found of Sandboxes as they were observed: the merge behind it costs more than all else here. */
+/** Results by observed Sandbox: the merge that computes them is the most expensive part of the choice. */
 const handable = new WeakMap<Sandbox, boolean>();
 
 function isFree(sandbox: Sandbox, now: number): boolean {
   if ((aside.get(sandbox) ?? 0) > now) return false;
-  // A projection is judged once all of it is there.
+  // A projection is examined later, when the full object has been fetched.
   const found = handable.get(sandbox) ?? (isProjection(sandbox) || isHandable(sandbox));
   handable.set(sandbox, found);
   return found;
 }
 
-/** Versions of members that are not to be given, until when, in milliseconds since the epoch. */
+/** Versions of members that must not be bound, and until when, in milliseconds since the epoch. */
 const aside = new WeakMap<Sandbox, number>();
-/** UIDs of the claims to which versions of members were refused first. */
+/** UID of the first claim for which the binding of this version of a member was refused. */
 const refused = new WeakMap<Sandbox, string>();
 
 /**
- * Takes note that the API server would not hand a member, as it was observed, over to a claim. What is refused to one may
- * be that claim's fault; what is refused to another one, too, is kept from being chosen until then.
+ * Records that the API server refused to bind this version of a member to a claim. If that happens for one claim only,
+ * the claim may be the cause. If it happens for a second claim, no claim gets this version until `until`.
  *
- * @param claim its UID
+ * @param claim UID of the claim
  * @param until in milliseconds since the epoch
  */
 export function refuse(sandbox: Sandbox, claim: string, until: number): void {
@@ -193,11 +204,11 @@ export function refuse(sandbox: Sandbox, claim: string, until: number): void {
 }
 
 /**
- * Tells why no sandbox of the template may start, and no member may be bound, for people; undefined: they may.
+ * Returns, as text for people, why no sandbox of the template may start and no member may be bound; undefined if they
+ * may. If the template is gone, the pool's members may be bound, because no object shows whether they ever had a
+ * policy.
  *
- * @param policy what has the name of the template's NetworkPolicy; undefined: nothing
- *
- * If the template is gone, the pool's members may be bound: no object shows whether they ever had a policy.
+ * @param policy the object that has the name of the template's NetworkPolicy; undefined if there is none
  */
 export function policyProblem(
   policy: KubeObject | undefined,

@@ -1,4 +1,4 @@
-/** A Sandbox as it becomes a claim's: a member that changes hands, or one made for the claim. Pure. @module */
+/** Builds the Sandbox of a claim: from a member that is bound to it, or new. Only pure functions. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
@@ -36,10 +36,10 @@ import {
 import { nameHash } from "../api/objects/names.ts";
 import { controllerReference } from "../api/objects/objects.ts";
 
-/** Longest trace context that is copied, in characters: the Sandbox has annotations of its own. */
+/** Longest trace context that is copied, in characters. A Sandbox has other annotations that need room. */
 const LONGEST_TRACE = 512;
 
-/** Labels of a member that a claim's Sandbox does not have. */
+/** Labels of a member that the Sandbox of a claim does not have. */
 const POOL_LABELS = [
   WARM_POOL_LABEL,
   POD_TEMPLATE_HASH_LABEL,
@@ -49,11 +49,11 @@ const POOL_LABELS = [
 ];
 
 /**
- * Returns the whole member as the claim's, for a PUT on condition of its version: owner, labels and Pod metadata are the
- * claim's, all else is as it was. Merged as Metacontroller would, and remembered so that it finds nothing to do.
- * Source: Agent Sandbox API, section 3.5.3 b.
+ * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. Owner, labels and Pod metadata
+ * are the claim's; everything else stays. The member is merged as Metacontroller would merge it, and stored as last
+ * applied, so that Metacontroller's next sync changes nothing. Source: Agent Sandbox API, section 3.5.3 b.
  *
- * @param sandbox as it was observed, untouched by a parser: what was never written must not be
+ * @param sandbox as observed, not parsed: the PUT must not add defaults that were never written
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
 export function handedOver(
@@ -79,15 +79,16 @@ export function handedOver(
       annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, now) },
       ownerReferences: [controllerReference(claim)],
     },
-    // The keeper may have taken the Pod's spec out of what was applied: then the merge leaves it alone.
+    // The keeper may have removed the Pod's spec from the last-applied annotation. Then the merge does not touch that
+    // spec.
     spec: { ...applied.spec, podTemplate: { ...applied.spec?.podTemplate, metadata } } as PoolSandboxSpec,
   };
   return applyUpdate(sandbox, desired, rememberedOf(sandbox.metadata, metadata, record));
 }
 
 /**
- * Builds the Sandbox for one claim, named like it, with the claim's variables, volumes and metadata from birth.
- * Source: Agent Sandbox API, section 3.5.5.
+ * Builds a new Sandbox for one claim. It has the claim's name, variables, volumes and metadata from the start. Source:
+ * Agent Sandbox API, section 3.5.5.
  */
 export function coldSandbox(
   claim: SandboxClaim,
@@ -127,9 +128,9 @@ export function coldSandbox(
 }
 
 /**
- * Returns what Metacontroller is to remember as applied to a claim's Sandbox: what the claim's hook ever changes, and what
- * Metacontroller adds itself to what that answers. It leaves alone what it does not remember, and each event of the
- * Sandbox, and each call of a hook, would carry it twice.
+ * Returns what the last-applied annotation of a claim's Sandbox contains: only the fields that the claim's hook can
+ * change, and those that Metacontroller adds to the hook's answer. Metacontroller leaves other fields alone. A full
+ * copy would be in each event of the Sandbox and in each call of a hook.
  */
 function rememberedOf(
   { name, namespace }: { name: string; namespace?: string | undefined },
@@ -149,7 +150,7 @@ function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date)
   };
 }
 
-/** Where the template is gone, the member's own metadata takes its place. */
+/** Returns the member's own Pod metadata, without what the pool has set. Used if the template is gone. */
 function withoutPoolMetadata({ spec }: Sandbox): PodMetadata {
   const { labels = {}, annotations = {} } = spec.podTemplate.metadata ?? {};
   const { [SAFE_TO_EVICT_ANNOTATION]: evictable, ...rest } = annotations;

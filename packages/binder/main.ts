@@ -1,4 +1,4 @@
-/** The binder as a process: `node packages/binder/main.ts --kubeconfig F`; without the flag, the cluster it runs in. @module */
+/** Runs the binder as a process: `node packages/binder/main.ts`, in a cluster, or elsewhere with `--kubeconfig F`. @module */
 import { helpOf } from "../process/flaghelp.ts";
 import { runProcess } from "../process/runprocess.ts";
 import { BINDER, readOptions } from "./options.ts";

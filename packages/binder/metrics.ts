@@ -1,4 +1,4 @@
-/** Counters of the binder, in Prometheus' text format. @module */
+/** Metrics of the binder, in the Prometheus text format. @module */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { traceContextOf } from "../api/tracecontext.ts";
 import { exemplarOf, hasExemplars, observe } from "../process/exemplars.ts";
@@ -7,11 +7,14 @@ import type { Served } from "./state.ts";
 export interface BinderMetrics {
   requests: Counter<"method" | "code">;
   leading: Gauge;
-  /** Counts a claim that was given a Sandbox; its client's trace is the exemplar where the registry has those. */
+  /**
+   * Records that a claim got its Sandbox. If the registry supports exemplars, the exemplar is the trace of the claim's
+   * client.
+   */
   served(served: Served): void;
 }
 
-/** Makes a fresh set. */
+/** Creates the binder's metrics in a registry. */
 export function createBinderMetrics(registry: Registry): BinderMetrics {
   const registers = [registry];
   const enableExemplars = hasExemplars(registry);

@@ -1,18 +1,23 @@
-/** The binder's options, which the keeper has, too: it can run a binder in its process. @module */
+/**
+ * Defines the command-line options of the binder. The keeper has these options too, because it can run a binder in its
+ * process.
+ * @module
+ */
 import { BINDER_LEASE } from "../api/installation.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
 import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { wholeNumber } from "../process/flagtypes.ts";
 import { CLAIM_METADATA_FLAGS, LOG_LEVEL, otlpEndpoint, TEMPLATE_NETWORK_POLICY } from "../process/sharedflags.ts";
 
-/** How claims get their Sandboxes. */
+/** Options of how claims get their Sandboxes. */
 export const BINDING_FLAGS = {
   "binder-workers": flag(wholeNumber(1, 1000), {
     help: "claims that are served at once; half as many of one namespace",
     since: "0.1.0",
     default: "40",
   }),
-  // Safety rests on conditional writes, not on the Lease: it can be short, and claims wait no longer than this.
+  // Correctness depends on conditional writes, not on the Lease. So the Lease can be short, and claims wait no longer
+  // than this if the leader is gone.
   "binder-lease-seconds": flag(wholeNumber(3, 3600), {
     help:
       "how long claims wait for a binder that is gone; at least 3. A binder whose Lease the API server takes longer than a " +
@@ -25,12 +30,12 @@ export const BINDING_FLAGS = {
   ...CLAIM_METADATA_FLAGS,
 };
 
-/** What was an option of the same. */
+/** Options that earlier versions had, and why they were removed. */
 export const GONE_BINDING_FLAGS = {
   "refill-delay-seconds": { since: "0.3.0", why: "as the binder itself replaces the members that it hands over" },
 };
 
-/** How the binder is logged and traced. */
+/** Options of the binder's logs and traces. */
 export const LOGGING_FLAGS = {
   "log-level": LOG_LEVEL,
   "otlp-endpoint": otlpEndpoint("for claims whose clients trace"),
@@ -54,7 +59,7 @@ within seconds. The keeper runs a binder in its own process unless it is told --
 /** The values of the binder's options. */
 export type BinderOptions = Values<typeof BINDER.flags>;
 
-/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
+/** Reads the command line; undefined if it asks for help. @throws {RangeError} if an argument is invalid */
 export function readOptions(args: string[], env?: Environment): BinderOptions | undefined {
   return readCommandLine(BINDER, args, env)?.values;
 }

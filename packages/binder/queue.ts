@@ -1,17 +1,17 @@
-/** The scheduling queue: a line of claims for each pool, the oldest first, served in turns by namespace and pool. @module */
+/** The scheduling queue: one line of claims for each pool, oldest first. Namespaces and pools take turns. @module */
 import { type FairQueue, takeInTurn } from "../kube/workqueue.ts";
 
-/** Something that waits. */
+/** A queued claim, as far as the queue needs it. */
 export interface Waiter {
   uid: string;
   namespace: string;
-  /** Name of the pool. */
+  /** Name of the claim's pool. */
   pool: string;
-  /** Sorts within the line. */
+  /** Sort key within the line. */
   rank: string;
 }
 
-/** The line of one pool. */
+/** The waiting claims of one pool. */
 export interface Line<T extends Waiter> {
   namespace: string;
   pool: string;
@@ -22,35 +22,42 @@ export interface Line<T extends Waiter> {
 export interface SchedulingQueue<T extends Waiter> {
   add(waiter: T): void;
   remove(waiter: T): void;
-  /** The line of a pool; undefined: nobody waits there. */
+  /** Returns the line of a pool; undefined if no claim waits there. */
   find(namespace: string, pool: string): Line<T> | undefined;
-  /** Has a line looked at again: a claim has come, or something has changed for those that wait. False: nobody waits there. */
+  /**
+   * Marks a line for the next round: a claim has been added, or something has changed for its claims. Returns false if
+   * no claim waits there.
+   */
   wake(namespace: string, pool: string): boolean;
   /**
-   * Goes round by namespace, and within it by pool, until `serve` takes a waiter out of a line and returns something;
-   * undefined: from none. A line from which it takes nothing is not looked at until it is woken.
+   * Goes through the namespaces in turn, and through the pools of each namespace, until `serve` takes a claim out of a
+   * line and returns a value. Returns that value; undefined if `serve` took a claim from no line. A line from which it
+   * took nothing is skipped until it is woken.
    */
   take<Taken>(serve: (line: Line<T>) => Taken | undefined): Taken | undefined;
-  /** One of its claims is being served no more. */
+  /** Records that a claim is no longer being served. */
   done(waiter: T): void;
-  /** How many wait in lines that are still to be looked at: the others wait for something that has to change first. */
+  /** Number of claims in lines that are due. Claims in other lines wait until something changes. */
   pending(): number;
 }
 
 interface NamespaceLines<T extends Waiter> {
   namespace: string;
-  /** By pool; none is empty. */
+  /** By pool. No line is empty. */
   lines: Map<string, Line<T>>;
-  /** Those that are to be looked at, by pool. */
+  /** The lines that are due, by pool. */
   active: FairQueue<Line<T>>;
-  /** How many claims are being served. */
+  /** Number of claims of this namespace that are being served. */
   serving: number;
 }
 
-/** Makes it, empty. @param mostOfOne how many claims of one namespace, and so of one pool, may be served at once */
+/**
+ * Creates an empty queue.
+ * @param mostOfOne how many claims of one namespace, and so of one pool, may be served at the same time
+ */
 export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): SchedulingQueue<T> {
   const namespaces = new Map<string, NamespaceLines<T>>();
-  /** Namespaces with lines that are to be looked at. */
+  /** Namespaces that have lines which are due. */
   const active: FairQueue<NamespaceLines<T>> = new Map();
 
   function wake(namespace: string, pool: string): boolean {
@@ -103,7 +110,8 @@ export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): Sche
         isHeld: ({ serving }) => serving >= mostOfOne,
         isEmpty: (own) => own.active.size === 0,
         take(own) {
-          // Counted before it is known: `serve` takes out the last line, and what is counted has to stay.
+          // Count first: `serve` may take out the last claim, and `tidy` would then remove a namespace with a count of
+          // 0.
           own.serving++;
           const taken = takeInTurn(own.active, { take: serve, isEmpty: ({ waiters }) => waiters.length === 0 });
           if (taken === undefined) done(own);
@@ -119,12 +127,12 @@ export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): Sche
   };
 }
 
-/** Names a pool in maps: by namespace and name. */
+/** Returns the map key of a pool: `namespace/name`. */
 export function keyOf(namespace: string, pool: string): string {
   return `${namespace}/${pool}`;
 }
 
-/** Where an entry of that rank is, or belongs, in a sorted list. */
+/** Returns the position of the entry with this rank in a sorted list, or where to insert it. */
 export function placeIn(sorted: readonly { rank: string }[], rank: string): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

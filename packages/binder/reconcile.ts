@@ -1,4 +1,4 @@
-/** Reconciles one claim: puts it into the queue, marks it unschedulable, or has its status written. @module */
+/** Reconciles one claim: puts it into the queue, marks it unschedulable, or starts a write of its status. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";
@@ -12,13 +12,17 @@ import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
 import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim } from "./state.ts";
 
-/** `kubectl apply -f folder` brings objects in any order: what is gone within this was never wrong. */
+/**
+ * Delay before a problem is reported. `kubectl apply -f folder` creates objects in any order, so a problem that ends
+ * within this time was none.
+ */
 const SETTLE_MS = 1500;
 
 /**
- * Does what a claim's standing asks for. Claims that want a Sandbox are served when the next ones are.
+ * Does what a claim's standing requires. A claim that needs a Sandbox is only queued here; the next round of scheduling
+ * serves it.
  *
- * @param sandbox the Sandbox that has brought us here; undefined: another event
+ * @param sandbox the Sandbox whose change led to this call; undefined if another event did
  */
 export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
@@ -43,7 +47,7 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   binder.queue.add(entry);
 }
 
-/** Takes a claim out of line; one that is being served is seen to when that is over. */
+/** Takes a claim out of the queue. A claim that is being served is reconciled when that has finished. */
 export function withdraw(binder: Binder, entry: QueuedClaim): void {
   if (entry.place === "serving") return;
   entry.settling?.();
@@ -59,10 +63,10 @@ export function withdraw(binder: Binder, entry: QueuedClaim): void {
 }
 
 /**
- * Sets a claim aside that can be given nothing as things are, until it, its pool or template has changed, and reports why if
- * that lasts.
+ * Marks a claim that cannot be served as unschedulable, until the claim, its pool or its template changes. Reports the
+ * reason if it persists.
  *
- * @param refused with `awaitsMember` a member of the pool is enough
+ * @param refused with `awaitsMember`, a change of the pool's members is enough to try again
  */
 export function markUnschedulable(
   binder: Binder,
@@ -83,9 +87,9 @@ export function markUnschedulable(
   const { refusal, namespace, uid } = entry;
   entry.settling = binder.clock.setTimeout(() => {
     entry.settling = undefined;
-    // A report that the API server takes and does not keep is not to be made without end.
+    // Back off, because the API server may accept a report but not store it.
     refusal.notBefore = binder.clock.now() + backoffMs(refusal.reports++);
-    // Many claims may lack the same pool.
+    // Queue the reports, because many claims may lack the same pool.
     binder.problemReports.add(namespace, uid, async () => {
       if (isServing(binder) && entry.place === "unschedulable") {
         await report(binder, entry, { is: "wanting", problem, isCertain: false });
@@ -94,16 +98,19 @@ export function markUnschedulable(
   }, Math.max(0, refusal.notBefore - now));
 }
 
-/** A claim is bound once its Sandbox has reported its state, or at once if the claim has expired or reports something that is over. */
+/**
+ * Returns whether to bind the claim now: its Sandbox has reported a state, the claim has expired, or the claim's status
+ * reports a Ready condition that is outdated.
+ */
 function isDue({ clock }: Binder, { claim }: QueuedClaim, { hasReported }: ControlledSandbox): boolean {
   return hasReported || hasExpired(claim, clock.now()) ||
     findCondition(claim.status?.conditions, "Ready") !== undefined;
 }
 
 /**
- * Reports what a claim's standing asks for as soon as its turn comes: one user may change any number of claims at once.
+ * Reports what a claim's standing requires, in turn with other claims, because one user may change many claims at once.
  *
- * @param sandbox a Sandbox as it was shown just now, which need not be asked for; undefined: none was
+ * @param sandbox the Sandbox as an event has just shown it, which saves a request; undefined if no event did
  */
 function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   binder.reports.add(entry.namespace, entry.uid, async () => {
@@ -117,7 +124,7 @@ function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): vo
   });
 }
 
-/** Writes a report, unless one is being written or is to be tried again; tries again what fails. Never fails. */
+/** Writes a report, unless one is being written or a retry is planned. Retries a write that fails. Never rejects. */
 export async function report(binder: Binder, entry: QueuedClaim, what: Report): Promise<void> {
   if (entry.reporting || entry.retry) {
     entry.isOverdue = true;
@@ -128,7 +135,7 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
     const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
     const isOver = stands.is !== what.is;
     if (isOver) entry.reportFailures = 0;
-    // The API server has taken the report, and has not kept it.
+    // The API server has accepted the report, but did not store it.
     else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
       lookAgain(binder, entry, backoffMs(entry.reportFailures++));
     }
@@ -140,7 +147,7 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
     return false;
   }).then((isOver) => {
     entry.reporting = undefined;
-    // Without news it is not looked at again: that would go round.
+    // If nothing has changed, reconciling again would loop.
     if (entry.retry || entry.place === "serving" || !(isOver || entry.isOverdue)) return;
     reconcile(binder, entry);
     binder.schedule();
@@ -160,7 +167,7 @@ function lookAgain(binder: Binder, entry: QueuedClaim, ms: number): void {
   }, ms);
 }
 
-/** Has a claim that is not bound looked at when it expires. */
+/** Plans to reconcile a claim when it expires, if it is not bound. */
 function planExpiry(binder: Binder, entry: QueuedClaim): void {
   entry.alarm?.();
   entry.alarm = undefined;

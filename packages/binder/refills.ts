@@ -1,69 +1,73 @@
-/** When pools are told that they are short of members: soon where they run low, and never while claims wait if it can be helped. @module */
+/**
+ * Decides when to notify a pool that it has too few members: early if few are left, and preferably not while claims
+ * wait.
+ * @module
+ */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Clock } from "../process/clock.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
 
-/** What decides when a pool is told. */
+/** The state of a pool that decides when to notify it. */
 export interface Shortage {
   pool: SandboxWarmPool;
-  /** Whether its template is there: without it no member can be made. */
+  /** Whether the pool's template exists and its policy is in force. Otherwise no member can be created. */
   hasTemplate: boolean;
-  /** Whether it was not told yet of members that it has lost to claims. */
+  /** Whether the pool has lost members to claims since it was last notified. */
   hasLost: boolean;
-  /** Members that it has, and those that the binder is making. */
+  /** Number of members, including those that the binder is creating. */
   members: number;
-  /** Those of them that claims can have at once. */
+  /** Number of members that are Ready. */
   ready: number;
-  /** Claims that wait for them. */
+  /** Number of claims that wait in the line of this pool. */
   waiting: number;
-  /** Whether claims, of whichever pool, wait for longer than a moment: to serve them is more urgent. */
+  /** Whether so many claims wait, of any pools, that serving them is more urgent. */
   isBusy: boolean;
-  /** Whether the pool's status counts others than there are: it may not have been looked at for long. */
+  /** Whether the counts in the pool's status differ from the members: the pool may not have been synced for a long time. */
   isBehind: boolean;
 }
 
 export interface Refills {
-  /** Looks at a pool again: its members have changed, or it has. */
+  /** Checks a pool again. Call when its members or the pool have changed. */
   look(namespace: string, name: string): void;
   stop(): void;
 }
 
 export interface RefillsOptions {
   clock: Clock;
-  /** How a pool stands; undefined: it is gone. */
+  /** Returns the state of a pool; undefined if the pool is gone. */
   shortageOf(namespace: string, name: string): Shortage | undefined;
-  /** Tells the pool. Never fails. */
+  /** Notifies the pool. Never rejects. */
   tell(pool: SandboxWarmPool): Promise<void>;
 }
 
-/** From being told until told again if nothing has come of it, doubled each time up to the second. */
+/** Delay before a pool is notified again if nothing has changed. It doubles each time, from `least` to `most`. */
 const AGAIN_MS = { least: 2000, most: 60_000 };
-/** Hand-overs of this long are told together, however low the pool. */
+/** Bindings within this time lead to one notification, even if the pool is empty. */
 const LEAST_MS = 50;
-/** Longest time from the first member that is missing until the pool is told. */
+/** Longest delay between the first missing member and the notification. */
 const MOST_MS = 5000;
-/** Pools that are told at once: a binder that begins to serve may find thousands. */
+/** Pools that are notified at the same time. A binder that begins to lead may find thousands that need it. */
 const MOST_TOLD = 4;
-/** How often it is looked whether claims still wait. */
+/** How often to check whether claims are still waiting. */
 const BUSY_MS = 100;
 
 interface Plan {
-  /** Since when the pool has been short, as far as it was not told. */
+  /** Since when the pool has been short without a notification. */
   since: number;
-  /** How many members it had when it was told last; undefined: it was not. */
+  /** Number of members at the last notification; undefined if there was none. */
   told: number | undefined;
-  /** How long to wait before it is told the same again. */
+  /** Delay before the notification is repeated. */
   againMs: number;
   cancel: () => void;
 }
 
-/** Makes the plans, none at first. */
+/** Creates the function that checks pools, without any plan. */
 export function createRefills(options: RefillsOptions): Refills {
   const { clock, shortageOf, tell } = options;
   const plans = new Map<string, Plan>();
   const turns = createWorkQueue(MOST_TOLD);
 
-  /** Its turn may come late, when nothing is missing any more. */
+  /** Checks again, because by the time of its turn, the pool may have enough members. */
   async function tellStill(namespace: string, name: string): Promise<void> {
     const shortage = shortageOf(namespace, name);
     if (shortage && isShort(shortage)) await tell(shortage.pool);
@@ -77,7 +81,7 @@ export function createRefills(options: RefillsOptions): Refills {
     if (!shortage || !isShort(shortage)) return void plans.delete(key);
     const now = clock.now();
     const next = plan ?? { since: now, told: undefined, againMs: AGAIN_MS.least, cancel: () => {} };
-    // Fewer than when it was told: that is news. More: it is being filled, and comes by itself.
+    // Fewer members than at the last notification: notify again. More members: the pool is being filled.
     if (next.told !== undefined && shortage.members !== next.told) {
       if (shortage.members < next.told) Object.assign(next, { since: now, againMs: AGAIN_MS.least, told: undefined });
       else next.told = shortage.members;
@@ -111,13 +115,13 @@ export function createRefills(options: RefillsOptions): Refills {
 }
 
 /**
- * Returns how long after the first missing member a pool is told, in milliseconds.
+ * Returns the delay between the first missing member of a pool and the notification, in milliseconds.
  *
- * | claims wait | members left | delay |
+ * | claims that wait | Ready members left | delay |
  * |---|---|---|
- * | many, of any pool | enough for those of this one | the longest |
- * | any | not enough for those of this one | the shortest |
- * | few | all to none | a second to the shortest |
+ * | many, of any pools | enough for this pool's claims | the longest |
+ * | any number | not enough for this pool's claims | the shortest |
+ * | few | none to all of `replicas` | the shortest to a second |
  */
 export function refillDelay(
   { pool, ready, waiting, isBusy }: Pick<Shortage, "ready" | "waiting" | "isBusy"> & {
@@ -130,9 +134,12 @@ export function refillDelay(
   return Math.max(LEAST_MS, CALM_MS * left);
 }
 
-/** A pool that is short of nothing counts its members by itself within a second or two, unless its hook was down. */
+/**
+ * Delay if the pool lacks no members, but its counts are outdated. Usually the pool counts its members within a second
+ * or two, unless its hook was down.
+ */
 const BEHIND_MS = 5000;
-/** Where nobody waits and the pool is almost full. */
+/** Delay if no claims wait and the pool is almost full. */
 const CALM_MS = 1000;
 
 function isLacking({ pool, hasTemplate, members }: Shortage): boolean {

@@ -1,7 +1,7 @@
 /**
- * Members that take the places of those that are handed over: made at once, so that a pool that is in use needs no sync of
- * all its members for each. The shape of members is the pool hook's: where that makes them otherwise, they are left to it, and
- * the pool is told what it lacks.
+ * Creates the member that replaces one which was bound. Because the binder creates it at once, a busy pool needs no
+ * sync of all its members for each binding. Only the pool's hook decides what members look like: if the hook would now
+ * create a different member, the binder notifies the pool instead.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
@@ -19,10 +19,11 @@ import type { Shortage } from "./refills.ts";
 import { isProjection } from "./store.ts";
 
 /**
- * Returns the member that takes another one's place, for a POST, as Metacontroller would make it.
+ * Returns the replacement of a member, for a POST, as Metacontroller would create it.
  *
- * @param member as it was before it was handed over
- * @returns undefined: the pool's hook would make another one now, because template, pool or hook have changed
+ * @param member the member before it was bound
+ * @returns undefined if the pool's hook would now create a different member, because the template, the pool or the hook
+ *   has changed
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
 export function replacementOf(
@@ -36,7 +37,7 @@ export function replacementOf(
     metadata: {
       ...metadata,
       namespace,
-      // Metacontroller adds it to all children of a pool.
+      // Metacontroller adds this label to all children of a pool.
       labels: { ...metadata.labels, [CONTROLLER_UID_LABEL]: pool.metadata.uid ?? "" },
     },
   });
@@ -47,10 +48,11 @@ export function replacementOf(
 }
 
 /**
- * Counts the replacement of a member that is being handed over among the pool's members from now on, so that the pool is
- * not told to make one, too.
+ * Counts the replacement of a member that is being bound as one of the pool's members from now on. Otherwise the pool
+ * would be notified to create one as well.
  *
- * @returns what makes it, see {@link replace}; undefined: claims wait, which go first, so that it is left to the pool
+ * @returns a function that creates the replacement, see {@link replace}; undefined if claims are waiting: they go
+ *   first, and the pool creates the replacement
  */
 export function expectReplacement(
   binder: Binder,
@@ -70,8 +72,8 @@ export function expectReplacement(
 }
 
 /**
- * Makes the replacement of a member that a claim was given, once the claim names it, if nobody waits and the pool has too
- * few without it; what is not made here the pool makes, as soon as it is told. Never throws.
+ * Creates the replacement of a bound member after the status of the claim has been written, if no claims wait and the
+ * pool lacks a member. Otherwise the pool creates it after its next notification. Never rejects.
  */
 async function replace(
   binder: Binder,
@@ -92,7 +94,7 @@ async function replace(
   try {
     const body = replacementOf(sandbox, pool, template);
     const answer = body && await api.send({ method: "POST", path: pathOf({ resource: "sandboxes", namespace }), body });
-    // What is refused is made, or told of, by the pool.
+    // If the request is refused, the pool tries to create the member, and reports the problem.
     if (answer && isOk(answer)) index.written(answer.body as Sandbox);
   } catch (error) {
     const { name } = sandbox.metadata;
@@ -100,14 +102,17 @@ async function replace(
   }
 }
 
-/** Tells whether claims wait, of this pool or, to be served now, of any: each costs what a replacement does. */
+/**
+ * Returns whether claims wait, of this pool or in any line that is due. Serving one costs as much as a replacement, and
+ * goes first.
+ */
 function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
   const now = clock.now();
   const isWaitedFor = queue.find(namespace, name)?.waiters.some(({ notBefore }) => notBefore <= now) === true;
   return isWaitedFor || queue.pending() > 0;
 }
 
-/** Returns how a pool stands; undefined: it is gone. */
+/** Returns the state of a pool that decides whether it needs a notification; undefined if the pool is gone. */
 export function shortageOf(binder: Binder, namespace: string, name: string): Shortage | undefined {
   const { index, queue, templateNetworkPolicy, replacing, untold, binderWorkers } = binder;
   const { pool, template, policy, members } = index.snapshot(namespace, name);
@@ -116,7 +121,7 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
   const { replicas = 0, readyReplicas = 0 } = pool.status ?? {};
   return {
     pool,
-    // A pool cannot make members while the policy of its template is not in force.
+    // A pool cannot create members while the policy of its template is not in force.
     hasTemplate: template !== undefined &&
       policyProblem(policy, templateNetworkPolicy, template) === undefined,
     hasLost: untold.has(`${namespace}/${name}`),
@@ -128,7 +133,10 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
   };
 }
 
-/** Wakes the pool, and says whether it has lost members to claims: Metacontroller does not, where one changes hands. */
+/**
+ * Triggers a sync of the pool by an annotation, which also tells whether it has lost members to claims. Metacontroller
+ * does not sync the pool when a member's owner changes.
+ */
 export async function tellPool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
   const { api, log, clock, untold } = binder;
   const { namespace, name, uid } = pool.metadata;

@@ -1,4 +1,7 @@
-/** Writes to a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox. @module */
+/**
+ * Writes to a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox.
+ * @module
+ */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
@@ -17,15 +20,15 @@ import { candidatesOf, choose, policyProblem } from "./filter.ts";
 import { annotateClaim, findOwn, putStatus, searchOwn } from "./writes.ts";
 
 /**
- * What is to be reported.
+ * What to report about a claim.
  *
- * | report | status |
+ * | report | what is written |
  * |---|---|
- * | `given` | binds the claim to a Sandbox that it controls; without `sandbox` that is asked for |
- * | `expired` | the claim has expired |
- * | `lost` | the Sandbox that the claim named does not exist, or how it ended |
- * | `unnoted` | none: the claim is annotated |
- * | `wanting` | why the claim is not served; `isCertain`: the API server has said so just now |
+ * | `given` | a status that binds the claim to a Sandbox that it controls; without `sandbox`, the Sandbox is fetched first |
+ * | `expired` | a status that reports that the claim has expired |
+ * | `lost` | a status that reports how the Sandbox ended that the claim named, or that it does not exist |
+ * | `unnoted` | only the annotation that the claim lacks; no status |
+ * | `wanting` | a status that reports why the claim is not served; `isCertain`: the API server has just confirmed it |
  */
 export type Report =
   | { is: "given"; name: string; sandbox: Sandbox | undefined }
@@ -33,14 +36,14 @@ export type Report =
   | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
 
 /**
- * Writes a report, unless the claim has changed so that it does not apply, or has reported it already.
+ * Writes a report, unless the claim has changed so that the report no longer applies, or the status already has it.
  *
  * @returns whether anything was written
  * @throws {Error} if the API server refuses a write or cannot be reached
  */
 export async function writeReport(binder: Binder, entry: QueuedClaim, report: Report): Promise<boolean> {
   const { api, clock } = binder;
-  // From here on the entry's claim may be cut down at any moment, and then lacks its trace context.
+  // From here on, the entry's claim may be replaced by a projection at any moment, which lacks the trace context.
   const { claim: traced } = entry;
   if (report.is === "unnoted") {
     const noted = await annotateClaim(api, traced, {
@@ -59,12 +62,12 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     const { metadata, status } = claim;
     const isSame = (status?.sandbox?.name || undefined) === (observed.status?.sandbox?.name || undefined) &&
       (report.is !== "wanting" || metadata.generation === observed.metadata.generation);
-    // If the claim has changed otherwise since, the watch shows that, and the claim is reconciled anew.
+    // If the claim has changed in another way, the watch shows the change, and the claim is reconciled again.
     return isSame ? statusFor(binder, entry, claim, { ...report, sandbox }, now) : undefined;
   };
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    // No claim may be Ready without these annotations.
+    // A claim must not be Ready without these annotations.
     const missing = (latest: SandboxClaim) => missingAnnotations(latest, sandbox, now, entry.seenAt);
     const annotations = missing(observed);
     const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;
@@ -75,7 +78,7 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   });
 }
 
-/** Asks the API server whether a bad report is true: a watch may lag, and clients give up on a claim that they see fail. */
+/** Confirms a report of a failure with the API server: a watch may lag, and clients abandon a claim that reports a failure. */
 async function isSure(binder: Binder, entry: QueuedClaim, observed: SandboxClaim, report: Report): Promise<boolean> {
   const named = observed.status?.sandbox?.name;
   if (report.is === "lost") return named === undefined || !await findOwn(binder.api, observed, named);
@@ -85,8 +88,8 @@ async function isSure(binder: Binder, entry: QueuedClaim, observed: SandboxClaim
 }
 
 /**
- * Tells whether pool, template and NetworkPolicy, as the API server has them now, keep the claim from being served for this
- * reason. False as well if the claim has a Sandbox that the watch has not shown yet.
+ * Returns whether the claim still cannot be served, for this reason, according to the current pool, template and
+ * NetworkPolicy in the API server. Returns false as well if the claim has a Sandbox that the watch has not shown yet.
  *
  * @throws {Error} if the API server does not answer
  */
@@ -122,7 +125,7 @@ async function isStillRefused(
   return choice.kind === "refused" && sameJson(choice.problem, problem);
 }
 
-/** Returns the status to write; undefined: the report does not apply to this claim, or the claim has it. */
+/** Returns the status to write; undefined if the report does not apply to this claim, or the claim's status already has it. */
 function statusFor(
   binder: Binder,
   entry: QueuedClaim,

@@ -1,6 +1,7 @@
 /**
- * Marks members that a restore of etcd put back into their pool, although a claim may have had them. The mark is the label of
- * a claim; a pool destroys members that have it. Only this process knows of the restore, and the mark outlives it.
+ * Marks members that a restore of etcd put back into their pool, although a claim may have had them. The mark is the
+ * label of a claim; the pool deletes members that have it. Only this process knows about the restore, so the mark must
+ * outlive the process.
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
@@ -11,15 +12,15 @@ import type { Clock } from "../process/clock.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { errorFields, type Log } from "../process/log.ts";
 
-/** Value of the label: which claim it was is not known. */
+/** Value of the label. It is not known which claim had the Sandbox. */
 export const RETURNED = "returned";
 
-/** Sandboxes that are marked at once. */
+/** Sandboxes that are marked at the same time. */
 const MOST_AT_ONCE = 4;
 
 /**
- * Makes the function that marks a Sandbox. It writes the Sandbox as observed, not parsed, on condition of its version, and
- * retries writes that fail. If the Sandbox has changed, the watch shows it again, and it is marked then.
+ * Creates the function that marks a Sandbox. It writes the Sandbox as observed, not parsed, on condition of its
+ * version, and retries writes that fail. If the Sandbox has changed, the watch shows it again, and it is marked then.
  */
 export function createReturns(api: Api, log: Log, clock: Clock): (sandbox: Sandbox) => void {
   const turns = createWorkQueue(MOST_AT_ONCE);

@@ -1,4 +1,4 @@
-/** The binder as a whole: election, watches, health port. Does nothing until it is called. @module */
+/** Runs the binder: leader election, watches and the health port. The import alone has no effect. @module */
 import type { Tracer } from "@opentelemetry/api";
 import { BINDER_LEASE } from "../api/installation.ts";
 import type { Api } from "../kube/api.ts";
@@ -15,10 +15,10 @@ import type { BinderOptions } from "./options.ts";
 import { watchFor } from "./watches.ts";
 
 const USER_AGENT = "hookbox-binder";
-/** What hangs for longer holds up a worker. */
+/** Timeout of a request: a request that hangs would block a worker. */
 const TIMEOUT_MS = 10_000;
 
-/** What it takes to serve claims, in whichever process. */
+/** What is needed to serve claims, in the binder's process or in the keeper's. */
 export type ServeClaimsOptions =
   & Pick<
     BinderOptions,
@@ -34,9 +34,9 @@ export type ServeClaimsOptions =
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 
 /**
- * Runs the binder as a process until `signal` fires; then gives the Lease back and returns.
+ * Runs the binder as a process until `signal` fires. Then releases the Lease and returns.
  *
- * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is taken
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is in use
  */
 export async function runBinder(options: BinderOptions, signal: AbortSignal): Promise<void> {
   await runClusterProcess(USER_AGENT, options, async ({ serveSide, ...setup }) => {
@@ -54,8 +54,8 @@ export async function runBinder(options: BinderOptions, signal: AbortSignal): Pr
 }
 
 /**
- * Watches all the time, so as to be warm, and serves claims while it leads. It asks for the Lease once all is listed: until
- * then one that is warm serves better.
+ * Watches all the time, so that a standby is up to date, and serves claims while this process leads. It requests the
+ * Lease only when everything has been listed: until then, a standby that is up to date serves better.
  */
 async function bindClaims(
   options: ServeClaimsOptions,
@@ -77,7 +77,7 @@ async function bindClaims(
   await watching;
 }
 
-/** Makes a binder with a connection of its own. */
+/** Creates a binder with its own connection to the API server. */
 export function bindingFor(
   { credentials, ...options }: ServeClaimsOptions,
   metrics: BinderMetrics,

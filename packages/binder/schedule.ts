@@ -1,6 +1,6 @@
 /**
- * Chooses what waiting claims get, in turns by namespace and pool (queue.ts, filter.ts, score.ts), and has it written (bind.ts):
- * the scheduling and the binding cycle of kube-scheduler.
+ * Chooses Sandboxes for waiting claims and starts their bindings (bind.ts). Namespaces and pools take turns (queue.ts);
+ * filter.ts and score.ts choose. This is the scheduling cycle of kube-scheduler; bind.ts is its binding cycle.
  * @module
  */
 import { backoffMs } from "../kube/backoff.ts";
@@ -14,19 +14,23 @@ import { standingOf } from "./standing.ts";
 import { type Binder, isServing, type QueuedClaim } from "./state.ts";
 import { isProjection } from "./store.ts";
 
-/** Claims of a pool that are turned away at once: between so many others are heard. */
+/** Claims of one pool that are marked unschedulable without a break. After that, other work gets its turn. */
 const MOST_TURNED_AWAY = 200;
-/** Claims that are served at once while what others have given may not have been shown. */
+/** Claims that are served at the same time while bindings by the previous leader may not have been shown yet. */
 const MOST_UNSURE = 4;
 
-/** Begins to serve as many claims as may be. What a choice changes comes back here, and is seen in the next round. */
+/**
+ * Starts to serve as many claims as the limits allow. A choice can trigger this function again; that call returns at
+ * once, and the loop sees the change in its next round.
+ */
 export function schedule(binder: Binder): void {
   const { index, binderWorkers } = binder;
   if (binder.isScheduling) return;
   binder.isScheduling = true;
   try {
     while (isServing(binder)) {
-      // Until what others have given is known, the API server is asked for each claim: that is to be soon over, and cheap.
+      // Until all earlier bindings are known, each claim costs an extra request. So the limit is low: this phase is
+      // short, and must be cheap.
       const most = index.freshness.isFresh() ? binderWorkers : Math.min(binderWorkers, MOST_UNSURE);
       if (binder.serving >= most) break;
       const job = binder.queue.take((line) => scheduleNext(binder, line));
@@ -41,7 +45,7 @@ export function schedule(binder: Binder): void {
   }
 }
 
-/** Takes the first claim that can be served from a line, and those that cannot at all. */
+/** Takes the first claim that can be served out of a line. On the way, removes the claims that cannot be served. */
 function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined {
   const { index, queue } = binder;
   const { namespace, pool: name, waiters } = line;
@@ -72,7 +76,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
     const turn = { ...entry };
     entry.place = "serving";
     if (!entry.raw || choice.kind === "unknown") return { entry, turn, choice: undefined };
-    // Taken before anybody else can look.
+    // Reserve the member at once, so that no other claim gets it.
     if (choice.kind === "member") index.assume(choice.sandbox);
     return { entry, turn, choice };
   }
@@ -80,7 +84,10 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
   return undefined;
 }
 
-/** Decides for one claim; `unknown`: its template is not kept whole. What cannot be decided of delays this claim, and nobody else. */
+/**
+ * Chooses for one claim; `unknown`: only a projection of the template is kept. If the choice fails, only this claim is
+ * delayed.
+ */
 function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {

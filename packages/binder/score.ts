@@ -1,38 +1,38 @@
-/** Finds the best member of a pool without a look at all of its members. @module */
+/** Finds the best member of a pool without examining all of its members. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import { type MemberState, memberState } from "../../hooks/sandboxwarmpool/view.ts";
 import { placeOf } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { placeIn } from "./queue.ts";
 
-/** Members by what a claim can do with them. */
+/** Index of a pool's members by whether they are Ready, running, or have no address yet. */
 export interface Members {
-  /** Takes note of a member as it is now. */
+  /** Adds or updates a member. */
   put(sandbox: Sandbox): void;
-  /** Takes it out; false: it was not in. */
+  /** Removes a member; returns false if it was not in the index. */
   remove(uid: string): boolean;
   /**
-   * Returns what a claim gets: a Ready one from the node that has most of them, the oldest there; else the oldest that
-   * runs. Takes nothing out.
+   * Returns the member that a claim gets: the oldest Ready member on the node with the most Ready members, or else the
+   * oldest running member. Does not remove it.
    *
-   * @param isFit refuses members; each that is refused costs a call, the rest none
-   * @param upTo the highest number that a member may have
+   * @param isFit returns false for a member that must not be chosen. It is called only until it returns true
+   * @param upTo the highest sequence number that a member may have
    */
   best(isFit: (sandbox: Sandbox) => boolean, upTo?: number): Sandbox | undefined;
-  /** How many there are in all, and of those Ready ones and such as have no address yet. */
+  /** Returns the number of all members, of Ready members, and of members that have no address yet. */
   counts(): { all: number; ready: number; coming: number };
 }
 
 interface Entry {
   sandbox: Sandbox;
   state: MemberState;
-  /** Sorts by age. */
+  /** Sort key: by age. */
   rank: string;
-  /** Its number in the pool; 0 if it has none. */
+  /** The member's sequence number in the pool; 0 if it has none. */
   number: number;
   group: Entry[] | undefined;
 }
 
-/** Makes the index of a pool without members. */
+/** Creates the index of a pool without members. */
 export function createMembers(): Members {
   const entries = new Map<string, Entry>();
   /** By node, oldest first. */

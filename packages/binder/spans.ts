@@ -1,4 +1,8 @@
-/** What the binder does for a claim, as spans of its client's trace: none unless the client traces, and this process does. @module */
+/**
+ * Records the binder's work for a claim as spans in the trace of the claim's client, if both the client and this
+ * process trace.
+ * @module
+ */
 import { type Attributes, type Span, SpanStatusCode, type TimeInput } from "@opentelemetry/api";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { traceContextOf } from "../api/tracecontext.ts";
@@ -11,7 +15,7 @@ interface SpanDetails {
   startTime?: TimeInput;
 }
 
-/** Begins a span of a claim's trace; undefined: there is none. */
+/** Starts a span in a claim's trace; undefined if the claim or this process is not traced. */
 export function beginSpan(
   { tracer }: Pick<Binder, "tracer">,
   { metadata }: SandboxClaim,
@@ -24,13 +28,13 @@ export function beginSpan(
   return tracer.startSpan(name, { ...details, attributes: { ...about, ...attributes } }, contextOf(parent));
 }
 
-/** Ends a span of something that has failed. */
+/** Ends the span of an action that has failed. */
 export function endFailed(span: Span | undefined, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   span?.setStatus({ code: SpanStatusCode.ERROR, message }).end();
 }
 
-/** Runs an action in a span of a claim's trace. */
+/** Runs an action in a span of a claim's trace. If the claim is not traced, runs only the action. */
 export async function inSpan<T>(
   binder: Pick<Binder, "tracer">,
   claim: SandboxClaim,
@@ -49,7 +53,7 @@ export async function inSpan<T>(
   }
 }
 
-/** Names a claim, and its client's trace, for the log. */
+/** Returns the log fields that identify a claim and its client's trace. */
 export function logFields({ metadata }: SandboxClaim): Record<string, unknown> {
   const { namespace, name } = metadata;
   const trace = traceContextOf(metadata);

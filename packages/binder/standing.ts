@@ -1,4 +1,4 @@
-/** Decides what the binder has to do about a claim, by the claim itself and the Sandboxes that it controls. @module */
+/** Decides what the binder has to do about a claim, from the claim itself and the Sandboxes that it controls. @module */
 import { isFinal } from "../api/claims/binding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
@@ -9,14 +9,14 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 /**
  * What the binder has to do about a claim.
  *
- * | standing | what is to be done |
+ * | standing | action |
  * |---|---|
- * | `hooks` | nothing: the claim is bound or is being deleted, or nothing is left to be done |
- * | `given` | its status is to name this Sandbox, which it controls |
- * | `expired` | its status is to report that the claim has expired |
- * | `lost` | the Sandbox that its status names is gone: the status is to report that |
- * | `unnoted` | it is bound, but lacks the annotation by which Metacontroller selects the claims of the hook |
- * | `wanting` | it is to get a Sandbox |
+ * | `hooks` | none: the claim is bound (its hook handles it), is being deleted, or has reported its end |
+ * | `given` | write a status that names this Sandbox, which the claim controls |
+ * | `expired` | write a status that reports that the claim has expired |
+ * | `lost` | write a status that reports that the Sandbox which the status names is gone |
+ * | `unnoted` | set the annotation by which Metacontroller selects the claims of the hook: the claim is bound, but lacks it |
+ * | `wanting` | find a Sandbox for the claim |
  */
 export type Standing =
   | { is: "hooks" | "expired" | "lost" | "unnoted" | "wanting" }
@@ -26,23 +26,24 @@ const HOOKS: Standing = { is: "hooks" };
 const UNNOTED: Standing = { is: "unnoted" };
 
 /**
- * Decides for one claim, by the first row that holds.
+ * Decides for one claim. The first row that applies decides.
  *
  * | claim | standing |
  * |---|---|
  * | is being deleted | hooks |
- * | names a Sandbox that it controls, and was never annotated | unnoted |
+ * | names a Sandbox that it controls, and lacks the annotation | unnoted |
  * | names a Sandbox that it controls | hooks |
  * | names a Sandbox that it does not control, and controls another | lost |
  * | controls a Sandbox | given |
- * | has expired, and reports it without naming a Sandbox | hooks |
+ * | has expired, and reports that without naming a Sandbox | hooks |
  * | has expired, or reports that | expired |
- * | names a Sandbox that has come to its end | hooks |
+ * | names a Sandbox that has ended | hooks |
  * | names a Sandbox | lost |
- * | has none | wanting |
+ * | has no Sandbox | wanting |
  *
- * @param controlled the Sandboxes that it controls. Two binders that both lead for a moment may give a claim two: it names
- *   the one in its annotation, or else the earliest, and the hook deletes the other
+ * @param controlled the Sandboxes that the claim controls. If two binders lead for a moment, they may bind two
+ *   Sandboxes to a claim. The claim then names the one in its annotation, or else the earliest, and the hook deletes
+ *   the other
  * @param now in milliseconds since the epoch
  */
 export function standingOf(claim: SandboxClaim, controlled: Controlled, now: number): Standing {
@@ -55,34 +56,34 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   const isReported = findCondition(status?.conditions, "Ready")?.reason === "ClaimExpired";
   const isExpired = hasExpired(claim, now);
   if (named === undefined && (isExpired ? isPublished(claim, "ClaimExpired") : isReported)) return HOOKS;
-  // Its hook has published the expiry, and may have deleted the Sandbox, by a clock of its own.
+  // Its hook may have reported the expiry, and deleted the Sandbox, by a clock that differs from ours.
   if (isExpired || isReported) return { is: "expired" };
   if (named !== undefined && isFinal(claim)) return HOOKS;
   return { is: named === undefined ? "wanting" : "lost" };
 }
 
-/** What is kept of a Sandbox that a claim controls. */
+/** What the binder keeps of a Sandbox that a claim controls. */
 export interface ControlledSandbox {
   uid: string;
   name: string;
-  /** When the claim got it, RFC 3339; empty: nobody took note. */
+  /** When the Sandbox was bound to the claim, RFC 3339; empty if that was not recorded. */
   assignedAt: string;
-  /** Whether it has a Ready condition. */
+  /** Whether the Sandbox has a Ready condition. */
   hasReported: boolean;
 }
 
-/** The Sandboxes that one claim controls. A user can give a claim any number of them, so that none is searched for. */
+/** The Sandboxes that one claim controls. Users can create any number of them, so every lookup is by key. */
 export interface Controlled {
   put(sandbox: Sandbox): void;
-  /** Takes it out. @param uid of the Sandbox */
+  /** Removes a Sandbox. @param uid UID of the Sandbox */
   remove(uid: string): void;
-  /** Returns the one of that name; undefined: the claim does not control it. */
+  /** Returns the Sandbox of this name; undefined if the claim does not control it. */
   find(name: string | undefined): ControlledSandbox | undefined;
-  /** Returns the earliest assigned, and of two at once the first by name; undefined: there is none. */
+  /** Returns the Sandbox that was assigned first; by name if two have the same time. Undefined if there is none. */
   earliest(): ControlledSandbox | undefined;
 }
 
-/** Makes the set, empty. */
+/** Creates an empty set. */
 export function createControlled(): Controlled {
   const byName = new Map<string, ControlledSandbox>();
   const names = new Map<string, string>();
@@ -98,7 +99,7 @@ export function createControlled(): Controlled {
     remove(uid) {
       const name = names.get(uid);
       names.delete(uid);
-      // Another one may have been made under the name.
+      // A new Sandbox of the same name may have replaced it.
       if (name === undefined || byName.get(name)?.uid !== uid) return;
       byName.delete(name);
       if (first?.name !== name) return;

@@ -1,4 +1,4 @@
-/** The state of the binder: what it keeps of each claim, and of all claims together. @module */
+/** Defines the binder's state: what it keeps of each claim, and of all claims together. @module */
 import type { Span, Tracer } from "@opentelemetry/api";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
@@ -16,123 +16,129 @@ import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { WorkQueue } from "../kube/workqueue.ts";
 
-/** Claims of more are asked for once more when they are served, in characters of keys and values. Few have a tenth. */
+/**
+ * Size above which the full claim is not kept, and is fetched when it is served; in characters of keys and values. Few
+ * claims reach a tenth.
+ */
 const MOST_KEPT = 16 * 1024;
 
 export interface BindOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   allowedLabelDomains: readonly string[];
-  /** Whether sandboxes start without the NetworkPolicy of their template; each process passes the value of its flag. @default {"optional"} */
+  /**
+   * Whether sandboxes may start without their template's NetworkPolicy; each process passes the value of its flag.
+   * @default {"optional"}
+   */
   templateNetworkPolicy?: TemplatePolicy;
-  /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
+  /** Domains of annotation keys that claims may use; undefined: all that are not reserved. */
   allowedAnnotationDomains?: readonly string[] | undefined;
-  /** Claims that are served at once. @default the option's */
+  /** Claims that are served at the same time. @default the default of the option */
   binderWorkers?: number;
   /** @default {systemClock} */
   clock?: Clock;
-  /** Called for each claim that was given a Sandbox. */
+  /** Called for each claim that has got a Sandbox. */
   onServed?: (served: Served) => void;
   /** Undefined: no spans. */
   tracer?: Tracer | undefined;
 }
 
-/** A claim that was given a Sandbox. */
+/** A claim that has got a Sandbox. */
 export interface Served {
   kind: "warm" | "cold";
-  /** For how long the claim had been known. */
+  /** Time from when the binder first saw the claim, in seconds. */
   seconds: number;
   claim: SandboxClaim;
 }
 
-/** A claim, as long as it exists. */
+/** What the binder keeps of a claim, for as long as the claim exists. */
 export interface QueuedClaim extends Waiter {
-  /** Parsed; a projection where `raw` is not kept. */
+  /** Parsed; a projection if `raw` is not kept. */
   claim: SandboxClaim;
   /**
-   * As it was observed, untouched by the parser: what is sent back must not have defaults that were never written.
-   * Undefined: not kept, so all of it has to be asked for.
+   * The claim as observed, not parsed: a write must not add defaults that the client never wrote. Undefined: not kept,
+   * so the full claim must be fetched.
    */
   raw: SandboxClaim | undefined;
-  /** The version that the watch has shown last. */
+  /** The last version that the watch has shown. */
   version: string;
-  /** The version that the API server has answered to a write of this process, until the watch shows it; undefined: none. */
+  /** The version that the API server returned for a write of this process, until the watch shows it; undefined: none. */
   assumed: string | undefined;
-  /** When it was first seen, in milliseconds since the epoch. */
+  /** When the claim was first seen, in milliseconds since the epoch. */
   seenAt: number;
-  /** The start of the Sandbox that this binder gave it; undefined: none starts, or nobody traces it. */
+  /** Span for the start of the Sandbox that this binder bound to the claim; undefined: it is not starting, or not traced. */
   starting: Span | undefined;
-  /** `idle`: nothing is to be given to it; `unschedulable`: cannot be served as things are. */
+  /** `idle`: the claim needs no Sandbox now; `unschedulable`: the claim cannot be served until something changes. */
   place: "idle" | "waiting" | "serving" | "unschedulable";
   failures: number;
-  /** Not served before, in milliseconds since the epoch. */
+  /** The claim is not served before this time, in milliseconds since the epoch. */
   notBefore: number;
-  /** UIDs of members that the API server would not hand over to it as it is. */
+  /** UIDs of members whose binding to this version of the claim the API server refused. */
   refused: string[];
-  /** Name of a member of which nobody knows whether the claim was given it; undefined: there is none. */
+  /** Name of a Sandbox that may or may not have become the claim's; undefined: there is none. */
   unsure: string | undefined;
-  /** Ends when it has been annotated with the member that it gets, or that has failed; undefined: it was not. */
+  /** Resolves when the annotations for its member have been written, or the write has failed; undefined: no such write. */
   annotating: Promise<void> | undefined;
-  /** Ends when its status has been written, or that has failed; undefined: nobody writes it. */
+  /** Resolves when its status has been written, or the write has failed; undefined: no such write. */
   reporting: Promise<void> | undefined;
   reportFailures: number;
-  /** Whether something was to be reported, or has changed, while a report was being written. */
+  /** Whether another report became due, or the claim changed, while a report was being written. */
   isOverdue: boolean;
-  /** Cancels the next try of a report that failed; undefined: none is planned. */
+  /** Cancels the retry of a failed report; undefined: none is planned. */
   retry: (() => void) | undefined;
-  /** Cancels the report of what keeps it from being served; undefined: none is planned. */
+  /** Cancels the planned report of why the claim cannot be served; undefined: none is planned. */
   settling: (() => void) | undefined;
-  /** Cancels the look at its expiry; undefined: none is planned. */
+  /** Cancels the timer for its expiry; undefined: none is planned. */
   alarm: (() => void) | undefined;
-  /** What keeps it from being served, how often that was reported, and from when on it may be, in milliseconds since the epoch. */
+  /** Why it cannot be served, how often that was reported, and the earliest time of the next report, in ms since the epoch. */
   refusal: { text: string; reports: number; notBefore: number } | undefined;
-  /** Its Sandbox, if that has come to its end: no more of it than the claim reports. */
+  /** Its Sandbox if that has ended, reduced to what the claim's status reports. */
   ended: Sandbox | undefined;
 }
 
-/** All that a binder keeps between events. */
+/** Everything that a binder keeps between events. */
 export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAnnotationDomains">> {
   api: Api;
   tracer: Tracer | undefined;
   allowedAnnotationDomains?: readonly string[] | undefined;
-  /** Undefined or fired: this process does not lead. */
+  /** Undefined or aborted: this process does not lead. */
   term: AbortSignal | undefined;
   index: ClusterIndex;
   queue: SchedulingQueue<QueuedClaim>;
   refills: Refills;
   /** By UID. */
   claims: Map<string, QueuedClaim>;
-  /** Claims that cannot be served until claim, pool or template has changed, by namespace and pool. */
+  /** Claims that cannot be served until the claim, its pool or its template changes; by namespace and pool. */
   unschedulable: Map<string, Set<QueuedClaim>>;
-  /** Those that a member could be given, and of whose template nothing is known, by namespace and pool. */
+  /** Claims that could get a member, but whose template is missing; by namespace and pool. */
   awaitingMember: Map<string, Set<QueuedClaim>>;
-  /** Ends the wait of a line, by namespace and pool. */
+  /** Cancels the timer that wakes a line; by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
-  /** Serves those that have to be asked for: each takes several times its size. */
+  /** Serves claims whose full objects must be fetched. Each takes several times its size in memory. */
   large: WorkQueue;
-  /** Pools, by namespace and name, that were not told yet of members that they have lost to claims. */
+  /** Pools, by namespace and name, that have lost members to claims and were not notified yet. */
   untold: Set<string>;
-  /** How many replacements of members are about to be made, by UID of the pool. */
+  /** How many replacements of members will soon be created, by UID of the pool. */
   replacing: Map<string, number>;
   isScheduling: boolean;
-  /** Reports why claims cannot be served. */
+  /** Writes reports of why claims cannot be served. */
   problemReports: WorkQueue;
   /** Writes all other reports. */
   reports: WorkQueue;
   isListed: boolean;
-  /** Begins to serve as many claims as may be. */
+  /** Starts to serve as many claims as the limits allow. */
   schedule: () => void;
-  /** Called when nothing is being served any more. */
+  /** Called when no claim is being served any more. */
   onIdle: () => void;
 }
 
-/** Tells whether claims may be served: everything is known, and this process leads. */
+/** Returns whether claims may be served: everything has been listed, and this process leads. */
 export function isServing({ isListed, term }: Binder): boolean {
   return isListed && term !== undefined && !term.aborted;
 }
 
-/** Takes note that a pool has lost members to claims, and has to be told; one that is gone never will be. */
+/** Records that a pool has lost members to claims and must be notified. Ignores a pool that is gone. */
 export function noteLoss(
   { index, untold }: Binder,
   { metadata: { namespace = "", name, uid } }: SandboxWarmPool,
@@ -140,7 +146,7 @@ export function noteLoss(
   if (index.pools.get(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
 }
 
-/** Makes the entry of a claim that is seen for the first time. */
+/** Creates the entry of a claim that is seen for the first time. */
 export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: number): QueuedClaim {
   const { uid = "", namespace = "", name, creationTimestamp = "", resourceVersion: version = "" } = claim.metadata;
   return {
@@ -171,13 +177,13 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
   };
 }
 
-/** Plans no further look at what is to be reported. */
+/** Cancels the retry of a claim's report. */
 export function dropRetry(entry: QueuedClaim): void {
   entry.retry?.();
   entry.retry = undefined;
 }
 
-/** Ends all timers of a claim. */
+/** Cancels all timers of a claim. */
 export function dropTimers(entry: QueuedClaim): void {
   dropRetry(entry);
   entry.settling?.();
@@ -186,17 +192,20 @@ export function dropTimers(entry: QueuedClaim): void {
   entry.alarm = undefined;
 }
 
-/** Lets go of what is not read of a claim any more: it is large, or the hook's. */
+/** Replaces a claim by its projection if the full claim is not needed any more: it is large, or the hook handles it. */
 export function dropUnread(entry: QueuedClaim, isHooks: boolean): void {
   const { raw, place } = entry;
-  // What is served is what was chosen for.
+  // A claim that is being served must stay the one that was chosen for.
   if (!raw || place === "serving") return;
   if (!isHooks && !isLarge(raw, MOST_KEPT)) return;
   entry.claim = projectClaim(entry.claim);
   entry.raw = undefined;
 }
 
-/** Takes over a claim as the API server has answered: as if the watch had shown it. @returns false: a newer one is known */
+/**
+ * Stores a claim that the API server returned for a write, as if the watch had shown it.
+ * @returns false if a newer version is known
+ */
 export function assumeWritten(entry: QueuedClaim, raw: SandboxClaim): boolean {
   const { resourceVersion = "" } = raw.metadata;
   if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
@@ -205,7 +214,10 @@ export function assumeWritten(entry: QueuedClaim, raw: SandboxClaim): boolean {
   return true;
 }
 
-/** Parses a claim as it was observed; undefined: it cannot be read. What parsing leaves as it is, both share. */
+/**
+ * Parses a claim as observed; undefined if it is invalid. To save memory, the result shares the parts that parsing does
+ * not change.
+ */
 export function parseClaim(raw: SandboxClaim): SandboxClaim | undefined {
   const claim = sandboxClaimSchema.safeParse(raw).data;
   if (!claim) return undefined;
@@ -221,7 +233,7 @@ export function parseClaim(raw: SandboxClaim): SandboxClaim | undefined {
   };
 }
 
-/** Asks for all of a claim, untouched by a parser; undefined: it is gone. @throws {Error} if nobody knows */
+/** Fetches a full claim, not parsed; undefined if it is gone. @throws {Error} if the request fails */
 export async function getClaim(api: Api, { metadata }: SandboxClaim): Promise<SandboxClaim | undefined> {
   const { namespace, name, uid } = metadata;
   const claim = await findRaw<SandboxClaim>(api, { kind: "SandboxClaim", resource: "sandboxclaims", namespace, name });

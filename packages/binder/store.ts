@@ -1,6 +1,7 @@
 /**
- * What the binder keeps of objects, and which of their changes matter to claims. Of a large object it keeps no more than it
- * reads of every one, and asks for all of it when it needs that: a few hundred large objects would fill the memory.
+ * Decides what the binder keeps of objects, and which of their changes matter to claims. Of a large object, it keeps
+ * only what it reads regularly, and fetches the full object when it needs it. Otherwise a few hundred large objects
+ * would fill the memory.
  * @module
  */
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
@@ -24,18 +25,21 @@ import { isLarge } from "../api/objects/large.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
 
-/** Members and templates of more are asked for once more when they are needed, in characters of keys and values. Few have a tenth. */
+/**
+ * Size above which a full member or template is not kept, and is fetched when needed; in characters of keys and values.
+ * Few objects reach a tenth.
+ */
 const MOST_KEPT_OF_OTHERS = 128 * 1024;
-/** What anybody may write is kept up to this length. */
+/** Values that users can write are kept only up to this length. */
 const LONGEST_VALUE = 8192;
 
 /**
- * What has changed: `counts` are those of a pool's status; `problem` is what the keeper has reported; `other` is whatever
- * else, or nothing.
+ * What has changed: `counts`: the counts in a pool's status; `problem`: the annotation in which the keeper reports a
+ * problem; `other`: something else, or nothing.
  */
 export type NamedChange = "gone" | "spec" | "counts" | "problem" | "other";
 
-/** Classifies a change of an object; `undefined`: it was not there before, or is gone. */
+/** Classifies a change of an object; `undefined`: the object did not exist before, or is gone. */
 export function changeOf(before: Named | undefined, after: Named | undefined): NamedChange {
   if (!after) return "gone";
   if (!before || hasNewSpec(before, after)) return "spec";
@@ -54,22 +58,25 @@ function problemIn({ metadata }: Named): string | undefined {
   return metadata.annotations?.[UNRESOLVED_ANNOTATION];
 }
 
-/** Of a status, only what a pool counts is of concern. */
+/** Compares only the counts of the status; nothing else in it matters here. */
 function countsOtherwise({ status: before }: Named, { status: after }: Named): boolean {
   return (["sequence", "observedSequence", "replicas", "readyReplicas"] as const).some((key) =>
     before?.[key] !== after?.[key]
   );
 }
 
-/** Members and templates of which no more is kept than is read of every one. */
+/** The members and templates of which only a projection is kept. */
 const projections = new WeakSet<Sandbox | SandboxTemplate>();
 
-/** Tells whether all of a member or template has to be asked for. */
+/** Returns whether the object is only a projection, so that the full member or template must be fetched. */
 export function isProjection(object: Sandbox | SandboxTemplate): boolean {
   return projections.has(object);
 }
 
-/** Returns what to keep of a member: itself, or of a large one what tells where it stands, and in whose turn it comes. */
+/**
+ * Returns what to keep of a member. If it is small, that is the member itself. If it is large, it is a projection with
+ * its owner, its state, and the fields that decide its order.
+ */
 export function projectMember(sandbox: Sandbox): Sandbox {
   if (isProjection(sandbox) || !isLarge(sandbox, MOST_KEPT_OF_OTHERS)) return sandbox;
   const { apiVersion, kind, metadata, spec, status } = sandbox;
@@ -96,7 +103,10 @@ export function projectMember(sandbox: Sandbox): Sandbox {
   return projection;
 }
 
-/** Returns what to keep of a template: itself, or of a large one that it exists. */
+/**
+ * Returns what to keep of a template. If it is small, that is the template itself. If it is large, it is a projection
+ * without the Pod.
+ */
 export function projectTemplate(template: SandboxTemplate): SandboxTemplate {
   if (!isLarge(template, MOST_KEPT_OF_OTHERS)) return template;
   const { apiVersion, kind, metadata, spec } = template;
@@ -112,12 +122,15 @@ export function projectTemplate(template: SandboxTemplate): SandboxTemplate {
   return projection;
 }
 
-/** Returns what to keep of a pool: its metadata has as much room as an object has. */
+/** Returns what to keep of a pool, without most of its metadata, which can be as large as any object. */
 export function projectPool({ metadata, ...pool }: SandboxWarmPool): SandboxWarmPool {
   return { ...pool, metadata: { ...identityOf(metadata), labels: picked(metadata.labels, [SHARD_LABEL]) } };
 }
 
-/** Returns what is read of a claim to find its place, to name it, and to see whether it has heard what there is to say. */
+/**
+ * Returns what to keep of a claim: the fields that decide its standing, that identify it, and that show what its status
+ * reports already.
+ */
 export function projectClaim({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
   const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
   const { warmPoolRef, lifecycle } = spec;
@@ -136,7 +149,8 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
     },
     ...(status && {
       status: {
-        // A claim without a Sandbox is compared with what keeps it waiting.
+        // The message is needed only without a Sandbox: it is compared with the current reason why the claim is not
+        // served.
         conditions: told.map((condition) => ({
           ...condition,
           message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
@@ -147,7 +161,7 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
   };
 }
 
-/** Asks for all of a member, untouched by a parser; undefined: it has changed since, or is gone. @throws {Error} if nobody knows */
+/** Fetches a full member, not parsed; undefined if it has changed since, or is gone. @throws {Error} if the request fails */
 export async function getMember(api: Api, { metadata }: Sandbox): Promise<Sandbox | undefined> {
   const { namespace, name, uid, resourceVersion } = metadata;
   const sandbox = await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name });
@@ -155,10 +169,10 @@ export async function getMember(api: Api, { metadata }: Sandbox): Promise<Sandbo
   return isSame ? sandbox : undefined;
 }
 
-/** All of templates of which projections are kept, as long as nobody needs the memory. */
+/** The full templates of projections, until the garbage collector needs the memory. */
 const asked = new WeakMap<SandboxTemplate, WeakRef<SandboxTemplate>>();
 
-/** Asks for all of a template; undefined: it is gone, or cannot be read. @throws {Error} if nobody knows */
+/** Fetches a full template; undefined if it is gone or invalid. @throws {Error} if the request fails */
 export async function getTemplate(api: Api, projection: SandboxTemplate): Promise<SandboxTemplate | undefined> {
   const before = asked.get(projection)?.deref();
   if (before) return before;
@@ -179,7 +193,7 @@ function identityOf(metadata: ObjectMeta): ObjectMeta {
   return { name, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
 }
 
-/** Returns those of the keys that are not too long. */
+/** Returns the entries that have one of the keys and a value that is not too long. */
 function picked(map: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(map).filter(([key, value]) => keys.includes(key) && value.length <= LONGEST_VALUE),
@@ -195,7 +209,7 @@ function projectStatus({ conditions = [], podIPs, nodeName }: SandboxStatus): Sa
   };
 }
 
-/** Returns what a claim reports of a Sandbox that has come to its end. */
+/** Returns what a claim's status reports of a Sandbox that has ended. */
 export function projectEnd({ apiVersion, kind, metadata: { name }, status = {} }: Sandbox): Sandbox {
   const { conditions = [], podIPs } = status;
   const read = conditions.filter(({ type }) => type === "Ready" || type === "Finished");

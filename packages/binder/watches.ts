@@ -1,4 +1,4 @@
-/** Watches all kinds for a binder in a process of its own; in the keeper it sees what the keeper's watches show. @module */
+/** Watches all kinds for a binder that runs in its own process. In the keeper, the binder uses the keeper's watches. @module */
 import { isObject } from "../api/objects/json.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -12,9 +12,10 @@ import type { Log } from "../process/log.ts";
 import { type Binding, fired } from "./binder.ts";
 
 /**
- * Watches for a binder until `signal` fires, so that it is ready to serve at once.
+ * Watches for a binder until `signal` fires, so that it can begin to serve at any time.
  *
- * One kind is listed after the other: a claim is known before its Sandbox is, so that no binding is missed on a start.
+ * The kinds are listed one after the other. Claims come before Sandboxes, so that at a start each Sandbox finds its
+ * claim.
  */
 export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
   const watching: Promise<void>[] = [];

@@ -1,4 +1,8 @@
-/** What the binder writes, and what came of it. One request after the other, each on condition of a version. @module */
+/**
+ * The binder's writes and their outcomes. The writes of a claim come one after the other, each on condition of a
+ * version.
+ * @module
+ */
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import {
@@ -15,28 +19,29 @@ import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 import { assumeWritten, type QueuedClaim } from "./state.ts";
 
 /**
- * What came of giving a claim a Sandbox.
+ * The outcome of a binding.
  *
  * | outcome | meaning |
  * |---|---|
- * | the Sandbox | it is the claim's now, as the API server has it |
- * | `lost` | somebody was faster: the member has changed, or is gone |
- * | `taken` | the name of the Sandbox to be made is somebody else's |
+ * | the Sandbox | it is now the claim's, as the API server returned it |
+ * | `lost` | another client was faster: the member has changed, or is gone |
+ * | `taken` | another object has the name of the Sandbox to create |
  */
 export type BindOutcome = Sandbox | "lost" | "taken";
 
-/** Writes of a claim that others write to at the same time. */
+/** Tries of a write to a claim, which other clients may change at the same time. */
 const MOST_TRIES = 4;
 
-/** A list that has the API server keep no `managedFields` of an object from now on. */
+/** A list that makes the API server track no `managedFields` of the object from now on. */
 const FORGOTTEN = [{}];
 
 /**
- * Replaces a member by the claim's Sandbox, whose `managedFields` go for good: they are half of what every later event, read
- * and call of a hook carries (docs/decisions/0020), and who owns which field is in Metacontroller's own annotation.
+ * Replaces a member by the claim's Sandbox, and removes its `managedFields` permanently. They are half of what every
+ * later event, read and hook call transfers (docs/decisions/0020). Metacontroller keeps track of its own fields in an
+ * annotation.
  *
- * @throws {RefusalError} if the API server does not want it so
- * @throws {Error} if it has not come through, or if nobody knows
+ * @throws {RefusalError} if the API server refuses the object
+ * @throws {Error} if the write failed, or its outcome is not known
  */
 export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim): Promise<BindOutcome> {
   const { namespace, name, resourceVersion } = sandbox.metadata;
@@ -45,14 +50,17 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
   const { answer, error } = await certain(api, path, () => api.send({ method: "PUT", path, body }));
   const own = isOk(answer) ? ownOf(claim, answer.body as Sandbox) : undefined;
   if (own) return own;
-  // As it was: nobody has taken it.
+  // The version is the same as before, so no client has changed the member.
   if (error && isOk(answer) && (answer.body as Sandbox).metadata.resourceVersion === resourceVersion) throw error;
   if (answer.status === 404 || answer.status === 409 || isOk(answer)) return "lost";
   const failure = answerError(`hand over Sandbox ${namespace}/${name}`, answer);
   throw isRefusal(answer) ? new RefusalError(failure.message) : failure;
 }
 
-/** Creates the claim's own Sandbox; one that it has already is as good. @throws {Error} if it is refused, or has not come through */
+/**
+ * Creates the claim's own Sandbox. If the claim has one already, returns that.
+ * @throws {Error} if the request is refused or fails
+ */
 export async function postSandbox(api: Api, sandbox: object, claim: SandboxClaim): Promise<BindOutcome> {
   const { namespace, name } = claim.metadata;
   const path = pathOf({ resource: "sandboxes", namespace });
@@ -62,17 +70,20 @@ export async function postSandbox(api: Api, sandbox: object, claim: SandboxClaim
   const made = isOk(found) ? ownOf(claim, found.body as Sandbox) : undefined;
   if (made) return made;
   if (error && found.status === 404) throw error;
-  // The name was somebody's, and is free by now.
+  // The name was in use by another object, which is gone by now.
   if (answer.status === 409 && found.status === 404) return "lost";
   if (isOk(found)) return "taken";
   if (isRefusal(found)) throw new RefusalError(messageOf(found));
   throw answerError(`create Sandbox ${namespace}/${name}`, found);
 }
 
-/** The API server does not want a Sandbox as it is to be: a quota, a policy, an invalid field. The message has its own words. */
+/**
+ * The API server refuses the object, for example because of a quota, a policy or an invalid field. The message is the
+ * API server's.
+ */
 export class RefusalError extends Error {
   override name = "RefusalError";
-  /** The problem that the claim reports; undefined: one is made from the message. */
+  /** The problem that the claim reports; undefined: derive it from the message. */
   readonly problem: ClaimProblem | undefined;
 
   constructor(message: string, problem?: ClaimProblem) {
@@ -81,13 +92,16 @@ export class RefusalError extends Error {
   }
 }
 
-/** Looks whether the Sandbox of that name is the claim's; undefined: it is not. @throws {Error} if nobody knows */
+/** Returns the Sandbox of this name if it is the claim's; undefined if it is not. @throws {Error} if the request fails */
 export async function findOwn(api: Api, claim: SandboxClaim, name: string): Promise<Sandbox | undefined> {
   const { namespace } = claim.metadata;
   return ownOf(claim, await findRaw<Sandbox>(api, { kind: "Sandbox", resource: "sandboxes", namespace, name }));
 }
 
-/** Looks for the claim's Sandbox, whatever its name is; `version`: that of the collection. @throws {Error} if nobody knows */
+/**
+ * Searches for the claim's Sandbox under any name. `version` is the version of the collection.
+ * @throws {Error} if the request fails
+ */
 export async function searchOwn(
   api: Api,
   claim: SandboxClaim,
@@ -102,11 +116,11 @@ export async function searchOwn(
 }
 
 /**
- * Writes a claim's status, computed anew for each version of the claim that is found.
+ * Writes a claim's status. After a conflict, computes it again from the latest version of the claim.
  *
- * @param observed as the watch has shown it, untouched by a parser
- * @param compute undefined: there is nothing to say
- * @returns the claim as it is then; undefined: it is gone, there is nothing to say, or it changes all the time
+ * @param observed as the watch has shown it, not parsed
+ * @param compute returns undefined if there is nothing to report
+ * @returns the claim as written; undefined if it is gone, if there is nothing to report, or if each try had a conflict
  */
 export async function putStatus(
   api: Api,
@@ -131,10 +145,10 @@ export async function putStatus(
 }
 
 /**
- * Adds annotations to a claim on condition of its resourceVersion: in a version that has not been seen, the claim may already
- * be Ready with another Sandbox.
+ * Adds annotations to a claim if it still has this resourceVersion. In a newer version, the claim may already be Ready with
+ * another Sandbox.
  *
- * @returns the claim as written; undefined: it has changed, or is gone
+ * @returns the claim as written; undefined if it has changed or is gone
  */
 export async function annotateClaim(
   api: Api,
@@ -148,9 +162,9 @@ export async function annotateClaim(
 }
 
 /**
- * Copies the default lifecycle of its pool into a claim that has none, before the claim gets its Sandbox: the claim itself then
- * shows when it expires. On condition that the claim still has the version that lacks one.
- * Source: Agent Sandbox, KEP-1306; docs/decisions/0047.
+ * Copies the default lifecycle of the pool into a claim that has none, before the claim gets its Sandbox. Then the
+ * claim itself shows when it expires. The write is conditional on the version that lacks a lifecycle. Source: Agent
+ * Sandbox, KEP-1306; docs/decisions/0047.
  *
  * @returns the claim as written
  * @throws {RefusalError} if the API server refuses the write
@@ -164,7 +178,7 @@ export async function withDefaults(
 ): Promise<SandboxClaim> {
   const { namespace, name, uid } = observed.metadata;
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
-  // A pool gives no absolute time.
+  // A pool's defaults have no absolute time.
   const lifecycle: ClaimLifecycle = {
     shutdownPolicy,
     ...(ttlSecondsAfterFinished === undefined ? {} : { ttlSecondsAfterFinished }),
@@ -189,7 +203,7 @@ export async function withDefaults(
   throw new Error(`Cannot set the lifecycle of SandboxClaim ${namespace}/${name}: it keeps changing`);
 }
 
-/** Sends a write; where no answer comes (`error`) it may have landed all the same: `answer` is that of a look then. */
+/** Sends a write. If no answer comes (`error`), the write may still have succeeded: then `answer` is that of a GET. */
 async function certain(
   api: Api,
   path: string,
@@ -207,7 +221,7 @@ function ownOf({ metadata }: SandboxClaim, sandbox: Sandbox | undefined): Sandbo
   return sandbox && controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
 }
 
-/** Tells whether asking again would not help. */
+/** Returns whether the API server refused the request for good, so that a retry would not help. */
 export function isRefusal({ status }: Answer): boolean {
   return status === 400 || status === 403 || status === 422;
 }

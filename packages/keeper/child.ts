@@ -1,4 +1,8 @@
-/** A child of a Sandbox as the keeper knows it: what it should be, what exists under its name, and what was found out. @module */
+/**
+ * Defines a child of a Sandbox as the keeper sees it: the desired object, the object that exists under its name, and
+ * the result of a check.
+ * @module
+ */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
@@ -11,7 +15,7 @@ import type { RefusedWrites } from "./refusedwrites.ts";
 
 export type ChildKind = Exclude<Problem["kind"], "NetworkPolicy" | "Sandbox">;
 
-/** A child that should exist, and the object that has its name; undefined: none has. */
+/** A child that should exist, and the object that has its name; undefined: no object has it. */
 export interface Child {
   kind: ChildKind;
   name: string;
@@ -19,14 +23,14 @@ export interface Child {
   found: KubeObject | undefined;
 }
 
-/** Plural of each kind of child, as in the URL. */
+/** Plural name of each kind of child, as in the URL. */
 export const RESOURCES: Record<ChildKind, ObjectPath["resource"]> = {
   PersistentVolumeClaim: "persistentvolumeclaims",
   Pod: "pods",
   Service: "services",
 };
 
-/** Reads the object that has the name of a child; undefined: none has. */
+/** Reads the object that has the name of a child; undefined: no object has it. */
 export async function findChild(
   api: Api,
   sandbox: Sandbox,
@@ -36,7 +40,7 @@ export async function findChild(
   return await findObject(api, { resource: RESOURCES[kind], namespace, name }, kubeObjectSchema);
 }
 
-/** What the reconciler works with. */
+/** The dependencies of the reconciler of children. */
 export interface ChildrenReconcilerOptions {
   api: Api;
   report: Report;
@@ -45,11 +49,11 @@ export interface ChildrenReconcilerOptions {
   intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
-  /** Refusals by the API server of writes to existing children. @default none */
+  /** The refusals by the API server of writes to existing children. @default none */
   refusedWrites?: Pick<RefusedWrites, "of">;
 }
 
-/** What is known of one child; `isOurs`: there is nothing to come back for. */
+/** The result of checking one child. `isOurs`: the child is the Sandbox's, so it needs no further check. */
 export interface Finding {
   problem?: Problem | undefined;
   isOurs: boolean;

@@ -1,4 +1,8 @@
-/** Finds out why children of a Sandbox do not come into being: has them adopted, or says why not in an annotation. @module */
+/**
+ * Finds out why children of a Sandbox are not created: has Metacontroller adopt an existing object, or reports the
+ * reason in an annotation.
+ * @module
+ */
 import { buildPod } from "../../hooks/sandbox/pod.ts";
 import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
@@ -27,10 +31,12 @@ import { leavingChildren, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
 
 /**
- * Lists what to look at, in the order PersistentVolumeClaims, Pod, Service, as the hook builds it: that is what
- * Metacontroller would create. Of more volumes than a Sandbox may have none is made, and only the first are looked at.
+ * Lists the children to check, in the order PersistentVolumeClaims, Pod, Service. The hook's functions build them, so
+ * they are what Metacontroller would create. If a Sandbox has more volumes than allowed, the hook creates none, and
+ * only the first ones are checked.
  *
- * Of a suspended Sandbox that is the Pod alone: it should not exist, but a foreign one of its name is worth a word.
+ * For a suspended Sandbox, only the Pod is checked: it should not exist, but another object with its name should be
+ * reported.
  */
 export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
   const pod = buildPod(sandbox);
@@ -46,7 +52,7 @@ export function wantedChildren(sandbox: Sandbox): Omit<Child, "found">[] {
   }));
 }
 
-/** Makes the reconciler. A Sandbox that is Ready and carries no annotation costs no request. */
+/** Creates the reconciler. It sends no request for a Sandbox that is Ready and has no annotation. */
 export function childrenReconciler(options: ChildrenReconcilerOptions): Reconciler<Sandbox> {
   const { api, report, intervals = INTERVALS, clock, refusedWrites } = options;
   return lookReconciler({
@@ -66,19 +72,19 @@ export function childrenReconciler(options: ChildrenReconcilerOptions): Reconcil
 }
 
 /**
- * Tells what in a Sandbox calls for a look at its children; undefined: nothing.
+ * Returns the reason to check the children of a Sandbox; undefined: there is none.
  *
  * | mode | Ready | Suspended | annotation | situation |
  * |---|---|---|---|---|
  * | (being deleted) | | | any | none |
- * | (expired) | | | there, or a write of a child was refused | leftover |
- * | any | any | any | there | look |
- * | any | any | any | none, but a write of a child was refused | look |
- * | Running | False: something does not exist | any | none | look |
- * | Running | not True, with volume claim templates | any | none | look |
- * | Running | not True, and another Pod than one of its name is noted | any | none | look |
- * | Suspended | any | True | none | look |
- * | else | | | none | none |
+ * | (expired) | | | present, or a write of a child was refused | leftover |
+ * | any | any | any | present | look |
+ * | any | any | any | absent, but a write of a child was refused | look |
+ * | Running | False: something does not exist | any | absent | look |
+ * | Running | not True, with volume claim templates | any | absent | look |
+ * | Running | not True, and an annotation names a Pod with a name other than the Sandbox's | any | absent | look |
+ * | Suspended | any | True | absent | look |
+ * | otherwise | | | absent | none |
  */
 export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Situation | undefined {
   const { metadata, spec, status } = sandbox;
@@ -93,7 +99,7 @@ export function situationOf(sandbox: Sandbox, now: number, refusal?: string): Si
   const suspended = findCondition(status?.conditions, "Suspended");
   const isCalling = spec.operatingMode === "Suspended"
     ? suspended?.status === "True"
-    // The hook makes no Pod before it is known what became of another one.
+    // The hook creates no Pod before it knows what happened to the other one.
     : ready?.status !== "True" && (hasOtherPod(sandbox) || ready !== undefined && mayLack(sandbox, ready.message));
   if (!isAnnotated && !isCalling && refusal === undefined) return undefined;
   const key = `${metadata.generation} ${spec.operatingMode} ${ready?.status} ${suspended?.status} ${refusal ?? ""}`;
@@ -110,10 +116,10 @@ function outcomeOf({ spec }: Sandbox, findings: Finding[]): Outcome {
   return findings.every(({ isOurs }) => isOurs) ? "whole" : "coming";
 }
 
-/** Children of one Sandbox that are looked at at once: each is one request that is open. */
+/** Children of one Sandbox that are checked at the same time, each by one open request. */
 const AT_ONCE = 8;
 
-/** So many volumes that are refused say enough: others are not looked at. */
+/** After this many refused volumes, no further volumes are checked. */
 const MOST_REFUSED = 3;
 
 async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions): Promise<Finding[]> {
@@ -129,7 +135,10 @@ async function findingsOf(sandbox: Sandbox, options: ChildrenReconcilerOptions):
   return [...findings, ...leaving];
 }
 
-/** Of volumes that are refused those that come first, whichever was answered first: another list would be another annotation. */
+/**
+ * Returns the problems to report. Of refused volumes, it keeps the first in the order of the spec, not of the answers:
+ * a different choice would change the annotation each time.
+ */
 function wordsOf(findings: Finding[]): Problem[] {
   const problems = findings.flatMap(({ problem }) => problem ?? []);
   const unsaid = new Set(problems.filter(isRefusedVolume).slice(MOST_REFUSED));
@@ -163,7 +172,7 @@ async function findingOf(sandbox: Sandbox, child: Child, options: ChildrenReconc
   }
 }
 
-/** The Sandbox gets a Pod of its own name then. */
+/** Removes the annotation that names another Pod. The Sandbox then gets a Pod with its own name. */
 async function forgetPod({ metadata }: Sandbox, { api, report }: ChildrenReconcilerOptions): Promise<void> {
   const target = { kind: "Sandbox", resource: "sandboxes", metadata } as const;
   const change = { annotations: { [POD_NAME_ANNOTATION]: null } };
@@ -171,7 +180,7 @@ async function forgetPod({ metadata }: Sandbox, { api, report }: ChildrenReconci
   if (isGone) report("annotation removed", metadata, { annotation: POD_NAME_ANNOTATION });
 }
 
-/** A child that does not exist: undefined if nothing stands in its way. */
+/** Returns why a child does not exist; undefined if nothing prevents its creation. */
 async function absenceOf(
   sandbox: Sandbox,
   child: Child,
@@ -189,9 +198,9 @@ async function absenceOf(
 }
 
 /**
- * Labels an object as the Sandbox's, so that Metacontroller adopts it.
+ * Labels an object with the UID of the Sandbox, so that Metacontroller adopts it.
  *
- * @returns false if it has changed or gone meanwhile: look again
+ * @returns false if the object has changed or is gone; then check again
  */
 async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object: KubeObject): Promise<boolean> {
   const { kind, metadata } = object;
@@ -199,7 +208,7 @@ async function offerForAdoption(api: Api, { metadata: { uid } }: Sandbox, object
   return await sendPatch(api, target, patchOf(metadata, { labels: { [CONTROLLER_UID_LABEL]: uid } }));
 }
 
-/** Asks what would become of the child if Metacontroller created it now. Creates nothing. */
+/** Sends a dry run of the creation of the child, as Metacontroller would create it now. */
 async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: Child): Promise<Answer> {
   const labels = { ...desired.metadata.labels, [CONTROLLER_UID_LABEL]: metadata.uid ?? "" };
   const path = pathOf({ resource: RESOURCES[kind], namespace: metadata.namespace });
@@ -208,9 +217,9 @@ async function tryToCreate(api: Api, { metadata }: Sandbox, { kind, desired }: C
 }
 
 /**
- * Does `work` on each item, on no more than `most` at once, and returns the results in order.
+ * Calls `work` for each item, at most `most` at the same time, and returns the results in order.
  *
- * @throws what the first failure throws; what has begun goes on, and nothing else begins
+ * @throws the error of the first failure; calls that have begun continue, and no further call begins
  */
 export async function fewAtATime<T, R>(items: T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
@@ -222,7 +231,7 @@ export async function fewAtATime<T, R>(items: T[], most: number, work: (item: T)
   return results;
 }
 
-/** A generator, not the array's own iterator: whoever leaves a loop over it by an exception ends it for all. */
+/** A generator, not the array's own iterator: if one loop over a generator ends with an exception, it ends for all. */
 function* entriesOf<T>(items: T[]): Generator<[number, T]> {
   yield* items.entries();
 }

@@ -1,4 +1,7 @@
-/** Why a Sandbox does not get its children: from what stands in their place, and from what a dry run answers. Pure. @module */
+/**
+ * Finds out why a Sandbox lacks a child, from the object that has the child's name and from the answer to a dry run.
+ * @module
+ */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/unresolved.ts";
 import { readRefusal } from "../api/diagnosis/refusal.ts";
@@ -10,36 +13,39 @@ import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Child } from "./child.ts";
 
-/** What is to be done about one child. */
+/** What to do about one child. */
 export type Verdict =
-  /** It is the Sandbox's own, or Metacontroller is about to make it so, or it is going away. */
+  /** It is the Sandbox's, or will soon be, because Metacontroller is adopting it, or it is being deleted. */
   | { verdict: "ours" | "pending" }
-  /** Nothing of its name exists. */
+  /** No object has its name. */
   | { verdict: "missing" }
-  /** It is a Pod that another controller has noted, and is not the Sandbox's: it gets one of its own name. */
+  /**
+   * An annotation names a Pod that is not the Sandbox's. Remove the annotation, so that the Sandbox gets a Pod with its
+   * own name.
+   */
   | { verdict: "forget" }
-  /** It may be adopted, once it carries {@link CONTROLLER_UID_LABEL}. */
+  /** Metacontroller may adopt it, as soon as it has the label {@link CONTROLLER_UID_LABEL}. */
   | { verdict: "adopt"; object: KubeObject }
   | { verdict: "problem"; problem: Problem };
 
-/** What messages call a kind. */
+/** The name of each kind in messages. */
 const NOUNS = { PersistentVolumeClaim: "PVC", Pod: "pod", Service: "service" } as const;
 
 /**
- * Judges one child by what exists under its name. Source: Agent Sandbox API, sections 2.4 to 2.7.
+ * Decides about one child by the object that exists under its name. Source: Agent Sandbox API, sections 2.4 to 2.7.
  *
- * | controlled by | mode | labels | | verdict |
+ * | controlled by | mode | labels | other condition | verdict |
  * |---|---|---|---|---|
- * | (does not exist), or another | | | a Pod of another name than the Sandbox's | forget |
+ * | (does not exist), or another owner | | | a Pod with a name other than the Sandbox's | forget |
  * | (does not exist) | | | | missing |
- * | this Sandbox | | with its UID | | ours |
- * | this Sandbox | | without: Metacontroller is about to release it | | pending |
- * | another | | | | problem: is owned by |
- * | nobody | Suspended | | | problem: not ours |
- * | nobody | Running | neither adoptable nor the name hash | | problem: cannot adopt |
- * | nobody | Running | either of them | a Service with a cluster IP | problem: cannot adopt |
- * | nobody | Running | either of them | being deleted, or labelled for adoption | pending |
- * | nobody | Running | either of them | else | adopt |
+ * | this Sandbox | | its UID | | ours |
+ * | this Sandbox | | not its UID: Metacontroller will release it | | pending |
+ * | another owner | | | | problem: is owned by |
+ * | no owner | Suspended | | | problem: not ours |
+ * | no owner | Running | neither adoptable nor the name hash | | problem: cannot adopt |
+ * | no owner | Running | either of them | a Service with a cluster IP | problem: cannot adopt |
+ * | no owner | Running | either of them | being deleted, or already labelled for adoption | pending |
+ * | no owner | Running | either of them | otherwise | adopt |
  */
 export function diagnose(sandbox: Sandbox, { kind, name, found }: Child): Verdict {
   const { uid } = sandbox.metadata;
@@ -81,27 +87,27 @@ function adoptionRefusal(sandbox: Sandbox, found: KubeObject, subject: string): 
   return `cannot adopt ${subject}: ClusterIP is "${address}" (expected "None", field is immutable)`;
 }
 
-/** The query of a dry run by the keeper. */
+/** Query parameters of the keeper's dry runs. */
 export const DRY_RUN = { dryRun: "All", fieldManager: "hookbox-keeper" } as const;
 
-/** `fine`: it could be made or changed. `unknown`: the answer is not about the child, so what was known before still holds. */
+/** `fine`: the write would succeed. `unknown`: the answer says nothing about the child, so an earlier result still holds. */
 type DryRunVerdict = Problem | "fine" | "unknown";
 
-/** How messages of deploy/keeper/admission.yaml begin. It may be older than the keeper. */
+/** How messages of deploy/keeper/admission.yaml begin. The deployed file may be older than the keeper. */
 const OWN_POLICY = "denied request: The keeper may ";
 
-/** Longest message in characters: it goes into an annotation and a condition. */
+/** Longest message in characters; it is written to an annotation and a condition. */
 const LONGEST_MESSAGE = 2000;
 
 /**
- * Reads the answer to a dry run.
+ * Interprets the answer to a dry run.
  *
  * | answer | verdict |
  * |---|---|
- * | success, 409 (somebody was faster), 404 (the namespace is gone), 403 because it is about to go | fine |
+ * | success, 409 (another client was faster), 404 (the namespace is gone), 403 because the namespace is being deleted | fine |
  * | 422, 400, 413 | invalid |
- * | 400 of an admission webhook that takes no dry runs | unknown |
- * | 401, 408, 429, or 403 because of the keeper's own rights or its own admission policy | unknown |
+ * | 400 from an admission webhook that does not support dry runs | unknown |
+ * | 401, 408, 429, or 403 because of the keeper's own permissions or its own admission policy | unknown |
  * | 403 (quota, admission) and any other 4xx | refused |
  * | 500 because an admission webhook cannot be called | refused |
  * | any other | unknown |
@@ -112,14 +118,14 @@ export function dryRunVerdict({ kind, name }: Pick<Problem, "kind" | "name">, an
   const cause = readRefusal(message, undefined)?.code;
   const problem = (state: Problem["state"]): Problem => ({ kind, name, state, message });
   if (status < 300 || status === 409 || status === 404) return "fine";
-  // There is nobody left to tell.
+  // In a namespace that is being deleted, there is nothing to report.
   if (status === 403 && cause === "NamespaceTerminating") return "fine";
   if (status === 400 && message.includes("does not support dry run")) return "unknown";
-  // Policies answer 422.
+  // Test this before the status: admission policies answer 422.
   if (message.includes(OWN_POLICY)) return "unknown";
   if (status === 422 || status === 400 || status === 413) return problem("invalid");
   if (status === 401 || status === 408 || status === 429) return "unknown";
-  // It is the keeper itself that may not write it.
+  // The keeper itself lacks the permission.
   if (status === 403 && cause === "ControllerForbidden") return "unknown";
   if (status >= 500) return cause === "AdmissionWebhookUnreachable" ? problem("refused") : "unknown";
   return problem("refused");

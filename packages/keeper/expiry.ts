@@ -1,4 +1,8 @@
-/** Deletes Sandboxes and claims that have expired, each with the preconditions that make it the very one that was judged. @module */
+/**
+ * Deletes Sandboxes and claims that have expired. Preconditions ensure that only the version that was examined is
+ * deleted.
+ * @module
+ */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Expiring, expiryTime, isPublished, lifetimeOf } from "../api/expiry.ts";
@@ -7,7 +11,7 @@ import { type LossBudget, RETRY_SECONDS } from "../webhook/lossbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 
-/** How the API server deletes: dependents afterwards, or dependents first. */
+/** Propagation policy of a deletion: `Background` deletes dependents afterwards, `Foreground` deletes them first. */
 type Propagation = "Background" | "Foreground";
 
 /** What to do about the expiry of an object; `until` is in milliseconds since the epoch. */
@@ -16,17 +20,17 @@ export type ExpiryVerdict =
   | { verdict: "wait"; until: number }
   | { verdict: "delete"; propagation: Propagation };
 
-/** What an object says of its expiry. */
+/** The expiry of an object according to its spec. */
 interface Expiry {
-  /** Reason of the Ready condition by which its hook publishes it. */
+  /** Reason of the Ready condition with which the hook publishes the expiry. */
   reason: "ClaimExpired" | "SandboxExpired";
-  /** When, by the spec, in milliseconds since the epoch; NaN: never. */
+  /** Time of expiry in milliseconds since the epoch; NaN: never. */
   until: number;
-  /** Absent: its policy is to keep it. */
+  /** Absent: the policy is to retain the object. */
   propagation: Propagation | undefined;
 }
 
-/** Judges a Sandbox: `Delete` deletes it in the background. */
+/** Decides about a Sandbox. The policy `Delete` deletes it in the background. */
 export function sandboxExpiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdict {
   const { shutdownPolicy, shutdownTime = "" } = lifetimeOf(sandbox);
   const propagation = shutdownPolicy === "Delete" ? "Background" : undefined;
@@ -34,8 +38,8 @@ export function sandboxExpiryVerdict(sandbox: Sandbox, now: number): ExpiryVerdi
 }
 
 /**
- * Judges a claim: `Delete` deletes it in the background, `DeleteForeground` once Sandbox and Pod have gone.
- * Source: Agent Sandbox API, section 3.5.6.
+ * Decides about a claim. The policy `Delete` deletes it in the background, `DeleteForeground` after its Sandbox and Pod
+ * are gone. Source: Agent Sandbox API, section 3.5.6.
  */
 export function claimExpiryVerdict(claim: SandboxClaim, now: number): ExpiryVerdict {
   const propagation = claimPropagation(claim.spec.lifecycle?.shutdownPolicy);
@@ -43,17 +47,18 @@ export function claimExpiryVerdict(claim: SandboxClaim, now: number): ExpiryVerd
 }
 
 /**
- * Decides whether an object is deleted because it has expired: what its hook has published and its spec both say so.
+ * Decides whether to delete an object because it has expired. Both the spec and the condition that the hook has
+ * published must show the expiry.
  *
- * | published: Ready has the reason, of this generation | policy | time by this clock | verdict |
+ * | published: Ready has the reason, for this generation | policy | time by this clock | verdict |
  * |---|---|---|---|
  * | no | any | any | keep |
  * | yes | Retain | any | keep |
- * | yes | any other | ahead: our clock is behind the hook's | wait |
- * | yes | any other | past | delete |
- * | yes | any other | absent, or no time | keep |
+ * | yes | any other | in the future: our clock is behind the hook's | wait |
+ * | yes | any other | in the past | delete |
+ * | yes | any other | absent, or not a time | keep |
  *
- * One that is being deleted is kept, too: somebody else was first.
+ * An object that is already being deleted is kept, too.
  */
 function expiryVerdict(object: Expiring, { reason, until, propagation }: Expiry, now: number): ExpiryVerdict {
   const isBeingDeleted = object.metadata.deletionTimestamp !== undefined;
@@ -73,19 +78,20 @@ interface ExpiringKind<T> {
   judge(object: T, now: number): ExpiryVerdict;
 }
 
-/** What was done about an object last. */
+/** What was last done about an object. */
 interface Done {
-  /** The version that was dealt with. */
+  /** The version that was handled. */
   resourceVersion?: string | undefined;
-  /** It was to be deleted, and stays until then. */
+  /** The deletion was deferred until this time. */
   putOffUntil?: number;
 }
 
 /**
- * Makes the reconciler. It judges by the API server's clock, so that nothing is deleted early if the clock of this process is
- * ahead. Idempotent: if a process dies halfway, the next one finishes the rest.
+ * Creates the reconciler. It uses the API server's clock, so that an object is not deleted early if the clock of this
+ * process is ahead. It is idempotent: if a process dies halfway, the next one finishes the work.
  *
- * @param budget how much may be deleted: hook and keeper may share a clock that is wrong, and volumes go with a Sandbox
+ * @param budget limits the deletions: hook and keeper may share a clock that is wrong, and volumes are deleted with a
+ *   Sandbox
  */
 export function expiryReconciler<T extends { metadata: ObjectMeta }>(
   api: Api,
@@ -124,7 +130,7 @@ export function expiryReconciler<T extends { metadata: ObjectMeta }>(
       };
       const answer = await api.send({ method: "DELETE", path, body });
       const isSettled = isOk(answer) || answer.status === 404;
-      // 409: it has changed since; the watch brings the new version, which is judged afresh.
+      // 409: the object has changed. The watch shows the new version, which is examined again.
       if (!isSettled && answer.status !== 409) throw answerError(`delete expired ${kind} ${namespace}/${name}`, answer);
       memory.set(uid, { resourceVersion });
       if (isOk(answer)) report("deleted", object.metadata, { propagation: decision.propagation });

@@ -1,4 +1,4 @@
-/** Everything that the keeper does: which reconcilers hang on which kind's watch. @module */
+/** Assembles the keeper: all its reconcilers, and the watches that feed them. @module */
 import type { Binding } from "../binder/binder.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
@@ -31,30 +31,30 @@ export interface KeepOptions {
   log: Log;
   /** Domains of label keys that claims may use. */
   allowedLabelDomains: readonly string[];
-  /** Domains of annotation keys that claims may use; undefined: any that is not reserved. */
+  /** Domains of annotation keys that claims may use; undefined: all that are not reserved. */
   allowedAnnotationDomains?: readonly string[] | undefined;
-  /** Makes what the reconcilers of one kind report by. */
+  /** Creates the function with which the reconcilers of a kind report their actions. */
   reportFor(kind: string): Report;
-  /** Further event handlers, which see each object after the reconcilers. */
+  /** Further event handlers, which are called for each object after the reconcilers. */
   observers?: Partial<EventHandlers>;
-  /** The binder, if it runs in this process: it sees what the reconcilers see. */
+  /** The binder, if it runs in this process. It uses the same watches. */
   binding?: Binding | undefined;
-  /** How much of what has expired may be deleted. */
+  /** Limits the deletion of expired objects. */
   budget: LossBudget;
-  /** Where the Deployments of the hooks are; undefined: nowhere that is known. */
+  /** Namespace of the hooks' Deployments; undefined: not known. */
   hooksNamespace?: string | undefined;
-  /** Waits of the looks at children; tests shorten them. */
+  /** Intervals between checks of children; tests shorten them. */
   intervals?: Intervals;
   /** @default {systemClock} */
   clock?: Clock;
-  /** Called once, when every object of every kind has been seen. */
+  /** Called once, when all objects of every kind have been listed. */
   onListed?: () => void;
 }
 
 const SANDBOX_EXPIRY = { kind: "Sandbox", resource: "sandboxes", judge: sandboxExpiryVerdict } as const;
 const CLAIM_EXPIRY = { kind: "SandboxClaim", resource: "sandboxclaims", judge: claimExpiryVerdict } as const;
 
-/** Watches all our kinds and runs the reconcilers for them until `signal` fires. */
+/** Watches all kinds and runs their reconcilers until `signal` fires. */
 export async function keep(api: Api, options: KeepOptions, signal: AbortSignal): Promise<void> {
   const {
     log,
@@ -82,7 +82,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
         ...parent,
         ...errorFields(error),
       });
-    // In turns, because users can create any number of Events.
+    // Queued, because users can create any number of Events.
     turns.add(parent.namespace, `${kind} ${parent.name}`, () => requeue[kind](parent).catch(failed));
   });
   const children = queue(childrenReconciler({ api, ...options, report, refusedWrites }), sandboxes);
@@ -156,7 +156,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
   ]);
 }
 
-/** Makes a function that reads an object and queues it; it does nothing if the object is gone. */
+/** Creates a function that reads an object and queues it. It does nothing if the object is gone. */
 function requeueBy<T extends Named>({ get }: Getter<T>, queue: ReconcileQueue<T>) {
   return async (metadata: Kept<T>["metadata"]): Promise<void> => {
     const object = await get(metadata);

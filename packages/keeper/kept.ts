@@ -1,6 +1,8 @@
 /**
- * What the keeper keeps of objects that it may have to act on later: small ones whole, of large ones no more than who they
- * are. Those are asked for when they are needed, a handful at once in all, or a few dozen would fill the memory. @module
+ * Decides what the keeper keeps of objects on which it may act later. Small objects are kept in full. Of large ones,
+ * only name and UID are kept, and the full object is fetched when it is needed, a few at the same time: otherwise a few
+ * dozen would fill the memory.
+ * @module
  */
 import type { WorkQueue } from "../kube/workqueue.ts";
 import { isLarge } from "../api/objects/large.ts";
@@ -8,36 +10,42 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/find.ts";
 
-/** Objects of more are asked for, in characters and words of eight. Few have more. */
+/**
+ * Size above which an object is not kept in full: the characters of its keys and texts, plus eight for each value. Few
+ * objects are larger.
+ */
 const MOST_KEPT = 16 * 1024;
 
-/** So many that were asked for are there at once, those of all queues together: one may take 30 MB. */
+/** Fetched objects that are in memory at the same time, over all queues. One object can take 30 MB. */
 export const MOST_ASKED = 3;
 
 export type Named = { metadata: ObjectMeta };
 
-/** `whole` is undefined of a large one. */
+/** `whole` is undefined if the object is large. */
 export interface Kept<T> {
   metadata: Pick<ObjectMeta, "namespace" | "name" | "uid">;
   whole: T | undefined;
 }
 
-/** Returns what to keep of an object: nothing of a large one but who it is. */
+/** Returns what to keep of an object: of a large one, only its name and UID. */
 export function toKeep<T extends Named>(object: T): Kept<T> {
   const { namespace, name, uid } = object.metadata;
   return { metadata: { namespace, name, uid }, whole: isTooLarge(object) ? undefined : object };
 }
 
-/** Tells whether an object is not kept whole. */
+/** Returns whether an object is too large to be kept in full. */
 export function isTooLarge(object: object): boolean {
   return isLarge(object, MOST_KEPT);
 }
 
-/** How the large ones of a kind are asked for. */
+/** Fetches the large objects of a kind. */
 export interface Getter<T> {
-  /** Returns undefined if it is gone, or another one has its name, or it cannot be read. @throws {Error} if nobody knows */
+  /**
+   * Fetches an object; undefined if it is gone, replaced by another of the same name, or invalid.
+   * @throws {Error} if the request fails
+   */
   get(metadata: Kept<T>["metadata"]): Promise<T | undefined>;
-  /** In which all kinds and queues stand in line; whoever asks holds his turn for as long as he needs the object. */
+  /** The queue in which the fetches of all kinds wait. A turn lasts as long as the fetched object is needed. */
   turns: WorkQueue;
 }
 

@@ -1,4 +1,4 @@
-/** The keeper as a process: `node packages/keeper/main.ts --kubeconfig F`; without the flag, the cluster it runs in. @module */
+/** Runs the keeper as a process: `node packages/keeper/main.ts`, in a cluster, or elsewhere with `--kubeconfig F`. @module */
 import { helpOf } from "../process/flaghelp.ts";
 import { runProcess } from "../process/runprocess.ts";
 import { KEEPER, readOptions } from "./options.ts";

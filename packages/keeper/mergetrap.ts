@@ -1,7 +1,8 @@
 /**
- * Keeps Metacontroller's merge from spoiling what it tells apart by one key: the Pod templates of Sandboxes that pools have
- * made, each checked once, when first seen; and the ports of each Pod and Service that share a number, once. What is not in
- * last-applied the merge leaves alone. @module
+ * Protects list items that share a key from Metacontroller's merge, which would lose all but one of them. It checks the
+ * Pod template of each Sandbox that a pool has created once, when it is first seen. It checks the ports of each Pod and
+ * Service that share a port number once, too. The merge leaves alone what is not in the last-applied annotation.
+ * @module
  */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -16,12 +17,12 @@ import { extensionOwner } from "./readopt.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 
 /**
- * Returns the merge patch that takes `spec.podTemplate.spec` out of the last-applied annotation of a Sandbox that a pool
- * has made, where Metacontroller's merge, told to change nothing, would change it; undefined: it would not, or says
- * nothing of it.
+ * Returns the merge patch that removes `spec.podTemplate.spec` from the last-applied annotation of a pool's Sandbox;
+ * undefined if that is not necessary. It is necessary if Metacontroller's merge would change the Pod spec although
+ * nothing was to change.
  *
- * The merge tells items of a list by one key, and loses all but the last of those that share it: ports 53/TCP and
- * 53/UDP, two `httpHeaders` of one name. What is not in last-applied it leaves alone.
+ * The merge identifies list items by one key, and loses all but the last of those that share it: ports 53/TCP and
+ * 53/UDP, or two `httpHeaders` of the same name. It leaves alone what is not in the last-applied annotation.
  *
  * @throws {SyntaxError} if the annotation is not the JSON text of an object
  */
@@ -38,9 +39,9 @@ export function mergeTrapPatch(sandbox: Sandbox): object | undefined {
 
 const CHECKED = "checked";
 
-/** Makes the reconciler for Sandboxes of pools. A Sandbox that the merge leaves whole costs no request. */
+/** Creates the reconciler for Sandboxes of pools. It sends no request for a Sandbox that the merge does not change. */
 export function mergeTrapReconciler(api: Api, report: Report): Reconciler<Sandbox> {
-  /** {@link CHECKED}, or the resourceVersion that came too late. */
+  /** {@link CHECKED}, or the resourceVersion for which the patch got a conflict. */
   const memory = new Map<string, string | undefined>();
   return {
     name: "merge traps",
@@ -51,7 +52,8 @@ export function mergeTrapReconciler(api: Api, report: Report): Reconciler<Sandbo
       if (annotations?.[LAST_APPLIED_ANNOTATION] === undefined || !extensionOwner(sandbox.metadata)) return undefined;
       const before = memory.get(uid);
       if (before === CHECKED || (before !== undefined && before === resourceVersion)) return undefined;
-      // Decided here: a fleet that stood in line to be checked would all be in memory at once.
+      // Checked here and not in the queue: otherwise a whole fleet of waiting Sandboxes would be in memory at the same
+      // time.
       if (isTrapped(sandbox)) return now;
       memory.set(uid, CHECKED);
       return undefined;
@@ -66,7 +68,7 @@ export function mergeTrapReconciler(api: Api, report: Report): Reconciler<Sandbo
   };
 }
 
-/** What cannot be read counts as trapped: the act fails on it, says so, and is tried again. */
+/** An annotation that cannot be read counts as trapped: `reconcile` then fails, is logged, and is retried. */
 function isTrapped(sandbox: Sandbox): boolean {
   try {
     return mergeTrapPatch(sandbox) !== undefined;
@@ -75,14 +77,14 @@ function isTrapped(sandbox: Sandbox): boolean {
   }
 }
 
-/** Tells whether some container of the Pod names one port number twice: 53/TCP and 53/UDP. */
+/** Returns whether a container of the Pod has one port number twice: 53/TCP and 53/UDP. */
 export function podSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
   return [...containers, ...initContainers].some(({ ports = [] }) => {
     return new Set(ports.map(({ containerPort }) => containerPort)).size < ports.length;
   });
 }
 
-/** Tells whether the Service would have one port number twice: of two protocols, in any containers or sidecars. */
+/** Returns whether the Service would have one port number twice, with two protocols, from any containers or sidecars. */
 export function serviceSharesPorts({ containers, initContainers = [] }: V1PodSpec): boolean {
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
   const ports = [...containers, ...sidecars].flatMap(({ ports = [] }: V1Container) => ports);
@@ -92,9 +94,8 @@ export function serviceSharesPorts({ containers, initContainers = [] }: V1PodSpe
 }
 
 /**
- * Names the state in which the children of such a Sandbox are to be read; undefined: not at all.
- *
- * It changes with what the status shows of the Pod and the Service, so with every new Pod, and not with readiness.
+ * Returns a text that identifies the state in which the children of such a Sandbox must be read; undefined if they need
+ * not be. The text changes when the status shows another Pod or Service, but not when readiness changes.
  */
 export function portsState({ metadata, spec, status = {} }: Sandbox): string | undefined {
   const podSpec = spec.podTemplate.spec;
@@ -106,8 +107,8 @@ export function portsState({ metadata, spec, status = {} }: Sandbox): string | u
 }
 
 /**
- * Returns the merge patch that takes the spec of a Pod, or the ports of a Service, out of its last-applied annotation;
- * undefined if they are not in it. The hook then says nothing of them and Metacontroller leaves them alone.
+ * Returns the merge patch that removes the spec of a Pod, or the ports of a Service, from its last-applied annotation;
+ * undefined if they are not in it. Then the hook's answer lacks them as well, and Metacontroller leaves them alone.
  *
  * @throws {SyntaxError} if the annotation is not the JSON text of an object
  */
@@ -121,9 +122,12 @@ export function silencingPatch(object: KubeObject): object | undefined {
   return patchOf(object.metadata, { annotations: { [LAST_APPLIED_ANNOTATION]: text } });
 }
 
-/** Makes the reconciler for Pods and Services whose ports share a number. Idempotent: what has been taken out already is read once more after a restart, and left as it is. */
+/**
+ * Creates the reconciler for Pods and Services whose ports share a number. It is idempotent: after a restart, it reads
+ * each child once more, and changes nothing that it has changed before.
+ */
 export function sharedPortsReconciler(api: Api, report: Report): Reconciler<Sandbox> {
-  /** The state that was dealt with. */
+  /** The state that was last handled, by UID. */
   const memory = new Map<string, string>();
   return {
     name: "shared ports",
@@ -144,7 +148,7 @@ export function sharedPortsReconciler(api: Api, report: Report): Reconciler<Sand
   };
 }
 
-/** The kubelet writes the status of a young Pod often, so that a patch may come too late. */
+/** The kubelet often writes the status of a new Pod, so a patch can get conflicts. */
 const TRIES = 5;
 
 async function silence(kind: Child["kind"], sandbox: Sandbox, api: Api, report: Report): Promise<void> {

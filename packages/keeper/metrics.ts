@@ -1,4 +1,4 @@
-/** Counters of the keeper process, in Prometheus' text format, and which build it is. @module */
+/** Metrics of the keeper in the Prometheus text format, with the build information. @module */
 import process from "node:process";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
@@ -11,7 +11,7 @@ import type { Action } from "./reconciler.ts";
 import { type MissingPolicy, policyGauge } from "./observability/policymetrics.ts";
 import { sandboxGauge, type SortCount } from "./observability/sandboxmetrics.ts";
 
-/** What a leader knows of our objects at any moment. */
+/** What the leader knows about the objects in the cluster at any moment. */
 interface Inventory {
   sorts(): Iterable<SortCount>;
   pools(): Iterable<PoolFigures>;
@@ -19,7 +19,7 @@ interface Inventory {
   claims(): Iterable<ClaimView>;
 }
 
-/** The metrics of the keeper; `text` gives what `/metrics` answers. */
+/** The metrics of the keeper. `text` returns the body for `/metrics`. */
 export interface KeeperMetrics {
   requests: Counter<"method" | "code">;
   actions: Counter<"action">;
@@ -27,15 +27,15 @@ export interface KeeperMetrics {
   claims: ClaimMetrics;
   cloudEvents: Counter<"result">;
   cloudEventsWaiting: Gauge;
-  /** Of the binder, if it runs in this process. */
+  /** Metrics of the binder, if it runs in this process. */
   binder: BinderMetrics;
-  /** What gauges are made from at each scrape; undefined: this process does not lead, and they have no values. */
+  /** Values of the gauges, read at each scrape; undefined: this process does not lead, and the gauges have no values. */
   inventory: Inventory | undefined;
   text(): Promise<string>;
   contentType: string;
 }
 
-/** Makes a fresh set in a registry of its own. @param isTraced claims' traces are exemplars */
+/** Creates the metrics in a registry of their own. @param isTraced whether traces of claims are exemplars */
 export function createKeeperMetrics(isTraced = false): KeeperMetrics {
   const registry = createRegistry(isTraced);
   const registers = [registry];
@@ -81,21 +81,21 @@ export function createKeeperMetrics(isTraced = false): KeeperMetrics {
   return metrics;
 }
 
-/** Counts an action under a name without spaces. */
+/** Counts an action. The label has underscores instead of spaces. */
 export function countAction(metrics: KeeperMetrics, action: Action): void {
   metrics.actions.inc({ action: action.replaceAll(" ", "_") });
 }
 
-/** Words of Go for what Node calls otherwise. */
+/** Go's names of architectures, by Node's names. */
 const ARCHITECTURES: Record<string, string> = { x64: "amd64", ia32: "386" };
 
-/** Makes the metric. Commit and date come from the image's environment, HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
+/** Creates the build metric. Commit and date come from the image's environment: HOOKBOX_COMMIT and HOOKBOX_BUILD_DATE. */
 function buildInfo(registers: Registry[]): void {
   const labels = {
     git_version: `v${manifest.version}`,
     git_commit: process.env["HOOKBOX_COMMIT"] ?? "unknown",
     build_date: process.env["HOOKBOX_BUILD_DATE"] ?? "unknown",
-    // The contract's label; there is no Go in it.
+    // The contract requires this label, but hookbox has no Go.
     go_version: "none",
     compiler: `node ${process.version}`,
     platform: `${process.platform}/${ARCHITECTURES[process.arch] ?? process.arch}`,

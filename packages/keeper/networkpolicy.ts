@@ -1,4 +1,8 @@
-/** Reconciles the NetworkPolicies of templates: makes Metacontroller see them and outlive their template, and reports what is wrong. @module */
+/**
+ * Reconciles the NetworkPolicies of templates: lets Metacontroller see them, keeps them when their template is deleted,
+ * and reports problems.
+ * @module
+ */
 import { POLICY_GRACE_MS, policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/unresolved.ts";
@@ -26,15 +30,15 @@ import { publishProblems } from "./unresolved.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /**
- * Tells what calls for a look at the policy of a template; undefined: nothing.
+ * Returns the reason to check the policy of a template; undefined: there is none.
  *
  * | template | policy | annotation | situation |
  * |---|---|---|---|
  * | being deleted | any | any | none |
- * | Unmanaged | any | there | leftover |
- * | Unmanaged | any | none | none |
- * | Managed | whole | none | none |
- * | Managed | else | any | look |
+ * | Unmanaged | any | present | leftover |
+ * | Unmanaged | any | absent | none |
+ * | Managed | complete ({@link isWhole}) | absent | none |
+ * | Managed | otherwise | any | look |
  */
 function policySituation(template: SandboxTemplate, known: KnownPolicy | undefined): Situation | undefined {
   const { metadata, spec } = template;
@@ -57,7 +61,7 @@ interface PolicyReconcilerOptions {
   clock?: Clock;
 }
 
-/** Makes the reconciler. A template whose policy is in force costs no request. */
+/** Creates the reconciler. It sends no request for a template whose policy is in force. */
 export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<SandboxTemplate> {
   const { api, report, references: { policies }, intervals = INTERVALS, clock } = options;
   return lookReconciler({
@@ -77,8 +81,8 @@ export function policyReconciler(options: PolicyReconcilerOptions): Reconciler<S
 }
 
 /**
- * Returns the event handler of the reconciler's queue. It requeues a template when its policy changes. A template that would
- * need nothing even without a policy is not requeued: if it is large, each time would cost a request.
+ * Returns the event handler of the reconciler's queue. It requeues a template when its policy changes. A template that
+ * would need no check even without a policy is not requeued, because if it is large, each time would cost a request.
  */
 export function withPolicies(
   queue: ReconcileQueue<SandboxTemplate>,
@@ -93,7 +97,7 @@ export function withPolicies(
   return waiting;
 }
 
-/** What a look at the policy has shown. */
+/** The result of a check of the policy. */
 interface PolicyFinding {
   outcome: Outcome;
   problems: Problem[];

@@ -1,4 +1,8 @@
-/** The keeper's options: the binder's, which count for the keeper and for a binder in its process, and its own. @module */
+/**
+ * Defines the keeper's command-line options: its own, and the binder's, which also apply to a binder in the keeper's
+ * process.
+ * @module
+ */
 import { KEEPER_LEASE } from "../api/installation.ts";
 import { BINDING_FLAGS, GONE_BINDING_FLAGS, LOGGING_FLAGS } from "../binder/options.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
@@ -49,7 +53,7 @@ or deleted, and hands over what another controller has left. Runs the binder, to
 /** The values of the keeper's options. */
 export type KeeperOptions = Values<typeof KEEPER.flags>;
 
-/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
+/** Reads the command line; undefined if it asks for help. @throws {RangeError} if an argument is invalid */
 export function readOptions(args: string[], env?: Environment): KeeperOptions | undefined {
   return readCommandLine(KEEPER, args, env)?.values;
 }

@@ -1,4 +1,4 @@
-/** Deletes the NetworkPolicy of a template that is gone, once no sandbox needs it any more. @module */
+/** Deletes the NetworkPolicy of a deleted template when no sandbox needs it any more. @module */
 import { selectedHash } from "../api/templatepolicy.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
 import { isAnyLabelled } from "../kube/find.ts";
@@ -11,7 +11,7 @@ import { hashKey, type References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
-/** After `settle`, pools and claims have finished what they do for a template that was just deleted. In milliseconds. */
+/** After `settle`, pools and claims have finished their work for a deleted template. In milliseconds. */
 const DELETION_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };
 
 interface PolicyDeletionOptions {
@@ -21,7 +21,10 @@ interface PolicyDeletionOptions {
   clock?: Clock | undefined;
 }
 
-/** Makes the reconciler. A policy whose template exists costs no request, any other one two or three in five minutes. */
+/**
+ * Creates the reconciler. It sends no request for a policy whose template exists, and two or three in five minutes for
+ * any other.
+ */
 export function policyDeletionReconciler(
   { api, report, references, clock }: PolicyDeletionOptions,
 ): Reconciler<KubeObject> {
@@ -41,7 +44,7 @@ export function policyDeletionReconciler(
       if (await isNeeded(api, policy, hash)) return "coming";
       const { uid, namespace, name, resourceVersion } = policy.metadata;
       const path = pathOf({ resource: "networkpolicies", namespace, name });
-      // A new template of the same name may have taken the policy over since.
+      // A new template of the same name may have taken over the policy since the check.
       const body = { preconditions: { uid, resourceVersion } };
       const answer = await api.send({ method: "DELETE", path, body });
       if (answer.status === 404 || answer.status === 409) return "coming";
@@ -65,14 +68,20 @@ export function withTemplates(
   return waiting;
 }
 
-/** Returns the hash of the template for which the hook made a policy; undefined: it did not, or the policy is being deleted. */
+/**
+ * Returns the hash of the template for which the hook created a policy; undefined if the hook did not, or the policy is
+ * being deleted.
+ */
 function leftHash(policy: KubeObject): string | undefined {
   const { deletionTimestamp, annotations } = policy.metadata;
   const isOurs = deletionTimestamp === undefined && annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
   return isOurs ? selectedHash(policy) : undefined;
 }
 
-/** Tells whether a Pod has the template's hash, or a Sandbox, which may get a Pod. Asks the API server, as a watch may lag. */
+/**
+ * Returns whether a Pod has the template's hash, or a Sandbox, which may get a Pod. Asks the API server, because a
+ * watch can lag.
+ */
 async function isNeeded(api: Api, { metadata: { namespace } }: KubeObject, hash: string): Promise<boolean> {
   const selector = `${TEMPLATE_REF_HASH_LABEL}=${hash}`;
   return await isAnyLabelled(api, { resource: "pods", namespace }, selector) ||

@@ -13,7 +13,7 @@ import {
   type OwnerReference,
 } from "../api/objects/objects.ts";
 
-/** Tells whether a policy is in force, seen by Metacontroller, and outlives its template. */
+/** Returns whether a policy is in force, is seen by Metacontroller, and remains when its template is deleted. */
 export function isWhole(template: SandboxTemplate, policy: Policy | undefined): boolean {
   return policy !== undefined && policyFault(template, policy) === undefined && isSeen(policy) &&
     outlivesTemplate(policy.metadata);
@@ -28,14 +28,14 @@ function isSeen({ metadata }: Policy): boolean {
 type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
 
 /**
- * Returns the change that makes a policy the template's; undefined: it already is, or it belongs to somebody else.
+ * Returns the change that makes the template control a policy; undefined if it already does, or another owner does.
  *
- * | controlled by | annotated as the hook's | namespace among its owners | what changes |
+ * | controlled by | has the hook's annotation | namespace is an owner | change |
  * |---|---|---|---|
- * | the template | no | any | the annotation is added: another controller made the policy for the template |
- * | the template | yes | no | the namespace is added, so that the policy outlives its template |
- * | nobody, or an earlier template of the name | yes | any | the template controls it |
- * | any other | any | any | nothing |
+ * | the template | no | any | add the annotation: another controller created the policy for the template |
+ * | the template | yes | no | add the namespace as an owner, so that the policy remains without its template |
+ * | no owner, or an earlier template of the name | yes | any | make the template the controller |
+ * | any other | any | any | none |
  */
 export async function ownershipChange(
   api: Api,

@@ -1,4 +1,4 @@
-/** Finds out by a dry run why the API server refuses the NetworkPolicy of a template. Changes nothing. @module */
+/** Finds out by a dry run why the API server refuses the NetworkPolicy of a template. @module */
 import { Buffer } from "node:buffer";
 import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
@@ -9,23 +9,27 @@ import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.t
 import type { KubeObject } from "../api/objects/objects.ts";
 import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
-/** Most bytes of an object's annotations; Metacontroller keeps its copy of a child in one. Source: apimachinery, ValidateAnnotations. */
+/**
+ * Maximum size of an object's annotations, in bytes. Metacontroller stores its copy of a child in one. Source:
+ * apimachinery, ValidateAnnotations.
+ */
 const MOST_ANNOTATED = 256 * 1024;
 
 /** Why the API server refuses the policy. */
 type PolicyRefusal = Pick<Problem, "state" | "message">;
 
 /**
- * Asks what would happen if Metacontroller wrote the policy now; undefined: it would be accepted, or that is not known.
+ * Sends a dry run of the write of the policy, as Metacontroller would write it now. Returns why the API server would
+ * refuse it; undefined if it would accept it, or if that is not known.
  *
- * @param found the policy that would be changed; undefined: one would be created
+ * @param found the policy to change; undefined: it would be created
  */
 export async function policyRefusal(
   api: Api,
   template: SandboxTemplate,
   found: KubeObject | undefined,
 ): Promise<PolicyRefusal | undefined> {
-  // The hook may deny further networks. That does not matter here: the default rules are short.
+  // The hook may deny further networks. That does not matter here, because the default rules are short.
   const wanted = buildNetworkPolicy(template, { deniedEgressCidrs: [] }, { observed: found });
   const annotations = { ...wanted.metadata.annotations, [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER };
   const policy = { ...wanted, metadata: { ...wanted.metadata, annotations } };

@@ -1,27 +1,28 @@
 /**
- * Tells an object that waits in a queue from one that was forgotten. Metacontroller answers in the order in which it was
- * asked: an object that waits while younger ones are answered was forgotten, and so were all if nobody is answered at
- * all. Age alone says nothing: under load each object is old when its turn comes. @module
+ * Distinguishes an object that waits in Metacontroller's queue from one that was lost. Metacontroller handles objects
+ * in the order in which they were queued. So an object was lost if younger ones have been handled, and all objects were
+ * lost if none are handled at all. Age alone proves nothing: under load, every object is old when its turn comes.
+ * @module
  */
 
-/** Younger by less than this proves nothing: creation times are whole seconds, and several are answered at once. */
+/** A smaller difference in age proves nothing: creation times are whole seconds, and several objects are handled at once. */
 const OVERTAKEN_MS = 2000;
-/** Nobody was answered for this long: the queue is empty, or nobody serves it. */
+/** If no object was handled for this long, the queue is empty, or no hook answers. */
 const STALLED_MS = 6000;
-/** Objects that may be woken in each such time: a few show whether anybody answers. */
+/** Number of objects to requeue in each such period. A few suffice to show whether a hook answers. */
 const MOST_PROBES = 20;
 
-/** What was answered of the objects of one kind. Times are in milliseconds since the epoch. */
+/** Records which objects of one kind were handled. Times are in milliseconds since the epoch. */
 export interface Progress {
-  /** Takes note that an object was answered that had waited since `began`. */
+  /** Records that an object which had waited since `began` was handled. */
   answered(began: number, now: number): void;
-  /** Takes note that an object was woken that waits since `began`. */
+  /** Records that an object which has waited since `began` was requeued. */
   woken(began: number): void;
-  /** Returns from when on an object may be woken that waits since `began`, by what is known now; in the past: it may be now. */
+  /** Returns the earliest time to requeue an object that has waited since `began`. A time in the past means now. */
   wakeableFrom(began: number): number;
 }
 
-/** Makes it; nothing is known. @param start when this process begins to look */
+/** Creates an empty record. @param start when this process began to watch */
 export function createProgress(start: number): Progress {
   let latestAnswered = -Infinity;
   let answeredAt = start;
@@ -29,7 +30,7 @@ export function createProgress(start: number): Progress {
   const isOvertaken = (began: number) => latestAnswered > began + OVERTAKEN_MS;
   return {
     answered(began, now) {
-      // A clock that is ahead must not make all others late.
+      // If the clock of the writer is ahead, other objects must not look overtaken.
       latestAnswered = Math.max(latestAnswered, Math.min(began, now));
       answeredAt = now;
       probes = 0;

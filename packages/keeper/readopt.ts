@@ -1,4 +1,4 @@
-/** Gives Sandboxes that another controller or a user has released back to the pools and claims that they belong to. @module */
+/** Returns Sandboxes that another controller or a user has released to the pools and claims that they belong to. @module */
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Api } from "../kube/api.ts";
@@ -25,17 +25,20 @@ import { createWaiting, requeueOnChange } from "./watches.ts";
 import { findObject } from "../kube/find.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
-/** Returns the pool that an orphan says it is of, as hash of the name; undefined: not an orphan of a pool. */
+/**
+ * Returns the pool of an orphaned Sandbox according to its labels, as the hash of the name; undefined: not an orphan of
+ * a pool.
+ */
 function orphanOf({ metadata }: Sandbox): string | undefined {
   const { labels = {}, deletionTimestamp } = metadata;
-  // What a claim has had is not for a pool: left alone, its user may still want what is in it.
+  // A Sandbox that a claim has used must not return to a pool. It is left alone: its user may still need the contents.
   const isLeftAlone = deletionTimestamp !== undefined || labels[CLAIM_UID_LABEL] !== undefined;
   return isLeftAlone || controllerOf(metadata) ? undefined : labels[WARM_POOL_LABEL];
 }
 
 /**
- * Returns the label with which Metacontroller adopts an orphan for the pool; undefined: it carries it already. What it says
- * of how it was made goes: its pool looks at what it is.
+ * Returns the label with which Metacontroller adopts an orphan for the pool; undefined: the orphan has it already. The
+ * last-applied annotation is removed, so that the pool compares the Sandbox itself.
  */
 function poolChange(orphan: ObjectMeta, pool: { uid: string }): MetadataChange | undefined {
   const isLabelled = orphan.labels?.[CONTROLLER_UID_LABEL] === pool.uid;
@@ -43,13 +46,16 @@ function poolChange(orphan: ObjectMeta, pool: { uid: string }): MetadataChange |
   return isLabelled ? undefined : { labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } };
 }
 
-/** What gives a Sandbox back to the claim that controls it, if that still exists. */
+/** The change that returns a Sandbox to the claim that controls it, if the claim still exists. */
 interface ClaimReturn {
   owner: OwnerReference;
   change: MetadataChange;
 }
 
-/** Returns how Metacontroller comes to see a claim's Sandbox as its attachment; undefined: it does, or no claim has it. */
+/**
+ * Returns the change after which Metacontroller sees a claim's Sandbox as its attachment; undefined: it does already,
+ * or no claim controls the Sandbox.
+ */
 function claimReturn({ metadata }: Sandbox): ClaimReturn | undefined {
   const owner = extensionOwner(metadata);
   const isSeen = metadata.annotations?.[DECORATOR_ANNOTATION] === CLAIM_CONTROLLER;
@@ -63,9 +69,9 @@ interface ReadoptOptions {
   references: References;
 }
 
-/** Makes the reconciler. A Sandbox that one of our hooks has made costs no request. */
+/** Creates the reconciler. It sends no request for a Sandbox that a hook of hookbox has created. */
 export function readoptReconciler({ api, report, references: { pools } }: ReadoptOptions): Reconciler<Sandbox> {
-  /** What was dealt with: the resourceVersion, and the pool. */
+  /** The state that was handled: the resourceVersion and the pool. */
   const memory = new Map<string, string>();
   const poolOf = (sandbox: Sandbox): Referred | undefined => {
     const hash = orphanOf(sandbox);
@@ -100,7 +106,7 @@ export function readoptReconciler({ api, report, references: { pools } }: Readop
   };
 }
 
-/** Returns the event handler of the reconciler's queue that sees orphans again when pools come and go. */
+/** Returns the event handler of the reconciler's queue. It requeues orphans when pools are created or deleted. */
 export function withPools(queue: ReconcileQueue<Sandbox>, { pools }: References): EventHandler<Sandbox> {
   const waiting = createWaiting(queue, (sandbox: Sandbox) => {
     const hash = orphanOf(sandbox);
@@ -110,7 +116,7 @@ export function withPools(queue: ReconcileQueue<Sandbox>, { pools }: References)
   return waiting;
 }
 
-/** Asks for the claim: the Sandbox of one that is gone, or going, is the garbage collector's. */
+/** Confirms that the claim exists. If it is gone or being deleted, the garbage collector deletes the Sandbox. */
 async function confirmed(
   api: Api,
   sandbox: Sandbox,
@@ -122,7 +128,7 @@ async function confirmed(
   return isAlive ? change : undefined;
 }
 
-/** Returns the SandboxWarmPool or SandboxClaim that controls a Sandbox; undefined: neither does. */
+/** Returns the SandboxWarmPool or SandboxClaim that controls a Sandbox; undefined: another object or none does. */
 export function extensionOwner(
   metadata: ObjectMeta,
 ): OwnerReference & { kind: "SandboxWarmPool" | "SandboxClaim" } | undefined {

@@ -1,6 +1,7 @@
 /**
- * When reconcilers run: one timer for each object, a few at once in turns by namespace, never one object twice at once.
- * Decides nothing. @module
+ * Schedules a reconciler: one timer per object, a few calls at the same time with turns by namespace, and never two
+ * calls for one object.
+ * @module
  */
 import { createWorkQueue, type WorkQueue } from "../kube/workqueue.ts";
 import { backoffMs } from "../kube/backoff.ts";
@@ -12,27 +13,27 @@ import type { Reconciler } from "./reconciler.ts";
 
 interface QueueOptions<T> {
   log: Log;
-  /** Acts at once; what is large has turns of its own. @default {4} */
+  /** Calls at the same time. Large objects have a queue of their own. @default {4} */
   concurrency?: number;
   /** @default {systemClock} */
   clock?: Clock;
-  /** How large objects are asked for; undefined: all are kept whole. */
+  /** Fetches large objects; undefined: all objects are kept in full. */
   getter?: Getter<T> | undefined;
 }
 
 export interface ReconcileQueue<T> extends EventHandler<T> {
-  /** Has an object judged anew that has not changed itself, when it is its turn. */
+  /** Requeues an object that has not changed itself. It is examined again when its turn comes. */
   requeue(kept: Kept<T>): void;
 }
 
 interface Entry<T> {
-  /** As it was observed last. */
+  /** The object as last observed. */
   kept: Kept<T>;
-  /** Ends the wait that is planned. */
+  /** Cancels the planned wait. */
   cancel?: () => void;
   state: "waiting" | "ready" | "acting" | "gone";
   failures: number;
-  /** After a failure: not before. */
+  /** The earliest time of the next call after a failure, in milliseconds since the epoch. */
   notBefore: number;
 }
 
@@ -42,19 +43,19 @@ interface Queue<T> {
   clock: Clock;
   getter: Getter<T> | undefined;
   signal: AbortSignal;
-  /** By UID: what is due at some time. */
+  /** By UID: the objects that are due, now or later. */
   entries: Map<string, Entry<T>>;
-  /** What is due now, or to be judged anew, but for what is large. */
+  /** The objects that are due now or were requeued, except large ones. */
   turns: WorkQueue;
-  /** Turns since other events came through. */
+  /** Turns since other events were last handled. */
   inARow: number;
   pause: Promise<void> | undefined;
 }
 
-/** After so many turns in a row other events come through: requests of the Lease, for one. */
+/** After this many turns in a row, other events are handled, for example requests for the Lease. */
 const MOST_IN_A_ROW = 20;
 
-/** Makes the queue of one reconciler. `signal` ends it: no further act begins. */
+/** Creates the queue of one reconciler. When `signal` fires, no further call begins. */
 export function createReconcileQueue<T extends Named>(
   reconciler: Reconciler<T>,
   { log, concurrency = 4, clock = systemClock, getter }: QueueOptions<T>,
@@ -72,7 +73,7 @@ export function createReconcileQueue<T extends Named>(
     observe(object) {
       const entry = entries.get(uidOf(object));
       if (!entry || entry.state === "waiting") plan(queue, entry, object);
-      // Judged when its turn comes, or that act has ended.
+      // Examined when its turn comes, or when the current call has ended.
       else entry.kept = keep(queue, object);
     },
     requeue(kept) {
@@ -93,7 +94,7 @@ function forget<T extends Named>({ entries, reconciler }: Queue<T>, uid: string)
   reconciler.memory.delete(uid);
 }
 
-/** Judges an object that nobody acts on: it is forgotten, waits, or enters its line. */
+/** Examines an object that is not being reconciled: it is dropped, waits, or is queued. */
 function plan<T extends Named>(queue: Queue<T>, known: Entry<T> | undefined, object: T): void {
   known?.cancel?.();
   if (queue.signal.aborted) return;
@@ -124,13 +125,13 @@ function enter<T extends Named>(queue: Queue<T>, entry: Entry<T>): void {
   else getter.turns.add(namespace, `${reconciler.name} ${uid}`, () => turn(queue, entry, getter));
 }
 
-/** @param getter given where it may ask for the object */
+/** @param getter set if this turn may fetch the object */
 async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, getter?: Getter<T>): Promise<void> {
   const pause = pauseOf(queue);
   if (pause) await pause;
   if (entry.state !== "ready" || queue.signal.aborted) return;
   const { kept } = entry;
-  // It has grown while it stood in line.
+  // The object has become large while it waited.
   if (!kept.whole && queue.getter && !getter) return enter(queue, entry);
   entry.state = "acting";
   let object = kept.whole;
@@ -142,7 +143,7 @@ async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, getter?: 
     failed(queue, entry, error);
   }
   if (isGone(entry)) {
-    // `forget` may have come meanwhile, and the act has remembered something since.
+    // `forget` may have been called during the call, and the reconciler may have stored something since.
     queue.reconciler.memory.delete(uidOf(kept));
     return;
   }
@@ -152,7 +153,7 @@ async function turn<T extends Named>(queue: Queue<T>, entry: Entry<T>, getter?: 
   else enterAt(queue, entry, 0);
 }
 
-/** The object may have changed since it entered the line. */
+/** Reconciles the object if it is still due: it may have changed since it was queued. */
 async function act<T extends Named>({ reconciler, clock }: Queue<T>, entry: Entry<T>, object: T): Promise<void> {
   const now = clock.now();
   const due = Math.max(reconciler.dueAt(object, now) ?? Infinity, entry.notBefore);
@@ -169,7 +170,7 @@ function failed<T>({ reconciler, clock, signal, log }: Queue<T>, entry: Entry<T>
   log("error", `Cannot reconcile: ${reconciler.name}`, { namespace, name, ...errorFields(error) });
 }
 
-/** Returns what a turn has to wait for; undefined: nothing. */
+/** Returns a pause that a turn must wait for; undefined: none. */
 function pauseOf<T>(queue: Queue<T>): Promise<void> | undefined {
   if (queue.inARow++ < MOST_IN_A_ROW) return undefined;
   queue.pause ??= new Promise((resolve) => {
@@ -190,7 +191,7 @@ function newEntry<T>(kept: Kept<T>): Entry<T> {
   return { kept, state: "waiting", failures: 0, notBefore: 0 };
 }
 
-/** Of its own, as the compiler takes it that a state stays while something is awaited. */
+/** A function, because the compiler assumes that the state does not change during an await. */
 function isGone<T>({ state }: Entry<T>): boolean {
   return state === "gone";
 }

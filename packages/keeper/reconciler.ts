@@ -1,27 +1,31 @@
-/** What one task of the keeper is, as the reconcile queue sees it, and such as look at an object again for as long as its status calls for that. @module */
+/**
+ * Defines a reconciler of the keeper, and the kind of reconciler that checks an object repeatedly while its status
+ * requires it.
+ * @module
+ */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 
 /**
- * One task that the keeper has for the objects of a kind.
+ * One task of the keeper for the objects of a kind.
  *
- * `memory` holds what it remembers of each object by UID; the queue drops what belongs to objects that are gone. All of
- * it can be lost: a new process begins with none.
+ * `memory` holds what the reconciler remembers of each object, by UID. The queue removes the entries of objects that
+ * are gone. A reconciler must work without its memory: a new process begins with an empty one.
  */
 export interface Reconciler<T> {
   name: string;
   memory: Map<string, unknown>;
   /**
-   * Called when a list begins: forgets which versions were handled. After a restore of etcd, earlier writes may be undone and
-   * a version may come twice, so everything that the list shows is judged again. Absent: no version is remembered.
+   * Called when a list begins: forgets which versions were handled. After a restore of etcd, earlier writes may be
+   * undone and a version may occur twice, so every listed object is examined again. Absent: no version is remembered.
    */
   listing?(): void;
   /**
-   * Tells when it wants to act on the object as it is now, in milliseconds since the epoch; undefined: not at all.
-   * Asked at every event, so it is cheap and sends nothing.
+   * Returns when to reconcile the object as it is now, in milliseconds since the epoch; undefined: not at all. Called
+   * at every event, so it must be cheap and send no request.
    */
   dueAt(object: T, now: number): number | undefined;
-  /** Acts, and remembers, so that {@link dueAt} moves on. @throws if it has to be tried again, with back-off */
+  /** Reconciles the object, and remembers that, so that {@link dueAt} changes. @throws to be tried again, with back-off */
   reconcile(object: T, now: number): Promise<void>;
 }
 
@@ -34,50 +38,50 @@ export type Action =
   | "annotation removed"
   | "spec left out of last-applied";
 
-/** Takes note of an action on an object, or for the sake of one: its child was touched. */
+/** Records an action on an object or on one of its children. */
 export type Report = (action: Action, parent: ObjectMeta, details: Record<string, unknown>) => void;
 
-/** Waits, in milliseconds. */
+/** Intervals between checks, in milliseconds. */
 export interface Intervals {
-  /** How long a state must last before the first look; doubled for each further one. */
+  /** How long a state must last before the first check; doubled for each further check. */
   settle: number;
-  /** Longest wait while there is a problem. */
+  /** Longest interval while there is a problem. */
   problem: number;
-  /** Longest wait while nothing is wrong: others are at work, and the status will tell. */
+  /** Longest interval while there is no problem: other controllers are at work, and the status will change. */
   calm: number;
 }
 
 export const INTERVALS: Intervals = { settle: 1000, problem: 30_000, calm: 300_000 };
 
-/** What is remembered of a Sandbox; `at` (milliseconds since the epoch) is Infinity once nothing more is to be seen. */
+/** The planned check of an object; `at` (milliseconds since the epoch) is Infinity if no further check is needed. */
 export interface Look {
-  /** What called for it; another situation begins afresh. */
+  /** Key of the situation; a new situation begins a new plan. */
   situation: string;
   at: number;
   wait: number;
 }
 
 /**
- * What a look has led to.
+ * The result of a check.
  *
- * | outcome | meaning | next look |
+ * | outcome | meaning | next check |
  * |---|---|---|
- * | `problem` | something is in the way, or could not be written down | after 1, 2, 4 … 30 s |
- * | `coming` | nothing is in the way of what is missing | after 1, 2, 4 … 300 s |
+ * | `problem` | something prevents a child, or the report could not be written | after 1, 2, 4 … 30 s |
+ * | `coming` | nothing prevents the missing children | after 1, 2, 4 … 300 s |
  * | `whole` | all children are ours | after 300 s |
- * | `nothing` | suspended, and no Pod in sight | never |
+ * | `nothing` | suspended, and no Pod exists | never |
  */
 export type Outcome = "problem" | "coming" | "whole" | "nothing";
 
-/** What calls for attention; another `key` begins afresh. `leftover`: no child is wanted any more. */
+/** The reason for a check; another `key` begins a new plan. `leftover`: only remains of an earlier state are to be removed. */
 export interface Situation {
   key: string;
   kind: "look" | "leftover";
-  /** The first look is not before this, in milliseconds since the epoch. */
+  /** The earliest time of the first check, in milliseconds since the epoch. */
   notBefore?: number;
 }
 
-/** Returns the next look in this situation: the one already planned, else one once the state has settled. */
+/** Returns the next check in this situation: the one already planned, or else one after the state has settled. */
 export function plannedLook(before: Look | undefined, situation: Situation, now: number, intervals: Intervals): Look {
   const { key, kind, notBefore = 0 } = situation;
   if (before?.situation === key) return before;
@@ -88,7 +92,7 @@ export function plannedLook(before: Look | undefined, situation: Situation, now:
   };
 }
 
-/** Returns the look after one that was just taken. */
+/** Returns the plan for the check after the one that has just been done. */
 export function requeue(before: Look, outcome: Outcome, now: number, intervals: Intervals): Look {
   if (outcome === "nothing") return { ...before, at: Infinity };
   if (outcome === "whole") return { ...before, at: now + intervals.calm };
@@ -97,15 +101,15 @@ export function requeue(before: Look, outcome: Outcome, now: number, intervals: 
   return { ...before, at: now + wait, wait: wait * 2 };
 }
 
-/** What tells such reconcilers apart. */
+/** What a checking reconciler consists of. */
 export interface Looking<T, S extends Situation> {
   name: string;
   intervals: Intervals;
   /** @default {systemClock} */
   clock?: Clock | undefined;
-  /** Tells what calls for a look; undefined: nothing. Asked at every event. */
+  /** Returns the reason for a check; undefined: there is none. Called at every event. */
   situationOf(object: T, now: number): S | undefined;
-  /** Looks, and acts upon it. @throws if it has to be tried again, with back-off */
+  /** Checks the object and acts on the result. @throws to be tried again, with back-off */
   look(object: T, situation: S): Promise<Outcome>;
 }
 
@@ -134,7 +138,7 @@ export function lookReconciler<T extends { metadata: ObjectMeta }, S extends Sit
       const situation = situationOf(object, now);
       if (!planned || !situation) return;
       const outcome = await look(object, situation);
-      // Another situation may have begun meanwhile, with a plan of its own.
+      // Another situation may have begun during the check, with a plan of its own.
       if (memory.get(uid) === planned) memory.set(uid, requeue(planned, outcome, clock.now(), intervals));
     },
   };

@@ -1,11 +1,11 @@
-/** What the keeper remembers of pools, templates and NetworkPolicies, to which others refer by name. @module */
+/** Keeps what other objects refer to by name: pools, templates and NetworkPolicies. @module */
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { createStore, type Store } from "../kube/store.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { nameHash } from "../api/objects/names.ts";
 
-/** What others have to know of a pool or template. */
+/** What is kept of a pool or template. */
 export interface Referred {
   uid: string;
   namespace: string;
@@ -14,12 +14,12 @@ export interface Referred {
   isBeingDeleted: boolean;
 }
 
-/** A NetworkPolicy as `policyToKeep` reads it. */
+/** A NetworkPolicy as `policyToKeep` returns it. */
 export interface KnownPolicy {
   namespace: string;
   name: string;
   policy: KubeObject;
-  /** Another text means that the policy has changed. */
+  /** Changes whenever the policy changes. */
   version: string;
 }
 
@@ -47,7 +47,7 @@ const REFERRED = {
   isSame: (before: Referred, after: Referred) => before.isBeingDeleted === after.isBeingDeleted,
 };
 
-/** Returns the key of the index "hash": of pools or templates whose names have this hash. */
+/** Returns the key of the index "hash", for pools or templates whose names have this hash. */
 export function hashKey(namespace: string | undefined, hash: string): string {
   return `${namespace}/${hash}`;
 }

@@ -1,7 +1,9 @@
 /**
- * Remembers which Sandboxes, claims and pools have children that the API server does not let Metacontroller change or delete.
- * Metacontroller only reports this in Events of the parent. Anybody may create Events, so an Event only makes the keeper check
- * the children; its text is used if a write is seen to be outstanding (stuckchildren, stuckmembers, stucksandbox). @module
+ * Remembers which Sandboxes, claims and pools have children that the API server does not let Metacontroller change or
+ * delete. Metacontroller only reports this in Events of the parent. Any user can create Events, so an Event only makes
+ * the keeper check the children. Its text is used only if a write is outstanding (stuckchildren, stuckmembers,
+ * stucksandbox).
+ * @module
  */
 import { quotedError, readRefusal } from "../api/diagnosis/refusal.ts";
 import { cutText } from "../api/objects/fit.ts";
@@ -19,7 +21,7 @@ export interface SyncError {
   metadata: ObjectMeta;
   involvedObject: { kind?: string; namespace?: string; name?: string; uid?: string };
   message?: string;
-  /** Absent of some writers. */
+  /** Some writers leave it out. */
   lastTimestamp?: string | null;
 }
 
@@ -30,11 +32,11 @@ export const SYNC_ERRORS: Collection<SyncError> = {
   parse: (object) => object as SyncError,
 };
 
-/** How long an Event counts. Metacontroller retries within 30 s, and repeats the Event after 5 min at most. */
+/** How long an Event is considered recent. Metacontroller retries within 30 s, and repeats the Event after 5 min at most. */
 const RECENT_MS = 15 * 60_000;
-/** How many parents are remembered. If there are more, the oldest of the namespace with the most is forgotten. */
+/** How many parents are remembered. If there are more, the oldest one of the namespace with the most is dropped. */
 const MOST = 5000;
-/** Longest text in characters: it goes into an annotation and a condition. */
+/** Longest text in characters; it is written to an annotation and a condition. */
 const LONGEST = 2000;
 
 export interface RefusedWrites {
@@ -44,10 +46,10 @@ export interface RefusedWrites {
 }
 
 /**
- * Remembers refusals. An Event counts only if it is about an object in its own namespace. Otherwise a user who may create
- * Events in one namespace could put text into the status of objects in another namespace.
+ * Creates the memory of refusals. An Event counts only if it is about an object in its own namespace. Otherwise, a user
+ * who may create Events in one namespace could put text into the status of objects in another namespace.
  *
- * @param onRefused called with each, so that the keeper checks the parent
+ * @param onRefused called for each refusal, so that the keeper checks the parent
  */
 export function createRefusedWrites(
   now: () => number,
@@ -60,7 +62,7 @@ export function createRefusedWrites(
         const { uid = "", namespace = "", name = "" } = involvedObject;
         const kind = PARENTS.find((parent) => parent === involvedObject.kind);
         if (!kind || namespace !== metadata.namespace) return;
-        // A time in the future would never be over.
+        // An Event with a time in the future would never expire.
         const at = Math.min(Date.parse(lastTimestamp ?? metadata.creationTimestamp ?? ""), now());
         if (!(now() - at <= RECENT_MS) || readRefusal(message, namespace) === undefined) return;
         const key = uidKey(namespace, uid);

@@ -1,7 +1,8 @@
 /**
- * Has a hook that was rolled out decide anew about what exists: Metacontroller asks a hook when an object changes, and a
- * rollout changes none. The keeper sets an annotation on each object that Metacontroller watches for this hook, a few in a
- * second. @module
+ * Makes a hook that was rolled out decide again about existing objects. Metacontroller calls a hook when an object
+ * changes, and a rollout changes no object. So the keeper sets an annotation on each object that Metacontroller watches
+ * for this hook, a few per second.
+ * @module
  */
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { sleep } from "../kube/backoff.ts";
@@ -13,7 +14,7 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import { extensionOwner } from "./readopt.ts";
 import type { Reconciler } from "./reconciler.ts";
 
-/** What is annotated for a hook. */
+/** The objects to annotate for a hook. */
 interface Asked {
   resource: ObjectPath["resource"];
   /** Selects objects; absent: all objects of the kind. */
@@ -21,8 +22,9 @@ interface Asked {
 }
 
 /**
- * What is annotated for each hook, by the label `app.kubernetes.io/name` of its Deployment: its parents. For claims, it is
- * the Sandboxes that they have: the keeper writes to no claim, and Metacontroller asks about a claim when its Sandbox changes.
+ * What to annotate for each hook, by the label `app.kubernetes.io/name` of its Deployment: the hook's parents. For
+ * claims, it is their Sandboxes: the keeper does not write to claims, and Metacontroller syncs a claim when its Sandbox
+ * changes.
  */
 const ASKED: Record<string, Asked> = {
   sandbox: { resource: "sandboxes" },
@@ -30,12 +32,12 @@ const ASKED: Record<string, Asked> = {
   sandboxtemplate: { resource: "sandboxtemplates" },
   sandboxwarmpool: { resource: "sandboxwarmpools" },
 };
-/** Time for the last Pods of the old hook to answer what they have been asked: they go on for three seconds (deploy/hooks). */
+/** Time for the last Pods of the old hook to finish their calls: they continue for three seconds (deploy/hooks). */
 export const SETTLE_MS = 5000;
-/** Objects that are annotated in a second. */
+/** Objects that are annotated per second. */
 const PER_SECOND = 20;
 
-/** A Deployment, as far as a rollout shows in it. */
+/** The fields of a Deployment that show a rollout. */
 export interface Deployment {
   metadata: ObjectMeta;
   status?: { conditions?: { type: string; reason?: string; lastUpdateTime?: string }[] };
@@ -51,9 +53,8 @@ export function hookDeployments(namespace: string): Collection<Deployment> {
 }
 
 /**
- * Tells when the last rollout of a Deployment had ended, in milliseconds since the epoch; undefined: one is under way.
- *
- * The condition Progressing keeps that time until the next rollout, whatever becomes of single Pods or of `replicas`.
+ * Returns when the last rollout of a Deployment ended, in milliseconds since the epoch; undefined: one is in progress.
+ * The condition Progressing keeps that time until the next rollout, whatever happens to single Pods or to `replicas`.
  */
 export function rolledAt({ status }: Deployment): number | undefined {
   const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
@@ -62,9 +63,12 @@ export function rolledAt({ status }: Deployment): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Makes the reconciler for Deployments of hooks. What an earlier keeper has annotated after the rollout is left alone. */
+/**
+ * Creates the reconciler for Deployments of hooks. Objects that an earlier keeper has annotated after the rollout are
+ * left alone.
+ */
 export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reconciler<Deployment> {
-  /** The rollout whose objects have been annotated. */
+  /** The rollout whose objects have been annotated, by UID of the Deployment. */
   const memory = new Map<string, number>();
   return {
     name: "rollouts of hooks",
@@ -86,7 +90,7 @@ export function rolloutReconciler(api: Api, log: Log, signal: AbortSignal): Reco
       for (const metadata of waiting) {
         if (signal.aborted) return;
         const refusal = await wake(api, resource, metadata);
-        // One that cannot be changed is not to keep the rest from being asked about.
+        // An object that cannot be changed must not keep the others from being annotated.
         if (refusal !== undefined) log("warn", `Cannot wake an object of ${resource}: ${refusal}`, { ...metadata });
         await sleep(1000 / PER_SECOND, signal);
       }
@@ -99,7 +103,7 @@ function askedOf({ metadata: { labels = {} } }: Deployment): Asked | undefined {
   return ASKED[labels["app.kubernetes.io/name"] ?? ""];
 }
 
-/** Lists what is older than the rollout, and was not annotated after the last Pod of the old hook had gone. */
+/** Lists the objects that are older than the rollout, and were not annotated after the last Pod of the old hook ended. */
 async function notAskedSince(
   api: Api,
   { resource, has = () => true }: Asked,
@@ -117,7 +121,10 @@ async function notAskedSince(
   return found;
 }
 
-/** Wakes an object whatever has become of it meanwhile, unless it is another of the name. Returns why it could not be. */
+/**
+ * Annotates an object in whatever version it has now, unless its name belongs to a new object. Returns why the write
+ * was refused; undefined: it was not.
+ */
 async function wake(api: Api, resource: ObjectPath["resource"], metadata: ObjectMeta): Promise<string | undefined> {
   const { namespace, name, uid } = metadata;
   const annotations = { [WOKEN_AT_ANNOTATION]: new Date().toISOString() };

@@ -1,4 +1,8 @@
-/** The keeper as a whole: election, reconcilers, health port, and the binder beside it. Does nothing until it is called. @module */
+/**
+ * Runs the keeper: leader election, reconcilers, the health port, and the binder in the same process. The import alone
+ * has no effect.
+ * @module
+ */
 import { hostname } from "node:os";
 import { KEEPER_LEASE } from "../api/installation.ts";
 import { createHealthApp } from "../process/health.ts";
@@ -20,10 +24,10 @@ import type { Report } from "./reconciler.ts";
 const USER_AGENT = "hookbox-keeper";
 
 /**
- * Runs the keeper until `signal` fires; then gives the Lease back and returns.
+ * Runs the keeper until `signal` fires. Then releases the Lease and returns.
  *
- * @throws if there is no usable cluster, if the Lease's namespace does not exist, if the port is taken, or if there is no
- *   secret to sign CloudEvents with
+ * @throws if there is no usable cluster, if the Lease's namespace does not exist, if the port is in use, or if there is
+ *   no secret to sign CloudEvents with
  */
 export async function runKeeper(
   options: KeeperOptions,
@@ -37,7 +41,7 @@ export async function runKeeper(
     const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
     const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
     const common = { ...options, ...setup, namespace };
-    // Of the process, not of a term as leader: who leads anew has no more to spend than before.
+    // One budget per process, not per term as leader: becoming the leader again must not allow more deletions.
     const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
     let isReady = true;
     const address = healthAddress(options);

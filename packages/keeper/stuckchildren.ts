@@ -60,8 +60,8 @@ function knownOf(
 type OutstandingWrite = { verb: "delete" } | { verb: "update"; change: Json };
 
 /**
- * Returns which write of a child is outstanding; undefined: none, as the child is being deleted, or is what a hook of the
- * keeper's version wants. A hook of another version may want something else: see `updateRefusal`.
+ * Returns the write of a child that is outstanding; undefined: there is none, because the child is being deleted, or is
+ * what a hook of the keeper's version wants. A hook of another version may want something else: see `updateRefusal`.
  *
  * @param found a Pod or Service that the Sandbox controls
  */
@@ -83,7 +83,7 @@ export function outstandingWrite(sandbox: Sandbox, found: KubeObject): Outstandi
   };
 }
 
-/** Returns the JSON merge patch that makes one object of another. */
+/** Returns the JSON merge patch that changes one object to another. */
 function mergePatchOf(from: Json, to: Json): Json {
   const patch: Json = {};
   for (const key of presentKeys(from)) if (!present(to, key)) patch[key] = null;

@@ -1,4 +1,4 @@
-/** Reports members of a pool that the API server does not let Metacontroller delete, or mark for deletion. @module */
+/** Reports members of a pool that the API server does not let Metacontroller delete or mark for deletion. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Problem } from "../api/unresolved.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
@@ -27,7 +27,10 @@ interface StuckMembersOptions {
   clock?: Clock | undefined;
 }
 
-/** Makes the reconciler. A pool without refused writes costs no request; one with them, a list of its Sandboxes per look. */
+/**
+ * Creates the reconciler. It sends no request for a pool without refused writes, and lists the pool's Sandboxes for any
+ * other.
+ */
 export function stuckMembersReconciler(
   { api, report, refusedWrites, intervals = INTERVALS, clock }: StuckMembersOptions,
 ): Reconciler<SandboxWarmPool> {
@@ -59,25 +62,25 @@ async function findStuck(api: Api, pool: SandboxWarmPool, refusal: string | unde
   if (marked.length > 0) return problemOf("delete", marked, refusalWords("delete", known));
   const members = staying.filter(({ metadata }) => metadata.labels?.[CLAIM_UID_LABEL] === undefined);
   const surplus = members.slice(pool.spec.replicas);
-  // The hook also gives up members that are unlike the template. Which ones, only the recent refusal tells.
+  // The hook also deletes members that differ from the template. Only the recent refusal shows which ones.
   const named = members.filter(({ metadata }) => refusal?.includes(`"${metadata.name}"`));
   const unmarked = surplus.length > 0 ? surplus : named;
   const [first] = unmarked;
   if (!first) return undefined;
   const target = { kind: "Sandbox", resource: "sandboxes", metadata: first.metadata } as const;
-  // That a member is named proves nothing: only a dry run does.
+  // Being named in the refusal proves nothing; only a dry run does.
   const words = surplus.length > 0 ? refusalWords("update", known) : undefined;
   return problemOf("update", unmarked, await updateRefusal(api, target, MARK, words));
 }
 
-/** What the hook changes in a member that the pool does not need; in others the reason differs. */
+/** What the hook changes in a member that the pool does not need. For other members, the value of the label differs. */
 const MARK = { metadata: { labels: { [DRAINING_LABEL]: "surplus" } } };
 
 async function sandboxesOf(api: Api, { metadata: { namespace, name, uid } }: SandboxWarmPool): Promise<KubeObject[]> {
   const found: KubeObject[] = [];
   const query = { labelSelector: `${WARM_POOL_LABEL}=${nameHash(name)}` };
   for await (const { items } of pagesOf<KubeObject>(api, pathOf({ resource: "sandboxes", namespace }), query)) {
-    // Of the page only what is read stays in memory: members may be large.
+    // Keep only what is needed of each page, because members can be large.
     for (const { apiVersion, kind, metadata } of items) {
       if (controllerOf(metadata)?.uid === uid) found.push({ apiVersion, kind, metadata: { ...metadata } });
     }

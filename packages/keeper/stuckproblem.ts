@@ -1,4 +1,4 @@
-/** How the keeper finds out and reports that the API server refuses to change or delete a child, and reads its report again. @module */
+/** Finds out and reports that the API server refuses to change or delete a child, and reads an earlier report. @module */
 import { isCreationRefused } from "../api/diagnosis/refusal.ts";
 import { type Problem, readUnresolved } from "../api/unresolved.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
@@ -8,7 +8,7 @@ import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
 type Verb = "delete" | "update";
 
-/** Makes the report. @param words the API server's error @param more how many other children of the kind it is about */
+/** Creates the report. @param words the API server's error @param more how many other children of the kind it is about */
 export function stuckProblem(
   verb: Verb,
   { kind, name }: Pick<Problem, "kind" | "name">,
@@ -26,10 +26,10 @@ export interface KnownRefusal {
 }
 
 /**
- * Lists what is known about refused writes of children of a kind, the newest first. An earlier report holds until the write
- * has succeeded: Events expire, and a new keeper may not have seen them.
+ * Lists the known refusals of writes of children of a kind, newest first. An earlier report holds until the write has
+ * succeeded, because Events expire, and a new keeper may not have seen them.
  *
- * @param news the error as of a recent Event
+ * @param news the error of a recent Event
  */
 export function knownRefusals(parent: ObjectMeta, kind: Problem["kind"], news: string | undefined): KnownRefusal[] {
   const problems = readUnresolved(parent)?.problems ?? [];
@@ -47,7 +47,7 @@ export function refusalWords(verb: Verb, known: KnownRefusal[]): string | undefi
 }
 
 function mayBeAbout(verb: Verb, words: string): boolean {
-  // Metacontroller lists several errors in one text. It says this only of deletions.
+  // Metacontroller lists several errors in one text. It uses these words only for deletions.
   return !isCreationRefused(words) || (verb === "delete" && words.includes("can't delete "));
 }
 

@@ -1,6 +1,7 @@
 /**
- * Reports that the API server does not let Metacontroller change or delete the Sandbox of a claim: in an annotation of the
- * Sandbox, which the claim's hook reads, for as long as that is so. @module
+ * Reports that the API server does not let Metacontroller change or delete the Sandbox of a claim. The report is an
+ * annotation of the Sandbox, which the claim's hook reads. It is removed when the refusal ends.
+ * @module
  */
 import { isPublished } from "../api/expiry.ts";
 import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
@@ -26,7 +27,7 @@ interface StuckSandboxOptions extends AllowedDomains {
   api: Api;
   log: Log;
   report: Report;
-  /** What the API server refused to do for claims. */
+  /** The API server's refusals of writes for claims. */
   refusedWrites: Pick<RefusedWrites, "of">;
   /** @default {systemClock} */
   clock?: Clock | undefined;
@@ -39,13 +40,16 @@ interface AllowedDomains {
   allowedAnnotationDomains?: readonly string[] | undefined;
 }
 
-/** A refusal that is over within `settle` is not reported. In milliseconds. */
+/** A refusal that ends within `settle` is not reported. In milliseconds. */
 const STUCK_INTERVALS: Intervals = { settle: 1500, problem: 30_000, calm: 30_000 };
 
-/** Absent: the Sandbox has no claim, or the annotation is unreadable and no refusal is known. Then the annotation goes. */
+/**
+ * `refused` is absent if the Sandbox has no claim, or if the annotation is unreadable and no refusal is known. Then the
+ * annotation is removed.
+ */
 type StuckSituation = Situation & { refused?: { claim: OwnerReference; words: string } };
 
-/** Makes the reconciler. A Sandbox for which no write was refused costs no request. */
+/** Creates the reconciler. It sends no request for a Sandbox for which no write was refused. */
 export function stuckSandboxReconciler(options: StuckSandboxOptions): Reconciler<Sandbox> {
   const { refusedWrites, clock } = options;
   return lookReconciler({
@@ -62,7 +66,7 @@ export function stuckSandboxReconciler(options: StuckSandboxOptions): Reconciler
   });
 }
 
-/** Makes a function that has the queue check the Sandbox that a claim is bound to; it does nothing if there is none. */
+/** Creates a function that queues the Sandbox to which a claim is bound. It does nothing if there is none. */
 export function requeueBoundSandbox(api: Api, claims: Getter<SandboxClaim>, queue: ReconcileQueue<Sandbox>) {
   return async (claim: Kept<SandboxClaim>["metadata"]): Promise<void> => {
     const name = (await claims.get(claim))?.status?.sandbox?.name;
@@ -74,15 +78,15 @@ export function requeueBoundSandbox(api: Api, claims: Getter<SandboxClaim>, queu
 }
 
 /**
- * Tells what calls for a look at a Sandbox; undefined: nothing.
+ * Returns the reason to check a Sandbox; undefined: there is none.
  *
  * | Sandbox | a write for its claim was refused | annotation | situation |
  * |---|---|---|---|
  * | being deleted | any | any | none |
  * | of a claim | recently | any | look |
- * | of a claim | not recently | there | look: an earlier report holds until the write has succeeded, because Events expire |
- * | else | | there | leftover |
- * | else | | none | none |
+ * | of a claim | not recently | present | look: an earlier report holds until the write has succeeded, because Events expire |
+ * | otherwise | | present | leftover |
+ * | otherwise | | absent | none |
  */
 function situationOf(
   metadata: ObjectMeta,
@@ -102,7 +106,10 @@ function situationOf(
   return annotations[REFUSED_WRITE_ANNOTATION] === undefined ? undefined : { key: "leftover", kind: "leftover" };
 }
 
-/** Reads the claim, and returns which write of its Sandbox is outstanding; undefined: none, or it is not bound to this Sandbox. */
+/**
+ * Reads the claim, and returns which write of its Sandbox is outstanding; undefined: none, or the claim is not bound to
+ * this Sandbox.
+ */
 async function writeOf(
   sandbox: Sandbox,
   { name, uid }: OwnerReference,
@@ -124,7 +131,7 @@ export function outstandingWrite(
   if (isPublished(claim, "ClaimExpired")) {
     return claim.spec.lifecycle?.shutdownPolicy === "Retain" ? "delete" : undefined;
   }
-  // The hook changes nothing if the claim asks for metadata that it may not have.
+  // If the claim asks for metadata that is not allowed, the hook changes nothing.
   if (metadataProblem(claim.spec.additionalPodMetadata, allowedLabelDomains, allowedAnnotationDomains)) {
     return undefined;
   }
@@ -133,10 +140,11 @@ export function outstandingWrite(
 }
 
 /**
- * Writes the annotation, or removes it. The API server may refuse this write too; then only Metacontroller's Event reports the
- * refusal.
+ * Writes or removes the annotation. The API server may refuse this write too; then only Metacontroller's Event reports
+ * the refusal.
  *
- * @returns false if the annotation could not be written, because the Sandbox has changed or gone, or the write is refused
+ * @returns false if the annotation was not written, because the Sandbox has changed or is gone, or the write was
+ *   refused
  */
 async function publish(
   { metadata }: Sandbox,

@@ -1,4 +1,4 @@
-/** The annotation on a parent about children that are kept away: what to write, and writing it. @module */
+/** Writes the annotation of a parent that lists the problems with its children. @module */
 import type { Problem, Unresolved } from "../api/unresolved.ts";
 import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
@@ -7,8 +7,8 @@ import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Report } from "./reconciler.ts";
 
 /**
- * Returns the merge patch that makes the annotation say these problems, or go if there are none; undefined if it
- * already does. It only fits the version of the parent that was judged.
+ * Returns the merge patch that sets the annotation to these problems, or removes it if there are none; undefined if
+ * that is so already. The patch applies only to the version of the parent that was checked.
  */
 function unresolvedPatch({ metadata }: { metadata: ObjectMeta }, problems: Problem[]): object | undefined {
   const unresolved: Unresolved = { generation: metadata.generation ?? 0, problems };
@@ -17,7 +17,7 @@ function unresolvedPatch({ metadata }: { metadata: ObjectMeta }, problems: Probl
   return patchOf(metadata, { annotations: { [UNRESOLVED_ANNOTATION]: text ?? null } });
 }
 
-/** Writes the annotation, or removes it. @returns false if the parent has changed or gone meanwhile: look again */
+/** Writes or removes the annotation. @returns false if the parent has changed or is gone; then check again */
 export async function publishProblems(api: Api, report: Report, parent: Target, problems: Problem[]): Promise<boolean> {
   const body = unresolvedPatch(parent, problems);
   if (!body) return true;

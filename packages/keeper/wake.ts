@@ -1,4 +1,4 @@
-/** Wakes the hook of an object that was forgotten in Metacontroller's queue: an annotation has Metacontroller sync it. @module */
+/** Requeues objects that were lost in Metacontroller's queue: an annotation makes Metacontroller sync the object. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
@@ -10,28 +10,32 @@ import { createProgress, type Progress } from "./progress.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 /**
- * When an object that was forgotten is woken, in milliseconds since it began to wait. More and more seldom: Metacontroller
- * waits twice as long after each call that failed, up to a quarter of an hour, and tries ten a second again of all that
- * failed; a hook that is back is not to wait for that.
+ * When to requeue a lost object, in milliseconds since it began to wait. The intervals grow. Without this, a hook that
+ * is back would wait long: Metacontroller doubles its delay after each failed call, up to a quarter of an hour, and
+ * retries only ten failed objects per second.
  */
 const WAKE_MS = [6000, 12_000, 30_000, 60_000, 120_000, 300_000] as const;
 const LATER_MS = 600_000;
-/** When a Sandbox is woken that waits for its Pod, once, in milliseconds since it is not Ready: most become so by themselves. */
+/**
+ * When to requeue a Sandbox that waits for its Pod, once, in milliseconds since it became not Ready. Most become Ready
+ * by themselves.
+ */
 const NOT_READY_MS = 12_000;
 
-/** What an object waits for. Times are in milliseconds since the epoch. */
+/** The state in which an object waits. Times are in milliseconds since the epoch. */
 interface Wait {
   /** Only waits for the same are compared: a Pod takes longer to start than a status to be written. */
   for: "first status" | "status of the generation" | "Ready";
   began: number;
-  /** When it is woken if it was forgotten. */
+  /** When to requeue the object if it was lost. */
   due: number;
 }
 
 /**
- * Makes the reconciler for Sandboxes: one without conditions is woken again and again, and so is one whose status is not of
- * its generation. One that waits for its Pod is woken once: two engines at once can leave it the older of two views, and
- * nobody is called for a change of status. One that only waits in a queue costs no request.
+ * Creates the reconciler for Sandboxes. It requeues a Sandbox repeatedly if it has no conditions, or if its status is
+ * of an older generation. It requeues a Sandbox that waits for its Pod once: if two Metacontrollers run at the same
+ * time, the older of two views may remain, and a change of status alone causes no sync. It sends no request for a
+ * Sandbox that only waits in a queue.
  */
 export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
   return wakeReconciler(api, {
@@ -53,7 +57,7 @@ export function sandboxWakeReconciler(api: Api): Reconciler<Sandbox> {
   });
 }
 
-/** Makes the reconciler for pools: one is woken that has no status, or whose status is not of its generation. */
+/** Creates the reconciler for pools. It requeues a pool that has no status, or whose status is of an older generation. */
 export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
   return wakeReconciler(api, {
     ...{ kind: "SandboxWarmPool", resource: "sandboxwarmpools" },
@@ -66,30 +70,34 @@ export function poolWakeReconciler(api: Api): Reconciler<SandboxWarmPool> {
   });
 }
 
-/** Metacontroller writes `observedGeneration` with each answer to the parent of a CompositeController, unless the CRD prunes it. */
+/**
+ * Metacontroller writes `observedGeneration` with each answer to the parent of a CompositeController, unless the CRD
+ * prunes the field.
+ */
 function isBehind(parent: Sandbox | SandboxWarmPool): boolean {
   return (parent.status?.observedGeneration ?? Infinity) < (parent.metadata.generation ?? 0);
 }
 
-/** When something is woken next that waits since `began`. */
+/** Returns the next time to requeue an object that has waited since `began`. */
 function wakeTime(metadata: ObjectMeta, began: number): number {
   const woken = wokenAt(metadata);
   const next = WAKE_MS.find((ms) => !(woken >= began + ms)) ?? (Math.floor((woken - began) / LATER_MS) + 1) * LATER_MS;
   return began + next;
 }
 
-/** In milliseconds since the epoch; NaN: it never was. */
+/** When the object was last requeued, in milliseconds since the epoch; NaN: never. */
 function wokenAt({ annotations }: ObjectMeta): number {
   return Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
 }
 
-/** A kind whose hooks are woken. */
+/** A kind whose objects are requeued. */
 interface Waking<T> {
   kind: string;
   resource: ObjectPath["resource"];
   /**
-   * Returns what an object waits for that this process first saw waiting at `seenAt`, milliseconds since the epoch;
-   * undefined: nothing. The annotation is a time, RFC 3339 with milliseconds. Not asked of one that is being deleted.
+   * Returns how an object waits; undefined: it does not. This process first saw it waiting at `seenAt`, in milliseconds
+   * since the epoch. The annotation is a time in RFC 3339 with milliseconds. Not called for an object that is being
+   * deleted.
    */
   waitOf(object: T, seenAt: number): Wait | undefined;
 }

@@ -1,6 +1,7 @@
 /**
- * One watch for each of our kinds in the whole process, each feeding a list of event handlers. Objects that wait for what they
- * name are judged anew when that has come, changed or gone. Decides nothing. @module
+ * Runs one watch per kind for the whole process; each feeds a list of event handlers. Requeues objects that wait for an
+ * object they name when that is created, changed or deleted.
+ * @module
  */
 import { type Sandbox, sandboxSchema } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
@@ -15,32 +16,35 @@ import type { Store } from "../kube/store.ts";
 import { type Kept, type Named, toKeep } from "./kept.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
-/** What each kind's watch feeds, in this order; the keys are the kinds' plurals. */
+/** The event handlers of each kind, in the order of their calls. The keys are the plural names of the kinds. */
 export interface EventHandlers {
   sandboxes: EventHandler<Sandbox>[];
   sandboxclaims: EventHandler<SandboxClaim>[];
   sandboxwarmpools: EventHandler<SandboxWarmPool>[];
   sandboxtemplates: EventHandler<SandboxTemplate>[];
-  /** As `policyToKeep` reads them. */
+  /** NetworkPolicies, as `policyToKeep` returns them. */
   networkpolicies: EventHandler<KubeObject>[];
 }
 
-/** Event handlers of what was observed, untouched by the parser: what is sent back must not have defaults that were never written. */
+/** Event handlers of objects as observed, not parsed: a write must not add defaults that were never written. */
 type RawEventHandlers = { [Kind in "sandboxes" | "sandboxclaims"]?: EventHandlers[Kind][number] };
 
 export interface WatchesOptions {
   log: Log;
   signal: AbortSignal;
-  /** Called once, when every object of every kind has been seen. */
+  /** Called once, when all objects of every kind have been listed. */
   onListed(): void;
 }
 
 type Schema<T> = { safeParse(object: unknown): { data?: T | undefined } };
 
-/** An object with what the parser made of it. */
+/** An object as observed and as parsed. */
 type Read<T> = { metadata: ObjectMeta; raw: T; read: T };
 
-/** Watches every kind for its event handlers until `signal` fires. Claims are listed before Sandboxes: whoever looks for a claim's finds both. */
+/**
+ * Watches every kind for its event handlers until `signal` fires. Claims are listed before Sandboxes, so that the claim
+ * of a Sandbox is always known.
+ */
 export async function listAndWatchAll(
   api: Api,
   handlers: EventHandlers,
@@ -70,7 +74,7 @@ export async function listAndWatchAll(
       const read = schema.safeParse(object).data;
       return read && { metadata: read.metadata, raw: object as T, read };
     };
-    // One object that an event handler cannot read would break the watch, each time anew, for all objects of the kind.
+    // Otherwise, an object that an event handler cannot read would break the watch of the whole kind, again and again.
     const isolate = (handler: EventHandler<T>) => isolated(resource, handler, log);
     const handler = fanOut(list.map(isolate), rawHandler && isolate(rawHandler), onKindListed);
     return listAndWatch(api, { path: pathOf({ resource }), parse }, handler, { log, signal });
@@ -94,7 +98,7 @@ function fanOut<T>(
   return {
     listing: () => all.forEach((handler) => handler.listing?.()),
     observe(object) {
-      // Claims wait for this one.
+      // The raw handler is the binder's, and claims wait for it.
       raw?.observe(object.raw);
       handlers.forEach((handler) => handler.observe(object.read));
     },
@@ -107,14 +111,14 @@ function fanOut<T>(
 }
 
 export interface Waiting<T> extends EventHandler<T> {
-  /** Has the queue judge anew what waits for `key`; without one, all that waits. */
+  /** Requeues the objects that wait for `key`; without a key, all waiting objects. */
   requeue(key?: string): void;
 }
 
 /**
- * Makes an event handler in front of a queue.
+ * Creates an event handler in front of a queue, which remembers what each object waits for.
  *
- * @param keyOf names what an object waits for; undefined: nothing, so that it is not kept
+ * @param keyOf returns the key of what an object waits for; undefined: nothing, so the object is not remembered
  */
 export function createWaiting<T extends Named>(
   queue: ReconcileQueue<T>,
@@ -158,7 +162,10 @@ export function createWaiting<T extends Named>(
   };
 }
 
-/** Has judged anew what waits for an object when that has come, changed or gone, and all that waits once everything is known. */
+/**
+ * Requeues the objects that wait for another object when it is created, changed or deleted. Requeues all waiting
+ * objects when the store's list is complete.
+ */
 export function requeueOnChange<T, Kept>(
   waiting: Waiting<T>,
   store: Pick<Store<never, Kept>, "onChange" | "onSynced">,

@@ -1,33 +1,39 @@
-/** What hookbox needs of an API server, and how its answers are read. Holds no connection: see connection.ts. @module */
+/** Defines hookbox's interface to an API server, and helpers for its answers. The implementation is connection.ts. @module */
 
-/** One request. `path` begins with `/api` or `/apis`. */
+/** A request. `path` begins with `/api` or `/apis`. */
 export interface ApiRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** What a PATCH is: a JSON merge patch, or a whole object to be applied by the server. @default "merge" */
+  /** Content of a PATCH: a JSON merge patch, or a whole object for server-side apply. @default "merge" */
   patch?: "merge" | "apply";
-  /** A longer answer is given up, with an error of the name `AnswerTooLong`. @default any length */
+  /** If the answer is longer, the request fails with {@link AnswerTooLong}. @default any length */
   mostBytes?: number;
-  /** Gives the request up. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined;
 }
 
-/** An answer of any status; `body` is the parsed JSON, for an error a `Status` object; text if a good answer is no JSON. */
+/**
+ * An answer with any status. `body` is the parsed JSON, for an error a `Status` object. If a successful answer is not
+ * JSON, it is text.
+ */
 export interface Answer {
   status: number;
   body: unknown;
 }
 
-/** One line of a watch: `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, whose object is a `Status`. */
+/**
+ * One line of a watch. The type is `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`; the object of `ERROR` is a
+ * `Status`.
+ */
 export interface WatchEvent {
   type: string;
   object: unknown;
 }
 
-/** The answer has more bytes than whoever asked would read. */
+/** The answer has more bytes than the caller accepts. */
 export class AnswerTooLong extends Error {
   override readonly name = "AnswerTooLong";
 
@@ -36,12 +42,12 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** Longest silence of a watch, in milliseconds; most API servers send a bookmark every minute. */
+/** Longest time without data on a watch, in milliseconds. Most API servers send a bookmark every minute. */
 export const WATCH_SILENCE_MS = 90_000;
 
 /**
- * Nothing came through a watch for a while. Its connection may be dead, or nothing may have happened: an API server whose
- * etcd reports no progress sends no bookmarks then.
+ * A watch has received no data for a while. Its connection may be dead, or nothing may have happened: if etcd does not
+ * report progress, the API server sends no bookmarks.
  */
 export class WatchSilent extends Error {
   override readonly name = "WatchSilent";
@@ -51,16 +57,20 @@ export class WatchSilent extends Error {
   }
 }
 
-/** An API server. Both functions throw only if no whole answer comes; an answer of any status is returned. */
+/** An API server. `send` and `watch` throw only if no complete answer arrives; an answer of any status is returned. */
 export interface Api {
-  /** Returns the API server's time, in milliseconds since the epoch. Undefined, or absent: not known. */
+  /**
+   * Returns the API server's time, in milliseconds since the epoch. If the method or its result is undefined, the time
+   * is not known.
+   */
   now?(): number | undefined;
-  /** Sends a request and reads its answer whole. */
+  /** Sends a request and reads the whole answer. */
   send(request: ApiRequest): Promise<Answer>;
   /**
-   * Opens a watch. `events` ends when the server closes it, and throws if the connection breaks, or `WatchSilent`.
+   * Opens a watch. `events` ends when the server closes the watch. It throws if the connection breaks, and throws
+   * {@link WatchSilent} if no data arrives.
    *
-   * @param signal ends it: `events` throws its reason
+   * @param signal aborts the watch: `events` throws its reason
    * @returns `events` is empty unless `status` is 200
    */
   watch(
@@ -70,11 +80,11 @@ export interface Api {
   ): Promise<Answer & { events: AsyncIterable<WatchEvent> }>;
 }
 
-/** Names what hookbox touches, for {@link pathOf}. */
+/** Identifies an object or a collection for {@link pathOf}. */
 export interface ObjectPath {
-  /** Plural, as in the URL. */
+  /** Plural name, as in the URL. */
   resource: keyof typeof GROUP_VERSIONS;
-  /** Absent: all of them. */
+  /** Absent: all namespaces. */
   namespace?: string | undefined;
   /** Absent: the collection. */
   name?: string;
@@ -105,23 +115,23 @@ export function pathOf({ resource, namespace, name }: ObjectPath): string {
   return `${GROUP_VERSIONS[resource]}${scope}/${resource}${tail}`;
 }
 
-/** Returns the API server's time, or this machine's if that is not known, in milliseconds since the epoch. */
+/** Returns the API server's time, in milliseconds since the epoch. If that is not known, returns this machine's time. */
 export function timeAt(api: Pick<Api, "now">): number {
   return api.now?.() ?? Date.now();
 }
 
-/** Tells whether an answer is a success. */
+/** Returns whether an answer is a success. */
 export function isOk({ status }: Answer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Returns the API server's own words for a refusal; the bare status if it has none. */
+/** Returns the API server's error message; if there is none, a text with the status code. */
 export function messageOf({ status, body }: Answer): string {
   const message = (body as { message?: unknown } | null)?.message;
   return typeof message === "string" && message !== "" ? message : `HTTP status ${status}`;
 }
 
-/** Makes the error for an answer that leaves nothing to decide: `Cannot <action>: <the API server's words>`. */
+/** Creates the error for an answer that the caller cannot handle: `Cannot <action>: <message of the API server>`. */
 export function answerError(action: string, answer: Answer): Error {
   return new Error(`Cannot ${action}: ${messageOf(answer)} (status ${answer.status})`);
 }

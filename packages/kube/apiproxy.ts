@@ -1,15 +1,15 @@
-/** Passes requests of others on to the API server: with their token, and with nothing of ours. Decides nothing. @module */
+/** Forwards requests of users to the API server, with their tokens and without hookbox's own credentials. @module */
 import type { Credentials, Pass } from "./credentials.ts";
 import { createSend, type Incoming } from "./transport.ts";
 
-/** A request of somebody else. */
+/** A request of a user. */
 export interface ProxiedRequest {
   method: string;
-  /** With its query; begins with a slash. */
+  /** With the query; begins with a slash. */
   path: string;
-  /** Who asks: the API server decides what that user may. */
+  /** The user's token: the API server decides what this user may do. */
   token: string;
-  /** The body and its type; undefined: none. */
+  /** The body and its content type; undefined: no body. */
   body: { text: string; type: string } | undefined;
   signal: AbortSignal;
 }
@@ -17,7 +17,7 @@ export interface ProxiedRequest {
 /** @throws {Error} only if no answer comes */
 export type APIProxy = (request: ProxiedRequest) => Promise<Incoming>;
 
-/** Makes what passes them on. Of our credentials it takes where the API server is, and how to know it. */
+/** Creates the function that forwards requests. Of hookbox's credentials, it uses only the server's address and its CA. */
 export function createAPIProxy({ server, current }: Credentials, userAgent: string): APIProxy {
   const send = createSend();
   let ours: Pass | undefined;
@@ -38,7 +38,10 @@ export function createAPIProxy({ server, current }: Credentials, userAgent: stri
   };
 }
 
-/** A client certificate would be us; an agent may hold one. */
+/**
+ * Removes the client certificate, which would authenticate as hookbox. For the same reason, the agent is left out: it
+ * may hold one.
+ */
 function withoutIdentity({ ca, rejectUnauthorized, servername }: Pass["tls"]): Pass["tls"] {
   return {
     ...(ca === undefined ? {} : { ca }),

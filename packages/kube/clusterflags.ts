@@ -1,10 +1,10 @@
-/** Options of every process that talks to an API server. @module */
+/** Defines the command-line options of every process that connects to an API server. @module */
 import { flag } from "../process/flags.ts";
 import { PORT, SWITCH, TEXT } from "../process/flagtypes.ts";
 
 const since = "0.1.0";
 
-/** Which cluster. */
+/** Options that select the cluster. */
 export const CLUSTER_FLAGS = {
   kubeconfig: flag(TEXT, { help: "which cluster", since, placeholder: "F", otherwise: "the one this Pod runs in" }),
   context: flag(TEXT, {
@@ -13,7 +13,7 @@ export const CLUSTER_FLAGS = {
   }),
 };
 
-/** Who acts of several replicas. @param lease its name */
+/** Options of the leader election. @param lease name of the Lease */
 export function leaseFlags(lease: string) {
   return {
     namespace: flag(TEXT, {
@@ -32,7 +32,7 @@ export function leaseFlags(lease: string) {
   };
 }
 
-/** Where probes and metrics are. */
+/** Options of the port for probes and metrics. */
 export const HEALTH_FLAGS = {
   port: flag(PORT, { help: "port for /healthz, /readyz and /metrics; 0: none", since, default: "0" }),
   host: flag(TEXT, {

@@ -1,4 +1,8 @@
-/** What each process that talks to an API server sets up and ends: its log, credentials, spans and probes. Decides nothing. @module */
+/**
+ * Sets up and shuts down what each process that connects to an API server needs: its log, credentials, tracing and
+ * probes.
+ * @module
+ */
 import type { Tracer } from "@opentelemetry/api";
 import type { Hono } from "hono";
 import { createLog, type Log, type LogLevel } from "../process/log.ts";
@@ -8,29 +12,29 @@ import { clusterCredentials, type Credentials } from "./credentials.ts";
 
 export interface ClusterProcessOptions {
   logLevel: LogLevel;
-  /** Undefined: the cluster that this Pod runs in. */
+  /** Path of the kubeconfig; undefined: use the cluster in which this Pod runs. */
   kubeconfig: string | undefined;
   context: string | undefined;
-  /** Base URL of the collector of spans; undefined: there is none. */
+  /** Base URL of the collector of spans; undefined: no spans are sent. */
   otlpEndpoint: string | undefined;
 }
 
-/** What a process works with. */
+/** What a process is given for its work. */
 export interface ClusterProcess {
   log: Log;
   credentials: Credentials;
   tracer: Tracer | undefined;
-  /** Serves probes and metrics until the work has ended. @throws {Error} if the port is taken */
+  /** Serves probes and metrics until the work has ended. @throws {Error} if the port is in use */
   serveSide(app: Hono, address: { host: string; port: number }): Promise<void>;
 }
 
-/** Requests to probes and metrics that run at the end may take this long. */
+/** How long requests for probes and metrics that are still running may take at the end. */
 const GRACE_MS = 1000;
 
 /**
- * Sets a process up, does its work, and ends what was begun for it.
+ * Sets up a process, runs its work, and shuts it down.
  *
- * @param userAgent names the process, in requests and as the service of its spans
+ * @param userAgent name of the process, in requests and as the service name of its spans
  * @throws {Error} if there is no usable cluster, or what `work` throws
  */
 export async function runClusterProcess(
@@ -58,7 +62,10 @@ export async function runClusterProcess(
   log("info", "Stopped");
 }
 
-/** Returns where a process listens for probes; undefined: nowhere. Outside a cluster, only this machine reaches it. */
+/**
+ * Returns the address on which a process serves probes; undefined: it does not. Outside a cluster, only this machine
+ * can reach it.
+ */
 export function healthAddress(
   { port, host, kubeconfig }: { port: number; host: string | undefined; kubeconfig: string | undefined },
 ): { host: string; port: number } | undefined {

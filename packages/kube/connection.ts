@@ -1,4 +1,4 @@
-/** Talks JSON to an API server over connections that are kept. Decides nothing and tries nothing twice. @module */
+/** Sends JSON requests to an API server over persistent connections. It does not retry. @module */
 import { parseJson } from "../api/objects/exactjson.ts";
 import {
   type Answer,
@@ -15,15 +15,15 @@ import type { Credentials } from "./credentials.ts";
 import { createServerClock } from "./serverclock.ts";
 import { createSend, type Incoming, nothing } from "./transport.ts";
 
-/** How patient a connection is, and who wants to know of its answers. Times in milliseconds. */
+/** Timeouts of a connection, and a callback for its answers. Times are in milliseconds. */
 export interface ConnectionOptions {
-  /** Ends all requests, running and coming. */
+  /** Aborts all requests, current and future. */
   signal: AbortSignal;
   /** Longest wait for an answer. @default 30000 */
   timeoutMs?: number;
-  /** Longest silence of a watch. @default {WATCH_SILENCE_MS} */
+  /** Longest time without data on a watch. @default {WATCH_SILENCE_MS} */
   silenceMs?: number;
-  /** Name under which the API server's audit log shows the requests. */
+  /** User agent of the requests; the API server's audit log shows it. */
   userAgent: string;
   onAnswer?: (method: string, status: number) => void;
 }
@@ -32,7 +32,7 @@ const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application
 
 type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<Incoming>;
 
-/** Makes the connection; the first request opens it. */
+/** Creates the connection; the first request opens it. */
 export function connect(credentials: Credentials, options: ConnectionOptions): Api {
   const { signal, timeoutMs = 30_000, silenceMs = WATCH_SILENCE_MS, onAnswer = () => {} } = options;
   const clock = createServerClock();
@@ -81,7 +81,7 @@ export function connect(credentials: Credentials, options: ConnectionOptions): A
  * Opens an answer that is text and may never end, such as a container's log.
  *
  * @returns `chunks` is empty unless `status` is 200
- * @throws only if no answer comes; `chunks` throws if it breaks off
+ * @throws only if no answer arrives; `chunks` throws if the connection breaks
  */
 export async function openText(
   credentials: Credentials,
@@ -120,14 +120,14 @@ function unreachable(server: string, error: unknown, signal: AbortSignal): Error
     message?: string;
     cause?: { message?: string };
   };
-  // Deno's fetch has the reason one level below.
+  // In an error of Deno's fetch, the reason is one level deeper.
   return new Error(`Cannot reach ${server}: ${cause?.message ?? message}`, { cause: error });
 }
 
 async function answerOf({ status, ...response }: Incoming, mostBytes?: number): Promise<Answer> {
   const text = mostBytes === undefined ? await response.text() : await textUpTo(response.chunks, mostBytes);
   let read: { body: unknown } | undefined;
-  // Nobody reads what most writes are answered.
+  // Parsed only on access, because callers ignore the bodies of most answers to writes.
   return {
     status,
     get body() {
@@ -153,17 +153,18 @@ function bodyOf(status: number, text: string): unknown {
   }
 }
 
-/** What can end a request before its answer has. */
+/** Lets a request be aborted before its answer is complete. */
 interface Ending {
   signal: AbortSignal;
   abort(reason: unknown): void;
-  /** The request is over. */
+  /** Call when the request has finished. */
   end(): void;
 }
 
 /**
- * Makes the signals of requests: they fire with `whole`, or with the one that is given. Each is a controller's own: what
- * `AbortSignal.any()` makes can be lost to garbage collection, and a watch would never end.
+ * Creates the signals of requests. They fire with `whole` or with the signal of the request. Each belongs to an
+ * AbortController of its own: a signal of `AbortSignal.any()` can be garbage-collected, and then a watch would never
+ * end.
  */
 function createEndings(whole: AbortSignal): (given: AbortSignal | undefined) => Ending {
   const running = new Set<AbortController>();
@@ -188,14 +189,15 @@ interface Silence {
   stop(): void;
 }
 
-/** Ends a watch when `heard` has not been called for a while. */
+/** Aborts a watch if `heard` has not been called for `ms` milliseconds. */
 function createSilence(ms: number, { signal, abort, end }: Ending): Silence {
   const timer = setTimeout(() => abort(new WatchSilent(ms)), ms);
   const stop = () => {
     clearTimeout(timer);
     end();
   };
-  // Who reads the events may have left at one of them, and a process does not end before its timers.
+  // Stop the timer on abort: the reader may have stopped reading the events, and a process does not exit while a timer
+  // runs.
   signal.addEventListener("abort", stop, { once: true });
   return { signal, heard: () => timer.refresh(), stop };
 }

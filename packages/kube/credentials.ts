@@ -1,4 +1,4 @@
-/** Where the API server is and who we are there: from a kubeconfig, or from the Pod it runs in. Sends nothing. @module */
+/** Finds the API server and the credentials for it, in a kubeconfig or in the Pod in which the process runs. @module */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
@@ -9,13 +9,13 @@ import type { ConnectionOptions } from "node:tls";
 import { parse } from "yaml";
 import * as z from "zod";
 
-/** A server and the way to talk to it. */
+/** An API server and the credentials for it. */
 export interface Credentials {
-  /** URL without a slash at its end. */
+  /** URL without a trailing slash. */
   server: string;
   /** The context's namespace, or the Pod's; undefined if it has none. */
   namespace: string | undefined;
-  /** What the next request needs; the same object as long as nothing has changed. */
+  /** Returns what the next request needs; the same object as long as nothing has changed. */
   current(): Promise<Pass>;
 }
 
@@ -23,15 +23,15 @@ export interface Credentials {
 export interface Pass {
   headers: Record<string, string>;
   tls: Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
-  /** Only where a proxy needs its own. */
+  /** Set only if a proxy needs an agent of its own. */
   agent?: Agent;
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** Tokens and certificates are replaced under our feet. */
+/** How often to read the files again: tokens and certificates are replaced while the process runs. */
 const REREAD_MS = 60_000;
 
-/** A list by name; `null`, as kubectl leaves it when it removes the last one, is an empty list. */
+/** A list of named entries; `null`, which kubectl writes when it removes the last entry, is an empty list. */
 const named = <Key extends string, T extends z.ZodType>(key: Key, schema: T) =>
   z.array(z.object({ name: z.string(), [key]: schema } as { name: z.ZodString } & Record<Key, T>))
     .nullish().transform((list) => list ?? []);
@@ -60,13 +60,13 @@ const kubeconfigSchema = z.object({
   "current-context": z.string().nullish(),
 });
 
-/** Where a command line says that credentials are. */
+/** The kubeconfig and context that a command line names. */
 export interface Kubeconfig {
   kubeconfig: string | undefined;
   context: string | undefined;
 }
 
-/** Returns the credentials that a command line asks for: those of `kubeconfig`, or without one those of the Pod. */
+/** Returns the credentials for a command line: those of `kubeconfig`, or without one, those of the Pod. */
 export async function clusterCredentials(options: Kubeconfig): Promise<Credentials> {
   const { kubeconfig, context } = options;
   return kubeconfig === undefined ? podCredentials() : await kubeconfigCredentials(kubeconfig, context);
@@ -85,10 +85,10 @@ export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.e
 }
 
 /**
- * Reads a kubeconfig: its current context, or the one named.
+ * Reads a kubeconfig: the named context, or its current one.
  *
- * Plain tokens and certificates are handled here; whatever else it says (exec plugins, proxies, …) is left to
- * client-node, which is loaded for that alone because it costs 60 MiB.
+ * Plain tokens and certificates are handled here. Everything else (exec plugins, proxies, …) is left to client-node,
+ * which is loaded only then, because it costs 60 MiB.
  *
  * @throws if the file cannot be read or lacks the context, its cluster or its user
  */
@@ -98,7 +98,7 @@ export async function kubeconfigCredentials(path: string, context?: string): Pro
   const { cluster: clusterName, user: userName, namespace } =
     pick(config.contexts, name, `in ${path} the context`).context;
   const cluster = pick(config.clusters, clusterName, `in ${path} the cluster`).cluster;
-  // Without a user requests carry no credentials, as kubectl's do.
+  // Without a user, requests have no credentials, as with kubectl.
   const user = userName ? pick(config.users, userName, `in ${path} the user`).user : {};
   const plainCluster = clusterSchema.strict().safeParse(cluster).data;
   const plainUser = userSchema.strict().safeParse(user).data;
@@ -174,14 +174,14 @@ function remembered<T>(read: () => T): () => Promise<T> {
   let value: T | undefined;
   let readAt = -Infinity;
   return () => {
-    // A clock that is set back must not keep a token that has expired.
+    // Use the monotonic clock: if the wall clock is set back, an expired token must not stay in use.
     const now = performance.now();
     if (value === undefined || now - readAt > REREAD_MS) [value, readAt] = [read(), now];
     return Promise.resolve(value);
   };
 }
 
-/** Within `try`, so that a bundler leaves the package out of a program that has not installed it. */
+/** The import is inside `try`, so that a bundler omits the package from a program that has not installed it. */
 async function loadClientNode(): Promise<typeof import("@kubernetes/client-node")> {
   try {
     return await import("@kubernetes/client-node");

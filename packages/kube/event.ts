@@ -1,8 +1,8 @@
-/** What is told of an object by a Kubernetes Event, and the Event that tells it. Pure. @module */
+/** Creates Kubernetes Events. @module */
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../api/objects/objects.ts";
 
-/** What an Event is about. */
+/** The object that an Event is about. */
 export interface Regarding {
   apiVersion: string;
   kind: string;
@@ -11,7 +11,7 @@ export interface Regarding {
   uid: string;
 }
 
-/** Names an object for its Events. */
+/** Returns the reference to an object for its Events. */
 export function regardingOf(
   { apiVersion, kind, metadata }: Pick<KubeObject, "apiVersion" | "kind" | "metadata">,
 ): Regarding {
@@ -19,7 +19,7 @@ export function regardingOf(
   return { apiVersion, kind, namespace, name, uid };
 }
 
-/** Something that has happened to an object, once. */
+/** Something that has happened to an object once. */
 export interface Occurrence {
   regarding: Regarding;
   type: "Normal" | "Warning";
@@ -27,13 +27,16 @@ export interface Occurrence {
   action: string;
   note: string;
   reportingController: string;
-  /** Tells this occurrence from others of the same object and reason; the same for whoever sees it, whenever. */
+  /**
+   * Distinguishes this occurrence from others of the same object and reason. Every process derives the same key at any
+   * time.
+   */
   key: string;
-  /** When it happened, in milliseconds since the epoch; where that is not known for sure, rather too early. */
+  /** When it happened, in milliseconds since the epoch. If the exact time is not known, this is rather too early. */
   at: number;
 }
 
-/** An Event of events.k8s.io/v1 that is yet to be created. */
+/** An Event of events.k8s.io/v1 to be created. */
 export interface NewEvent {
   apiVersion: "events.k8s.io/v1";
   kind: "Event";
@@ -53,18 +56,21 @@ const LONGEST_NAME = 253;
 const LONGEST_NOTE_BYTES = 1024;
 const LONGEST_INSTANCE = 128;
 
-/** Events outlive this by as much again, so that a second try at one that is younger meets the first. */
+/**
+ * Events exist for twice this time. So if an occurrence is younger than this, a second attempt to create its Event finds
+ * the first one.
+ */
 const YOUTH_MS = 30 * 60_000;
 
-/** Tells whether the Event of an occurrence, if somebody has recorded it, still exists: it lives for an hour. */
+/** Returns whether the Event of an occurrence, if it was created, still exists. Events exist for an hour. */
 export function isYoung({ at }: Occurrence, now: number): boolean {
   return now - at < YOUTH_MS;
 }
 
 /**
- * Makes the Event. Its name says which occurrence it tells of, so that a second one meets AlreadyExists.
+ * Creates the Event. Its name identifies the occurrence, so that a second attempt gets AlreadyExists.
  *
- * @param instance which process records it
+ * @param instance name of the recording process
  */
 export function eventOf(occurrence: Occurrence, instance: string, now: Date): NewEvent {
   const { regarding, type, reason, action, note, reportingController } = occurrence;
@@ -89,9 +95,9 @@ function nameOf({ regarding: { name, uid }, reason, key }: Occurrence): string {
   return `${head}.${hash}`;
 }
 
-/** Cuts a text to as many bytes of UTF-8, between characters. */
+/** Cuts a text to a number of UTF-8 bytes, between characters. */
 export function cut(text: string, bytes: number): string {
   const encoded = new TextEncoder().encode(text);
-  // As a stream, so that a character that is cut in two is left out.
+  // With `stream`, a character that is cut in two is left out.
   return encoded.length <= bytes ? text : new TextDecoder().decode(encoded.subarray(0, bytes), { stream: true });
 }

@@ -1,10 +1,10 @@
-/** Reads one object, if there is one, and tells whether there is any with a label. @module */
+/** Reads single objects, and checks whether any object has a label. @module */
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
 
-/** @property kind for messages, which have the resource otherwise */
+/** @property kind name of the kind for messages; without it, they name the resource */
 type Named = ObjectPath & { name: string; kind?: string };
 
-/** Reads an object; undefined: it does not exist. @throws {Error} if the API server refuses, or the object is unreadable */
+/** Reads an object; undefined: it does not exist. @throws {Error} if the API server refuses, or the object is invalid */
 export async function findObject<T>(
   api: Api,
   object: Named,
@@ -14,7 +14,7 @@ export async function findObject<T>(
   return found === undefined ? undefined : schema.parse(found);
 }
 
-/** Reads an object, untouched by a parser; undefined: it does not exist. @throws {Error} if the API server refuses */
+/** Reads an object, not parsed; undefined: it does not exist. @throws {Error} if the API server refuses */
 export async function findRaw<T>(api: Api, object: Named): Promise<T | undefined> {
   const { resource, namespace, name, kind = resource } = object;
   const answer = await api.send({ method: "GET", path: pathOf(object) });
@@ -24,7 +24,7 @@ export async function findRaw<T>(api: Api, object: Named): Promise<T | undefined
   return answer.body as T;
 }
 
-/** Tells whether any object of a namespace matches a label selector. @throws {Error} if the API server refuses */
+/** Returns whether any object of a namespace matches a label selector. @throws {Error} if the API server refuses */
 export async function isAnyLabelled(api: Api, collection: ObjectPath, labelSelector: string): Promise<boolean> {
   const { resource, namespace } = collection;
   const answer = await api.send({ method: "GET", path: pathOf(collection), query: { labelSelector, limit: "1" } });

@@ -1,36 +1,36 @@
-/** Which kubeconfig is meant, as kubectl finds it. Reads files, asks nobody. @module */
+/** Finds the kubeconfig to use, as kubectl does. @module */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { parse } from "yaml";
 
-/** A kubeconfig and the context in it; undefined is the file's current one. */
+/** A kubeconfig and a context in it; undefined: the file's current context. */
 export interface Chosen {
   path: string;
   context: string | undefined;
 }
 
-/** What a kubeconfig names. */
+/** The contexts of a kubeconfig. */
 export interface Contexts {
   current: string | undefined;
   names: string[];
   namespaces: Record<string, string | undefined>;
 }
 
-/** Returns where kubeconfigs are looked for that nobody names: the files that `KUBECONFIG` lists, else `~/.kube/config`. */
+/** Returns where to look for a kubeconfig if none is named: the files that `KUBECONFIG` lists, or else `~/.kube/config`. */
 export function kubeconfigPlaces(env: Record<string, string | undefined>): string[] {
   const listed = env["KUBECONFIG"]?.split(delimiter).filter(Boolean) ?? [];
   return listed.length > 0 ? listed : [join(env["HOME"] ?? homedir(), ".kube", "config")];
 }
 
 /**
- * Chooses among files, of which some may not exist.
+ * Chooses among files, some of which may not exist.
  *
- * The first that has the context counts, and alone: unlike kubectl, a context cannot name a cluster or a user of another
- * file. Which context is current says the first file that says so.
+ * Only the first file that has the context is used: unlike in kubectl, a context cannot name a cluster or a user in
+ * another file. The current context is that of the first file that has one.
  *
- * @returns undefined if none exists
- * @throws if there are several, and one of them is no kubeconfig
+ * @returns undefined if no file exists
+ * @throws if there are several files, and one of them is not a kubeconfig
  */
 export function chooseKubeconfig(paths: readonly string[], context: string | undefined): Chosen | undefined {
   const files = paths.filter((file) => existsSync(file));
@@ -43,7 +43,7 @@ export function chooseKubeconfig(paths: readonly string[], context: string | und
   return { path: holder?.path ?? first, context: wanted };
 }
 
-/** Reads the contexts of a kubeconfig. @throws if it is none */
+/** Reads the contexts of a kubeconfig. @throws if the file is not one */
 export function readContexts(path: string): Contexts {
   try {
     const config = parse(readFileSync(path, "utf8")) as {

@@ -1,32 +1,39 @@
-/** Leads by a Lease: takes it, renews it, gives it back; whoever loses it stops at once. Source of the rules: k8s.io/client-go tools/leaderelection, 0.36. @module */
+/**
+ * Elects a leader by a Lease: acquires, renews and releases it. A process that loses the Lease stops its work at once.
+ * Source of the rules: k8s.io/client-go tools/leaderelection, 0.36.
+ * @module
+ */
 import * as z from "zod";
 import { errorFields, type Log } from "../process/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
 import { sleep } from "./backoff.ts";
 
 interface LeaderOptions {
-  /** Outlives leading: it gives the Lease back. Its requests must time out within a third of the term. */
+  /** Must outlive the work, because it releases the Lease. Its requests must time out within a third of the term. */
   api: Api;
   log: Log;
   namespace: string;
   /** Name of the Lease. */
   name: string;
-  /** Who we are; no two candidates share it. */
+  /** Identity of this candidate; no two candidates share one. */
   identity: string;
-  /** How long others wait for a renewal. @default 15 */
+  /** How long other candidates wait for a renewal. @default 15 */
   termSeconds?: number;
 }
 
-/** A run of `work`; the signal fires when leading ends. */
+/** The work of a leader; the signal fires when its leadership ends. */
 export type Work = (leading: AbortSignal) => Promise<void>;
 
-/** Shares of the term: between two tries, and from the last renewal to giving up. As in client-go (15, 2 and 10 s). */
+/**
+ * Shares of the term: the interval between two tries, and the time from the last renewal to giving up. As in client-go
+ * (15, 2 and 10 s).
+ */
 const RETRY_SHARE = 2 / 15;
 const RENEWAL_SHARE = 10 / 15;
 
 /**
- * Runs `work` whenever and as long as this process leads; returns once `signal` has fired, `work` has ended and the
- * Lease is given back.
+ * Runs `work` each time this process becomes the leader, for as long as it leads. Returns when `signal` has fired,
+ * `work` has ended and the Lease is released.
  *
  * @throws if the Lease's namespace does not exist, or what `work` throws
  */
@@ -45,7 +52,7 @@ async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work
   const giveUp = setTimeout(() => term.abort(), termSeconds * 1000 * RENEWAL_SHARE);
   const leading = AbortSignal.any([signal, term.signal]);
   const working = work(leading).finally(() => term.abort());
-  // It is awaited below; until then a failure is not to be taken for one that nobody handles.
+  // It is awaited below. Until then, a failure must not count as an unhandled rejection.
   working.catch(() => {});
   for (;;) {
     await pause(options, leading);
@@ -65,14 +72,14 @@ function pause({ termSeconds = 15 }: LeaderOptions, signal: AbortSignal): Promis
 }
 
 interface Candidate {
-  /** Takes or renews the Lease. `lost`: another holds it; `failed`: nobody knows. */
+  /** Acquires or renews the Lease. `lost`: another candidate holds it; `failed`: the outcome is not known. */
   attempt(): Promise<"held" | "lost" | "failed">;
   release(): Promise<void>;
 }
 
 /** What a candidate knows of the Lease. */
 interface Knowledge {
-  /** As we wrote it last; undefined: it has to be read first. */
+  /** The Lease as last written by this candidate; undefined: it must be read first. */
   held?: Lease | undefined;
   sighting?: Sighting;
 }
@@ -98,10 +105,10 @@ function createCandidate(options: LeaderOptions): Candidate {
   };
 }
 
-/** The one failure that no second try mends. */
+/** The only failure that a retry cannot solve: the namespace does not exist. */
 class NamespaceError extends Error {}
 
-/** Takes or renews the Lease; returns false if somebody else holds it. */
+/** Acquires or renews the Lease; returns false if another candidate holds it. */
 async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> {
   const { namespace, name, identity, termSeconds = 15 } = options;
   const wasHeld = known.held !== undefined;
@@ -137,7 +144,7 @@ function patch({ api, namespace, name }: LeaderOptions, { metadata }: Lease, spe
   return api.send({ method: "PATCH", path: pathOf({ resource: "leases", namespace, name }), body });
 }
 
-/** What is read of a Lease (coordination.k8s.io/v1). */
+/** The fields that are read of a Lease (coordination.k8s.io/v1). */
 export const leaseSchema = z.object({
   metadata: z.looseObject({ resourceVersion: z.string() }),
   spec: z.looseObject({
@@ -149,8 +156,8 @@ export const leaseSchema = z.object({
 export type Lease = z.infer<typeof leaseSchema>;
 
 /**
- * The Lease as last seen, and when it was first seen so, in milliseconds by a clock of this process that nobody sets: the
- * clocks of two candidates need not agree, and one that is set forward must not end the other's term.
+ * The version of the Lease that was last seen, and when it was first seen, in milliseconds of this process's monotonic
+ * clock. The clocks of two candidates may differ, and a clock that is set forward must not end the other's term.
  */
 export interface Sighting {
   version: string;
@@ -164,12 +171,12 @@ export function sight(before: Sighting | undefined, lease: Lease, now: number): 
 }
 
 /**
- * Decides what a candidate does with the Lease that it sees.
+ * Decides what a candidate does with the Lease.
  *
  * | holder | unchanged for longer than the holder's term | step |
  * |---|---|---|
- * | nobody | | take |
- * | me | | renew |
+ * | none | | take |
+ * | this candidate | | renew |
  * | another | no | wait |
  * | another | yes | take |
  */
@@ -180,7 +187,7 @@ export function electionStep(lease: Lease, sighting: Sighting, me: string, now: 
   return now - sighting.since > term * 1000 ? "take" : "wait";
 }
 
-/** Returns the spec of a Lease that is taken or renewed; `previous` is undefined where there is none yet. */
+/** Returns the spec of a Lease that is acquired or renewed; `previous` is undefined if the Lease does not exist yet. */
 export function heldSpec(previous: Lease | undefined, me: string, termSeconds: number, now: Date): object {
   const { holderIdentity, leaseTransitions = 0 } = previous?.spec ?? {};
   const renewTime = microTime(now);
@@ -193,12 +200,12 @@ export function heldSpec(previous: Lease | undefined, me: string, termSeconds: n
   };
 }
 
-/** Returns the spec of a Lease that is given back: anybody may take it at once. */
+/** Returns the spec of a released Lease, which any candidate can acquire at once. */
 function releasedSpec(now: Date): object {
   return { holderIdentity: null, leaseDurationSeconds: 1, renewTime: microTime(now) };
 }
 
-/** Writes an instant as metav1.MicroTime does. */
+/** Formats a time as metav1.MicroTime. */
 function microTime(instant: Date): string {
   return instant.toISOString().replace("Z", "000Z");
 }

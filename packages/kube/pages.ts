@@ -1,26 +1,26 @@
-/** Reads a collection page by page, however large its objects are: no answer is longer than a process can hold. @module */
+/** Lists a collection page by page, with pages small enough for the memory, however large the objects are. @module */
 import { answerError, AnswerTooLong, type Api } from "./api.ts";
 
-/** Some objects of a collection, and the version of it that the list shows. */
+/** Some objects of a collection, and the resourceVersion of the list. */
 export interface Page<T> {
   items: T[];
   version: string;
 }
 
-/** Objects in one answer, where they are small. */
+/** Objects per page, if they are small. */
 const MOST_OBJECTS = 100;
 /**
- * The most that one answer may have: 100 of the largest objects are 150 MB, several collections are read at once, and what
- * reads them takes ten times as much for a moment.
+ * Largest answer: 100 of the largest objects are 150 MB, several collections are read at the same time, and parsing
+ * briefly takes ten times as much.
  */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Yields the pages in order. Where an answer would be too long fewer objects are asked for, one if need be, and then more
- * again.
+ * Yields the pages in order. If an answer would be too long, the next request asks for fewer objects, down to one, and
+ * later for more again.
  *
- * @param query what narrows it down
- * @throws {Error} if the API server refuses, or gives no answer
+ * @param query parameters of the list, such as a label selector
+ * @throws {Error} if the API server refuses, or does not answer
  */
 export async function* pagesOf<T>(
   api: Api,

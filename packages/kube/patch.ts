@@ -1,8 +1,8 @@
-/** Changes one object, provided it still is what was judged. Decides nothing. @module */
+/** Patches an object on condition that it has not changed since it was examined. @module */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "./api.ts";
 
-/** The object: its metadata as it was judged. */
+/** The object to patch, with its metadata as examined. */
 export interface Target {
   kind: string;
   resource: ObjectPath["resource"];
@@ -15,15 +15,15 @@ export interface MetadataChange {
   annotations?: Record<string, string | null>;
 }
 
-/** Returns the merge patch that fits only the version of the object that was judged. */
+/** Returns a merge patch that applies only to the version of the object that was examined. */
 export function patchOf({ resourceVersion }: ObjectMeta, change: MetadataChange): object {
   return { metadata: { resourceVersion, ...change } };
 }
 
 /**
- * Sends a merge patch that names the version it fits.
+ * Sends a merge patch that names the version to which it applies.
  *
- * @returns false if the object has changed or gone meanwhile: look again
+ * @returns false if the object has changed or is gone; then examine it again
  * @throws {Error} if it is refused for another reason
  */
 export async function sendPatch(api: Api, { kind, resource, metadata }: Target, body: object): Promise<boolean> {

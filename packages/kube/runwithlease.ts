@@ -1,4 +1,4 @@
-/** Runs work under a Lease: where that lies, and under which name this process asks for it. Decides nothing. @module */
+/** Runs work while this process holds a Lease, and chooses the Lease's namespace and the holder's identity. @module */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { SYSTEM_NAMESPACE } from "../api/installation.ts";
@@ -15,20 +15,21 @@ export interface WithLeaseOptions extends Pick<ConnectionOptions, "userAgent" | 
   name: string;
   /** Namespace of the Lease, see {@link leaseNamespace}. */
   namespace: string;
-  /** Under which name this process holds the Lease; undefined: its Pod's, or outside a cluster a new one. */
+  /** Identity of the holder; undefined: the Pod's name, or outside a cluster a new name at each start. */
   identity: string | undefined;
-  /** Where this process runs outside the cluster. */
+  /** Path of the kubeconfig, if this process runs outside the cluster. */
   kubeconfig: string | undefined;
   leaseSeconds: number;
-  /** False: the work begins at once, Lease or not. */
+  /** False: the work begins at once, without a Lease. */
   leaderElection: boolean;
 }
 
 const PATIENCE_MS = 3000;
 
 /**
- * Finds the namespace of Leases: the one that is named, else the Pod's, or outside a cluster hookbox-system, and default
- * where that does not exist. Asked once: who leads anew is not to end because nobody answers at that moment.
+ * Finds the namespace of Leases: the one that is named, or else the Pod's. Outside a cluster it is hookbox-system, or
+ * default if that does not exist. Looked up only once: later, a lookup without an answer would end a process that could
+ * lead again.
  *
  * @throws {Error} if it is unknown, or if the API server does not answer
  */
@@ -65,7 +66,8 @@ export async function runWithLease(options: WithLeaseOptions, work: Work, signal
   const timeoutMs = (termSeconds * 1000) / 5;
   const ending = new AbortController().signal;
   const api = connect(credentials, { signal: ending, userAgent, timeoutMs, ...(onAnswer && { onAnswer }) });
-  // A Pod's name is its host name and outlives its containers: a restarted one need not wait for its own Lease.
+  // A Pod's name is its host name and stays the same when a container restarts. So a restarted container need not wait
+  // for its own Lease.
   const identity = options.identity ?? (kubeconfig ? `${hostname()}_${randomUUID()}` : hostname());
   await lead({ api, log, namespace, name, identity, termSeconds }, work, signal);
 }

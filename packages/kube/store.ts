@@ -1,32 +1,36 @@
-/** What a watch has shown of one kind: a projection of each object, found by name and by indexes, as in client-go's Indexer. Sends nothing. @module */
+/**
+ * Stores what a watch has shown of one kind: a projection of each object, found by name and by indexes, as in
+ * client-go's Indexer.
+ * @module
+ */
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { EventHandler } from "./watch.ts";
 
 export interface StoreOptions<T, Kept, Index extends string> {
-  /** Returns what is kept of an object. */
+  /** Returns the projection of an object. */
   keep(object: T): Kept;
-  /** By name of the index: the values under which an object is found. @default {none} */
+  /** By name of the index: returns the values under which an object is found. @default {none} */
   indexes?: Record<Index, (kept: Kept) => readonly string[]>;
-  /** Tells whether a change matters to nobody who listens. @default {() => false} */
+  /** Returns whether a change is irrelevant to all listeners. @default {() => false} */
   isSame?(before: Kept, after: Kept): boolean;
 }
 
-/** Called with undefined in place of an object that was not there before, or is gone. */
+/** Called for each change; undefined stands for an object that did not exist before, or is gone. */
 export type StoreListener<Kept> = (before: Kept | undefined, after: Kept | undefined) => void;
 
 export interface Store<T, Kept, Index extends string = never> extends EventHandler<T> {
-  /** Returns the object of a name; of two that have had it, the one that was shown last. */
+  /** Returns the object with this name. If two objects have had it, returns the one that was shown last. */
   get(namespace: string | undefined, name: string): Kept | undefined;
   /** Returns the object with this UID. */
   byUid(uid: string): Kept | undefined;
   /** Returns the objects that an index has under this value. */
   byIndex(index: Index, value: string): Iterable<Kept>;
   values(): Iterable<Kept>;
-  /** Whether a list has been seen: until then, what is not found may exist all the same. */
+  /** Returns whether a list has been shown. Before that, an object that is not found may exist. */
   hasSynced(): boolean;
-  /** Has a listener called after each change that matters. */
+  /** Adds a listener, which is called after each relevant change. */
   onChange(listener: StoreListener<Kept>): void;
-  /** Has a listener called when a list is complete. */
+  /** Adds a listener, which is called when a list is complete. */
   onSynced(listener: () => void): void;
 }
 
@@ -35,7 +39,7 @@ interface Entry<Kept> {
   kept: Kept;
 }
 
-/** Makes a store that has seen nothing. */
+/** Creates an empty store. */
 export function createStore<T extends { metadata: ObjectMeta }, Kept, Index extends string = never>(
   { keep, indexes, isSame = () => false }: StoreOptions<T, Kept, Index>,
 ): Store<T, Kept, Index> {
@@ -80,7 +84,7 @@ export function createStore<T extends { metadata: ObjectMeta }, Kept, Index exte
       if (!entry) return;
       byUid.delete(uid);
       leave(uid, entry);
-      // Another object of the name may have come before this one's end was noticed.
+      // A new object of the same name may have been shown before this one's deletion.
       if (byName.get(entry.key) === entry) byName.delete(entry.key);
       tell(entry.kept, undefined);
     },

@@ -1,10 +1,14 @@
-/** Sends one HTTP request over kept connections: by node:https, or on Deno by its own fetch, at four fifths of the cost. @module */
+/**
+ * Sends HTTP requests over persistent connections: with node:https, or on Deno with its fetch, which costs a fifth
+ * less.
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { Agent as HTTPAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Pass } from "./credentials.ts";
 
-/** A request as it goes out; `text` undefined: it has no body. */
+/** An outgoing request; `text` undefined: no body. */
 export interface Outgoing {
   url: string;
   method: string;
@@ -13,20 +17,20 @@ export interface Outgoing {
   signal: AbortSignal;
 }
 
-/** An answer whose body is still to be read. */
+/** An answer whose body is not read yet. */
 export interface Incoming {
   status: number;
   /** The Date header; absent: the answer has none. */
   date?: string | undefined;
-  /** Ends with the body, throws if that breaks off; to leave it early lets go of the connection. */
+  /** Throws if the connection breaks before the end of the body. Stopping early releases the connection. */
   chunks: AsyncIterable<Uint8Array>;
   text(): Promise<string>;
 }
 
-/** @throws only if no answer comes */
+/** @throws only if no answer arrives */
 export type Send = (request: Outgoing, pass: Pass) => Promise<Incoming>;
 
-/** Makes what sends requests; the first one opens a connection. */
+/** Creates the function that sends requests; the first request opens a connection. */
 export function createSend(): Send {
   const byNode = createNodeSend();
   if (typeof Deno === "undefined") return byNode;
@@ -34,7 +38,7 @@ export function createSend(): Send {
   return (request, pass) => isForFetch(pass) ? byFetch(request, pass) : byNode(request, pass);
 }
 
-/** Deno's fetch knows certificates and nothing else. */
+/** Of the connection's settings, Deno's fetch supports only certificates. */
 function isForFetch({ agent, tls: { servername, rejectUnauthorized, cert, key } }: Pass): boolean {
   return !agent && servername === undefined && rejectUnauthorized !== false && !cert === !key;
 }
@@ -63,10 +67,13 @@ function createFetchSend(deno: DenoHTTP): Send {
   };
 }
 
-/** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
+/**
+ * Keeps a reference to each answer while it is read: once Deno has garbage-collected an answer, a signal no longer
+ * aborts its body.
+ */
 const responseOf = new WeakMap<ReadableStream, Response>();
 
-/** A body without bytes. */
+/** An empty body. */
 export async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createNodeSend(): Send {
@@ -98,7 +105,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** One set of kept connections at a time: other certificates begin a new one. */
+/** Keeps one set of persistent connections at a time. New certificates start a new set. */
 function createKept<T>(make: (pass: Pass) => T, end: (old: T) => void): (pass: Pass) => T {
   let kept: { pass: Pass; identity: string; made: T } | undefined;
   return (pass) => {

@@ -1,23 +1,24 @@
-/** Shows an event handler every object of a collection, first by list, then by watch, for ever. Decides nothing. @module */
+/** Passes every object of a collection to an event handler, first by a list, then by a watch, until a signal fires. @module */
 import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Answer, type Api, messageOf, type WatchEvent, WatchSilent } from "./api.ts";
 import { backoffMs, sleep } from "./backoff.ts";
 import { pagesOf } from "./pages.ts";
 
-/** What a watch feeds. */
+/** Receives the objects of a watch. */
 export interface EventHandler<T> {
-  /** A list begins: what happens from now on it may not show. It may fail, and begin again. */
+  /** A list begins. It may not show changes from now on. It may fail and begin again. */
   listing?(): void;
-  /** The object is there, or has changed. */
+  /** The object exists, or has changed. */
   observe(object: T): void;
-  /** The object is gone: the watch says so, or a list lacks an object that was shown. */
+  /** The object is gone: the watch shows its deletion, or a list lacks it. */
   gone(uid: string): void;
   /**
-   * A list is complete. The list is right even if it shows an object in an older version than before: after a restore of
-   * etcd, versions go back and deleted objects return.
+   * A list is complete. The list is authoritative even if it shows an object in an older version than before: after a
+   * restore of etcd, versions go back and deleted objects return.
    *
-   * @param uids those in the list. What the handler knows from elsewhere and the list lacks is gone, too
+   * @param uids UIDs of the listed objects. Objects that the handler knows from elsewhere and that are not listed are
+   *   gone, too
    * @param version the list's resourceVersion; absent: not known
    */
   listed?(uids: ReadonlySet<string>, version?: string): void;
@@ -26,44 +27,45 @@ export interface EventHandler<T> {
 export interface WatchOptions {
   log: Log;
   signal: AbortSignal;
-  /** Called at each sign that the API server answers and the watch goes on: a list, an open watch, an event. */
+  /** Called at each sign that the API server answers and the watch works: a list, an open watch, an event. */
   onHeard?: (() => void) | undefined;
 }
 
-/** A collection: where it is, and how its objects are read. */
+/** A collection, and how to parse its objects. */
 export interface Collection<T> {
   path: string;
-  /** What narrows it down, such as a labelSelector; absent: nothing does. */
+  /** Parameters such as a labelSelector; absent: none. */
   query?: Record<string, string>;
-  /** Returns undefined for what it cannot read; such an object is left alone and logged. */
+  /** Parses an object; undefined: it is invalid. Then it is skipped and logged. */
   parse(object: unknown): T | undefined;
 }
 
-/** The API server ends a watch after this; the spread keeps many watches from ending together. */
+/** Timeout of a watch on the API server. The random spread keeps many watches from ending at the same time. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
-/** What ends sooner than this counts as a failure, so that nothing goes round hot. */
+/** A watch that ends sooner than this counts as a failure, so that there is no busy loop. */
 const SHORT_LIFE_MS = 1000;
 
 type Observed = { metadata: ObjectMeta };
 interface Cursor {
-  /** Where the watch goes on; undefined: begin with a list. */
+  /** The version from which the watch continues; undefined: start with a list. */
   version: string | undefined;
-  /** UIDs of what the handler was shown and was not told to be gone. */
+  /** UIDs of the objects that exist according to what the handler was told. */
   shown: Set<string>;
 }
 
 /**
- * Lists the collection, watches it from there, and does so again whenever that ends; returns when `signal` fires.
+ * Lists the collection, watches it from there, and starts again whenever that ends. Returns when `signal` fires.
  *
- * | what happens | then |
+ * | event | reaction |
  * |---|---|
- * | the server ends the watch | goes on from the last version seen |
- * | the watch breaks or goes silent, or cannot be opened | lists again |
- * | the server refuses that version (410: too old; 504: it has none so new, having been restored) | lists again |
- * | anything fails | goes on after 1 s, 2 s, … 30 s |
+ * | the server ends the watch | continue from the last version seen |
+ * | the watch breaks, is silent, or cannot be opened | list again |
+ * | the server refuses that version (410: too old; 504: too new, after a restore of etcd) | list again |
+ * | any failure | continue after 1 s, 2 s, … 30 s |
  *
- * A watch that broke does not resume. While it was broken, etcd may have been restored, and writes to other objects may have
- * raised its versions above the last one seen. The server would accept that version and never show the earlier changes.
+ * A watch that broke does not resume. While it was broken, etcd may have been restored, and writes to other objects may
+ * have raised its versions above the last one seen. The server would accept that version and never show the earlier
+ * changes.
  */
 export async function listAndWatch<T extends Observed>(
   api: Api,
@@ -83,7 +85,7 @@ export async function listAndWatch<T extends Observed>(
     } catch (error) {
       if (signal.aborted) return;
       cursor.version = undefined;
-      // Where nothing happens this may come every time.
+      // In a collection without changes, this can happen every time.
       log(error instanceof WatchSilent ? "info" : "warn", "Watch interrupted", {
         path: collection.path,
         ...errorFields(error),
@@ -95,7 +97,7 @@ export async function listAndWatch<T extends Observed>(
   }
 }
 
-/** Returns the version that the list shows. */
+/** Returns the resourceVersion of the list. */
 async function list<T extends Observed>(
   api: Api,
   collection: Collection<T>,
@@ -121,7 +123,7 @@ async function list<T extends Observed>(
   return listed;
 }
 
-/** Watches until the server ends it. Moves the cursor as events come. */
+/** Watches until the server ends the watch. Moves the cursor with each event. */
 async function watch<T extends Observed>(
   api: Api,
   { path, query, parse }: Collection<T>,
@@ -182,7 +184,7 @@ function versionOf(object: unknown): string | undefined {
   return (object as Observed).metadata.resourceVersion;
 }
 
-/** Wraps an event handler: what it throws is logged, and ends no watch. @param name for the log */
+/** Wraps an event handler so that its errors are logged and do not end the watch. @param name for the log */
 export function isolated<T>(name: string, handler: EventHandler<T>, log: Log): EventHandler<T> {
   const attempt = (step: () => void) => {
     try {

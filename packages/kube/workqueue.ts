@@ -1,31 +1,31 @@
 /**
- * Fair queues: groups of what waits take turns, so that a namespace with much work does not hold up the others. A work queue
- * is one that runs its work, a little at a time.
+ * Fair queues: groups of waiting items take turns, so that a namespace with much work does not block the others. A work
+ * queue also runs the work, with limited concurrency.
  * @module
  */
 
-/** Groups of what waits, in order of their turns. A group that is set anew keeps its place, a new one comes last. */
+/** Groups of waiting items, in the order of their turns. Setting a known group keeps its place; a new group comes last. */
 export type FairQueue<Group> = Map<string, Group>;
 
 interface Taking<Group, Taken> {
-  /** Takes something from a group; undefined: nothing can be taken from it. */
+  /** Takes an item from a group; undefined: none can be taken. */
   take(group: Group): Taken | undefined;
   isEmpty(group: Group): boolean;
-  /** Tells whether a group has to wait; it keeps its place. Absent: none has to. */
+  /** Returns whether a group must wait; it keeps its place. Absent: no group must. */
   isHeld?(group: Group): boolean;
 }
 
 /**
- * Takes something from the first group that has something to take, and puts this group behind all others unless it is empty
- * now. A group from which nothing can be taken leaves the queue.
+ * Takes an item from the first group that has one, and moves this group to the end unless it is empty. A group from
+ * which no item can be taken leaves the queue.
  *
- * @returns undefined: there is nothing to take
+ * @returns undefined if there is nothing to take
  */
 export function takeInTurn<Group, Taken>(
   queue: FairQueue<Group>,
   { take, isEmpty, isHeld }: Taking<Group, Taken>,
 ): Taken | undefined {
-  // Each group once, though `take` may set groups that have left.
+  // Visit each group once, even if `take` adds groups again that have left.
   let left = queue.size;
   for (const [key, group] of queue) {
     if (left-- === 0) break;
@@ -39,17 +39,17 @@ export function takeInTurn<Group, Taken>(
   return undefined;
 }
 
-/** Something to be done. Never fails. */
+/** Never rejects. */
 type Work = () => Promise<void>;
 
 export interface WorkQueue {
   /**
-   * Adds work, in place of what waits under its key, and begins it at once if that is possible.
+   * Adds work, replacing what waits under the same key, and starts it at once if possible.
    *
-   * @param isUrgent comes before what is not, within its namespace
+   * @param isUrgent urgent work runs before other work of its namespace
    */
   add(namespace: string, key: string, work: Work, isUrgent?: boolean): void;
-  /** Removes all work that has not begun. */
+  /** Removes all work that has not started. */
   clear(): void;
 }
 
@@ -59,7 +59,7 @@ interface NamespaceWork {
   calm: Map<string, Work>;
 }
 
-/** Makes a work queue. @param most how much work runs at once */
+/** Creates a work queue. @param most how many works run at the same time */
 export function createWorkQueue(most: number): WorkQueue {
   const queue: FairQueue<NamespaceWork> = new Map();
   let running = 0;

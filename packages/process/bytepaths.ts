@@ -1,13 +1,16 @@
-/** Reads paths and folders by `node:fs` also if names are not UTF-8 (see filenames.ts). Deno cannot use such names. @module */
+/**
+ * Reads paths and folders with `node:fs`, even if names are not UTF-8 (see filenames.ts). Deno cannot use such names.
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { lstat, opendir, readlink, realpath } from "node:fs/promises";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
 import { ON_DENO } from "./ondeno.ts";
 
-/** A path as `node:fs` takes it: bytes where a name in it is not UTF-8. */
+/** A path as `node:fs` accepts it: bytes if a name in it is not UTF-8. */
 export type FSPath = string | Buffer;
 
-/** This process cannot use the name of a file, because the name is not UTF-8. */
+/** This process cannot use a file, because its name is not UTF-8. */
 export class UnreachableNameError extends Error {
   override name = "UnreachableNameError";
   constructor(path: string) {

@@ -1,20 +1,23 @@
-/** Many deadlines by one timer: to set and clear one for each request is a fifth of what a small request costs on Deno. @module */
+/**
+ * Runs many deadlines with one timer: a timer for each request would be a fifth of the cost of a small request on Deno.
+ * @module
+ */
 import { LONGEST_TIMER_MS } from "./clock.ts";
 
-/** Deadlines of one length. */
+/** Deadlines of the same length. */
 export interface Deadlines {
   /**
-   * Begins a deadline.
+   * Starts a deadline.
    *
-   * @param late called once when its time is over
-   * @returns ends it before that; may be called again
+   * @param late called once when the time is over
+   * @returns a function that cancels the deadline; it may be called again
    */
   begin(late: () => void): () => void;
 }
 
-/** Makes deadlines; the timer that they share keeps no process alive. @param ms how long each is, in milliseconds */
+/** Creates deadlines. Their common timer does not keep a process alive. @param ms length of each deadline, in milliseconds */
 export function createDeadlines(ms: number): Deadlines {
-  /** When each is over, the first first. */
+  /** Ordered by the end of the deadline. */
   const running = new Map<symbol, { at: number; late: () => void }>();
   let isSet = false;
 
@@ -52,5 +55,5 @@ function unref(timer: unknown): void {
   else if (typeof Deno !== "undefined") Deno.unrefTimer(timer as number);
 }
 
-/** The part of Deno that is used here. */
+/** The part of Deno that this file uses. */
 declare const Deno: { unrefTimer(id: number): void } | undefined;

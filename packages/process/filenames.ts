@@ -1,7 +1,8 @@
 /**
- * Converts names of files between bytes and text. On Linux a name is bytes, which need not be UTF-8. The text has a lone
- * surrogate, U+DC80 to U+DCFF, for each byte that is not UTF-8, as Python's `os.fsdecode` has (PEP 383). JSON shows it as
- * `\udce9`, and a URL has the byte itself, `%E9`. Pure. @module
+ * Converts names of files between bytes and text. On Linux a name is bytes, which need not be UTF-8. The text has a
+ * lone surrogate, U+DC80 to U+DCFF, for each byte that is not UTF-8, like Python's `os.fsdecode` (PEP 383). JSON shows
+ * it as `\udce9`, and a URL has the byte itself, `%E9`.
+ * @module
  */
 
 const ESCAPE = 0xdc00;
@@ -9,7 +10,7 @@ const ESCAPED = /[\udc80-\udcff]/u;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Tells whether a name, or a path, has bytes that are not UTF-8. */
+/** Returns whether a name or a path has bytes that are not UTF-8. */
 export function isEscaped(text: string): boolean {
   return ESCAPED.test(text);
 }
@@ -49,7 +50,7 @@ function characterAt(bytes: Uint8Array, at: number): [string, number] {
   }
 }
 
-/** Percent-encodes a whole path, slashes too. @throws {URIError} for a surrogate that is not one of a byte */
+/** Percent-encodes a whole path, including slashes. @throws {URIError} for a surrogate that does not stand for a byte */
 export function encodeName(text: string): string {
   if (!isEscaped(text)) return encodeURIComponent(text);
   return Array.from(text, (character) => {
@@ -58,7 +59,7 @@ export function encodeName(text: string): string {
   }).join("");
 }
 
-/** Decodes a percent-encoded path. @throws {URIError} if two hexadecimal digits are missing after a percent sign */
+/** Decodes a percent-encoded path. @throws {URIError} if a percent sign is not followed by two hexadecimal digits */
 export function decodeName(encoded: string): string {
   try {
     return decodeURIComponent(encoded);

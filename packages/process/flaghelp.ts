@@ -1,11 +1,11 @@
-/** Writes what `--help` says about a process, from the table of its options. Pure. @module */
+/** Generates the `--help` text of a process from the table of its options. @module */
 import type { Flag, Program } from "./flags.ts";
 
-/** Widest line, and where descriptions begin. */
+/** Line width, and the column where descriptions begin. */
 const WIDTH = 118;
 const COLUMN = 34;
 
-/** Writes the help of a process. */
+/** Returns the help text of a process. */
 export function helpOf({ name, about, operands, flags, notes }: Program): string {
   const usage = [name, operands, "[options]"].filter(Boolean).join(" ");
   const sections = Map.groupBy(Object.entries(flags), ([, { section = "Options" }]) => section);
@@ -18,13 +18,13 @@ export function helpOf({ name, about, operands, flags, notes }: Program): string
   return [`Usage: ${usage}`, about, ...parts, ...notes === undefined ? [] : [notes]].join("\n\n") + "\n";
 }
 
-/** Returns how an option is typed that does something: `--port P`, and `--no-wake` of a switch that is on by default. */
+/** Returns how an option is typed so that it has an effect: `--port P`, or `--no-wake` for a switch that is on by default. */
 export function termOf(name: string, { type, default: preset, placeholder = type.placeholder }: Flag): string {
   if (placeholder !== "") return `--${name} ${placeholder}`;
   return preset === "true" ? `--no-${name}` : `--${name}`;
 }
 
-/** Returns the description, and after it what happens without a value, what else is needed, and other names. */
+/** Returns the description, followed by the default, the options that it needs, and its other names. */
 export function describe(flag: Flag): string {
   const unset = unsetOf(flag);
   if (unset === "") return flag.help + extrasOf(flag);
@@ -32,13 +32,16 @@ export function describe(flag: Flag): string {
   return `${flag.help} (default${isPlain ? "" : ":"} ${unset})${extrasOf(flag)}`;
 }
 
-/** Returns what happens without a value; empty: what the name of a switch says, or nothing. */
+/**
+ * Returns what happens without a value: the environment variable is used, then `otherwise` or the default. Empty if there is
+ * none of them; the default of a switch does not count.
+ */
 export function unsetOf({ type, otherwise, env, default: preset = "" }: Flag): string {
   const unset = otherwise ?? (type.placeholder === "" ? "" : preset);
   return [env && `the variable ${env}`, unset].filter(Boolean).join(", or ");
 }
 
-/** Returns what else is needed, and other names, to follow a description; empty: nothing. */
+/** Returns the required options and other names, to be appended to a description; empty: none. */
 export function extrasOf({ needs, aliases }: Flag): string {
   const list = (names: readonly string[], last: string) => names.map((name) => `--${name}`).join(last);
   return (needs ? `; needs ${list(needs, " and ")}` : "") + (aliases ? `; also ${list(aliases, ", ")}` : "");

@@ -1,46 +1,46 @@
 /**
- * The options of a process, each described once: a table, which its command line is read by, and which `--help` and
- * docs/reference/flags.md are written from.
+ * Defines the options of a process in one table. It is used to parse the command line and to generate `--help` and
+ * docs/reference/flags.md.
  * @module
  */
 import { parseArgs } from "node:util";
 import { type FlagType, SWITCH } from "./flagtypes.ts";
 
-/** What is said about an option. */
+/** The description of an option. */
 export interface FlagDescription {
-  /** Begins in lower case, without a full stop. Of a switch that is on by default: what happens if it is off. */
+  /** Starts in lower case and has no full stop. For a switch that is on by default: what happens if it is off. */
   help: string;
-  /** The first release with the option. */
+  /** The first release that has the option. */
   since: string;
-  /** Stands for the value in the help, in place of the type's. */
+  /** Placeholder for the value in the help, instead of the type's. */
   placeholder?: string;
   /** If there is no default: what happens without a value. */
   otherwise?: string;
-  /** Variable of the environment that has the value if the command line does not. */
+  /** Environment variable that provides the value if the command line does not. */
   env?: string;
   /** Other names of the option. */
   aliases?: readonly string[];
-  /** Options that have to be given with this one. */
+  /** Options that must be used together with this one. */
   needs?: readonly string[];
-  /** Its heading in the help. @default "Options" */
+  /** Its section in the help. @default "Options" */
   section?: string;
 }
 
-/** One option, whose value is a T. */
+/** An option whose value has type T. */
 export interface Flag<T = unknown> extends FlagDescription {
   type: FlagType<T>;
-  /** As it would be typed; absent: the value is undefined. */
+  /** The default as it would be typed; absent: the default value is undefined. */
   default?: string;
 }
 
-/** A table of options: by their names, in the order of the help. */
+/** A table of options by name, in the order of the help. */
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** An option that was released and is no longer taken: who still uses it is told so. */
+/** An option of earlier releases. A command line that still uses it fails with an explanation. */
 export interface GoneFlag {
-  /** The first release without it. */
+  /** The first release that lacks the option. */
   since: string;
-  /** What comes in its place, or why nothing does: `the binder replaces …`. */
+  /** What replaces it, or why it was removed: `the binder replaces …`. */
   why: string;
 }
 
@@ -48,54 +48,54 @@ type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-/** The values of options: the key of `--wake-timeout` is `wakeTimeout`. */
+/** The values of options by name in camel case: the key of `--wake-timeout` is `wakeTimeout`. */
 export type Values<Table extends Flags> = {
   [Name in keyof Table & string as CamelCase<Name>]: Table[Name] extends Flag<infer T> ? T : never;
 };
 
-/** A process, for those who start it. */
+/** A process and its command line. */
 export interface Program<Table extends Flags = Flags> {
-  /** What starts it: `hookbox keeper`. */
+  /** The command that starts it: `hookbox keeper`. */
   name: string;
-  /** What it does: whole sentences, in lines. */
+  /** What it does: whole sentences, with line breaks. */
   about: string;
-  /** Names its arguments that are not options: `[hook…]`; absent: it takes none. */
+  /** Placeholder for its arguments that are not options: `[hook…]`; absent: it accepts none. */
   operands?: string;
   flags: Table;
-  /** Options that it took once, by their names. */
+  /** Options that were removed, by name. */
   gone?: Readonly<Record<string, GoneFlag>>;
-  /** What the help says at its end. */
+  /** Text at the end of the help. */
   notes?: string;
 }
 
-/** Describes an option. Without a default its value may be undefined. */
+/** Creates an option. Without a default, its value may be undefined. */
 export function flag<T>(type: FlagType<T>, description: FlagDescription & { default: string }): Flag<T>;
 export function flag<T>(type: FlagType<T>, description: FlagDescription): Flag<T | undefined>;
 export function flag<T>(type: FlagType<T>, description: FlagDescription & { default?: string }): Flag<T | undefined> {
   return { ...description, type };
 }
 
-/** Puts options under a heading of the help. */
+/** Puts options into a section of the help. */
 export function section<Table extends Flags>(heading: string, flags: Table): Table {
   return Object.fromEntries(
     Object.entries(flags).map(([name, each]) => [name, { ...each, section: heading }]),
   ) as Table;
 }
 
-/** Returns the value of a variable of the environment; undefined: it is not set. */
+/** Returns the value of an environment variable; undefined: it is not set. */
 export type Environment = (variable: string) => string | undefined;
 
-/** What a command line says. */
+/** A parsed command line. */
 export interface CommandLine<Table extends Flags> {
   values: Values<Table>;
   operands: string[];
 }
 
 /**
- * Reads a command line; undefined: it asks for help.
+ * Parses a command line; undefined: it asks for help.
  *
- * @param env for options that a variable of the environment can set
- * @throws {RangeError} if an option is unknown, or a value is not allowed: one sentence that names both
+ * @param env reads the environment variables of options
+ * @throws {RangeError} if an option is unknown or a value is not allowed; the message is one sentence that names both
  */
 export function readCommandLine<Table extends Flags>(
   { flags, gone, operands: takesOperands }: Pick<Program<Table>, "flags" | "gone" | "operands">,
@@ -121,24 +121,24 @@ export function readCommandLine<Table extends Flags>(
   return { values: Object.fromEntries(values), operands: given.operands };
 }
 
-/** Returns what the values are if nothing is given. */
+/** Returns the values of an empty command line. */
 export function defaultsOf<Table extends Flags>(flags: Table): Values<Table> {
   return (readCommandLine({ flags }, []) as CommandLine<Table>).values;
 }
 
-/** Reads one value. @param name as the user knows the option: `--port` @throws {RangeError} if the text is not allowed */
+/** Parses one value. @param name as the user knows the option: `--port` @throws {RangeError} if the text is not allowed */
 export function readValue<T>(name: string, type: FlagType<T>, text: string): T {
   return type.read(text, () => {
     throw new RangeError(refusalOf(name, type, text));
   });
 }
 
-/** Says that a value is not allowed, and what is. */
+/** Returns the error message for a value that is not allowed. */
 export function refusalOf(name: string, { allowed, isSecret }: FlagType<unknown>, text: string): string {
   return `Cannot use ${isSecret ? name : `${name} "${text}"`}: use ${allowed}`;
 }
 
-/** What is written for each option, the last one if it is given twice; undefined: help is asked for. */
+/** Returns the text of each option, the last one if it is used twice; undefined: the command line asks for help. */
 function textsOf(
   args: string[],
   flags: Flags,
@@ -151,7 +151,7 @@ function textsOf(
   );
   const takesValue = [...names].filter(([, name]) => flags[name]?.type !== SWITCH);
   const options = Object.fromEntries(takesValue.map(([name]) => [name, { type: "string" }] as const));
-  // Not strict: the messages of parseArgs speak of its own options, and it knows no `--x=false`.
+  // Not strict: the messages of parseArgs would describe its own options, and it does not support `--x=false`.
   const { tokens, positionals } = parseArgs({ args, options, strict: false, tokens: true });
   const texts = new Map<string, string>();
   for (const token of tokens) {

@@ -1,18 +1,18 @@
-/** What values an option may have: each type reads a text, and says what it takes. Pure. @module */
+/** Defines the types of option values: how to parse a text, and how to describe what is allowed. @module */
 import { LONGEST_TIMER_MS } from "./clock.ts";
 import { parseDuration } from "./durations.ts";
 
 /** A type of values. */
 export interface FlagType<T> {
-  /** What docs/reference/flags.md calls it: `whole number from 1 to 1000`. */
+  /** Name in docs/reference/flags.md: `whole number from 1 to 1000`. */
   name: string;
-  /** What stands for a value in the help: `N`; empty: the option takes none. */
+  /** Placeholder for a value in the help: `N`; empty: the option has no value. */
   placeholder: string;
-  /** What it takes, as an error says it after "use": `a whole number from 1 to 1000`. */
+  /** What is allowed, as error messages name it after "use": `a whole number from 1 to 1000`. */
   allowed: string;
-  /** A value may contain a password: errors do not repeat it. */
+  /** A value may contain a password, so error messages do not repeat it. */
   isSecret?: true;
-  /** Reads a value. @param refuse throws what the caller says about a text that is not allowed */
+  /** Parses a value. @param refuse throws the error for a text that is not allowed */
   read(text: string, refuse: () => never): T;
 }
 
@@ -22,19 +22,19 @@ export const TEXT: FlagType<string> = {
   read: (text) => text,
 };
 
-/** On or off: `--x`, `--no-x`, and as Go's flags have it `--x=false`. */
+/** On or off: `--x`, `--no-x`, and as with Go's flags `--x=false`. */
 export const SWITCH: FlagType<boolean> = {
   ...{ name: "switch", placeholder: "", allowed: "true or false" },
   read: (text, refuse) => text === "true" || (text === "false" ? false : refuse()),
 };
 
-/** Words with commas or ends of lines between them: a key of a ConfigMap may have several lines. */
+/** Words separated by commas or line breaks: a key of a ConfigMap may have several lines. */
 export const LIST: FlagType<string[]> = {
   ...{ name: "list", placeholder: "A,B", allowed: "words with commas between them" },
   read: (text) => text.split(/[,\n]/).map((word) => word.trim()).filter(Boolean),
 };
 
-/** A length of time, in milliseconds: at most what a timer can wait, as a longer one would fire at once. */
+/** A duration in milliseconds, at most what a timer supports: a longer timer would fire at once. */
 export const DURATION: FlagType<number> = {
   ...{ name: "duration", placeholder: "D", allowed: "a duration such as 200ms, 30s, 1m30s, or seconds" },
   read(text, refuse) {
@@ -54,10 +54,10 @@ export const SIZE: FlagType<number> = {
   },
 };
 
-/** A port to listen on; 0 takes a free one. */
+/** A port to listen on; 0 chooses a free one. */
 export const PORT: FlagType<number> = { ...wholeNumber(0, 65_535), name: "port", placeholder: "P" };
 
-/** A base URL of HTTP, without slashes at its end; undefined for an empty text. */
+/** A base URL of HTTP, without trailing slashes; undefined for an empty text. */
 export const HTTP_URL: FlagType<string | undefined> = {
   ...{ name: "URL", placeholder: "URL", allowed: "an http or https URL such as http://collector:4318" },
   read(text, refuse) {
@@ -79,7 +79,7 @@ export function wholeNumber(least = 0, most = Number.MAX_SAFE_INTEGER): FlagType
   };
 }
 
-/** A number, with a fraction or without. */
+/** A number, with or without a fraction. */
 export function number(least = 0): FlagType<number> {
   return {
     ...{ name: `number of at least ${least}`, placeholder: "N", allowed: `a number of at least ${least}` },
@@ -90,7 +90,7 @@ export function number(least = 0): FlagType<number> {
   };
 }
 
-/** One of some words. */
+/** One of several words. */
 export function choice<const T extends string>(choices: readonly T[], placeholder = "X"): FlagType<T> {
   return {
     ...{ name: oneOf(choices), placeholder, allowed: oneOf(choices) },

@@ -1,23 +1,27 @@
-/** Bytes that come in parts, as one, without Node's Buffer: a part of one byte costs a hundred where it is kept as it came. @module */
+/**
+ * Collects chunks of bytes in one growing array, without Node's Buffer. Storing each chunk separately would take a
+ * hundred bytes for a chunk of one byte.
+ * @module
+ */
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What has come so far. */
+/** The bytes received so far. */
 export interface Gathered {
   add(part: Uint8Array): void;
   /** In bytes. */
   size(): number;
-  /** Shows all of it, until more is added. */
+  /** Returns all bytes. The result is valid until more are added. */
   peek(): Bytes;
-  /** Returns all of it, and is empty again. */
+  /** Returns all bytes and empties the collection. */
   take(): Bytes;
-  /** The same as text, UTF-8. */
+  /** Like `take`, but returns the bytes as UTF-8 text. */
   takeText(): string;
 }
 
 const LEAST_BYTES = 1024;
 
-/** Makes one that is empty, and takes no more than twice what it holds, or 1 KiB. */
+/** Creates an empty collection. It uses at most twice the memory of its contents, or 1 KiB. */
 export function createGathered(): Gathered {
   let held: Bytes = new Uint8Array(0);
   let size = 0;
@@ -40,7 +44,7 @@ export function createGathered(): Gathered {
     size: () => size,
     peek: () => held.subarray(0, size),
     take,
-    // A mark at the beginning is text like any other.
+    // A byte order mark at the beginning is kept as text.
     takeText: () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(take()),
   };
 }

@@ -1,16 +1,16 @@
-/** What a process answers to probes and to Prometheus, as a Hono app. Opens no port. @module */
+/** Answers probes and Prometheus, as a Hono app. @module */
 import { Hono } from "hono";
 
-/** Metrics as text. */
+/** Metrics in a text format. */
 export interface TextMetrics {
   text(): Promise<string>;
   contentType: string;
 }
 
 /**
- * Makes the app: `/healthz`, `/readyz`, and `/metrics` where there are any.
+ * Creates the app: `/healthz`, `/readyz`, and `/metrics` if there are metrics.
  *
- * @param notReady what `/readyz` says with its 503
+ * @param notReady the body of `/readyz` with status 503
  */
 export function createHealthApp(ready: () => boolean, metrics?: TextMetrics, notReady = "not ready"): Hono {
   const app = new Hono();

@@ -1,36 +1,36 @@
-/** The names by which this machine may be asked over loopback. Pure. @module */
+/** Checks the Host header of requests over loopback, against DNS rebinding. @module */
 import { BlockList, isIP } from "node:net";
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Returns an IPv4 address that a socket names as one of IPv6 (`::ffff:10.0.0.1`) as IPv4, any other as it is. */
+/** Converts an IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) to IPv4. Returns other addresses unchanged. */
 export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
 }
 
-/** Tells whether only programs of this machine can have come over an address, as sockets name it. */
+/** Returns whether an address of a socket is a loopback address, so that only programs on this machine can use it. */
 export function isLoopback(address: string): boolean {
   const plain = plainAddress(address);
   const family = isIP(plain);
   return family !== 0 && loopback.check(plain, family === 4 ? "ipv4" : "ipv6");
 }
 
-/** Where a request goes: the Host that it names, and the address of this machine that it has come over. */
+/** The destination of a request: its Host header, and the local address on which it arrived. */
 export interface Asked {
   host: string | undefined;
   localAddress: string | undefined;
 }
 
 /**
- * Tells whether a request may come from a page whose name was made to lead to this machine (DNS rebinding): it still names
- * its own as Host, and its browser takes it for a page of ours.
+ * Returns whether a request may come from a web page whose host name was made to resolve to this machine (DNS
+ * rebinding). Such a request has the page's own name as Host, and the browser treats this server as the page's origin.
  *
- * | come over | Host | rebound |
+ * | local address | Host | rebound |
  * |---|---|---|
- * | another address than loopback | any | no: who may come there is a matter of networks and tokens |
- * | loopback | none, an address, `localhost` or below it, one of `allowed` | no |
+ * | not loopback | any | no: network policies and tokens decide who has access |
+ * | loopback | none, an address, `localhost` or a name below it, one of `allowed` | no |
  * | loopback | another name | yes |
  *
  * @param allowed further names, without ports, in lower case
@@ -42,12 +42,12 @@ export function isRebound({ host, localAddress }: Asked, allowed: readonly strin
   return !isAddress && name !== "localhost" && !name.endsWith(".localhost") && !allowed.includes(name);
 }
 
-/** Says why such a request is refused, and what lets it in. */
+/** Returns the error for such a request, with the option that allows it. */
 export function reboundText({ host }: Asked): string {
   return `Cannot let you in: "${host}" is not a name of this machine; --allowed-hosts adds names`;
 }
 
-/** Reads the names of `--allowed-hosts`, comma-separated. */
+/** Parses the names of `--allowed-hosts`, separated by commas. */
 export function hostsOf(text: string): string[] {
   return text.toLowerCase().split(",").map((name) => name.trim()).filter(Boolean);
 }

@@ -1,22 +1,22 @@
-/** One JSON line per event, to standard error; nothing else in hookbox writes logs. @module */
+/** Writes logs: one line of JSON per event, to standard error. Nothing else in hookbox writes logs. @module */
 
-/** From which level on there may be lines. */
+/** The levels, least important first. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-/** How much a line of the log matters; `debug` least. */
+/** The importance of a log line; `debug` is the lowest. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Writes one line: `{"time","level","message",…fields}`. */
 export type Log = (level: LogLevel, message: string, fields?: Record<string, unknown>) => void;
 
-/** What goes on failing is complained of so often, in milliseconds: what does not answer, or takes nothing. */
+/** Interval between log lines about the same failure that continues, in milliseconds. */
 export const COMPLAINT_MS = 60_000;
 
 const RANK: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /**
- * Makes a log that drops lines below `lowest`.
+ * Creates a log that drops lines below `lowest`.
  *
- * @param write takes one line without its newline; standard error by default
+ * @param write writes one line, which it gets without the line end; standard error by default
  */
 export function createLog(lowest: LogLevel = "info", write: (line: string) => void = writeStandardError): Log {
   return (level, message, fields = {}) => {
@@ -25,12 +25,12 @@ export function createLog(lowest: LogLevel = "info", write: (line: string) => vo
   };
 }
 
-/** Describes an error for the log: its message and stack, which an answer must never carry. */
+/** Returns the log fields of an error: its message and stack. An answer must never contain them. */
 export function errorFields(error: unknown): Record<string, unknown> {
   return error instanceof Error ? { error: error.message, stack: error.stack } : { error: String(error) };
 }
 
-/** Says why a request failed: the fetch of Node says "fetch failed", and why in the cause. */
+/** Returns why a request failed. Node's fetch only reports "fetch failed", and has the reason in the cause. */
 export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);

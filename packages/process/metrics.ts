@@ -1,28 +1,28 @@
-/** Counters and histograms of one hook process, in Prometheus' text format. @module */
+/** Metrics of a hook process in the Prometheus text format. @module */
 import { Counter, Gauge, Histogram } from "prom-client";
 import { createRegistry } from "./exemplars.ts";
 
-/** The metrics of the hook server; `text` gives what `/metrics` answers. */
+/** The metrics of the hook server. `text` returns the body for `/metrics`. */
 export interface HookMetrics {
   requests: Counter<"hook" | "endpoint" | "code">;
   duration: Histogram<"hook" | "endpoint">;
-  /** Bodies of requests and of answers with status 200. */
+  /** Size of request bodies, and of answers with status 200. */
   bytes: Counter<"hook" | "endpoint" | "direction">;
   inFlight: Gauge<"hook">;
   refusals: Counter<"hook">;
-  /** Children that answers have taken away, and such as were kept for now, each time that it was tried. */
+  /** Children that answers have deleted or ended (`losses`), and those that were kept for now (`held`), counted at each try. */
   losses: Counter<"hook">;
   held: Counter<"hook">;
-  /** Exchanges that a recording lacks, by why. */
+  /** Exchanges that are missing in a recording, by cause. */
   unrecorded: Counter<"cause">;
   text(): Promise<string>;
   contentType: string;
 }
 
 /**
- * Makes a fresh set in a registry of its own, so that two apps in one process do not meet.
+ * Creates the metrics in a registry of their own, so that two apps in one process do not conflict.
  *
- * @param isTraced durations have traces as exemplars
+ * @param isTraced whether durations have traces as exemplars
  */
 export function createHookMetrics(isTraced = false): HookMetrics {
   const registry = createRegistry(isTraced);

@@ -1,4 +1,4 @@
-/** Which runtime this is. @module */
+/** Tells whether the runtime is Deno or Node. @module */
 import process from "node:process";
 
 /** True on Deno, false on Node. */

@@ -1,23 +1,23 @@
-/** Ports of Node: listening on one, and telling the versions of HTTP apart that come in on it. Knows no app. @module */
+/** Listens on ports of Node, and finds out which version of HTTP a connection uses. @module */
 import { Buffer } from "node:buffer";
 import type { AddressInfo, Server, Socket } from "node:net";
 
 /**
- * How long a connection may be silent between requests, in milliseconds: longer than the 90 s after which Go's client
- * drops an idle one, so that no end races with a request.
+ * How long a connection may be idle between requests, in milliseconds. Go's client closes an idle connection after 90
+ * s. This is longer, so that the server never closes a connection at the moment of a new request.
  */
 export const KEEP_ALIVE_MS = 120_000;
 
-/** How long a stop waits for the last bytes of an answer before it cuts connections, in milliseconds. */
+/** How long a stop waits for the last bytes of an answer before it closes connections, in milliseconds. */
 export const LAST_BYTES_MS = 500;
 
-/** How long the rest of a request is read that nobody wants, so that its sender sees the answer, in milliseconds. */
+/** How long the unwanted rest of a request is read, so that its sender can receive the answer, in milliseconds. */
 export const DISCARD_MS = 10_000;
 
-/** What every HTTP/2 connection begins with, and no request of HTTP/1.1. */
+/** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins like this. */
 const PREFACE = "PRI * HTTP/2.0\r\n";
 
-/** Listens and returns the port; `port` 0 takes a free one. @throws if the port is taken */
+/** Listens and returns the port; `port` 0 chooses a free one. @throws if the port is in use */
 export async function listenOn(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -30,8 +30,8 @@ export async function listenOn(server: Server, host: string, port: number): Prom
 }
 
 /**
- * Reads a connection's first bytes, puts them back and says which version of HTTP they begin. A connection that ends,
- * breaks or stays silent for `waitMs` before that is destroyed.
+ * Reads the first bytes of a connection, puts them back, and reports which version of HTTP they begin. A connection
+ * that ends, breaks or is silent for `waitMs` before that is destroyed.
  */
 export function sortByVersion(socket: Socket, waitMs: number, sorted: (version: 1 | 2) => void): void {
   const fail = () => void socket.destroy();
@@ -41,7 +41,7 @@ export function sortByVersion(socket: Socket, waitMs: number, sorted: (version: 
     if (!more) return fail();
     const first = Buffer.concat([before, more]);
     const isHTTP2 = PREFACE.startsWith(first.toString("latin1", 0, PREFACE.length));
-    // "P" alone may still become a POST.
+    // "P" alone may be the beginning of a POST.
     if (isHTTP2 && first.length < PREFACE.length) return void socket.once("readable", () => look(first));
     socket.off("error", fail).off("timeout", fail).setTimeout(0);
     socket.unshift(first);

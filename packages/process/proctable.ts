@@ -1,4 +1,4 @@
-/** Reads the table of processes from /proc (Linux; see proc(5)); it must not signal any. @module */
+/** Reads the table of processes from /proc (Linux; see proc(5)). It must not send signals. @module */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** One process. */
@@ -6,29 +6,29 @@ export interface ProcessEntry {
   pid: number;
   /** The program's short name. */
   name: string;
-  /** One letter; `Z` has ended and waits to be reaped. */
+  /** One letter; `Z`: the process has ended and was not reaped yet. */
   state: string;
   ppid: number;
   pgid: number;
   sid: number;
-  /** User and system time of its own, in seconds. */
+  /** User and system time of the process itself, in seconds. */
   cpuSeconds: number;
-  /** Resident memory. */
+  /** Resident memory, in bytes. */
   rssBytes: number;
-  /** Clock ticks from boot to its start: tells it from a later one with the same pid. */
+  /** Clock ticks from boot to its start. Distinguishes it from a later process with the same pid. */
   startTicks: number;
 }
 
-/** USER_HZ and the page size are these on every Linux that Node and Deno run on, but for arm64 kernels with big pages. */
+/** The values of USER_HZ and the page size on every Linux on which Node and Deno run, except arm64 kernels with large pages. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
-/** Lists all processes that can be seen; empty where there is no /proc, or no permission to read it. */
+/** Lists all visible processes; empty if there is no /proc, or no permission to read it. */
 export function listProcesses(): ProcessEntry[] {
   return processIds().flatMap((pid) => readProcess(pid) ?? []);
 }
 
-/** Lists the ids of the same processes, which costs one system call. */
+/** Lists the ids of the same processes, with one system call. */
 export function processIds(): number[] {
   try {
     return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
@@ -46,7 +46,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   }
 }
 
-/** Reads a process's environment as of its last exec, as `NAME=value`; empty if it is gone or belongs to another user. */
+/** Reads the environment of a process at its last exec, as `NAME=value`; empty if it is gone or belongs to another user. */
 export function readEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
@@ -55,7 +55,10 @@ export function readEnvironment(pid: number): string[] {
   }
 }
 
-/** Reads a line of `/proc/<pid>/stat`; the name stands in parentheses and may hold anything, parentheses too. */
+/**
+ * Parses a line of `/proc/<pid>/stat`. The name is in parentheses and may itself contain any characters, including
+ * parentheses.
+ */
 export function parseStat(line: string): ProcessEntry {
   const end = line.lastIndexOf(")");
   const fields = line.slice(end + 2).trim().split(" ");

@@ -1,14 +1,14 @@
-/** Counts what runs, so that a stop can wait for it. @module */
+/** Counts running operations, so that a stop can wait for them. @module */
 
-/** A count of what runs. */
+/** A count of running operations. */
 export interface Running {
   begin(): void;
   end(): void;
-  /** Resolves when nothing runs. */
+  /** Resolves when no operation is running. */
   idle(): Promise<void>;
 }
 
-/** Starts at nothing. */
+/** Creates a count of 0. */
 export function countRunning(): Running {
   let running = 0;
   let waiting: (() => void)[] = [];

@@ -1,14 +1,14 @@
-/** The shell of a process: its command line in, its work until a signal. Decides nothing. @module */
+/** Runs a process: reads the command line, and does the work until a signal arrives. @module */
 import process from "node:process";
 import type { Environment } from "./flags.ts";
 import { commandLine, exit, stopOnSignal, variable } from "./serve.ts";
 
 /**
- * Reads the command line and does the work until SIGINT or SIGTERM; what goes wrong ends the process with one sentence,
- * and with code 1, or 2 if it is the command line.
+ * Reads the command line and does the work until SIGINT or SIGTERM. An error ends the process with one sentence and
+ * exit code 1, or 2 if the command line is invalid.
  *
- * @param read reads the arguments; undefined: they ask for help
- * @param run returns when `signal` has fired and everything is settled
+ * @param read parses the arguments; undefined: they ask for help
+ * @param run returns when `signal` has fired and the work has finished
  */
 export async function runProcess<Options extends object>(
   help: string,

@@ -1,14 +1,14 @@
-/** Listens for an app on Deno or Node and stops cleanly. @module */
+/** Serves an app over HTTP on Deno or Node, and stops gracefully. @module */
 import { createLog, type Log } from "./log.ts";
 import type { Server as HttpsServer } from "node:https";
 import { countRunning } from "./running.ts";
 
-/** Anything with a web-standard `fetch`: a Hono app. */
+/** An app with a web-standard `fetch`, such as a Hono app. */
 export interface App {
   fetch(request: Request): Response | Promise<Response>;
 }
 
-/** Where to listen and how to stop; `port` 0 takes a free one. */
+/** Where to listen and how to stop; `port` 0 chooses a free one. */
 export interface ServeOptions {
   port: number;
   /** @default "0.0.0.0" */
@@ -16,26 +16,26 @@ export interface ServeOptions {
   /** Certificate and key, PEM. @default none: HTTP */
   tls?: { cert: string; key: string };
   log?: Log;
-  /** Longest wait for running requests on a stop, in milliseconds. @default 10000 */
+  /** How long a stop waits for running requests, in milliseconds. @default 10000 */
   graceMs?: number;
-  /** Called once a stop begins, before the last requests are through: turn `/readyz` off here. */
+  /** Called when a stop begins, while requests are still running. Make `/readyz` fail here. */
   onStopping?: () => void;
 }
 
-/** A listening server. `stop` lets running requests end, for as long as `graceMs`, then closes. */
+/** A listening server. `stop` waits up to `graceMs` for running requests, and then closes. */
 export interface Server {
   host: string;
   port: number;
-  /** Changes the certificate for new connections; open connections stay. Only servers with TLS have it. */
+  /** Changes the certificate for new connections; existing connections remain. Only servers with TLS have this method. */
   renew?(tls: { cert: string; key: string }): void;
   stop(): Promise<void>;
 }
 
-/** Listens until `stop` is called. @throws if the port is taken */
+/** Listens until `stop` is called. @throws if the port is in use */
 export async function serve(app: App, options: ServeOptions): Promise<Server> {
   const { host = "0.0.0.0", graceMs = 10_000, log = createLog(), tls } = options;
   const counted = countRequests(app);
-  // Deno's own server cannot change its certificate; its node:https can.
+  // Deno's own server cannot change its certificate, but its node:https can.
   const listener = typeof Deno === "undefined" || tls
     ? await onNode(counted, { host, port: options.port, tls })
     : onDeno(Deno, counted, { host, port: options.port });
@@ -52,7 +52,10 @@ export async function serve(app: App, options: ServeOptions): Promise<Server> {
   return { host, port: listener.port, stop, ...renew && { renew } };
 }
 
-/** Until a stop is through, requests that still arrive are answered: a cluster takes a moment to send them elsewhere. */
+/**
+ * Counts requests. Until a stop has finished, new requests are still answered, because a cluster takes a moment to send
+ * them elsewhere.
+ */
 function countRequests(app: App): App & { idle(): Promise<void> } {
   const running = countRunning();
   return {
@@ -64,12 +67,12 @@ function countRequests(app: App): App & { idle(): Promise<void> } {
         running.end();
       }
     },
-    // The answers have to leave first: a macrotask later they are on their way.
+    // Wait one macrotask longer, so that the last answers are sent.
     idle: () => running.idle().then(() => sleep(0)),
   };
 }
 
-/** Runs `stop` on SIGINT or SIGTERM and then lets the process end; a second signal ends it at once. */
+/** Runs `stop` on SIGINT or SIGTERM, and then ends the process. A second signal ends it at once. */
 export function stopOnSignal(stop: () => Promise<void>): void {
   let asked = false;
   const onSignal = () => {
@@ -86,11 +89,11 @@ export function stopOnSignal(stop: () => Promise<void>): void {
 interface Listener {
   port: number;
   renew?: NonNullable<Server["renew"]>;
-  /** Takes no more connections and drops those there are. */
+  /** Accepts no more connections and closes the existing ones. */
   close(): Promise<void>;
 }
 
-/** Where to listen, and how. */
+/** Where to listen, and with which certificate. */
 interface Place {
   host: string;
   port: number;
@@ -110,7 +113,7 @@ async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
     ...(tls && { renew: (next) => (server as HttpsServer).setSecureContext(next) }),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // An answer may still be on its way: connections fall idle first, and are cut only after a while.
+      // An answer may still be on its way: idle connections are closed first, the others only after a while.
       const sweep = setInterval(() => server.closeIdleConnections(), 10);
       const cut = setTimeout(() => server.closeAllConnections(), LAST_BYTES_MS);
       await closed;
@@ -137,7 +140,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Ends the process. */
+/** Ends the process with an exit code. */
 export function exit(code: number): void {
   if (typeof Deno === "undefined") globalThis.process.exit(code);
   else Deno.exit(code);
@@ -149,8 +152,8 @@ export function commandLine(): string[] {
 }
 
 /**
- * Returns the value of a variable of the environment; undefined: it is not set, or Deno does not let this process read it,
- * which is not asked for.
+ * Returns the value of an environment variable; undefined: it is not set, or Deno does not allow this process to read
+ * it. This function does not ask for the permission.
  */
 export function variable(name: string): string | undefined {
   if (typeof Deno === "undefined") return globalThis.process.env[name];
@@ -158,7 +161,7 @@ export function variable(name: string): string | undefined {
   return state === "granted" ? Deno.env.get(name) : undefined;
 }
 
-/** What this file uses of Deno, declared here because the type checker for Node does not know it. */
+/** The parts of Deno that this file uses, declared here because the type checker for Node does not know them. */
 interface DenoServer {
   addr: { port: number };
   finished: Promise<void>;

@@ -1,4 +1,4 @@
-/** Options that several processes have alike. @module */
+/** Defines options that several processes share. @module */
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { TEMPLATE_POLICIES } from "../api/templatepolicy.ts";
 import { flag } from "./flags.ts";
@@ -6,14 +6,14 @@ import { choice, type FlagType, HTTP_URL, LIST, oneOf } from "./flagtypes.ts";
 import { hostsOf } from "./hosts.ts";
 import { LOG_LEVELS } from "./log.ts";
 
-/** `--log-level`. */
+/** The option `--log-level`. */
 export const LOG_LEVEL = flag(choice(LOG_LEVELS, "L"), {
   help: `least important lines that are logged: ${oneOf(LOG_LEVELS)}`,
   since: "0.1.0",
   default: "info",
 });
 
-/** `--otlp-endpoint`. @param traced whose spans there are: `for claims whose clients trace` */
+/** Creates the option `--otlp-endpoint`. @param traced which spans are sent, for the help: `for claims whose clients trace` */
 export function otlpEndpoint(traced: string) {
   return flag(HTTP_URL, {
     help: `collector that spans are sent to, by OTLP over HTTP, such as http://collector:4318; ${traced}`,
@@ -22,7 +22,7 @@ export function otlpEndpoint(traced: string) {
   });
 }
 
-/** `--allowed-hosts`. */
+/** The option `--allowed-hosts`. */
 export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: hostsOf }, {
   help: "names beside localhost that requests without a token may come to over loopback",
   since: "0.1.0",
@@ -30,17 +30,17 @@ export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: hostsOf }
 });
 
 const DOMAINS: FlagType<string[]> = { ...LIST, placeholder: "D,E", allowed: "domains with commas between them" };
-/** All domains except Kubernetes' and ours: the contract's rule. */
+/** All domains except those of Kubernetes and hookbox, as the contract requires. */
 const ANY_DOMAIN = "*";
 const DOMAINS_OR_ANY: FlagType<string[] | undefined> = {
   ...DOMAINS,
   read: (text, refuse) => text.trim() === ANY_DOMAIN ? undefined : DOMAINS.read(text, refuse),
 };
 
-/** What is said of an option that hooks, binder and keeper must have alike. deploy/ sets its variable in all of them. */
+/** Help text of options that must have the same value in hooks, binder and keeper. deploy/ sets the variable in all of them. */
 const ALIKE = "Hooks, binder and keeper need the same value; deploy/ takes it from the ConfigMap agent-sandbox-config";
 
-/** What claims may add to Pods. */
+/** Options of what claims may add to Pods. */
 export const CLAIM_METADATA_FLAGS = {
   "allowed-label-domains": flag(DOMAINS, {
     help: `domains of label keys that claims may add to Pods. ${ALIKE}`,
@@ -58,7 +58,7 @@ export const CLAIM_METADATA_FLAGS = {
   }),
 };
 
-/** `--template-network-policy`. */
+/** The option `--template-network-policy`. */
 export const TEMPLATE_NETWORK_POLICY = flag(choice(TEMPLATE_POLICIES, "W"), {
   help:
     "required: no sandbox is created, and no claim gets one, while the NetworkPolicy of its template is missing or out of " +

@@ -8,10 +8,10 @@ export interface Shelf<T> {
   add(key: string, entry: T, owner: string): void;
 }
 
-/** Makes it, empty. */
+/** Creates an empty cache. */
 export function createShelf<T>(size: number): Shelf<T> {
   const entries = new Map<string, { entry: T; owner: string }>();
-  /** The oldest first. */
+  /** By owner; the oldest first. */
   const keysOf = new Map<string, Set<string>>();
 
   function remove(key: string): void {

@@ -1,19 +1,19 @@
-/** An entry of a tar that tar-stream does not write by itself, as bytes. @module */
+/** Builds an entry of a tar that tar-stream cannot write. @module */
 import { Buffer } from "node:buffer";
 
 const BLOCK = 512;
 
-/** What the header of an entry says. */
+/** The header of an entry. */
 export interface BlockHeader {
   /** At most 99 characters of ASCII. */
   name: string;
   /** One character. */
   type: string;
-  /** Whose format it is, and the version: `ustar\0` and `00` as in POSIX, or GNU's. */
+  /** Format and version: `ustar\0` and `00` as in POSIX, or GNU's. */
   magic: string;
 }
 
-/** Returns header and content, filled up to whole blocks. Source: POSIX, pax, "ustar Interchange Format". */
+/** Returns header and content, padded to whole blocks. Source: POSIX, pax, "ustar Interchange Format". */
 export function tarBlock({ name, type, magic }: BlockHeader, content: Buffer): Buffer {
   const block = Buffer.alloc(BLOCK);
   block.write(name);

@@ -1,4 +1,4 @@
-/** Writes and reads names in a tar that are not UTF-8 (see filenames.ts), which tar-stream cannot. @module */
+/** Writes and reads names in a tar that are not UTF-8 (see filenames.ts), which tar-stream does not support. @module */
 import { Buffer } from "node:buffer";
 import { extract, type Header } from "tar-stream";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
@@ -6,7 +6,7 @@ import { tarBlock } from "./tarblock.ts";
 import { type LeftOut, leftOutOf } from "./tarleftout.ts";
 import { clamped, dated } from "./tardates.ts";
 
-/** A name cut to this many bytes fits any header. */
+/** A name that is cut to this many bytes fits into any header. */
 const PLAIN = 90;
 
 /** A header for tar-stream, and the bytes to write before it. */
@@ -16,12 +16,12 @@ export interface Named<T> {
   before: Uint8Array;
 }
 
-/** Prepares a header whose names may not be UTF-8, and whose time may be of any year. */
+/** Prepares a header whose names may not be UTF-8, and whose time may be in any year. */
 export function named<T extends Partial<Header> & { name: string }>(header: T): Named<T> {
   const { name, linkname } = header;
   if (!isEscaped(name) && !isEscaped(linkname ?? "")) return { header: dated(header), before: new Uint8Array() };
   const before = [longName("L", name), ...linkname ? [longName("K", linkname)] : []];
-  // A pax record for the time would bring the plain name along, which counts before the long one.
+  // A pax record for the time would also contain the plain name, which takes precedence over the long one.
   const plain = { ...clamped(header), name: plainName(name), ...linkname ? { linkname: plainName(linkname) } : {} };
   return { header: plain, before: Buffer.concat(before) };
 }
@@ -32,7 +32,10 @@ function plainName(name: string): string {
   return name.replace(/[^\x20-\x7e]/gu, "?").slice(0, PLAIN).replace(/\/+$/, "") + folder;
 }
 
-/** Source: GNU tar, "Basic Tar Format", OLDGNU_MAGIC, GNUTYPE_LONGNAME and GNUTYPE_LONGLINK. */
+/**
+ * Returns an entry with a long name. Source: GNU tar, "Basic Tar Format", OLDGNU_MAGIC, GNUTYPE_LONGNAME and
+ * GNUTYPE_LONGLINK.
+ */
 function longName(type: "L" | "K", name: string): Buffer {
   const content = Buffer.concat([bytesOfName(name), Buffer.alloc(1)]);
   return tarBlock({ name: "././@LongLink", type, magic: "ustar  \0" }, content);
@@ -49,7 +52,7 @@ interface Inner {
 /**
  * Creates a reader of a tar; {@link namesOf} decodes the names in its headers.
  *
- * @param onLeftOut told of what the tar says is missing in it
+ * @param onLeftOut called for each record of something that is missing in the tar
  */
 export function extractNames(onLeftOut: (one: LeftOut) => void = () => {}): ReturnType<typeof extract> {
   // In latin1 each byte is one character, so no byte is lost.
@@ -60,7 +63,7 @@ export function extractNames(onLeftOut: (one: LeftOut) => void = () => {}): Retu
   inner._decodeLongHeader = (bytes) => {
     decode(bytes);
     const leftOut = leftOutOf(inner._paxGlobal ?? {});
-    // It is about no entry.
+    // The record belongs to no entry.
     if (leftOut) inner._paxGlobal = null;
     if (leftOut) onLeftOut(leftOut);
     if (String(inner._header.type) === "pax-header" && inner._pax) Object.assign(inner._pax, paxNames(bytes));
@@ -68,7 +71,7 @@ export function extractNames(onLeftOut: (one: LeftOut) => void = () => {}): Retu
   return tar;
 }
 
-/** Names in a pax header should be UTF-8, but GNU tar and Python write the bytes as they are. */
+/** Returns the names in a pax header. They should be UTF-8, but GNU tar and Python write the bytes as they are. */
 function paxNames(bytes: Uint8Array): Record<string, string> {
   const text = Buffer.from(bytes).toString("latin1");
   const names: Record<string, string> = {};

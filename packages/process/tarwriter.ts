@@ -1,4 +1,4 @@
-/** Writes a tar entry by entry, no faster than it is read; opens no files. @module */
+/** Writes a tar entry by entry, no faster than it is read. @module */
 import { type Header, pack } from "tar-stream";
 import { type LeftOut, leftOutBlock } from "./tarleftout.ts";
 import { named } from "./tarnames.ts";
@@ -6,32 +6,35 @@ import { named } from "./tarnames.ts";
 /** Bytes that may wait for the reader before writing pauses. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 
-/** What stands before an entry. `size` is that of a file's content. */
+/** The header of an entry. `size` is the size of a file's content. */
 export type TarHeader = Partial<Header> & { name: string };
 
 /** A tar that is being written. */
 export interface TarWriter {
   /** Adds a folder or a link. */
   put(header: TarHeader): Promise<void>;
-  /** Adds a file, as fast as the tar is read. `chunks` must give exactly `header.size` bytes. If this fails the tar cannot go on. */
+  /**
+   * Adds a file, as fast as the tar is read. `chunks` must yield exactly `header.size` bytes. If this fails, the tar
+   * cannot continue.
+   */
   putFile(header: TarHeader & { size: number }, chunks: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Says that something is missing, or not whole. */
+  /** Records that something is missing or incomplete. */
   leaveOut(one: LeftOut): Promise<void>;
-  /** No more entries come: the tar ends after the last one. */
+  /** Ends the tar after the last entry. */
   end(): void;
-  /** Fails the tar: its reader gets the error. Without an error nobody wants the rest, and it just ends. */
+  /** Fails the tar: its reader gets the error. Without an error, the tar just ends, because nobody needs the rest. */
   fail(error?: Error): void;
-  /** The reader has left, or the tar has failed: nobody wants more. */
+  /** Returns whether the reader has stopped or the tar has failed, so that further entries are useless. */
   isOver(): boolean;
-  /** The tar itself, once. Leaving it ends the writer. */
+  /** The bytes of the tar; can be read once. If the reader stops, the writer ends. */
   chunks: AsyncGenerator<Uint8Array>;
 }
 
-/** Makes one. */
+/** Creates a writer. */
 export function createTarWriter(): TarWriter {
   const tar = pack();
   const { room, chunks } = pace(tar);
-  // Its reader learns of an error by reading; one that has not begun must not end the process.
+  // The reader gets errors when it reads. Before it begins, an error must not end the process.
   tar.on("error", () => {});
   return {
     put: async (wanted) => {
@@ -48,7 +51,7 @@ export function createTarWriter(): TarWriter {
       const done = Promise.withResolvers<void>();
       done.promise.catch(() => {});
       let entry: Entry | undefined;
-      // Opened with the first chunk: a source that fails before it leaves no trace.
+      // Opened with the first chunk: a source that fails before that leaves no trace in the tar.
       const open = () => {
         if (before.length > 0) tar.push(before);
         return tar.entry({ ...header, type: "file" }, (error) => error ? done.reject(error) : done.resolve());
@@ -79,7 +82,10 @@ async function drained(entry: Entry): Promise<void> {
   await new Promise<void>((resolve) => entry.once("drain", resolve));
 }
 
-/** tar-stream waits for its reader within a file only: a million empty files would all wait in memory. */
+/**
+ * Limits the bytes that wait for the reader. tar-stream does so only within a file: a million empty files would all
+ * wait in memory.
+ */
 function pace(tar: Tar): { room(): Promise<void>; chunks: AsyncGenerator<Uint8Array> } {
   let waiting = 0;
   let onRoom = () => {};

@@ -1,4 +1,4 @@
-/** Certificate and key from files, and when they are no longer what they were: a Secret that is mounted changes in place. @module */
+/** Reads a certificate and its key from files, and notices when they change: a mounted Secret changes in place. @module */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 
@@ -8,28 +8,28 @@ export interface TLSFiles {
   key: string;
 }
 
-/** Reads both. @throws {Error} in one sentence if a file cannot be read */
+/** Reads both files. @throws {Error} with one sentence if a file cannot be read */
 export function readTLSFiles({ certificate, key }: TLSFiles): { cert: string; key: string } {
   return { cert: read(certificate), key: read(key) };
 }
 
-/** How {@link followTLSFiles} follows the files. */
+/** Options of {@link followTLSFiles}. */
 export interface FollowOptions {
-  /** What the files had when they were first read. */
+  /** The contents of the files when they were first read. */
   tls: { cert: string; key: string };
   /** Time between two reads, in milliseconds. */
   everyMs: number;
-  /** How long to wait before a new certificate is used, in milliseconds: clients first have to learn of its issuer. */
+  /** How long to wait before a new certificate is used, in milliseconds: clients must first get its issuer. */
   delayMs: number;
   /** Called with a new certificate and its key. */
   renewed(tls: { cert: string; key: string }): void;
 }
 
 /**
- * Reads certificate and key again and again, and calls `renewed` if they have changed and `delayMs` have passed. If the
- * current certificate has expired, `renewed` is called at once.
+ * Reads certificate and key repeatedly. Calls `renewed` if they have changed and `delayMs` have passed since then. If
+ * the current certificate has expired, `renewed` is called at once.
  *
- * @returns ends that
+ * @returns a function that stops this
  */
 export function followTLSFiles(files: TLSFiles, options: FollowOptions): () => void {
   let { cert: current } = options.tls;
@@ -49,7 +49,10 @@ function hasEnded(cert: string): boolean {
   return Date.parse(new X509Certificate(cert).validTo) <= Date.now();
 }
 
-/** Reads both; undefined: a file is missing, or the key is not the certificate's, as while the files are being replaced. */
+/**
+ * Reads both files; undefined: one is missing, or the key does not match the certificate, as while the files are being
+ * replaced.
+ */
 function readBoth(files: TLSFiles): { cert: string; key: string } | undefined {
   try {
     const { cert, key } = readTLSFiles(files);

@@ -1,27 +1,30 @@
-/** Spans of a process, sent to a collector by OTLP over HTTP. Where none is named, nothing of OpenTelemetry's SDK is loaded. @module */
+/**
+ * Sends spans of a process to a collector by OTLP over HTTP. Without a collector, OpenTelemetry's SDK is not loaded.
+ * @module
+ */
 import type { Tracer } from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { COMPLAINT_MS, type Log } from "./log.ts";
 
-/** What records spans. */
+/** The tracing of a process. */
 export interface Tracing {
   tracer: Tracer;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   stop(): Promise<void>;
 }
 
 export interface TracingOptions {
-  /** The process, as `service.name`. */
+  /** Name of the process, as `service.name`. */
   service: string;
   /** Base URL of the collector, such as `http://collector:4318`; undefined: none. */
   endpoint: string | undefined;
   log: Log;
 }
 
-/** What a collector does not take within this is lost. */
+/** Spans that the collector does not accept within this time are lost. */
 const TIMEOUT_MS = 10_000;
 
-/** Starts to record spans; undefined: there is no collector. */
+/** Starts tracing; undefined: there is no collector. */
 export async function startTracing({ service, endpoint, log }: TracingOptions): Promise<Tracing | undefined> {
   if (endpoint === undefined) return undefined;
   const { BatchSpanProcessor, TracerProvider } = await import("@opentelemetry/sdk-trace");
@@ -31,11 +34,14 @@ export async function startTracing({ service, endpoint, log }: TracingOptions): 
     resource: resourceFromAttributes({ "service.name": service }),
     spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: 1000 })],
   });
-  // What cannot be sent has been complained of.
+  // Ignore the error: the exporter has logged it.
   return { tracer: provider.getTracer("hookbox"), stop: () => provider.shutdown().catch(() => {}) };
 }
 
-/** By `fetch`: OpenTelemetry's own exporters read the environment, which hooks have no leave to. */
+/**
+ * Creates an exporter that uses `fetch`. OpenTelemetry's own exporters read the environment, for which hooks have no
+ * permission.
+ */
 async function createExporter(url: string, log: Log): Promise<SpanExporter> {
   const { JsonTraceSerializer } = await import("@opentelemetry/otlp-transformer");
   const sending = new Set<Promise<void>>();

@@ -1,4 +1,8 @@
-/** Connections of a port on which no request is under way: where there are too many of them the oldest ends. @module */
+/**
+ * Limits the connections of a port that have no running request: if there are too many, the one that has waited longest
+ * is closed.
+ * @module
+ */
 
 /** A connection, or a session of HTTP/2. */
 interface Connection {
@@ -7,24 +11,24 @@ interface Connection {
   once(event: "close", listener: () => void): unknown;
 }
 
-/** Keeps count of them. What it was not told of by `open` is none of its business. */
+/** Tracks connections. Connections that were not passed to `open` are ignored. */
 export interface Waiting {
-  /** A connection was opened, and waits for its first request. */
+  /** A connection was opened and waits for its first request. */
   open(connection: Connection): void;
-  /** A request has begun on it. Returns how many are under way on it now. */
+  /** A request has begun on the connection. Returns the number of its running requests. */
   begin(connection: Connection): number;
-  /** A request has ended on it; without others it waits again. */
+  /** A request has ended on the connection. If it was the last one, the connection waits again. */
   end(connection: Connection): void;
 }
 
 /**
- * Makes the count. Nobody is asked for a token before there is a request, so what waits for one costs whoever opens it
- * nothing, and the process some 10 to 100 kB.
+ * Creates the tracker. A token is checked only when a request arrives. So a waiting connection costs a client nothing,
+ * but costs the process 10 to 100 kB.
  *
- * @param most connections that wait at a time
+ * @param most connections that may wait at the same time
  */
 export function createWaiting(most: number): Waiting {
-  /** Requests under way, by connection. */
+  /** Running requests, by connection. */
   const running = new Map<Connection, number>();
   /** In the order in which they began to wait. */
   const waiting = new Set<Connection>();

@@ -1,4 +1,4 @@
-/** The HTTP face of a hook, as a Hono app: routes, limits, errors to status codes. Opens no port. @module */
+/** Serves a hook over HTTP, as a Hono app: routes, limits, and the mapping of errors to status codes. @module */
 import type { Tracer } from "@opentelemetry/api";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -18,7 +18,7 @@ import { createThrottle } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
 import { recordAnswer, sentParent, traceOfRequest } from "./spans.ts";
 
-/** Limits and outlets of a hook app; every field has a default. */
+/** Limits and dependencies of a hook app; every field has a default. */
 export interface HookAppOptions {
   /** The clock. @default () => new Date() */
   now?: () => Date;
@@ -26,17 +26,20 @@ export interface HookAppOptions {
   metrics?: HookMetrics;
   /** Largest request body, in bytes. @default 37748736 */
   maxBodyBytes?: number;
-  /** What one request body may weigh, in bytes that it may take as a value. @default 109051904 */
+  /** Largest weight of one request body: the bytes of memory that it may use, see `weigh`. @default 109051904 */
   maxBodyWeight?: number;
-  /** What request bodies may weigh that are held at a time; those for which there is no room get a 429. @default 167772160 */
+  /**
+   * Largest weight of all request bodies in memory at the same time. Bodies for which there is no room get a 429.
+   * @default 167772160
+   */
   maxHeldWeight?: number;
   /** Longest time until the last byte of a request, in milliseconds. @default {LATEST_MS} */
   maxBodyMs?: number;
   /** Whether the app serves its metrics. @default true */
   servesMetrics?: boolean;
-  /** What answers may take away over time; one for all hooks of a process. @default no limit */
+  /** Limits the losses over time; one budget for all hooks of a process. @default no limit */
   budget?: LossBudget;
-  /** Is given each request that the hook was asked, with its answer; must return at once and never throw. @default {() => {}} */
+  /** Receives each request that reached the hook, with its answer; must return at once and never throw. @default {() => {}} */
   record?: (exchange: Exchange) => void;
   /** Records answers as spans. @default undefined: none */
   tracer?: Tracer | undefined;
@@ -44,31 +47,31 @@ export interface HookAppOptions {
   ready?: () => boolean;
 }
 
-/** Seconds that Metacontroller waits after a 429 for want of room, and after a refusal of the guard. */
+/** Seconds after which Metacontroller retries a 429: if there is no room for the body, and if the guard refuses the answer. */
 const BUSY_RETRY_SECONDS = 1;
 const REFUSAL_RETRY_SECONDS = 30;
 
-/** Longest wait for a body, and longest wait of one that is held back, in milliseconds: the answer still comes in time. */
+/** Longest wait for a body, and longest delay of an answer, in milliseconds. Both are shorter than Metacontroller's timeout. */
 const LATEST_MS = SYNC_TIMEOUT_MS - 2000;
 
-/** Answers that are held back at once: each occupies a worker of Metacontroller, which has five unless it is told otherwise. */
+/** Answers that are delayed at the same time. Each occupies a worker of Metacontroller, which has five by default. */
 const MOST_HELD = 3;
 
-/** What `/readyz` says when it is not. */
+/** Body of `/readyz` while the process is stopping. */
 export const STOPPING = "stopping";
 
 type Settings = Required<Omit<HookAppOptions, "tracer">> & Pick<HookAppOptions, "tracer">;
 
 /**
- * Makes the app of one hook: `POST /sync`, `POST /customize` (where the hook has one), `GET /healthz`, `/readyz`,
+ * Creates the app of one hook: `POST /sync`, `POST /customize` (if the hook has one), `GET /healthz`, `/readyz`,
  * `/metrics`.
  *
- * Statuses are those of {@link replyOf}, and of bodies that do not come in:
+ * Status codes are those of {@link replyOf}, and for bodies that are not accepted:
  *
  * | status | when |
  * |---|---|
- * | 413, 504 | body too large or too much in it, too slow |
- * | 429 + Retry-After | no room for the body |
+ * | 413, 504 | the body is too large or has too many items, is too slow |
+ * | 429 + Retry-After | there is no room for the body |
  */
 export function createHookApp(hook: HookCalls, options: HookAppOptions = {}): Hono {
   const settings = withDefaults(options);
@@ -96,7 +99,7 @@ function withDefaults(options: HookAppOptions): Settings {
   };
 }
 
-/** What is known of a call once it is read. */
+/** Values that are known once a call is read. */
 type CallEnv = { Variables: { trace: TraceContext | undefined } };
 
 function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<CallEnv> {
@@ -137,28 +140,34 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
   return app;
 }
 
-/** Asks what a request tells of its pace. What is wrong with it is said when it is read. */
+/**
+ * Calls a function of the hook that decides how long to delay a request. Errors are ignored here: they are reported
+ * when the request is parsed.
+ */
 function told<T>(ask: (request: SentRequest) => T, request: unknown): T | undefined {
   try {
     const { parent, object, children, attachments } = request as Record<string, unknown>;
-    // A decorator's request has them under names of its own.
+    // The request of a DecoratorController has other names for these fields.
     return ask({ parent: parent ?? object, children: children ?? attachments } as SentRequest);
   } catch {
     return undefined;
   }
 }
 
-/** One call, as it came. */
+/** One call as received. */
 interface Call {
   bytes: Uint8Array;
   body: Body;
   /** In milliseconds since the epoch. */
   startTime: number;
-  /** In which its answer is a span; undefined: in none. */
+  /** The trace to which the answer's span belongs; undefined: none. */
   trace: TraceContext | undefined;
 }
 
-/** Waits for nothing from the clock's look to the record, so that a recording has the order in which the hook was asked. */
+/**
+ * Answers a call. There is no await between reading the clock and recording, so that a recording has the same order as
+ * the hook's calls.
+ */
 function answer(hook: HookCalls, name: Endpoint, { bytes, trace, ...call }: Call, settings: Settings): Response {
   const { metrics, log, tracer } = settings;
   const labels = { hook: hook.name, endpoint: name };
@@ -197,7 +206,7 @@ function refuse(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }
 
-/** Answers a body that is not taken: what is left of it is not waited for. */
+/** Refuses a body without waiting for the rest of it. */
 function declined({ status, message }: HTTPException): Response {
   const headers = { Connection: "close", ...retryAfter(status, BUSY_RETRY_SECONDS) };
   return Response.json({ error: message }, { status, headers });
@@ -207,7 +216,7 @@ function retryAfter(status: number, seconds: number): Record<string, string> {
   return status === 429 ? { "Retry-After": String(seconds) } : {};
 }
 
-/** Names the parent of a request for the log; where the body is not in shape, anything may stand in a name's place. */
+/** Returns the log fields that identify the parent of a request. The body may be invalid, so only plain values are used. */
 function parentOf(body: unknown): Record<string, unknown> {
   const { metadata } = sentParent(body);
   const { namespace, name, uid, generation } = isObject(metadata) ? metadata : {};

@@ -1,6 +1,7 @@
 /**
- * Checks whether an answer creates and changes only what the hook has declared: the fields in which an existing child may
- * change, what a new child must look like, and how many there may be. Pure. @module
+ * Checks whether an answer creates and changes only what the hook has declared: in which fields an existing child may
+ * change, what a new child must look like, and how many new children there may be.
+ * @module
  */
 import { sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
@@ -24,7 +25,10 @@ export interface Change<Parent> extends FieldChange {
 export interface ChildRule<Parent> {
   /** Plural name, as in the controller's manifest: `pods`. */
   resource: string;
-  /** As in the controller's manifest. The hook answers no controller with another one: `Recreate` would delete children. */
+  /**
+   * As in the controller's manifest. The hook refuses to answer a controller with another strategy: `Recreate` would
+   * delete children.
+   */
   updateStrategy: "OnDelete" | "InPlace";
   /**
    * The fields in which an existing child may change, by path: `spec.ports`. A path includes all fields below it. The

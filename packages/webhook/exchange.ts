@@ -1,9 +1,9 @@
-/** One recorded request of a hook with its answer, and the lines of a recording. Reads and writes no file. @module */
+/** Defines a recorded exchange (a request of a hook with its answer), and converts it to a line of a recording. @module */
 import * as z from "zod";
 
-/** A request that a hook was asked, and what was answered. */
+/** A request that was sent to a hook, and the answer. */
 export interface Exchange {
-  /** The `now` that the hook was given. */
+  /** The `now` that was passed to the hook. */
   at: Date;
   hook: string;
   endpoint: "sync" | "customize";
@@ -16,14 +16,14 @@ export interface Exchange {
 /** The first line of each file of a recording. */
 export const recordingHeaderSchema = z.object({
   recording: z.literal(1),
-  /** The process that was recorded: one hook server from its start to its end. */
+  /** The process that was recorded: one run of a hook server. */
   process: z.string(),
-  /** The command line's settings that hooks are made with. */
+  /** The command-line settings with which the hooks were created. */
   settings: z.record(z.string(), z.unknown()),
 });
 export type RecordingHeader = z.infer<typeof recordingHeaderSchema>;
 
-/** Every other line. */
+/** Each line after the first. */
 export const recordedExchangeSchema = z.object({
   at: z.iso.datetime(),
   hook: z.string(),
@@ -39,7 +39,7 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const SPACE = 32;
 
-/** Returns the parts of a line, its end included: bodies are taken over as they are, for they are JSON already. */
+/** Returns the parts of a line, including the line end. The bodies are copied as they are, because they are JSON already. */
 export function exchangeLine({ at, hook, endpoint, status, request, answer }: Exchange): Uint8Array[] {
   const head = JSON.stringify({ at: at.toISOString(), hook, endpoint, status });
   return [
@@ -51,12 +51,12 @@ export function exchangeLine({ at, hook, endpoint, status, request, answer }: Ex
   ];
 }
 
-/** Returns the line, its end included. */
+/** Returns the header line, including the line end. */
 export function headerLine(header: RecordingHeader): Uint8Array {
   return encoder.encode(`${JSON.stringify(header)}\n`);
 }
 
-/** In JSON a line break stands between tokens only: a space says the same. */
+/** Replaces line breaks by spaces. In JSON, line breaks occur only between tokens, so this does not change the value. */
 function onOneLine(json: Uint8Array): Uint8Array {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
   return json.map((byte) => byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte);

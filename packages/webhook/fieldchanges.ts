@@ -1,4 +1,4 @@
-/** Lists the fields of a child that an answer changes, and those that become Metacontroller's. Pure. @module */
+/** Lists the fields of a child that an answer changes, and those that become Metacontroller's. @module */
 import { LAST_APPLIED_ANNOTATION, mergeApply, sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";

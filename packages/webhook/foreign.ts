@@ -1,14 +1,14 @@
-/** Fields that somebody else has put into a child, and how to be rid of them through Metacontroller. Pure. @module */
+/** Removes fields that another writer has added to a child, through Metacontroller's merge. @module */
 import { isObject, type Json } from "../api/objects/json.ts";
 
 /**
- * Returns `wanted` with the observed fields that are neither wanted nor were ever applied, as they are observed.
+ * Returns `wanted` with those observed fields, as observed, that are neither wanted nor were ever applied.
  *
- * Metacontroller removes only what it has applied itself. Answered once as it is, a foreign field becomes
- * Metacontroller's; the next answer has it among the applied ones, leaves it out, and it goes. Objects are looked into
- * as far as all sides have them; lists are replaced whole by the merge anyway.
+ * Metacontroller removes only what it has applied itself. If one answer contains a foreign field unchanged, the field
+ * becomes Metacontroller's. The next answer leaves the field out although it was applied, and Metacontroller removes
+ * it. Objects are compared recursively as far as all sides have them; the merge replaces lists as a whole.
  *
- * @param isOurs which fields of the outermost object are at stake; all by default
+ * @param isOurs which fields of the outermost object to include; all by default
  */
 export function withForeignFields<T extends object>(
   wanted: T,

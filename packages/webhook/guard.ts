@@ -1,4 +1,8 @@
-/** The last look at an answer before it leaves: what would it take away, and does what is observed bear that out? Pure. @module */
+/**
+ * Checks an answer before it is sent: which children it would delete or change, and whether the observed objects
+ * confirm the reasons.
+ * @module
+ */
 import { DRAINING_LABEL } from "../api/objects/keys.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { type ChildRules, type Violation, violationsOf } from "./childrules.ts";
@@ -19,43 +23,47 @@ export interface Refusal {
 }
 
 /**
- * When children may go for one reason: looked up by the words in `deletions`, or by the value of a draining label. It looks
- * at the request by another way than the decision did: words are not believed.
+ * When children may be deleted for one reason. The reason is named in `deletions`, or is the value of a draining label.
+ * The rule examines the request with code that is independent of the hook's decision, because a named reason proves
+ * nothing.
  */
 export interface DeletionReason<Parent> {
   holds(child: KubeObject, observed: Observed<Parent>, now: Date): boolean;
-  /** How many may go for it without counting as losses, because the parent's spec says so itself. @default none */
+  /**
+   * How many children may be deleted for this reason without counting as losses, because the parent's spec asks for it.
+   * @default none
+   */
   stated?(observed: Observed<Parent>): number;
 }
 
-/** All reasons of a hook, by their words. */
+/** All reasons of a hook, by their names. */
 export type DeletionReasons<Parent> = Readonly<Record<string, DeletionReason<Parent>>>;
 
-/** A child that an answer would take away, or end. */
+/** A child that an answer would delete or end. */
 export interface Loss {
   child: KubeObject;
-  /** As people read it: `deleted`, `drained`, `suspended`, `expiring`. */
+  /** What happens to the child, as a word for people. */
   what: "deleted" | "drained" | "suspended" | "expiring";
 }
 
-/** What an answer comes to: it is refused, or takes these away. */
+/** The result of the check: a refusal, or the losses that the answer would cause. */
 export type Verdict = { refusal: Refusal } | { losses: Loss[] };
 
 /**
  * Checks an answer. `any`: every text is a valid reason, and children may change in any way.
  *
- * | what the answer does | verdict |
+ * | effect of the answer | verdict |
  * |---|---|
- * | changes a child in a field that the hook's rules do not list, or to another value than they allow | refused |
- * | asks for a new child that differs from what its parent asks for, or for too many | refused |
+ * | changes a child in a field that the hook's rules do not list, or to a value that they do not allow | refused |
+ * | creates a child that differs from what its parent asks for, or too many children | refused |
  * | leaves out a live child without a reason, or for a reason that the observed objects do not confirm | refused |
- * | leaves it out for a reason that holds | a loss; none if the parent's spec says so, or if it was marked as draining |
+ * | leaves it out for a confirmed reason | a loss; none if the parent's spec asks for it, or if the child was marked as draining |
  * | marks it as draining | the same |
  * | suspends it, lets it expire or expire sooner, or be deleted when it expires | a loss, if the rules allow it at all |
  *
  * @param rules absent: no child may be changed or created
  * @throws {RangeError} if a desired child is of a kind without a child rule (Metacontroller would create it again and
- * again), if one is of another namespace than its parent, or if two have the same kind and name (the last would win)
+ *   again), if one is in another namespace than its parent, or if two have the same kind and name (the last would win)
  */
 export function guardAnswer<Parent>(
   observed: Observed<Parent>,
@@ -128,7 +136,10 @@ interface Kept {
   after: DesiredObject;
 }
 
-/** Tells whether an answer ends a child: suspends it, lets it expire or expire sooner, or be deleted when it expires. */
+/**
+ * Returns how an answer ends a child: it suspends it, lets it expire or expire sooner, or be deleted when it expires.
+ * Undefined: it does not end it.
+ */
 function endOf({ child, after }: Kept): "suspended" | "expiring" | undefined {
   const [is, will] = [specOf(child), specOf(after)];
   if (will["operatingMode"] === "Suspended" && is["operatingMode"] !== "Suspended") return "suspended";
@@ -142,7 +153,7 @@ function specOf(object: object): Json {
   return isObject(spec) ? spec : {};
 }
 
-/** Most fields and children that a refusal names. */
+/** Maximum number of fields and children that a refusal names. */
 const MOST_FIELDS = 5;
 const MOST_NAMED = 100;
 
@@ -163,7 +174,7 @@ function wantedChildren<Parent>(
       throw new RangeError(`Cannot answer with a ${kindKey(child)}: the controller has no rule for it`);
     }
     const { namespace = home } = child.metadata;
-    // Metacontroller would make it there, and none of those who may write the parent may.
+    // Metacontroller would create it in that namespace, for which the writers of the parent may have no permissions.
     if (namespace !== home) throw new RangeError(`Cannot answer with ${childKey(child)}: it is of another namespace`);
     if (wanted.has(identity(child))) throw new RangeError(`Cannot answer with two children ${childKey(child)}`);
     wanted.set(identity(child), child);
@@ -179,7 +190,7 @@ function loss(child: KubeObject, what: Loss["what"]): Loss {
   return { child, what };
 }
 
-/** Tells children apart: kind, API version and name. */
+/** Returns a text that identifies a child: kind, API version and name. */
 export function identity(object: { apiVersion: string; kind: string; metadata: { name: string } }): string {
   return `${kindKey(object)}/${object.metadata.name}`;
 }
@@ -194,11 +205,11 @@ function refusal(message: string, children: readonly { kind: string; metadata: {
  * | seconds | what Metacontroller 4.17.2 would do | verdict |
  * |---|---|---|
  * | 0, negative | ignore it: the next call never comes | refused |
- * | below {@link SHORTEST_RESYNC_SECONDS} | call the hook again at once, without end and without its limit for retries | refused |
+ * | below {@link SHORTEST_RESYNC_SECONDS} | call the hook again at once, endlessly and without its rate limit for retries | refused |
  * | above {@link LONGEST_RESYNC_SECONDS}, infinite | the same, because its number overflows | refused |
  *
- * A refused answer is retried after 30 seconds, and children stay as they are. The guard does not raise a wait instead:
- * nobody would notice such a hook.
+ * A refused answer is retried after 30 seconds, and children stay as they are. The guard does not correct the delay
+ * instead, because then nobody would notice the bug in the hook.
  */
 export function guardResync(seconds: number | undefined): Refusal | undefined {
   if (seconds === undefined) return undefined;

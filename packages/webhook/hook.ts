@@ -1,4 +1,4 @@
-/** A hook as a value, and how one call of it goes: parse, decide, guard, check. No HTTP, no I/O. @module */
+/** Defines a hook, and the steps of one call: parse, decide, guard, check. @module */
 import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
@@ -25,15 +25,18 @@ interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
   name: string;
   parentSchema: z.ZodType<Parent>;
-  /** When a child may go, by the words that `deletions` names. `any`: the guard believes whatever words. */
+  /** When a child may be deleted, by the reasons that `deletions` names. `any`: the guard accepts every reason. */
   deletionReasons: DeletionReasons<Parent> | "any";
-  /** How answers may create and change children, by kind. The guard refuses all else. `any`: the guard does not check. */
+  /**
+   * How answers may create and change children, by kind. The guard refuses everything else. `any`: the guard does not
+   * check.
+   */
   childRules: ChildRules<Parent> | "any";
-  /** What must be observed where the status says something that others act on; absent: it may say whatever it does. */
+  /** What must be observed if the status has a condition on which others act; absent: all conditions are allowed. */
   evidence?: Evidence<Parent>;
-  /** The other fields and conditions that a status may have; absent: any. */
+  /** Which other fields and conditions a status may have; absent: any. */
   statusRules?: StatusRules<Parent>;
-  /** Which related objects the sync hook wants to see; absent means none. */
+  /** Which related objects the sync hook needs; absent: none. */
   customize?(parent: Parent): RelatedRule[];
   /** See {@link HookCalls.spacing}. */
   spacing?(request: SentRequest): Spacing | undefined;
@@ -55,34 +58,37 @@ export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
   sync(observed: Observed<Parent>, now: Date): Decorated<Status>;
 }
 
-/** A sync request as it was sent, of which nothing is certain. */
+/** A sync request as received: nothing is validated yet. */
 export interface SentRequest {
   parent?: { metadata?: Partial<ObjectMeta> };
-  /** Objects by name, by kind. */
+  /** Objects by kind, then by name. */
   children?: Record<string, Record<string, unknown>>;
 }
 
-/** What a call comes to: an answer, with what it takes away and what it keeps for now, or why there is none. */
+/** The result of a call: the answer with its losses and its deferred losses, or the reason why no answer is sent. */
 export type Outcome = { answer: object; losses: Loss[]; held: Loss[] } | { refusal: Refusal };
 
-/** One call of a hook, prepared: takes the parsed JSON body, gives the answer's JSON value or why it must not be sent. */
+/** The calls of a hook. They take the parsed JSON body, and return the JSON value of the answer, or why it must not be sent. */
 export interface HookCalls {
   name: string;
-  /** Decides, and guards. @param budget of what answers take away; without one everything may go */
+  /** Decides and guards. @param budget limits the losses; absent: no limit */
   sync(body: unknown, now: Date, budget?: LossBudget): Outcome;
-  /** Names what a parent wants to see beside its children; absent: nothing. */
+  /** Returns which objects besides its children a parent needs; absent: none. */
   customize?(body: unknown): object;
-  /** Which calls this one keeps its distance from before it is answered; absent, undefined: none. */
+  /** Returns the minimum interval to earlier calls with the same key; absent or undefined: none. */
   spacing?(request: SentRequest): Spacing | undefined;
-  /** How long the answer waits, so that what is about to happen is answered together; absent: not at all. */
+  /**
+   * Returns how long to delay the answer, in milliseconds, so that it covers changes that will follow soon; absent: not
+   * at all.
+   */
   delayMs?(request: SentRequest): number;
 }
 
 /**
- * Prepares a composite hook's calls.
+ * Creates the calls of a composite hook.
  *
- * @throws {z.ZodError} from `sync` and `customize` if the body is not a request; {@link AnswerError} if the hook's own
- * answer breaks the protocol
+ * @throws {z.ZodError} from `sync` and `customize` if the body is not a valid request; {@link AnswerError} if the
+ *   hook's own answer violates the protocol
  */
 export function compositeCalls<Parent, Status extends object>(hook: CompositeHook<Parent, Status>): HookCalls {
   return callsOf(hook, {
@@ -93,7 +99,7 @@ export function compositeCalls<Parent, Status extends object>(hook: CompositeHoo
   });
 }
 
-/** Prepares a decorator hook's calls; see {@link compositeCalls}. */
+/** Creates the calls of a decorator hook; see {@link compositeCalls}. */
 export function decoratorCalls<Parent, Status extends object>(hook: DecoratorHook<Parent, Status>): HookCalls {
   return callsOf(hook, {
     request: decoratorRequestSchema(hook.parentSchema),
@@ -103,7 +109,7 @@ export function decoratorCalls<Parent, Status extends object>(hook: DecoratorHoo
   });
 }
 
-/** How the two kinds of controllers differ. */
+/** The differences between the two kinds of controllers. */
 interface Wire<Parent, Answer> {
   request: z.ZodType<Observed<Parent>>;
   answer: z.ZodType;
@@ -134,7 +140,7 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
         guardResync(desired.resyncAfterSeconds);
       if (wrong) return { refusal: wrong };
       const { losses } = verdict;
-      // Every parent is an object of Kubernetes.
+      // Every parent is a Kubernetes object.
       const parent = observed.parent as KubeObject;
       const held = heldOf(losses, parent, now, budget);
       const kept = held.length > 0 ? wire.withChildren(desired, keeping(children, held)) : desired;
@@ -144,7 +150,7 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
   };
 }
 
-/** A hook's answer that breaks the protocol: a bug of the hook, so nothing is sent. */
+/** A hook's answer violates the protocol. This is a bug of the hook, so nothing is sent. */
 export class AnswerError extends Error {
   override name = "AnswerError";
 }
@@ -170,7 +176,7 @@ function checked(schema: z.ZodType, answer: object): object {
   return answer;
 }
 
-/** Lists where and how a value failed its schema, as `parent.spec.replicas: invalid_type`: paths, never values. */
+/** Lists where and why a value failed its schema, such as `parent.spec.replicas: invalid_type`. Names paths, never values. */
 export function issuePaths(error: z.ZodError): string[] {
   return error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.code}`);
 }

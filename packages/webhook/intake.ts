@@ -1,41 +1,41 @@
-/** How bodies of requests come in: whole, none too large or too slow, and together no more than there is room for. @module */
+/** Reads request bodies, and limits their size, their duration, and the memory that all of them together may use. @module */
 import { HTTPException } from "hono/http-exception";
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
 import { countItems, type JSONItems } from "../process/jsonitems.ts";
 
-/** Limits of bodies. */
+/** Limits of request bodies. */
 export interface IntakeOptions {
-  /** Of one body, in bytes. */
+  /** Largest size of one body, in bytes. */
   maxBodyBytes: number;
-  /** Of one body, in bytes that it may take as a value: see {@link weigh}. */
+  /** Largest weight of one body, in bytes: see {@link weigh}. */
   maxBodyWeight: number;
-  /** Of all that are held at a time, the same; 64 MiB of small ones are not counted. */
+  /** Largest weight of all bodies in memory at the same time. Up to 64 MiB of small bodies are not counted. */
   maxHeldWeight: number;
-  /** Until the last byte of a body, in milliseconds. */
+  /** Longest time until the last byte of a body, in milliseconds. */
   maxBodyMs: number;
 }
 
-/** What a body is as JSON. */
+/** The size of a body as JSON. */
 export interface Weight extends JSONItems {
   bytes: number;
-  /** Bytes that it may take while it is used: as it came, as text, and as a value. */
+  /** Bytes of memory that it may use: as received, as text, and as a value. */
   total: number;
 }
 
 /**
- * What is kept of an item, in bytes, beside what stands in the body: 64 of `{}`, which is two characters long, 92 where no
- * two objects have the same keys. Measured on V8, 64 bits.
+ * Memory of an item, in bytes, in addition to its text: 64 for `{}`, which has two characters, and 92 if no two objects
+ * have the same keys. Measured on V8, 64 bits; this value is higher to be safe.
  */
 const ITEM_BYTES = 128;
-/** How often what stands in a body is there: as it came, as text, and in the value. */
+/** How often the text of a body is in memory: as received, as text, and in the value. */
 const TEXT_FACTOR = 3;
-/** The same where it is not all ASCII: one character beyond Latin-1, and each of a text takes two bytes. */
+/** The same if the body is not all ASCII: with one character beyond Latin-1, each character of a text takes two bytes. */
 const WIDE_FACTOR = 4;
-/** What has come of a body may take twice its length, in case there is more. */
+/** A body that is still being received may use twice its length, because its buffer grows by doubling. */
 const COMING_FACTOR = 2;
 
-/** Weighs a body before it is parsed. What is not JSON has some weight, too. */
+/** Computes the weight of a body before it is parsed. A body that is not JSON has a weight, too. */
 export function weigh(body: Uint8Array): Weight {
   const bytes = body.length;
   const { items, isWide } = countItems(body);
@@ -43,18 +43,21 @@ export function weigh(body: Uint8Array): Weight {
 }
 
 /**
- * Reads the body of a request and has it used; until that is done it counts as held, with what it weighs.
+ * Reads the body of a request and passes it to `use`. Until that has finished, the weight of the body counts as held.
  *
- * @throws {HTTPException} 413: too large, or too much in it; 429: no room; 504: too slow
+ * @throws {HTTPException} 413: too large, or too many items; 429: no room; 504: too slow
  */
 export type Intake = <T>(request: Request, use: (body: Uint8Array) => Promise<T>) => Promise<T>;
 
-/** Bodies of this size are read at once, which costs a quarter less than to read them piece by piece. */
+/** Bodies up to this size are read in one call, which costs a quarter less than reading them in pieces. */
 const SMALL_BYTES = 1024 * 1024;
-/** How many of those: who sends none of what it has announced shall not keep others out. */
+/**
+ * How many small bodies are read at the same time. A client that announces a body and does not send it must not block
+ * others.
+ */
 const MOST_AT_ONCE = 64;
 
-/** Makes the intake of one app. */
+/** Creates the intake of one app. */
 export function createIntake({ maxBodyBytes, maxBodyWeight, maxHeldWeight, maxBodyMs }: IntakeOptions): Intake {
   const deadlines = createDeadlines(maxBodyMs);
   let atOnce = 0;
@@ -72,7 +75,7 @@ export function createIntake({ maxBodyBytes, maxBodyWeight, maxHeldWeight, maxBo
     }
   }
 
-  /** Makes what takes the room of one body, and gives it back. */
+  /** Creates an account of the memory of one body: `take` reserves, `leave` releases. */
   function room() {
     let own = 0;
     return {
@@ -134,7 +137,7 @@ export function createIntake({ maxBodyBytes, maxBodyWeight, maxHeldWeight, maxBo
   };
 }
 
-/** Returns how long a body says that it is; undefined: it does not. */
+/** Returns the announced length of a body; undefined: none is announced. */
 function lengthOf({ headers }: Request): number | undefined {
   const length = headers.get("content-length");
   return length === null || headers.has("transfer-encoding") ? undefined : Number(length);
@@ -156,7 +159,7 @@ function tooLarge(): HTTPException {
   return new HTTPException(413, { message: "body is too large" });
 }
 
-/** Says what is too much: what is a matter of bytes alone is refused by them. */
+/** Creates the error for a body with too many items. A body that has too many bytes was refused before. */
 function tooHeavy({ bytes, items, isWide }: Weight): HTTPException {
   const what = `${bytes} bytes${isWide ? " that are not all ASCII" : ""} with ${items} items of JSON`;
   return new HTTPException(413, { message: `body is too large: ${what}` });

@@ -1,31 +1,35 @@
-/** How much of a fleet the answers of one process may take away, over time: a hook can be wrong slowly. No clock of its own. @module */
+/**
+ * Limits how many children the answers of one process may delete or end over time, because a hook can also be wrong
+ * slowly.
+ * @module
+ */
 import type { FlagType } from "../process/flagtypes.ts";
 
-/** Losses that passed are remembered so long, and so much may be saved up, in minutes. */
+/** How long an allowed loss is remembered, and the period for which unused budget accumulates, in minutes. */
 const WINDOW_MINUTES = 5;
 
-/** What has to stay is tried again after so long. */
+/** Delay before a deferred loss is tried again. */
 export const RETRY_SECONDS = 5;
 
-/** Says what may go, and remembers it. */
+/** Decides which losses are allowed, and remembers them. */
 export interface LossBudget {
   /**
-   * Says which of these objects have to stay for now; the others are counted as lost.
+   * Returns which of these objects must stay for now. The others count as lost.
    *
-   * @param namespace of the objects: one leaves room for others
+   * @param namespace namespace of the objects; each namespace leaves room for others
    * @param uids in order of importance
    */
   spend(namespace: string, uids: readonly string[]): ReadonlySet<string>;
 }
 
-/** Lets everything go. */
+/** Allows all losses. */
 export const UNLIMITED: LossBudget = { spend: () => new Set() };
 
 /** What a budget needs. */
 export interface LossBudgetOptions {
   /** Losses per minute over all namespaces, above 0; Infinity: no limit. */
   perMinute: number;
-  /** Milliseconds that only ever grow: a clock that is set must not fill the budget. */
+  /** A monotonic clock, in milliseconds. A clock that can be set could fill the budget. */
   now: () => number;
 }
 
@@ -43,19 +47,19 @@ export const LOSS_RATE: FlagType<number> = {
   },
 };
 
-/** The share of each namespace, as a part of the common rate: 10 per minute of 600. */
+/** The share of each namespace in the common rate: with 600 per minute, 10 per minute. */
 const SHARE = 1 / 60;
 /** How many losses are remembered. Without a limit, forged requests with invented namespaces could fill the memory. */
 const MOST_REMEMBERED = 100_000;
 
 /**
- * Makes a budget. It is empty at first and fills at the rate, up to the amount of five minutes. A process that was just
- * started, or is restarted often, therefore allows no more deletions than one that keeps running.
+ * Creates a budget. It is empty at first and fills at the rate, up to the amount of five minutes. A process that was
+ * just started, or is restarted often, therefore allows no more deletions than one that keeps running.
  *
- * A namespace first uses a share of its own, which fills in the same way and which no other namespace can use. After that it
- * may use the common budget: it gets at most half of what is left, where its own use in the last five minutes counts against
- * it. A deletion that was allowed once is allowed again without being counted, because Metacontroller asks again until it
- * sees the deletion.
+ * A namespace first uses a share of its own, which fills in the same way and which no other namespace can use. After
+ * that, it may use the common budget: it gets at most half of what is left, and its own use in the last five minutes
+ * counts against it. A deletion that was allowed once is allowed again without being counted, because Metacontroller
+ * calls the hook again until it sees the deletion.
  */
 export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBudget {
   if (perMinute === Infinity) return UNLIMITED;

@@ -1,19 +1,26 @@
 /**
- * The hook protocol of Metacontroller, `version: v2`: schemas, types, and how soon an answer may ask to be called again.
- * Source: Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2. @module
+ * The hook protocol of Metacontroller, `version: v2`: schemas, types, and the limits of `resyncAfterSeconds`. Source:
+ * Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2.
+ * @module
  */
 import { parseExactly } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
 
-/** How long Metacontroller waits for an answer of `sync`, in milliseconds: the `timeout` in our controllers' files. */
+/**
+ * How long Metacontroller waits for an answer of `sync`, in milliseconds: the `timeout` in the manifests of our
+ * controllers.
+ */
 export const SYNC_TIMEOUT_MS = 10_000;
 
 /** Objects by kind key (see {@link kindKey}), then by `<namespace>/<name>` (`<name>` if cluster-scoped). */
 export const objectMapSchema = z.record(z.string(), z.record(z.string(), kubeObjectSchema));
 export type ObjectMap = z.infer<typeof objectMapSchema>;
 
-/** What a hook is shown: a parent, its children (attachments, for a decorator), and what customize asked for. */
+/**
+ * What a hook receives: a parent, its children (attachments, for a decorator), and the related objects that customize
+ * named.
+ */
 export interface Observed<Parent> {
   parent: Parent;
   children: ObjectMap;
@@ -21,18 +28,18 @@ export interface Observed<Parent> {
   finalizing: boolean;
 }
 
-/** What a hook wants. Everything observed that is not among `children` is deleted by Metacontroller. */
+/** The answer of a composite hook. Metacontroller deletes each observed child that is not in `children`. */
 export interface Desired<Status> {
-  /** Replaces the parent's status whole. */
+  /** Replaces the parent's whole status. */
   status: Status;
   children: DesiredObject[];
-  /** Seconds until the next call, fractions allowed, above 0; absent means: when something changes. */
+  /** Seconds until the next call, above 0, with or without a fraction; absent: the next call comes when something changes. */
   resyncAfterSeconds?: number;
-  /** Why each observed child that is left out has to go, by {@link childKey}. Stays in the process: the guard reads it. */
+  /** The reason why each observed child that is left out must be deleted, by {@link childKey}. Read by the guard; not sent. */
   deletions?: Readonly<Record<string, string>>;
 }
 
-/** What a decorator hook wants. `null` in a map deletes the key; an absent or null status stays as it is. */
+/** The answer of a decorator hook. `null` in a map deletes the key; an absent or null status leaves the status as it is. */
 export interface Decorated<Status> {
   labels?: Record<string, string | null>;
   annotations?: Record<string, string | null>;
@@ -42,7 +49,7 @@ export interface Decorated<Status> {
   deletions?: Readonly<Record<string, string>>;
 }
 
-/** One rule of a customize answer; `names` excludes the selectors. */
+/** One rule of a customize answer. `names` and the selectors exclude each other. */
 export interface RelatedRule {
   apiVersion: string;
   resource: string;
@@ -54,7 +61,7 @@ export interface RelatedRule {
   };
 }
 
-/** Parses the request of a composite sync or finalize hook; no defaults: a request that lacks `children` is refused. */
+/** Parses the request of a composite sync or finalize hook. There are no defaults: a request without `children` is refused. */
 export function compositeRequestSchema<Parent>(parent: z.ZodType<Parent>): z.ZodType<Observed<Parent>> {
   return z.object({ parent, children: objectMapSchema, related: objectMapSchema, finalizing: z.boolean() });
 }
@@ -84,14 +91,14 @@ const desiredObjectSchema = z.looseObject({
 const resyncSchema = z.number().positive().optional();
 const changesSchema = z.record(z.string(), z.string().nullable()).optional();
 
-/** What a composite hook may answer on the wire: Metacontroller refuses unknown fields, and so does this. */
+/** The answer of a composite hook as sent: Metacontroller refuses unknown fields, and so does this schema. */
 export const compositeAnswerSchema = z.strictObject({
   status: z.looseObject({}),
   children: z.array(desiredObjectSchema),
   resyncAfterSeconds: resyncSchema,
 });
 
-/** What a decorator hook may answer on the wire. */
+/** The answer of a decorator hook as sent. */
 export const decoratorAnswerSchema = z.strictObject({
   labels: changesSchema,
   annotations: changesSchema,
@@ -100,21 +107,30 @@ export const decoratorAnswerSchema = z.strictObject({
   resyncAfterSeconds: resyncSchema,
 });
 
-/** What a customize hook may answer on the wire. */
+/** The answer of a customize hook as sent. */
 export const customizeAnswerSchema = z.strictObject({
   relatedResources: z.array(z.looseObject({ apiVersion: z.string().min(1), resource: z.string().min(1) })),
 });
 
-/** Shortest wait, in seconds: only so late that the answer has been carried out. A hook that always asked for less would be called without end. */
+/**
+ * Shortest delay that the guard allows, in seconds: long enough for Metacontroller to apply the answer first. A hook
+ * that always asked for less would be called endlessly.
+ */
 export const SHORTEST_RESYNC_SECONDS = 0.03;
-/** Longest wait, in seconds: Metacontroller counts int64 nanoseconds, so that 293 years become a negative wait, which means "now". */
+/**
+ * Longest delay that the guard allows, in seconds: Metacontroller counts int64 nanoseconds, so 293 years become a
+ * negative delay, which means "now".
+ */
 export const LONGEST_RESYNC_SECONDS = 9e9;
-/** Shortest wait that our hooks ask for until a moment, in seconds: below it a timer fires before the clock has moved on. */
+/**
+ * Shortest delay with which our hooks wait for a point in time, in seconds: with less, a timer could fire before the
+ * clock has reached it.
+ */
 export const SHORTEST_WAIT_SECONDS = 0.05;
-/** Longest wait that our hooks ask for, in seconds: nothing depends on a longer one. */
+/** Longest delay that our hooks ask for, in seconds: nothing depends on a longer one. */
 export const LONGEST_WAIT_SECONDS = 86_400;
 
-/** Returns the soonest of some waits as a wait that the guard allows; undefined: there is none. */
+/** Returns the shortest of some delays, limited to what the guard allows; undefined: there is none. */
 export function soonestResync(first: number, ...waits: number[]): number;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined {
@@ -135,9 +151,9 @@ export function childKey(object: { kind: string; metadata: { name: string } }): 
 /**
  * Lists the objects of one kind, parsed, in order of name.
  *
- * @param key as {@link kindKey} gives it
+ * @param key as {@link kindKey} returns it
  * @throws {RangeError} if the key is absent: Metacontroller sends one for every child rule, so its absence means that
- * the controller lacks that rule, not that there are no children
+ *   the controller lacks that rule, not that there are no children
  */
 export function listKind<T>(objects: ObjectMap, key: string, schema: z.ZodType<T>): T[] {
   const named = objects[key];
@@ -145,7 +161,7 @@ export function listKind<T>(objects: ObjectMap, key: string, schema: z.ZodType<T
   return byName(named).map((object) => parseExactly(schema, object));
 }
 
-/** Lists every object of the map, of whatever kind, in order of kind and name. */
+/** Lists the objects of all kinds in the map, in order of kind and name. */
 export function listAll(objects: ObjectMap): KubeObject[] {
   return Object.keys(objects).sort().flatMap((key) => byName(objects[key] ?? {}));
 }

@@ -1,4 +1,4 @@
-/** Computes a value once for each object, because rules need the same value for many fields and children. Pure. @module */
+/** Computes a value once for each object, because rules need the same value for many fields and children. @module */
 import { LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
 import type { Json } from "../api/objects/json.ts";
 

@@ -1,4 +1,4 @@
-/** Writes what hooks were asked and what they answered to files, behind their backs: no answer waits for it. @module */
+/** Writes the requests and answers of hooks to files, in the background: no answer waits for it. @module */
 import { Buffer } from "node:buffer";
 import { appendFile, mkdir, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,50 +6,51 @@ import { constants, createZstdCompress } from "node:zlib";
 import { type Exchange, exchangeLine, headerLine, type RecordingHeader } from "./exchange.ts";
 import { errorFields, type Log } from "../process/log.ts";
 
-/** A recording that is being made. */
+/** A recording in progress. */
 export interface Recording {
-  /** Takes note, and returns at once. */
+  /** Queues an exchange, and returns at once. */
   record(exchange: Exchange): void;
-  /** Resolves when all that was noted is written. */
+  /** Resolves when all queued exchanges are written. */
   close(): Promise<void>;
 }
 
-/** Where a recording goes, and who learns of what it lacks. */
+/** Where a recording is written, and how missing exchanges are reported. */
 export interface RecordingOptions {
-  /** Made if it is not there. */
+  /** Created if it does not exist. */
   folder: string;
-  /** Size of all files in the folder together; of more, the oldest go. */
+  /** Largest size of all files in the folder together. If there is more, the oldest files are deleted. */
   maxBytes: number;
-  /** What the hooks were made with. */
+  /** The settings with which the hooks were created. */
   settings: RecordingHeader["settings"];
   log: Log;
   unrecorded: { inc(labels: { cause: "backlog" | "write" }, count: number): void };
-  /** Longest that an exchange stays in memory, in milliseconds. @default 1000 */
+  /** Longest time that an exchange stays in memory, in milliseconds. @default 1000 */
   flushMs?: number;
-  /** Most that waits for the disk, in bytes; what comes then is lost. @default 33554432 */
+  /** Largest amount that waits for the disk, in bytes. If there is more, exchanges are lost. @default 33554432 */
   maxBacklogBytes?: number;
 }
 
-/** Bytes that are packed at once: below it packing is poor, above it the packer is busy for long. */
+/** Bytes that are compressed together. With less, compression is poor; with more, it blocks for long. */
 const BATCH_BYTES = 1024 * 1024;
-/** So many files make up the folder: with each that goes, that share of the past goes. */
+/** Number of files in the folder. Deleting the oldest loses this share of the recording. */
 const FILES = 16;
-/** Names sort by time: of processes first, of their files next. */
+/** Names sort by time: first by the start of the process, then by the number of the file. */
 const FILE_NAME = /^hooks-.*\.jsonl\.zst$/;
-/** Requests repeat each other: the fastest level makes them 50 times smaller, at a third of what gzip costs. */
+/** Requests repeat each other: the fastest level makes them 50 times smaller, at a third of the cost of gzip. */
 const LEVEL = 1;
 
 /**
- * Starts a recording. Each batch is packed to its last byte: what a killed process has written can be read.
+ * Starts a recording. Each batch is compressed and flushed completely, so that what a killed process has written can be
+ * read.
  *
- * @throws if the folder cannot be made
+ * @throws if the folder cannot be created
  */
 export async function openRecording(options: RecordingOptions): Promise<Recording> {
   const { folder, flushMs = 1000, maxBacklogBytes = 32 * 1024 * 1024 } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const files = createFiles(options);
   let batch = emptyBatch();
-  /** Bytes noted and not written. */
+  /** Bytes that are queued and not written. */
   let backlog = 0;
   let isBehind = false;
   let writing: Promise<void> = Promise.resolve();
@@ -118,7 +119,7 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
     await append(Buffer.concat(parts), constants.ZSTD_e_flush);
   }
 
-  /** A file that is left without it can be read, too; what comes after it goes into another. */
+  /** Ends the current file. A file without this end can be read, too; later batches go to another file. */
   async function end(): Promise<void> {
     if (pack) await append(new Uint8Array(), constants.ZSTD_e_end);
     pack = undefined;
@@ -132,7 +133,7 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   }
 
   function failed(error: unknown, count: number): void {
-    // What a file holds after a failure is not known: the next batch goes into another.
+    // After a failure, the contents of the file are not known: the next batch goes to another file.
     pack = undefined;
     unrecorded.inc({ cause: "write" }, count);
     log("error", "Cannot write to the recording", { folder, count, ...errorFields(error), stack: undefined });
@@ -144,10 +145,10 @@ function createFiles({ folder, maxBytes, settings, log, unrecorded }: RecordingO
   };
 }
 
-/** Packs a batch; `flush` is `ZSTD_e_flush`, or `ZSTD_e_end` for the last of a file. */
+/** Compresses a batch. `flush` is `ZSTD_e_flush`, or `ZSTD_e_end` for the last batch of a file. */
 type Pack = (bytes: Uint8Array, flush: number) => Promise<Uint8Array>;
 
-/** Makes what packs the batches of one file, each knowing those before it. */
+/** Creates the compressor of one file. Each batch is compressed with what came before it. */
 function createPacker(): Pack {
   const packer = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
   let packed: Uint8Array[] = [];
@@ -164,7 +165,10 @@ function createPacker(): Pack {
     });
 }
 
-/** Deletes the oldest files until the rest is small enough. A folder that must not be read grows, and the log says so. */
+/**
+ * Deletes the oldest files until the rest is small enough. If the folder cannot be read, it keeps growing, and that is
+ * logged.
+ */
 async function makeRoom(folder: string, maxBytes: number, log: Log): Promise<void> {
   try {
     const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name));

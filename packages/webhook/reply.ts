@@ -1,4 +1,4 @@
-/** What one request of a hook comes to: status, body, and what the log should know of it. No HTTP, no clock. @module */
+/** Computes the reply to one request of a hook: status, body, and what to log about it. @module */
 import { parseJson } from "../api/objects/exactjson.ts";
 import * as z from "zod";
 import type { Loss, Refusal } from "./guard.ts";
@@ -9,31 +9,31 @@ import type { LossBudget } from "./lossbudget.ts";
 /** The calls that a hook answers. */
 export type Endpoint = "sync" | "customize";
 
-/** An answer to a request, and where it came from. */
+/** The reply to a request, with the details for logs and metrics. */
 export interface Reply {
   status: 200 | 400 | 429 | 500;
   /** The body: JSON. */
   text: string;
-  /** The request's JSON value; undefined: the request was no JSON, and the hook was not asked. */
+  /** The request's JSON value; undefined: the request was not JSON, and the hook was not called. */
   request: unknown;
-  /** Why the guard held the hook's answer back, for status 429. */
+  /** Why the guard refused the hook's answer, if the status is 429. */
   refusal?: Refusal;
-  /** What the answer takes away, and what it keeps although the hook would not; status 200 of `sync`. */
+  /** The losses that the answer would cause, and those of them that are deferred; only for `sync` with status 200. */
   losses?: Loss[];
   held?: Loss[];
-  /** Fields for the log, where the status is 400 or 500. */
+  /** Fields for the log, if the status is 400 or 500. */
   cause?: Record<string, unknown>;
 }
 
 /**
- * Asks the hook, and never throws.
+ * Calls the hook. Never throws.
  *
  * | status | when |
  * |---|---|
- * | 200 | the answer, checked |
- * | 400 | the body is no request: `{error, issues}` names paths, never values |
+ * | 200 | the answer passed all checks |
+ * | 400 | the body is not a valid request: `{error, issues}` names paths, never values |
  * | 429 | the guard refused the answer |
- * | 500 | the hook threw, or its answer breaks the protocol: `{error}` names the class only |
+ * | 500 | the hook threw an error, or its answer violates the protocol: `{error}` names only the class of the error |
  *
  * @param budget see {@link HookCalls.sync}
  */
@@ -59,15 +59,15 @@ function customized({ name, customize }: HookCalls, request: unknown): object {
   return customize(request);
 }
 
-/** Text that is no JSON. The parser's own message quotes the body, so it stays here. */
+/** The body is not JSON. The parser's own message is not used, because it quotes the body. */
 class BodyError extends Error {
   override name = "BodyError";
 }
 
-/** A request's body as JSON value, or why it is none. */
+/** A request's body as JSON value, or why it is not JSON. */
 export type Body = { request: unknown; error?: Error };
 
-/** Reads a body; never throws. */
+/** Parses a body; never throws. */
 export function readBody(text: string): Body {
   try {
     return { request: parseJson(text) };
@@ -76,7 +76,7 @@ export function readBody(text: string): Body {
   }
 }
 
-/** A bad request needs no stack in the log: it is the caller's. */
+/** Returns the reply to an error. A bad request is the caller's fault, so its stack is not logged. */
 function failureOf(error: unknown): Pick<Reply, "status" | "text"> & { cause: Record<string, unknown> } {
   if (error instanceof BodyError) {
     return { status: 400, text: JSON.stringify({ error: error.message }), cause: { error: error.message } };

@@ -1,4 +1,8 @@
-/** Runs hooks as a process: command line in, listening server out. Arguments need no permission under Deno. @module */
+/**
+ * Runs hooks as a process: reads the command line and starts the server. Under Deno, reading arguments needs no
+ * permission.
+ * @module
+ */
 import { createHookApp, STOPPING } from "./app.ts";
 import { createHealthApp } from "../process/health.ts";
 import type { HookCalls } from "./hook.ts";
@@ -18,8 +22,8 @@ export interface HookServer extends Server {
 }
 
 /**
- * Serves hooks in one process: each under `/<name>/…`, with one `/metrics`, `/healthz` and `/readyz`; the only hook of
- * a process also at the root.
+ * Serves hooks in one process, each under `/<name>/…`, with a common `/metrics`, `/healthz` and `/readyz`. If `onlyOne`
+ * is true, the hook is also served at the root.
  */
 export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, onlyOne: boolean): Promise<HookServer> {
   const log = createLog(settings.logLevel);
@@ -57,7 +61,7 @@ export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, o
 /** Settings of the process only. A recording contains all other settings, so that a replay can compute the answers again. */
 const OF_THE_PROCESS = ["host", "port", "metricsPort", "logLevel", "otlpEndpoint", "record", "recordMaxBytes"];
 
-/** Loads the code that writes files only if a recording is asked for: without one, a hook needs no permission for files. */
+/** Loads the code that writes files only if a recording is requested. Without one, a hook needs no permission for files. */
 async function startRecording(settings: ServerSettings, log: Log, metrics: HookMetrics): Promise<Recording> {
   const { record: folder, recordMaxBytes: maxBytes } = settings;
   if (folder === "") return { record: () => {}, close: () => Promise.resolve() };
@@ -67,10 +71,10 @@ async function startRecording(settings: ServerSettings, log: Log, metrics: HookM
 }
 
 /**
- * Runs one hook until a signal: the whole of a hook's main.ts.
+ * Runs one hook until a signal arrives. A hook's main.ts only calls this.
  *
- * @param own the options that count for this hook
- * @param all those of all hooks and of their server: the process takes them all
+ * @param own the options that apply to this hook
+ * @param all the options of all hooks and of their server, all of which the process accepts
  */
 export async function runHook<All extends Flags & typeof SERVER_FLAGS>(
   name: string,
@@ -89,16 +93,16 @@ export async function runHook<All extends Flags & typeof SERVER_FLAGS>(
   });
 }
 
-/** How a server of a program is made. */
+/** How to start the server of a program. */
 interface Making<Line> {
-  /** Makes of the arguments what it starts with; undefined: they ask for help. @throws {Error} if they make no sense */
+  /** Converts the arguments; undefined: they ask for help. @throws {Error} if they are invalid */
   read(args: string[], env: Environment): Line | undefined;
   start(line: Line): Promise<Server>;
 }
 
 /**
- * Reads the command line, starts, and stops on a signal; a bad command line (code 2) or a taken port (code 1) ends with
- * one sentence.
+ * Reads the command line, starts the server, and stops on a signal. If the command line is invalid (exit code 2) or the
+ * port is in use (exit code 1), the process ends with one sentence.
  */
 export async function runServer<Line extends object>(program: Program, { read, start }: Making<Line>): Promise<void> {
   let code = 2;

@@ -1,4 +1,4 @@
-/** The options of a server of hooks, whichever it serves. @module */
+/** Defines the command-line options of a server of hooks. @module */
 import { flag, type Values } from "../process/flags.ts";
 import { number, PORT, TEXT } from "../process/flagtypes.ts";
 import { LOG_LEVEL, otlpEndpoint } from "../process/sharedflags.ts";
@@ -6,7 +6,7 @@ import { LOSS_RATE } from "./lossbudget.ts";
 
 const since = "0.1.0";
 
-/** The options of the server of any hook. */
+/** The options that the server has for any hook. */
 export const SERVER_FLAGS = {
   port: flag(PORT, { help: "port to listen on; 0 takes a free one", since, default: "8080" }),
   "metrics-port": flag(PORT, {
@@ -36,5 +36,5 @@ export const SERVER_FLAGS = {
   }),
 };
 
-/** The settings of the server of any hook. */
+/** The values of these options. */
 export type ServerSettings = Values<typeof SERVER_FLAGS>;

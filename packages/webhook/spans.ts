@@ -1,6 +1,7 @@
 /**
- * Answers of a hook as spans of the trace in which their parent was created, until that is Ready: from then on nobody waits,
- * and a trace would have no end. @module
+ * Records a hook's answers as spans of the trace in which their parent was created, until the parent is Ready. After
+ * that no client waits for the parent, and the trace would never end.
+ * @module
  */
 import { type Attributes, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import { type Condition, findCondition } from "../api/objects/conditions.ts";
@@ -8,19 +9,19 @@ import { isObject, type Json } from "../api/objects/json.ts";
 import { type TraceContext, traceContextOf } from "../api/tracecontext.ts";
 import { contextOf } from "../process/parentspan.ts";
 
-/** An answer, as it was sent. */
+/** An answer as sent. */
 interface Answered {
   /** Name of the hook. */
   hook: string;
   request: unknown;
   status: number;
-  /** JSON. */
+  /** The body, as JSON text. */
   text: string;
   /** When the request came, in milliseconds since the epoch. */
   startTime: number;
 }
 
-/** Returns the trace in which the parent of a request was created; undefined: there is none, or the parent is Ready. */
+/** Returns the trace in which the parent of a request was created; undefined: it has none, or it is Ready. */
 export function traceOfRequest(request: unknown): TraceContext | undefined {
   const parent = sentParent(request);
   const { metadata, status } = parent as { metadata?: object; status?: { conditions?: unknown } };
@@ -46,7 +47,7 @@ export function recordAnswer(tracer: Tracer, trace: TraceContext, answered: Answ
   span.end();
 }
 
-/** What an answer wants, and says of the parent. */
+/** Returns the span attributes of an answer: the number of children that it wants, and the parent's Ready condition. */
 function said(text: string): Attributes {
   const { status, children, attachments } = JSON.parse(text) as {
     status?: { conditions?: unknown };
@@ -71,7 +72,7 @@ function readyOf(status: { conditions?: unknown } | undefined) {
   return findCondition(conditions as unknown as Condition[], "Ready");
 }
 
-/** Returns the parent of a request, which a decorator calls the object; `{}`: there is none. */
+/** Returns the parent of a request (named `object` by a decorator); `{}`: there is none. */
 export function sentParent(request: unknown): Json {
   const { parent, object } = isObject(request) ? request : {};
   return isObject(parent) ? parent : isObject(object) ? object : {};

@@ -1,4 +1,4 @@
-/** Checks a status, because claims' hooks, the keeper and clients delete objects or connect because of it. Pure. @module */
+/** Checks a status, because claims' hooks, the keeper and clients delete objects or connect to them because of it. @module */
 import { sameJson } from "../api/objects/apply.ts";
 import {
   type Condition,
@@ -25,8 +25,8 @@ export interface Saying<Parent> {
 type Words = `${string} ${ConditionStatus}` | `${string} ${ConditionStatus} ${string}` | `${string} Absent`;
 
 /**
- * What must be observed if the status has these conditions. All other conditions are allowed. The functions must not use the
- * code of the decision.
+ * What must be observed if the status has these conditions. All other conditions are allowed. The functions must not
+ * use the code of the decision.
  */
 export type Evidence<Parent> = Readonly<Partial<Record<Words, (saying: Saying<Parent>) => boolean>>>;
 
@@ -88,7 +88,7 @@ export function guardStatus<Parent>(
     const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) => isUnproven(evidence, words, { said, observed, now, isOld }));
     if (unproven !== undefined) return wrong(unproven);
-    // For one such condition it refuses the whole status.
+    // Because of one such condition, the API server refuses the whole status.
     if (rules?.conditionTypes.includes(said.type) && !conditionSchema.safeParse(said).success) {
       return refusal(`status.conditions would say ${said.type} in a form that the API server refuses`);
     }
@@ -162,16 +162,17 @@ function wrongField<Parent>(
 }
 
 /**
- * Tells whether a transition time is right: that of the old condition with this status, or of the one that is copied; the
- * present second if the status is new. With a time that moved at each call, each call would be a write, and the write of a
- * claim causes the next call. Old times may be of any kind: they may be in the future, because clocks differ.
+ * Returns whether a transition time is right. It must be the time of the old condition with this status, or of the
+ * copied condition; if the status is new, it must be in the present second. A time that changes at each call would make
+ * each call a write, and a write of a claim causes the next call. Old times may have any value, even in the future,
+ * because clocks differ.
  */
 function isTimely(said: Condition, before: readonly Condition[], copied: readonly Condition[], now: Date): boolean {
   const { type, status, lastTransitionTime } = said;
   const isKept = [...before, ...copied].some((old) =>
     old.type === type && old.status === status && old.lastTransitionTime === lastTransitionTime
   );
-  // If somebody has written two conditions of the type, the first counts.
+  // If another writer has written two conditions of the type, the first counts.
   return isKept || (findCondition(before, type)?.status !== status && isThisSecond(lastTransitionTime, now));
 }
 

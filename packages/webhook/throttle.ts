@@ -1,42 +1,46 @@
-/** Holds back calls that come too soon after another: bursts are answered together, or one after the other. Decides nothing. @module */
+/**
+ * Delays calls that come too soon after another call with the same key, so that bursts are answered together or one
+ * after the other.
+ * @module
+ */
 import { type Clock, systemClock } from "../process/clock.ts";
 
-/** What a call keeps its distance from, and how far. */
+/** The minimum interval between calls with the same key. */
 export interface Spacing {
-  /** Calls of the same key keep their distance from each other. */
+  /** The interval applies to calls with the same key. */
   key: string;
-  /** Shortest time since the one before, in milliseconds; 0: none is held back. */
+  /** Shortest time since the call before, in milliseconds; 0: no call is delayed. */
   intervalMs: number;
 }
 
 export interface Throttle {
-  /** Resolves at once, or when the interval since the call before is over. */
+  /** Resolves at once, or when the interval since the call before has passed. */
   wait(spacing: Spacing): Promise<void>;
 }
 
 export interface ThrottleOptions {
-  /** How many are held back at once, of all keys; further ones go through. */
+  /** How many calls are delayed at the same time, over all keys. Further calls pass at once. */
   mostHeld: number;
-  /** Longest time that one is held back, in milliseconds, whatever its interval: nobody waits for its answer any longer. */
+  /** Longest delay of a call, in milliseconds, whatever its interval: after that, its client would no longer wait. */
   longestMs: number;
   /** @default systemClock */
   clock?: Clock;
 }
 
 interface Last {
-  /** When a call goes through next, or went last. */
+  /** When the last call passed, or the next one will pass. */
   at: number;
-  /** None is held back until then: more than `mostHeld` came at once, and to hold back a few of many would be in vain. */
+  /** No call is delayed until then: more than `mostHeld` calls came at once, and delaying only a few of many is useless. */
   rushUntil: number;
   intervalMs: number;
 }
 
-/** A crowd is over when nobody has come for so many intervals. */
+/** A burst is over if no call has come for this many intervals. */
 const RUSH_INTERVALS = 5;
 
-/** Makes a throttle that has seen nothing. */
+/** Creates a throttle without earlier calls. */
 export function createThrottle({ mostHeld, longestMs, clock = systemClock }: ThrottleOptions): Throttle {
-  /** Oldest first. */
+  /** In the order of their last use. */
   const lasts = new Map<string, Last>();
   let held = 0;
 

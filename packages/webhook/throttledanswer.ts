@@ -1,4 +1,8 @@
-/** What is answered where more would go than is allowed: children stay as they are, the rest is served, and the status says so. Pure. @module */
+/**
+ * Changes an answer that would cause more losses than the budget allows: the affected children stay as they are, and
+ * the status reports it. The rest of the answer is sent.
+ * @module
+ */
 import { findCondition, stamp } from "../api/objects/conditions.ts";
 import { conditionsOf, GUARDED } from "./statusrules.ts";
 import { identity, type Loss } from "./guard.ts";
@@ -11,7 +15,10 @@ import { unchanged } from "./unchanged.ts";
 
 const MOST_NAMED = 3;
 
-/** Returns those of the losses that have to wait: the budget has no room, and nobody has let go of them on purpose. */
+/**
+ * Returns the losses that are deferred: those for which the budget has no room. None is deferred if an annotation of
+ * the parent allows losses.
+ */
 export function heldOf(losses: readonly Loss[], parent: KubeObject, now: Date, budget: LossBudget): Loss[] {
   if (losses.length === 0 || mayLose(parent, now)) return [];
   const uidOf = ({ child }: Loss) => child.metadata.uid ?? childKey(child);
@@ -23,15 +30,15 @@ function mayLose({ metadata }: KubeObject, now: Date): boolean {
   return Date.parse(metadata.annotations?.[LOSSES_ALLOWED_ANNOTATION] ?? "") > now.getTime();
 }
 
-/** Returns the children of an answer with those that have to stay as they are. */
+/** Returns the children of an answer, where those that must stay are as they are. */
 export function keeping(desired: readonly DesiredObject[], held: readonly Loss[]): DesiredObject[] {
   const staying = new Map(held.map(({ child }) => [identity(child), child]));
   return [...desired.filter((child) => !staying.has(identity(child))), ...[...staying.values()].map(unchanged)];
 }
 
 /**
- * Returns an answer whose status says what is kept, and which is asked for again soon; where nothing is, one whose status
- * no longer says so. A parent that has no status gets none.
+ * Returns an answer whose status reports the deferred losses, and which asks for another call soon. If there are none,
+ * the status no longer reports any. A parent without a status gets none.
  */
 export function announced<Answer extends Partial<Pick<Desired<unknown>, "status" | "resyncAfterSeconds">>>(
   answer: Answer,

@@ -1,25 +1,30 @@
-/** How to answer with a child that exists and leave it alone: Metacontroller deletes what an answer omits. Pure. @module */
+/**
+ * Builds the part of an answer that leaves an existing child as it is, because Metacontroller deletes what an answer
+ * omits.
+ * @module
+ */
 import { lastApplied } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
 /**
- * Returns `{spec}` for an observed child so that Metacontroller's merge gives the observed spec again, or `{}` where
- * last-applied says nothing of the spec and so silence leaves it alone.
+ * Returns `{spec}` for an observed child such that Metacontroller's merge results in the observed spec. Returns `{}` if
+ * the last-applied annotation has no spec, because the merge then leaves the spec alone.
  *
- * Almost always this is the spec as last applied. Where the API server has changed what was applied (tolerations added
- * by admission, `1000m` stored as `1`, defaults inside lists without keys), the observed value takes its place. Ports
- * that share a number cannot be put in words that survive the merge: the keeper takes such a spec out of last-applied.
+ * Almost always, this is the spec as last applied. If the API server has changed what was applied, the observed value
+ * takes its place: tolerations added by admission, `1000m` stored as `1`, defaults inside lists without keys. Ports
+ * that share a number have no form that the merge keeps: the keeper removes such a spec from the last-applied
+ * annotation.
  *
- * @param last the child as it was last applied, where that has been read already
+ * @param last the child as last applied, if it was read already
  */
 export function unchangedSpec(child: KubeObject, last: Json | undefined = lastApplied(child)): { spec?: unknown } {
   const applied = last?.["spec"];
   return applied === undefined ? {} : { spec: settled(child["spec"], applied) };
 }
 
-/** Returns the child as it was last applied; one that Metacontroller only adopted is named, and no more. */
+/** Returns the child as last applied. For a child that Metacontroller only adopted, this is only its identity. */
 export function unchanged(child: KubeObject): DesiredObject {
   const applied = lastApplied(child);
   const { apiVersion, kind } = child;
@@ -29,10 +34,11 @@ export function unchanged(child: KubeObject): DesiredObject {
 }
 
 /**
- * Returns name and namespace of a child for an answer as it was last applied: whoever may write the child may write that
- * annotation, and would have Metacontroller make objects in namespaces of others.
+ * Returns name and namespace of a child for an answer, with a namespace only if one was applied. The values are the
+ * observed ones: users who can write the child can write the annotation, and could make Metacontroller create objects
+ * in other namespaces.
  *
- * @param applied its metadata as it was last applied
+ * @param applied its metadata as last applied
  */
 export function identityOf(
   { metadata }: KubeObject,
@@ -46,7 +52,7 @@ export function identityOf(
 function settled(observed: unknown, applied: unknown): unknown {
   if (!isObject(observed) || !isObject(applied)) return observed;
   if (isUnchangedByMerge(observed, applied, applied)) return applied;
-  // A key that the server dropped is dropped here too, else the merge would put it back.
+  // Drop each key that the server dropped, or the merge would add it again.
   const kept = Object.keys(applied).filter((key) => key in observed);
   return Object.fromEntries(kept.map((key) => [key, settledField(observed[key], applied[key])]));
 }

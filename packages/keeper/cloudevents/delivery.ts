@@ -1,6 +1,8 @@
 /**
- * Delivers CloudEvents: of each Sandbox one after the other, each until the receiver has it, a few Sandboxes at once in
- * turns by namespace. What waits is in memory alone, and bounded. @module
+ * Delivers CloudEvents. The events of one Sandbox are sent one after the other, each until the receiver has accepted
+ * it. A few Sandboxes are served at the same time, and namespaces take turns. Waiting events are kept only in memory,
+ * up to a limit.
+ * @module
  */
 import { backoffMs } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../process/clock.ts";
@@ -10,29 +12,29 @@ import { createReconcileQueue } from "../reconcilequeue.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 import type { Outcome, Receiver } from "./receiver.ts";
 
-/** What becomes of an event; `failed` is one try of many. */
+/** The result of a delivery; `failed`: one of several tries has failed. */
 export type Result = "delivered" | "failed" | "refused" | "dropped";
 
 export interface DeliveryOptions {
   receiver: Receiver;
   log: Log;
-  /** Told of each result, and of how many wait then. */
+  /** Called with each result and the number of events that are waiting then. */
   onResult(result: Result, waiting: number): void;
   /** @default {systemClock} */
   clock?: Clock;
 }
 
-/** Sent at once. */
+/** Events that are sent at the same time. */
 const CONCURRENCY = 8;
-/** An event that was not taken for so long is dropped. */
+/** An event that the receiver has not accepted within this time is dropped. */
 const PATIENCE_MS = 24 * 3600_000;
-/** More do not wait, in all and of one namespace: others have their share when one makes too many. */
+/** Limits of waiting events, in total and per namespace. The second limit leaves room for other namespaces. */
 const MOST = 10_000;
 const MOST_OF_NAMESPACE = 2000;
-/** So many failures in a row are the receiver's, not an event's: then all of them wait. */
+/** After this many failures in a row, the receiver is considered down, and all events wait. */
 const FAILURES_OF_RECEIVER = CONCURRENCY;
 
-/** What waits of one Sandbox, oldest first; never empty between two acts. */
+/** The waiting events of one Sandbox, oldest first. Never empty, except during an update. */
 interface Line {
   metadata: { uid: string; name: string; namespace: string };
   events: { event: CloudEvent; since: number }[];
@@ -40,7 +42,7 @@ interface Line {
   notBefore: number;
 }
 
-/** Makes it. Takes an event and returns at once; `signal` ends all deliveries. */
+/** Creates the function that queues an event for delivery and returns at once. `signal` ends all deliveries. */
 export function createDelivery(options: DeliveryOptions, signal: AbortSignal): (event: CloudEvent) => void {
   const { receiver, log, onResult, clock = systemClock } = options;
   const lines = new Map<string, Line>();
@@ -102,7 +104,7 @@ export function createDelivery(options: DeliveryOptions, signal: AbortSignal): (
   };
 }
 
-/** How many events wait, by namespace and in all. */
+/** Counts the waiting events, by namespace and in total. */
 function createCount() {
   const counts = new Map<string, number>();
   let total = 0;
@@ -119,12 +121,12 @@ function createCount() {
   };
 }
 
-/** What is known of the receiver: whether it fails, and until when it is left alone. Complains of it, seldom. */
+/** Tracks whether the receiver fails, and until when no event is sent to it. Logs failures at a limited rate. */
 function createHealth(log: Log, clock: Clock) {
   let inARow = 0;
   let pauses = 0;
   let pausedUntil = 0;
-  /** It was complained of, and has taken nothing since. */
+  /** Whether a failure was logged, and no event has been accepted since. */
   let isFailing = false;
   const complainedAt = { failing: -Infinity, full: -Infinity };
   const complain = (of: keyof typeof complainedAt, message: string, fields: Record<string, unknown>) => {

@@ -1,4 +1,4 @@
-/** What happens in the life of a Sandbox, from what the watch shows of it. The rules are pure. @module */
+/** Derives the lifecycle events of Sandboxes from what the watch shows. @module */
 import { lifetimeOf } from "../../api/expiry.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import { controllerOf, type ObjectMeta } from "../../api/objects/objects.ts";
@@ -7,7 +7,7 @@ import { traceContextOf } from "../../api/tracecontext.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import { timeOf, viewSandbox } from "../../summary/views.ts";
 
-/** All that can happen. */
+/** All lifecycle events. */
 export const LIFECYCLE = [
   "created",
   "bound",
@@ -20,7 +20,7 @@ export const LIFECYCLE = [
   "deleted",
 ] as const;
 
-/** Which Sandbox it is, and whose. */
+/** Identifies a Sandbox and its claim. */
 export interface Identity {
   namespace: string;
   name: string;
@@ -30,15 +30,15 @@ export interface Identity {
   traceparent: string | undefined;
 }
 
-/** One thing that has happened to a Sandbox. */
+/** One event in the life of a Sandbox. */
 export interface LifecycleEvent {
   what: (typeof LIFECYCLE)[number];
   sandbox: Identity;
-  /** Tells it from others of the same sort and Sandbox; the same for whoever sees it, whenever. */
+  /** Distinguishes this event from others of the same type and Sandbox. Every process derives the same key at any time. */
   key: string;
   /** In milliseconds since the epoch. */
   at: number;
-  /** Of the condition that says so. */
+  /** Reason of the condition that shows the event. */
   reason?: string | undefined;
   message?: string | undefined;
 }
@@ -48,21 +48,21 @@ interface Seen {
   sandbox: Identity;
   phase: Phase["is"];
   createdAt: number;
-  /** When its deletion was asked for, in milliseconds since the epoch. */
+  /** When its deletion was requested, in milliseconds since the epoch. */
   deletedAt: number | undefined;
 }
 
-/** How a Sandbox stands. */
+/** The state of a Sandbox, as far as events depend on it. */
 interface Phase {
   is: "starting" | "ready" | "suspended" | "finished" | "expired";
-  /** The condition that says so. */
+  /** The condition that shows the phase. */
   condition: Condition | undefined;
-  /** When it was so at the earliest, in milliseconds since the epoch. */
+  /** The earliest time at which the phase can have begun, in milliseconds since the epoch. */
   since: number;
 }
 
 /**
- * Reads how a Sandbox stands; the first row that holds counts.
+ * Returns the phase of a Sandbox. The first row that applies decides.
  *
  * | Sandbox | phase |
  * |---|---|
@@ -70,7 +70,7 @@ interface Phase {
  * | Finished is True | finished |
  * | Suspended is True | suspended |
  * | Ready is True | ready |
- * | else | starting |
+ * | none of these | starting |
  */
 function phaseOf(sandbox: Sandbox): Phase {
   const { conditions } = sandbox.status ?? {};
@@ -82,7 +82,7 @@ function phaseOf(sandbox: Sandbox): Phase {
   };
   if (ready?.reason === "SandboxExpired") {
     const expired = phase("expired", ready);
-    // The condition keeps its time if the Sandbox was not Ready before.
+    // If the Sandbox was not Ready before, its expiry does not change the time of the condition.
     return { ...expired, since: Math.max(expired.since, timeOf(lifetimeOf(sandbox).shutdownTime) ?? -Infinity) };
   }
   if (finished?.status === "True") return phase("finished", finished);
@@ -91,17 +91,17 @@ function phaseOf(sandbox: Sandbox): Phase {
 }
 
 /**
- * Tells what has happened to a Sandbox since it was seen last.
+ * Returns what has happened to a Sandbox since it was last seen.
  *
  * | Sandbox | before | event |
  * |---|---|---|
- * | is there | not seen | created |
- * | has a claim | had another, or none | bound |
- * | is not suspended | was | resumed |
- * | is starting | was ready | unready |
- * | is ready, suspended, finished, expired | was not | the same |
+ * | exists | not seen | created |
+ * | has a claim | had another claim, or none | bound |
+ * | is not suspended | suspended | resumed |
+ * | is starting | ready | unready |
+ * | is ready, suspended, finished or expired | in another phase | the name of the phase |
  *
- * @param before undefined: it has not been seen
+ * @param before undefined: the Sandbox has not been seen
  */
 function eventsOf(
   sandbox: Sandbox,
@@ -112,7 +112,7 @@ function eventsOf(
   const createdAt = timeOf(sandbox.metadata.creationTimestamp) ?? now;
   const phase = phaseOf(sandbox);
   const { condition } = phase;
-  // Some of these times can be written by anybody who may write the Sandbox.
+  // Every user who can write the Sandbox can also write some of these times.
   const when = (at: number) => within(createdAt, at, now);
   const turned = (what: LifecycleEvent["what"], by: Condition | undefined, since: number): LifecycleEvent => {
     const { reason, message, lastTransitionTime: key = "" } = by ?? {};
@@ -148,20 +148,20 @@ function identityOf({ metadata }: { metadata: ObjectMeta }): Identity {
   };
 }
 
-/** The time itself, if it is neither before the first nor after the last. */
+/** Limits a time to the range between the first and the last. */
 function within(first: number, at: number, last: number): number {
   return Math.min(Math.max(at, first), last);
 }
 
-/** API servers take any text as an owner's name and UID, of any length; there is no such claim. */
+/** Returns whether such a claim can exist: API servers accept any text of any length as the name and UID of an owner. */
 function isPossible({ name, uid }: { name: string; uid: string }): boolean {
   return /^[a-z0-9.-]{1,253}$/.test(name) && /^[\w-]{1,64}$/.test(uid);
 }
 
-/** What a process that has just begun to lead tells once more: the one before may not have come to it. */
+/** A new leader repeats events of this period, because the previous leader may not have sent them. */
 const REPEATED_MS = 10 * 60_000;
 
-/** Makes the event handler that tells what happens to Sandboxes, of each in its order. */
+/** Creates the event handler that derives the events of Sandboxes. The events of one Sandbox are passed in order. */
 export function createLifecycle(tell: (event: LifecycleEvent) => void): EventHandler<Sandbox> {
   const all = new Map<string, Seen>();
   let isListed = false;

@@ -1,8 +1,8 @@
-/** Options of the keeper for CloudEvents. @module */
+/** Defines the keeper's options for CloudEvents. @module */
 import { flag, type Values } from "../../process/flags.ts";
 import { type FlagType, TEXT } from "../../process/flagtypes.ts";
 
-/** Where CloudEvents go, and what they say of where they come from. */
+/** Where to send CloudEvents, and which source they name. */
 export interface CloudEventsOptions {
   url: string;
   secretFile: string;
@@ -10,7 +10,7 @@ export interface CloudEventsOptions {
   source: string;
 }
 
-/** `fetch` takes no URL with a password; an empty text is none. */
+/** `fetch` accepts no URL with a password. An empty text means that no URL is set. */
 const RECEIVER: FlagType<string> = {
   ...{ name: "URL", placeholder: "URL", allowed: "an http or https URL without a password", isSecret: true },
   read(text, refuse) {
@@ -44,7 +44,7 @@ export const CLOUDEVENTS_FLAGS = {
   }),
 };
 
-/** Returns what the values say; undefined: nobody is told. */
+/** Returns the options; undefined: no CloudEvents are sent. */
 export function cloudEventsOf(values: Values<typeof CLOUDEVENTS_FLAGS>): CloudEventsOptions | undefined {
   const { cloudeventsUrl: url, cloudeventsSecretFile: secretFile, cloudeventsSource: source } = values;
   return url && secretFile ? { url, secretFile, source } : undefined;

@@ -1,6 +1,7 @@
 /**
- * Sends one CloudEvent, signed, to the receiver that was named. Sources: CloudEvents 1.0.2, HTTP 1.1 Web Hooks; Standard
- * Webhooks 1.0.0. @module
+ * Sends a signed CloudEvent to the configured receiver. Sources: CloudEvents 1.0.2, HTTP 1.1 Web Hooks; Standard
+ * Webhooks 1.0.0.
+ * @module
  */
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
@@ -8,41 +9,44 @@ import { Webhook } from "standardwebhooks";
 import { causeOf } from "../../process/log.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 
-/** What came of one try. */
+/** The result of one try. */
 export type Outcome =
   | { verdict: "delivered" }
-  /** It would be so the next time, too. */
+  /** The receiver would refuse the event again. */
   | { verdict: "refused"; error: string }
-  /** `afterMs`: not before. */
+  /** Try again, at the earliest after `afterMs`. */
   | { verdict: "again"; error: string; afterMs: number };
 
-/** Sends it once. Never throws. */
+/** Sends an event once. Never throws. */
 export type Receiver = (event: CloudEvent, signal: AbortSignal) => Promise<Outcome>;
 
 export interface ReceiverOptions {
-  /** Where events go. */
+  /** URL of the receiver. */
   url: string;
-  /** What they are signed with: one secret of Standard Webhooks a line. Read for each event, so that it can be changed. */
+  /**
+   * File of the secrets that sign the events: one secret in the form of Standard Webhooks per line. It is read for each
+   * event, so that it can be changed.
+   */
   secretFile: string;
 }
 
 const TIMEOUT_MS = 10_000;
-/** A receiver may ask for at most this. */
+/** Longest wait that a receiver can ask for. */
 const LONGEST_WAIT_MS = 300_000;
 const LEAST_SECRET_BYTES = 24;
-/** The receiver has read the event, and will never take it. */
+/** The receiver has read the event and will never accept it. */
 const REFUSALS: readonly number[] = [400, 413, 415, 422];
 
 /**
- * Makes the receiver.
+ * Creates the function that sends an event.
  *
  * | answer | outcome |
  * |---|---|
  * | 2xx | delivered |
  * | 400, 413, 415, 422 | refused |
- * | any other, none within 10 s, no connection, no secret | again; Retry-After holds up to 5 minutes |
+ * | any other answer, no answer within 10 s, no connection, or no secret | again; Retry-After counts up to 5 minutes |
  *
- * A redirect is not followed.
+ * Redirects are not followed.
  */
 export function createReceiver({ url, secretFile }: ReceiverOptions): Receiver {
   return async (event, signal) => {
@@ -66,12 +70,12 @@ export function createReceiver({ url, secretFile }: ReceiverOptions): Receiver {
   };
 }
 
-/** Reads the answer. @param retryAfter the header; null: there is none */
+/** Returns the outcome of an answer. @param retryAfter the header; null: the answer has none */
 export function outcomeOf(status: number, retryAfter: string | null): Outcome {
   if (status >= 200 && status < 300) return { verdict: "delivered" };
   const error = `the receiver answers with status ${status}`;
   if (REFUSALS.includes(status)) return { verdict: "refused", error };
-  // The header's other form, a date, is left to the wait that would be anyway.
+  // If the header is a date, it is ignored, and the usual back-off applies.
   const seconds = Number(retryAfter ?? 0);
   const afterMs = seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT_MS) : 0;
   return { verdict: "again", error, afterMs };
@@ -87,9 +91,10 @@ function signed(id: string, body: string, secrets: readonly string[]): Record<st
 }
 
 /**
- * Reads secrets, one a line: `whsec_` and base64 of at least 24 bytes. More than one: receivers may know either.
+ * Reads the secrets, one per line: `whsec_` and base64 of at least 24 bytes. With several secrets, events carry a
+ * signature by each, and a receiver needs to know only one of them.
  *
- * @throws if the file cannot be read, or has none
+ * @throws if the file cannot be read or has no secret
  */
 export async function readSecrets(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {

@@ -1,15 +1,15 @@
-/** Brings claims and their Sandboxes together, whichever watch is ahead. Keeps a view of each; tells, and acts not. @module */
+/** Matches claims with their Sandboxes, whichever watch is ahead, and notifies a listener of bindings. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { type ClaimView, type SandboxView, viewClaim, viewSandbox } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 
-/** Who is told, of each claim and Sandbox once. */
+/** Called once for each claim and Sandbox. */
 export interface BindingListener {
   /**
-   * A claim says that it has this Sandbox, and the Sandbox says so, too.
+   * A claim names this Sandbox, and the Sandbox names the claim.
    *
-   * @param isNew false: the claim had it before this process began to look
+   * @param isNew false: the claim had it before this process began to watch
    */
   onBound(claim: ClaimView, sandbox: SandboxView, isNew: boolean): void;
   /** A claim has become Ready for the first time; the Sandbox is undefined if it was never seen. */
@@ -19,21 +19,24 @@ export interface BindingListener {
 export interface Bindings {
   claims: EventHandler<SandboxClaim>;
   sandboxes: EventHandler<Sandbox>;
-  /** All claims that exist. */
+  /** Returns all claims that exist. */
   views(): Iterable<ClaimView>;
 }
 
-/** A claim that is gone waits so long for the Sandbox that it was given: the other watch may lag behind. */
+/** How long the entry of a deleted claim waits for its Sandbox: the other watch may lag behind. */
 const PATIENCE_MS = 30_000;
 
 interface Entry {
   /** Undefined: only its Sandboxes have been seen. */
   claim: ClaimView | undefined;
-  /** Sandboxes that the claim controls, by namespace and name; more than one only for moments, or by somebody's hand. */
+  /**
+   * Sandboxes that the claim controls, by namespace and name. More than one only for moments, or if a user has changed
+   * owners.
+   */
   given: Map<string, SandboxView>;
   /** Name of the Sandbox that the claim had when it was first listed. */
   before: string | undefined;
-  /** UID of the Sandbox that was told of. */
+  /** UID of the Sandbox that was reported to the listener. */
   bound: string | undefined;
   ready: "not yet" | "due" | "told";
   closing: ReturnType<typeof setTimeout> | undefined;
@@ -43,12 +46,12 @@ interface State {
   listener: BindingListener;
   /** By UID of the claim. */
   entries: Map<string, Entry>;
-  /** By UID of the Sandbox: UID of its claim, and where it stands in `given`. */
+  /** By UID of the Sandbox: the UID of its claim, and its key in `given`. */
   placeOf: Map<string, { claim: string; key: string }>;
   isListed: boolean;
 }
 
-/** Makes the two event handlers. `signal` ends the waiting. */
+/** Creates the two event handlers. `signal` ends all waiting. */
 export function createBindings(listener: BindingListener, signal: AbortSignal): Bindings {
   const state: State = { listener, entries: new Map(), placeOf: new Map(), isListed: false };
   signal.addEventListener("abort", () => {
@@ -92,14 +95,14 @@ function observeSandbox(state: State, sandbox: Sandbox): void {
   const entry = entryOf(state, view.claim);
   const key = keyOf(view);
   const known = entry.given.get(key);
-  // Of Ready, the first time counts: it may have come and gone before the claim's word arrives.
+  // Keep the first time at which it was Ready: that may have passed before the claim's status arrives.
   const readyAt = (known?.uid === uid ? known.readyAt : undefined) ?? view.readyAt;
   entry.given.set(key, { ...view, readyAt });
   state.placeOf.set(uid, { claim: view.claim, key });
   settle(state.listener, entry);
 }
 
-/** Tells what there is to tell; both sides are needed for most of it. */
+/** Notifies the listener of what is new. Most notifications need both the claim and the Sandbox. */
 function settle(listener: BindingListener, entry: Entry): void {
   const { claim, given } = entry;
   if (!claim) return;
@@ -107,7 +110,7 @@ function settle(listener: BindingListener, entry: Entry): void {
   if (sandbox && entry.bound !== sandbox.uid) {
     entry.bound = sandbox.uid;
     const isNew = entry.before !== sandbox.name;
-    // Another one of the same name is another one.
+    // A later Sandbox with the same name counts as new.
     entry.before = undefined;
     listener.onBound(claim, sandbox, isNew);
   }
@@ -117,7 +120,10 @@ function settle(listener: BindingListener, entry: Entry): void {
   }
 }
 
-/** Whoever names a claim of another namespace as the owner has no part in it. */
+/**
+ * Returns the Sandbox that the claim names, in the claim's namespace. A Sandbox whose owner is a claim of another
+ * namespace is ignored.
+ */
 function ownOf({ sandbox, regarding }: ClaimView, given: Entry["given"]): SandboxView | undefined {
   return sandbox === undefined ? undefined : given.get(keyOf({ namespace: regarding.namespace, name: sandbox }));
 }
@@ -126,7 +132,7 @@ function keyOf({ namespace, name }: Pick<SandboxView, "namespace" | "name">): st
   return `${namespace}/${name}`;
 }
 
-/** Tells whether the claim has said something that its Sandbox has not. */
+/** Returns whether the claim's status shows a binding or readiness that its Sandbox does not confirm yet. */
 function isOpen({ claim, bound, ready }: Entry): boolean {
   return (claim?.sandbox !== undefined && bound === undefined) || ready === "due";
 }
@@ -138,7 +144,7 @@ function claimGone({ listener, entries }: State, uid: string): void {
   else close(listener, entries, uid, entry);
 }
 
-/** Forgets a claim that is gone; what could not be told with its Sandbox is told without. */
+/** Drops the entry of a deleted claim. If readiness was not reported because the Sandbox was missing, it is reported now. */
 function close(listener: BindingListener, entries: State["entries"], uid: string, entry: Entry): void {
   const { claim, given } = entry;
   if (claim && entry.ready === "due") listener.onFirstReady(claim, ownOf(claim, given));
@@ -151,7 +157,7 @@ function sandboxGone({ entries, placeOf }: State, uid: string): void {
   const entry = entries.get(claim);
   placeOf.delete(uid);
   if (!entry) return;
-  // Another one of the name may have come before this one's end was noticed.
+  // A new Sandbox of the same name may have been shown before this one's deletion.
   if (entry.given.get(key)?.uid === uid) entry.given.delete(key);
   if (!entry.claim && entry.given.size === 0) entries.delete(claim);
 }

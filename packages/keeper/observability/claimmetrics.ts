@@ -1,10 +1,14 @@
-/** How claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API, 5.1. @module */
+/**
+ * Metrics of how claims are served: the contract's metrics, and the same times in seconds. Source: Agent Sandbox API,
+ * 5.1.
+ * @module
+ */
 import { Counter, Histogram, type LabelValues, type Registry } from "prom-client";
 import { exemplarOf, hasExemplars, observe } from "../../process/exemplars.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 
-/** What is told to the metrics. */
+/** Records events of claims in the metrics. */
 export interface ClaimMetrics {
   bound(claim: ClaimView, sandbox: SandboxView): void;
   firstReady(claim: ClaimView, sandbox: SandboxView | undefined): void;
@@ -20,14 +24,14 @@ const FROM = {
   client: "the annotation client-first-requested-at",
 };
 
-/** Namespaces, templates and pools come and go: a metric has no more sets of labels than this. */
+/** Maximum number of label sets per metric, because namespaces, templates and pools come and go. */
 export const MOST_SERIES = 1000;
 
 type Pair<Label extends string> = { ms: Histogram<Label>; seconds: Histogram<Label>; use: Use<Label> };
-/** Takes note that a set of labels is used. */
+/** Records that a set of labels is used. */
 type Use<Label extends string> = (labels: Record<Label, string>) => void;
 
-/** Makes the metrics in this registry; claims' traces are exemplars of how long they took where it has those. */
+/** Creates the metrics in a registry. If the registry supports exemplars, the claims' traces are exemplars of the durations. */
 export function createClaimMetrics(registry: Registry): ClaimMetrics {
   const registers = [registry];
   const enableExemplars = hasExemplars(registry);
@@ -81,7 +85,7 @@ export function createClaimMetrics(registry: Registry): ClaimMetrics {
 }
 
 /**
- * Observes how long something took. A time that is missing, or a start after the end, leaves nothing to observe.
+ * Observes a duration. If a time is missing, or the start is after the end, nothing is observed.
  *
  * @param exemplar undefined: the metrics have none
  */
@@ -99,9 +103,10 @@ function observeBetween<Label extends string>(
 }
 
 /**
- * Beyond {@link MOST_SERIES} the namespace that has most loses what it used longest ago, so that nobody's templates cost
- * another's series; metrics without namespaces lose what was. What is dropped and comes again counts from 0, as after a
- * restart: rates are right all the same.
+ * Limits the label sets to {@link MOST_SERIES}. If there are more, the namespace with the most loses the one that it
+ * has not used for longest, so that the templates of one namespace do not displace the series of others. For metrics
+ * without namespaces, that is the one not used for longest. A removed series that returns counts from 0, as after a
+ * restart, so rates remain correct.
  */
 function createUse<Label extends string>(metrics: { remove(labels: Record<Label, string>): void }[]): Use<Label> {
   const used = new Map<string, Record<Label, string>>();
@@ -120,7 +125,7 @@ function createUse<Label extends string>(metrics: { remove(labels: Record<Label,
   };
 }
 
-/** Of two that have as many, the one that comes first. */
+/** If two namespaces have the same number, returns the one that comes first. */
 function largestNamespace(series: Iterable<Record<string, string>>): string {
   const counts = new Map<string, number>();
   for (const labels of series) counts.set(namespaceOf(labels), (counts.get(namespaceOf(labels)) ?? 0) + 1);
@@ -153,7 +158,7 @@ function creationLabels({ regarding, pool, createdBy }: ClaimView, sandbox: Sand
   };
 }
 
-/** Tells whether a Sandbox was Ready when it was handed over; one made for its claim never was. */
+/** Returns whether a Sandbox was Ready when it was bound; a Sandbox that was created for its claim never was. */
 function wasReady({ launchType, readyAt, assignedAt = Infinity }: SandboxView): boolean {
   return launchType !== "cold" && readyAt !== undefined && readyAt <= assignedAt;
 }

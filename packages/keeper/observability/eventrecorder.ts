@@ -1,4 +1,8 @@
-/** Records Events: watches objects for what is worth one, each occurrence once, and sends each until the API server has it. @module */
+/**
+ * Records Kubernetes Events: finds occurrences in observed objects, each once, and retries until the API server has
+ * stored the Event.
+ * @module
+ */
 import { type Answer, answerError, type Api, isOk, messageOf } from "../../kube/api.ts";
 import { eventOf, isYoung, type Occurrence } from "../../kube/event.ts";
 import type { EventHandler } from "../../kube/watch.ts";
@@ -7,20 +11,20 @@ import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { createReconcileQueue } from "../reconcilequeue.ts";
 
-/** What an object shows. */
+/** What an observed object shows. */
 export interface Sight {
-  /** The state that the object is in; undefined: nothing to be remembered. */
+  /** The state of the object; undefined: no state to remember. */
   mark?: string | undefined;
-  /** What has happened if that state is a new one. */
+  /** What has happened, if that state is new. */
   occurrence?: Occurrence | undefined;
 }
 
-/** Reads an object. `before` is the mark that it had; undefined: it had none, or has not been seen. Pure. */
+/** Reads an object. `before` is its last mark; undefined: it had none, or has not been seen. Must be a pure function. */
 type EventRule<T> = (object: T, before: string | undefined) => Sight;
 
 /**
- * Makes the event handler. What the first list shows is recorded only if it is young: an older Event may have been recorded by
- * another process, and be gone. What comes later has happened under our eyes.
+ * Creates the event handler. An occurrence in the first list is recorded only if it is recent: an older one may have
+ * been recorded by another process, and its Event may have expired. Later occurrences are always recorded.
  */
 export function eventSource<T extends { metadata: ObjectMeta }>(
   rule: EventRule<T>,
@@ -48,27 +52,27 @@ export function eventSource<T extends { metadata: ObjectMeta }>(
 export interface EventQueueOptions {
   api: Api;
   log: Log;
-  /** Which process records, for people: its host. */
+  /** Name of the recording process, for people: its host. */
   instance: string;
   signal: AbortSignal;
 }
 
-/** Takes an occurrence to be recorded; returns at once. */
+/** Queues an occurrence to be recorded; returns at once. */
 export type RecordEvent = (occurrence: Occurrence) => void;
 
-/** Few at once: what the Events tell of is in greater haste. */
+/** Requests at the same time. Few, because the work that Events report on is more urgent. */
 const CONCURRENCY = 2;
-/** An Event that could not be recorded for so long is left out. */
+/** An Event that could not be recorded within this time is dropped. */
 const PATIENCE_MS = 300_000;
 
-/** An occurrence in the queue; the metadata name its object, for the log. */
+/** A queued occurrence. The metadata identifies its object, for the log. */
 interface Pending {
   metadata: { uid: string; name: string; namespace: string };
   occurrence: Occurrence;
   since: Date;
 }
 
-/** Makes the queue. The same occurrence may come twice; the second one costs a request at most. */
+/** Creates the queue. If the same occurrence is queued twice, the second costs at most one request. */
 export function createEventQueue({ api, log, instance, signal }: EventQueueOptions): RecordEvent {
   const queue = createReconcileQueue(eventReconciler(api, log, instance), { log, concurrency: CONCURRENCY }, signal);
   return (occurrence) => {
@@ -77,18 +81,18 @@ export function createEventQueue({ api, log, instance, signal }: EventQueueOptio
   };
 }
 
-/** What is to be done after an answer. */
+/** What to do after an answer. */
 export type Verdict = "settled" | "refused" | "again";
 
 /**
- * Reads the answer to a create.
+ * Interprets the answer to a create request.
  *
  * | answer | verdict |
  * |---|---|
- * | success; 409: it exists | settled |
- * | 404: no such namespace; 403: the namespace is going away | settled: there is nobody left to tell |
+ * | success; 409: the Event exists | settled |
+ * | 404: no such namespace; 403: the namespace is being deleted | settled: the Event has no place any more |
  * | 401, 408, 429, 5xx | again |
- * | any other | refused: it would be so the next time, too |
+ * | any other | refused: a retry would be refused as well |
  */
 export function eventVerdict(answer: Answer): Verdict {
   const { status } = answer;
@@ -105,7 +109,7 @@ function eventReconciler(api: Api, log: Log, instance: string): Reconciler<Pendi
     dueAt: (pending, now) => settled.has(pending) ? undefined : now,
     async reconcile(pending, now) {
       const { occurrence, since, metadata: { name, namespace } } = pending;
-      // Whatever comes of the last try, there is no other.
+      // This is the last try, whatever its result.
       if (now - since.getTime() >= PATIENCE_MS) settled.add(pending);
       const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
       const answer = await api.send({ method: "POST", path, body: eventOf(occurrence, instance, since) });

@@ -1,4 +1,8 @@
-/** Which states of our objects are worth an Event, and its words. Pure. Source: Agent Sandbox API, section 5.3. @module */
+/**
+ * Decides which states of objects are reported by an Event, and with which text. Source: Agent Sandbox API, section
+ * 5.3.
+ * @module
+ */
 import { expiryTime } from "../../api/expiry.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimCRD } from "../../api/sandboxclaim.ts";
@@ -10,15 +14,18 @@ import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { type Occurrence, type Regarding, regardingOf } from "../../kube/event.ts";
 import type { Sight } from "./eventrecorder.ts";
 
-/** Who the contract says records them. */
+/** The reporting controllers according to the contract. */
 const SANDBOX_CONTROLLER = "sandbox-controller";
 const CLAIM_CONTROLLER = "sandboxclaim-controller";
 const POOL_CONTROLLER = "sandboxwarmpool-controller";
 
-/** A pool that first turns Progressing so long after its creation has turned so again. */
+/**
+ * If a pool's Progressing was first seen True, and turned True this long after the pool's creation, then it turned True
+ * again.
+ */
 const AGAIN_MS = 60_000;
 
-/** A Sandbox has more than one Pod. */
+/** Reports a Sandbox that has more than one Pod. */
 export function multiplePods(sandbox: Sandbox): Sight {
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   if (ready?.reason !== "MultiplePods") return {};
@@ -38,15 +45,15 @@ export function multiplePods(sandbox: Sandbox): Sight {
 }
 
 /**
- * A pool cannot fill, or can again.
+ * Reports a pool that cannot fill, or can again.
  *
  * | Progressing | before | Event |
  * |---|---|---|
- * | False | False, whatever its time: a hook that saw an older status has stamped it again | none |
- * | False | else | WarmPoolNotProgressing |
+ * | False | False, with any time: a hook that saw an older status may have set a new time | none |
+ * | False | otherwise | WarmPoolNotProgressing |
  * | True | False | WarmPoolProgressing |
- * | True | not seen; it turned so more than a minute after the pool's creation | WarmPoolProgressing |
- * | True, Unknown, absent | else | none |
+ * | True | not seen; it turned True more than a minute after the pool's creation | WarmPoolProgressing |
+ * | True, Unknown, absent | otherwise | none |
  */
 export function poolProgress(pool: SandboxWarmPool, before: string | undefined): Sight {
   const progressing = findCondition(pool.status?.conditions, "Progressing");
@@ -66,7 +73,7 @@ export function poolProgress(pool: SandboxWarmPool, before: string | undefined):
   return { mark, occurrence: { ...base, type: "Normal", reason: "WarmPoolProgressing", note, key: mark } };
 }
 
-/** The guard keeps children that the object's hook would let go. */
+/** Reports that the guard keeps children that the object's hook would delete. */
 export function childrenKept(object: KubeObject): Sight {
   const { conditions } = (object["status"] ?? {}) as { conditions?: Condition[] };
   const guarded = findCondition(conditions, GUARDED);
@@ -87,18 +94,19 @@ export function childrenKept(object: KubeObject): Sight {
   };
 }
 
-/** A claim's expiry has been published. */
+/** Reports that a claim's expiry has been published. */
 export function claimExpired(claim: SandboxClaim): Sight {
   const ready = findCondition(claim.status?.conditions, "Ready");
   if (ready?.reason !== "ClaimExpired") return {};
   const { lastTransitionTime } = ready;
-  // The condition keeps its time if the claim was not Ready before; the lifecycle then knows better.
+  // If the claim was not Ready before, the expiry does not change the time of the condition; then the lifecycle has the
+  // right time.
   const at = Math.max(Date.parse(lastTransitionTime), createdAt(claim.metadata), expiryTime(claim) ?? -Infinity);
   const expired = { action: "Claim Expired", note: "Claim expired", key: `published ${lastTransitionTime}`, at };
   return { mark: lastTransitionTime, occurrence: { ...aboutClaim(regardingOf(claim), "ClaimExpired"), ...expired } };
 }
 
-/** A claim has been given a Sandbox: one that stood ready, or one that was made for it; undefined: nobody knows which. */
+/** Reports that a claim got a Sandbox: a pool member, or one that was created for it. Undefined: it is not known which. */
 export function claimBound(
   claim: ClaimView,
   { launchType, uid, name, assignedAt }: SandboxView,
@@ -119,7 +127,7 @@ export function claimBound(
   }
 }
 
-/** The keeper has just deleted a claim because it has expired. @param policy the claim's `shutdownPolicy` */
+/** Reports that the keeper has just deleted an expired claim. @param policy the claim's `shutdownPolicy` */
 export function claimDeleted(metadata: ObjectMeta, policy: string, now: number): Occurrence {
   const { group, version, kind } = sandboxClaimCRD;
   const regarding = regardingOf({ apiVersion: `${group}/${version}`, kind, metadata });
@@ -127,7 +135,7 @@ export function claimDeleted(metadata: ObjectMeta, policy: string, now: number):
   return { ...aboutClaim(regarding, "ClaimExpired"), action: "Deleting", note, key: "deleting", at: now };
 }
 
-/** What all Events of claims have in common. */
+/** The fields that all Events of claims have in common. */
 function aboutClaim(regarding: Regarding, reason: string) {
   return { regarding, type: "Normal", reason, reportingController: CLAIM_CONTROLLER } as const;
 }

@@ -1,4 +1,4 @@
-/** The Event of a template whose NetworkPolicy is not in force. Pure. @module */
+/** Creates the Event of a template whose NetworkPolicy is not in force. @module */
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { Problem } from "../../api/unresolved.ts";
 import { policyProblemOf } from "../../api/templatepolicy.ts";
@@ -18,7 +18,7 @@ const REASONS: Record<Problem["state"], string> = {
   stuck: "NetworkPolicyRefused",
 };
 
-/** Reads the Event of a template. Each write of the annotation is an occurrence of its own. */
+/** Returns the Event of a template. Each write of the annotation is an occurrence of its own. */
 export function policyEvent(template: SandboxTemplate): Sight {
   const { metadata } = template;
   const problem = policyProblemOf(metadata);
@@ -40,13 +40,13 @@ export function policyEvent(template: SandboxTemplate): Sight {
   };
 }
 
-/** What is read of an entry of `metadata.managedFields`. */
+/** The fields that are read of an entry of `metadata.managedFields`. */
 interface Writer {
   time?: string;
   fieldsV1?: { "f:metadata"?: { "f:annotations"?: Record<string, unknown> } };
 }
 
-/** Returns when the annotation was written: the API server keeps, for each writer, what it wrote and when. */
+/** Returns when the annotation was written. The API server records, for each writer, what it wrote and when. */
 function annotatedAt(metadata: ObjectMeta): string | undefined {
   const { managedFields = [] } = metadata as { managedFields?: Writer[] };
   const wrote = ({ fieldsV1 }: Writer) =>

@@ -1,32 +1,32 @@
-/** How pools stand, and how well they serve: gauges and counters that last as long as their pool. @module */
+/** Metrics of pools and how well they serve claims. The series of a pool exist as long as the pool. @module */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import type { ClaimView, LaunchType, SandboxView } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import { labelValue } from "./labelvalue.ts";
 
-/** One pool, as its metrics have it. */
+/** The figures of one pool in its metrics. */
 export interface PoolFigures {
   namespace: string;
   pool: string;
   desired: number;
   replicas: number;
   ready: number;
-  /** Claims that were served since this process has led, by how. */
+  /** Claims that were served since this process became the leader, by launch type. */
   served: Partial<Record<LaunchType, number>>;
 }
 
-/** What knows the pools. */
+/** Keeps the figures of all pools. */
 export interface PoolBook extends EventHandler<SandboxWarmPool> {
-  /** A claim has been given a Sandbox. */
+  /** Records that a claim got a Sandbox. */
   served(claim: ClaimView, sandbox: SandboxView): void;
   figures(): Iterable<PoolFigures>;
 }
 
-/** Makes an empty book. What it knows of a pool goes with the pool. */
+/** Creates an empty book. The figures of a pool are dropped with the pool. */
 export function createPoolBook(): PoolBook {
   const pools = new Map<string, PoolFigures>();
-  /** By namespace and name: a claim may be served before its pool is listed. Later only pools that are known count. */
+  /** By namespace and name. A claim may be served before its pool is listed. After the list, only known pools count. */
   const served = new Map<string, PoolFigures["served"]>();
   let isListed = false;
   function gone(uid: string): void {
@@ -65,10 +65,10 @@ function keyOf({ namespace, pool }: Pick<PoolFigures, "namespace" | "pool">): st
   return `${namespace}/${pool}`;
 }
 
-/** What the metrics of pools are made from; undefined: this process does not lead. */
+/** Returns what the metrics of pools are computed from; undefined: this process does not lead. */
 export type PoolSource = () => { pools(): Iterable<PoolFigures>; claims(): Iterable<ClaimView> } | undefined;
 
-/** Makes the metrics, which ask at each scrape. */
+/** Creates the metrics, which call `source` at each scrape. */
 export function poolMetrics(registers: Registry[], source: PoolSource): void {
   const labelNames = ["namespace", "pool"] as const;
   const gauge = (name: string, help: string, valueOf: (figures: PoolFigures) => number | undefined) =>
@@ -96,13 +96,13 @@ export function poolMetrics(registers: Registry[], source: PoolSource): void {
   servedCounter(registers, source);
 }
 
-/** Returns undefined while nothing has been served. */
+/** Returns undefined as long as no claim has been served. */
 function hitRatio({ served }: PoolFigures): number | undefined {
   const all = Object.values(served).reduce((sum, count) => sum + count, 0);
   return all === 0 ? undefined : (served.warm ?? 0) / all;
 }
 
-/** Claims wait for pools that do not exist, too. */
+/** Includes pools that do not exist, because claims wait for them, too. */
 function waitingGauge(registers: Registry[], source: PoolSource): void {
   new Gauge({
     name: "hookbox_claims_waiting",

@@ -1,4 +1,4 @@
-/** Everything that the keeper tells of our objects without acting on them: Events, CloudEvents and metrics. @module */
+/** Assembles everything that the keeper reports about objects: Events, CloudEvents and metrics. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import type { Log } from "../../process/log.ts";
@@ -28,23 +28,23 @@ export interface RecordingOptions {
   api: Api;
   log: Log;
   metrics: KeeperMetrics;
-  /** Which process records, for people: its host. */
+  /** Name of the recording process, for people: its host. */
   instance: string;
-  /** False: claims have no Events. */
+  /** False: no Events of claims are recorded. */
   claimEvents: boolean;
   /** False: no lifecycle Events of Sandboxes are recorded. */
   sandboxEvents: boolean;
-  /** Who is told what happens to Sandboxes; undefined: nobody. */
+  /** Where CloudEvents of Sandboxes are sent; undefined: nowhere. */
   cloudEvents: CloudEventsOptions | undefined;
 }
 
 export interface Recording {
   handlers: EventHandlers;
-  /** Takes note of what a reconciler has done to an object of this kind. */
+  /** Records what a reconciler has done to an object of this kind. */
   reported(kind: string, action: Action, metadata: ObjectMeta, details: Record<string, unknown>): void;
 }
 
-/** Makes the event handlers for one term of leading; the metrics show what they know until `signal` fires. */
+/** Creates the event handlers for one term of leadership. The metrics show their figures until `signal` fires. */
 export function createRecording(options: RecordingOptions, signal: AbortSignal): Recording {
   const { metrics, claimEvents, sandboxEvents, cloudEvents, log } = options;
   const isolate = <T>(name: string, handler: EventHandler<T>) => isolated(name, handler, log);

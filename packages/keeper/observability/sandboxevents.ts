@@ -1,4 +1,8 @@
-/** Records the lifecycle Events of a Sandbox, by its status. Two keepers record the same Event under the same name. Source: Agent Sandbox API 1.0.4. @module */
+/**
+ * Records the lifecycle Events of a Sandbox according to its status. Two keepers record the same Event under the same
+ * name. Source: Agent Sandbox API 1.0.4.
+ * @module
+ */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { lifetimeOf } from "../../api/expiry.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
@@ -49,7 +53,7 @@ export function sandboxOccurrences(sandbox: Sandbox): Occurrence[] {
   }
   const { shutdownTime = "", shutdownPolicy } = lifetimeOf(sandbox);
   if (ready?.reason === "SandboxExpired" && shutdownPolicy === "Retain") {
-    // The condition keeps its time if the Sandbox was not Ready before.
+    // If the Sandbox was not Ready before, the expiry does not change the time of the condition.
     const at = Math.max(...[ready.lastTransitionTime, shutdownTime].map((time) => Date.parse(time) || -Infinity));
     add("SandboxExpired", "Expiring", ready.message, `expired ${shutdownTime}`, { at });
   }
@@ -78,7 +82,7 @@ interface Known {
   /** Reason and key of each occurrence. */
   marks: string[];
   isSuspended: boolean;
-  /** How often it was seen to be suspended or resumed. */
+  /** How often it was seen to change between suspended and not suspended. */
   turn: number;
   /** The last Event of each reason. */
   last: Readonly<Record<string, Last>>;
@@ -95,7 +99,7 @@ interface Last {
 
 const UNKNOWN: Known = { marks: [], isSuspended: false, turn: 0, last: {} };
 
-/** Makes the event handler. Of what the first list shows, only recent Events are recorded, as by `eventSource`. */
+/** Creates the event handler. Of the first list, only recent Events are recorded, as by `eventSource`. */
 export function createSandboxEvents(record: RecordEvent, clock: () => number = Date.now): EventHandler<Sandbox> {
   const known = new Map<string, Known>();
   let isListed = false;
@@ -126,7 +130,7 @@ export function createSandboxEvents(record: RecordEvent, clock: () => number = D
   };
 }
 
-/** Conditions have times in whole seconds: a Sandbox that is suspended and resumed within one has the same key twice. */
+/** Condition times are whole seconds: a Sandbox that is suspended and resumed within one second has the same key twice. */
 function countOf(earlier: Last | undefined, key: string, turn: number): number {
   if (earlier?.key !== key) return 1;
   return earlier.turn === turn ? earlier.count : earlier.count + 1;

@@ -1,4 +1,4 @@
-/** How many Sandboxes there are, and of what sort: counted from what the watch shows. @module */
+/** Counts Sandboxes by their labels for the gauge `agent_sandboxes`. @module */
 import { Gauge, type Registry } from "prom-client";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
@@ -21,18 +21,18 @@ const LABELS = [
 /** The labels of a Sandbox in the gauge `agent_sandboxes`. Source: Agent Sandbox API, section 5.1; `operating_mode` as of 1.0.11. */
 export type Sort = Record<(typeof LABELS)[number], string>;
 
-/** All Sandboxes of one sort. */
+/** The number of Sandboxes with the same labels. */
 export interface SortCount {
   sort: Sort;
   count: number;
 }
 
-/** What counts Sandboxes. */
+/** Counts the observed Sandboxes. */
 export interface Census extends EventHandler<Sandbox> {
   counts(): Iterable<SortCount>;
 }
 
-/** Tells which sort a Sandbox is of. */
+/** Returns the labels of a Sandbox. */
 export function sortOf({ metadata, spec, status }: Sandbox): Sort {
   const ready = findCondition(status?.conditions, "Ready");
   const owner = controllerOf(metadata)?.kind ?? "";
@@ -41,7 +41,7 @@ export function sortOf({ metadata, spec, status }: Sandbox): Sort {
     namespace: metadata.namespace ?? "",
     ready_condition: String(ready?.status === "True"),
     expired: String(ready?.reason === "SandboxExpired"),
-    // A bare one comes from no pool.
+    // A Sandbox without such an owner comes from no pool.
     launch_type: ownedBy === "None" ? "cold" : launchTypeOf(metadata.labels),
     sandbox_template: labelValue(metadata.annotations?.[TEMPLATE_REF_ANNOTATION] ?? "unknown"),
     owned_by: ownedBy,
@@ -50,7 +50,7 @@ export function sortOf({ metadata, spec, status }: Sandbox): Sort {
   };
 }
 
-/** Makes a census. It keeps of each Sandbox its UID and a reference to its sort, and of sorts those that there are. */
+/** Creates the count. It keeps the UID of each Sandbox with a reference to its labels, and only label sets that are in use. */
 export function createCensus(): Census {
   const sorts = new Map<string, SortCount>();
   const members = new Map<string, SortCount>();
@@ -59,7 +59,7 @@ export function createCensus(): Census {
     members.delete(uid);
     if (!counted) return;
     counted.count--;
-    // At once: between two scrapes one Sandbox can be of any number of sorts.
+    // Delete at once: between two scrapes, one Sandbox can have any number of label sets.
     if (counted.count === 0) sorts.delete(keyOf(counted.sort));
   }
   return {
@@ -82,7 +82,7 @@ function keyOf(sort: Sort): string {
   return JSON.stringify(Object.values(sort));
 }
 
-/** Makes the gauge, which asks at each scrape. @param counts of the present leader; undefined: this process is none */
+/** Creates the gauge, which calls `counts` at each scrape. @param counts returns undefined if this process does not lead */
 export function sandboxGauge(registers: Registry[], counts: () => Iterable<SortCount> | undefined): void {
   new Gauge({
     name: "agent_sandboxes",
