@@ -34,8 +34,8 @@ const TELL_MS = 1000;
 /**
  * Makes the record of traffic.
  *
- * @param now in milliseconds of a monotonic clock @param onUse called when a sandbox is used, at most every {@link
- * TELL_MS}
+ * @param now in milliseconds of a monotonic clock
+ * @param onUse called when a sandbox is used, at most every {@link TELL_MS}
  */
 export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
   const entries = new Map<string, UseEntry>();

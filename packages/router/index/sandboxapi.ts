@@ -45,8 +45,8 @@ async function send(
 }
 
 /**
- * Lists the Pods of the Sandbox into the index, and removes its Pods that are not listed. Call it through {@link
- * createLook}, which limits the requests.
+ * Lists the Pods of the Sandbox into the index, and removes its Pods that are not listed. Call it through
+ * {@link createLook}, which limits the requests.
  *
  * @throws if the API server does not answer, or refuses
  */

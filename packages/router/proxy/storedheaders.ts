@@ -4,7 +4,7 @@
  */
 
 /**
- * Names in lower case. Browsers apply these headers to later requests of the origin, whoever answers them. Pages of
+ * Names in lower case. Browsers apply these headers to later requests of the origin, even if another sandbox answers. Pages of
  * several sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may contain
  * tokens.
  *

@@ -27,7 +27,7 @@ export interface Held {
 }
 
 /**
- * Waits until the sandbox can be reached. Ends early, with a refusal for nobody, when `signal` fires.
+ * Waits until the sandbox can be reached. When `signal` fires, it ends early with a refusal that nobody reads.
  *
  * @param comesBack true: the client will return, so a suspended sandbox is woken even after `signal` has fired
  */
