@@ -74,7 +74,7 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
 }
 
 function headOf({ status, statusText, type }: Response, contentType: string): string {
-  // Browsers do not reveal the address.
+  // Browsers do not reveal where a redirect leads.
   if (type === "opaqueredirect") return "Redirected to another address";
   return `${status} ${statusText}`.trim() + `, ${contentType}`;
 }

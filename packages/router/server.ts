@@ -62,14 +62,12 @@ const HTTP1 = {
   maxHeaderSize: MOST_HEADER_BYTES,
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
-/** Streams of one connection: each uses memory for its headers and its record, and nothing else limits their number. */
+/** Most streams of one connection: each uses memory for headers and record until a limit of the router ends it. */
 const HTTP2 = { settings: { maxConcurrentStreams: 250 } };
 const SWEEP_MS = 50;
 /** Most connections that wait for a request at a time. Each can hold up to 100 kB of an incomplete request head. */
 const MOST_WAITING = 2000;
-/**
- * Most unanswered HTTP/1.1 requests on one connection. They are answered in order, so one slow answer delays the rest.
- */
+/** Most unanswered HTTP/1.1 requests on one connection: node:http reads more even if earlier ones are unanswered. */
 const MOST_PIPELINED = 32;
 /** How long a TLS handshake may take, in milliseconds. */
 const HANDSHAKE_MS = 10_000;

@@ -82,8 +82,8 @@ function withoutCookie(
  * | a program, or a page of another origin, with a token that was checked | no |
  * | a page of another origin without a token of its own | yes |
  *
- * A runtime refuses requests with an Origin. Otherwise any website could use the access of a user whose router admits
- * everybody.
+ * A runtime refuses requests with the Origin of another host. Otherwise any website could use the access of a user
+ * whose router admits everybody.
  *
  * @param isOpen true: tokens are not checked, so only a header that no page can send shows that a program asks
  */

@@ -4,9 +4,9 @@
  */
 
 /**
- * Names in lower case. Browsers apply these headers to later requests of the origin, even if another sandbox answers. Pages of
- * several sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may contain
- * tokens.
+ * Names in lower case. Browsers apply these headers to later requests of the origin, even if another sandbox answers.
+ * Pages of several sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may
+ * contain tokens.
  *
  * Headers that only concern the page they come with (Content-Security-Policy, Permissions-Policy, Document-Policy)
  * pass. Decision 0042 has the list with its reasons.

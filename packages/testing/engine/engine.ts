@@ -25,7 +25,7 @@ export interface EngineOptions {
 }
 
 export interface Engine {
-  /** Resolves when all controllers that existed at the start are running. */
+  /** Resolves when all controllers that existed at the start have been listed. */
   ready(): Promise<void>;
   /** Stops all controllers; resolves when no work is running. */
   stop(): Promise<void>;
