@@ -1,4 +1,4 @@
-/** What may be done to an object: whether its user may is for the API server to say. @module */
+/** Buttons to change or delete an object. The API server checks whether the user may do so. @module */
 import { useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
@@ -6,7 +6,7 @@ import { useDraft } from "./draft.ts";
 import type { Listed } from "./route.ts";
 import { troubleOf } from "./session.ts";
 
-/** Its buttons. */
+/** The buttons of an object. */
 export function Actions({ api, list, object }: { api: Api; list: Listed; object: KubeObject }) {
   const [trouble, setTrouble] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -72,7 +72,7 @@ export function Actions({ api, list, object }: { api: Api; list: Listed; object:
   );
 }
 
-/** A pool's size. */
+/** An input for the size of a pool. */
 function Size({ now, isBusy, onChange }: { now: number; isBusy: boolean; onChange(size: number): void }) {
   const draft = useDraft(now, ({ validity, value, valueAsNumber }) => {
     if (validity.valid && value !== "") onChange(valueAsNumber);

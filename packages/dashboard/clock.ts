@@ -1,7 +1,7 @@
-/** The time for what is shown: ages, and what has been lately. @module */
+/** The current time for the page, for example to show ages. @module */
 import { useEffect, useState } from "preact/hooks";
 
-/** Returns the time, anew every five seconds: ages are no more precise than that. */
+/** Returns the current time and updates it every five seconds: ages need no more precision. */
 export function useClock(): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** All objects of a kind, kept as they are now by list and watch. @module */
+/** Keeps all objects of a kind up to date with list and watch. @module */
 import { useEffect, useState } from "preact/hooks";
 import { type Api, pathOf } from "../kube/api.ts";
 import { createStore } from "../kube/store.ts";
@@ -6,24 +6,24 @@ import { listAndWatch } from "../kube/watch.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "../summary/kinds.ts";
 
-/** What is known of them. */
+/** The objects of a kind as far as they are known. */
 export interface Collection {
   /** Sorted by namespace and name. */
   objects: readonly KubeObject[];
   /** False until the first list is complete. */
   isListed: boolean;
-  /** Why they are not up to date; undefined: they are. */
+  /** Why the objects are not up to date; undefined: they are. */
   trouble: string | undefined;
 }
 
 const NONE: Collection = { objects: [], isListed: false, trouble: undefined };
 
 /**
- * Watches the objects of a kind as long as the component lives.
+ * Watches the objects of a kind while the component is mounted.
  *
  * @param kind undefined: nothing is watched
- * @param namespace undefined: those of all namespaces
- * @param name only the one of this name
+ * @param namespace undefined: all namespaces
+ * @param name only the object with this name
  */
 export function useCollection(
   api: Api,
@@ -37,7 +37,7 @@ export function useCollection(
     const ending = new AbortController();
     let state = NONE;
     let isPlanned = false;
-    // However much changes, it is shown once a frame.
+    // Several changes are shown together, at most once per frame.
     const show = (change: Partial<Collection>) => {
       state = { ...state, ...change };
       if (isPlanned) return;

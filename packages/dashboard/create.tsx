@@ -1,9 +1,9 @@
-/** Asks for a sandbox of a pool: makes a claim. @module */
+/** Creates a claim, which gets a sandbox from a pool. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Api, pathOf } from "../kube/api.ts";
 import { troubleOf } from "./session.ts";
 
-/** The form, as a dialog. */
+/** The form, in a dialog. */
 export function Create({ api, namespace, onClose }: { api: Api; namespace: string; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [wanted, setWanted] = useState({ namespace: namespace || "default", pool: "", name: "" });

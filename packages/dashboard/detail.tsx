@@ -1,4 +1,4 @@
-/** One object: how it is and why, what happened to it, what its container prints, and what may be done. @module */
+/** The panel of one object: its state with the reason, its history, the log of its container, and actions. @module */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Finding } from "../api/diagnosis/finding.ts";
@@ -19,10 +19,10 @@ import { Ports } from "./ports.tsx";
 import type { Session } from "./session.ts";
 import { type Moment, timelineOf } from "./timeline.ts";
 
-/** How often it is looked at what no watch shows: Events, Pods, volumes. */
+/** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
 const AGAIN_MS = 5000;
 
-/** What the panel shows. */
+/** The object that the panel shows, and what it needs for that. */
 export interface DetailProps {
   session: Session;
   list: Listed;
@@ -31,7 +31,7 @@ export interface DetailProps {
   onClose(): void;
 }
 
-/** The panel. */
+/** The panel for the open object. Escape closes it. */
 export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { api } = session;
   const { namespace, name } = open;
@@ -40,7 +40,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const finding = useAnew<Finding>(() => findingOf(api, list, open), [api, version]);
   const moments = useAnew<Moment[]>(() => object ? momentsOf(api, object) : Promise.resolve([]), [api, version]);
   const heading = useRef<HTMLHeadingElement>(null);
-  // Before anybody can see it: keys that are pressed from then on are for the panel.
+  // Before the panel is painted, so that all keys from then on go to the panel.
   useLayoutEffect(() => heading.current?.focus(), []);
   const close = ({ key, target }: KeyboardEvent) =>
     key === "Escape" && !(target as Element).closest("dialog") && onClose();
@@ -83,7 +83,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   );
 }
 
-/** A part that is begun when it is opened, and ended when it is closed. */
+/** A section whose contents exist only while it is open. */
 function Fold({ title, children }: { title: string; children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -136,7 +136,7 @@ function Timeline({ moments }: { moments: Moment[] }) {
   );
 }
 
-/** The Sandbox whose Pod has a log; undefined: there is none. Pods are named like their Sandboxes. */
+/** Returns the Sandbox whose Pod has a log; undefined: there is none. A Pod has the name of its Sandbox. */
 function sandboxOf({ kind, metadata, ...object }: KubeObject): string | undefined {
   if (kind === "Sandbox") return metadata.name;
   if (kind !== "SandboxClaim") return undefined;
@@ -152,7 +152,7 @@ async function findingOf(
   return why(await readFacts(api, { kind, namespace, name }), new Date());
 }
 
-/** Reads what the timeline needs. */
+/** Reads the objects for the timeline. */
 async function momentsOf(api: Api, object: KubeObject): Promise<Moment[]> {
   const reader = createFactReader(api);
   const { namespace = "", name } = object.metadata;
@@ -171,14 +171,14 @@ async function momentsOf(api: Api, object: KubeObject): Promise<Moment[]> {
   return timelineOf({ ...objects, events: [...events, ...claimEvents] });
 }
 
-/** Asks whenever something has changed, and again a while after each answer; shows the last one until the next. */
+/** Calls `ask` after each change, and again some time after each answer. Shows the last answer until the next one. */
 function useAnew<T>(ask: () => Promise<T | undefined>, changes: unknown[]): T | undefined {
   const [answer, setAnswer] = useState<T>();
   useEffect(() => {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout>;
     const look = async () => {
-      // The next look may do better; what is not up to date says so above.
+      // Ignored: the next call may succeed, and the panel's top says if the object is not up to date.
       const found = await ask().catch(() => {});
       if (isOver) return;
       if (found !== undefined) setAnswer(found);

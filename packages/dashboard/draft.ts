@@ -1,10 +1,10 @@
-/** What a user types into an input whose value can change meanwhile. @module */
+/** Keeps what a user types into an input while its value changes in the cluster. @module */
 import type { TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
 
 /**
- * Returns attributes of an input that shows `value`, or what the user is typing: without them, each rendering would bring back
- * the old value.
+ * Returns attributes of an input that shows `value`, or what the user is typing: without them, each rendering would
+ * restore the old value.
  *
  * @param onEnter called when the user has entered another value
  */

@@ -1,4 +1,4 @@
-/** Whom a pool has served in the last hour, as bars: five minutes each. @module */
+/** Shows how many claims a pool has served in the last hour, as bars of five minutes each. @module */
 import { useMemo } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -15,29 +15,29 @@ const SPANS = 12;
 const [SANDBOXES, CLAIMS] = LISTS;
 
 /**
- * Counts servings by spans of five minutes, the last hour of them, oldest first. Pure.
+ * Counts servings in the last hour by spans of five minutes, oldest first. Pure.
  *
- * @param now in milliseconds since the epoch: where the last span ends
+ * @param now end of the last span, in milliseconds since the epoch
  */
 export function spansOf(servings: readonly Serving[], now: number): Served[] {
   const spans = Array.from({ length: SPANS }, (): Served => ({ warm: 0, cold: 0, unknown: 0 }));
   for (const { at, how } of servings) {
-    // Clocks differ: what is to come has just been.
+    // A time in the future counts as now: clocks differ.
     const span = spans[SPANS - 1 - Math.max(0, Math.floor((now - at) / SPAN_MS))];
     if (span) span[how]++;
   }
   return spans;
 }
 
-/** What tells whom pools have served. */
+/** The watches that show which claims pools have served. */
 export interface PoolWatches {
   claims: Collection;
   sandboxes: Collection;
 }
 
 /**
- * Watches that where pools are looked at, once for list and panel: each watch is a connection that stays, and browsers have
- * six for all that is asked of a router.
+ * Watches claims and Sandboxes while pools are shown, once for both list and panel: each watch is an open connection,
+ * and a browser allows six to one router.
  */
 export function usePoolWatches(api: Api, { list, namespace }: Route): PoolWatches {
   const isPools = list.kind === "SandboxWarmPool";
@@ -47,11 +47,11 @@ export function usePoolWatches(api: Api, { list, namespace }: Route): PoolWatche
   };
 }
 
-/** The bars of a pool. */
+/** The bars of one pool. */
 export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeObject; watches: PoolWatches }) {
   const now = useClock().getTime();
   const spans = useMemo(() => {
-    // The API server has checked what it stores.
+    // These casts are safe: the API server has validated what it stores.
     const [objects] = byPool(
       [pool as SandboxWarmPool],
       claims.objects as SandboxClaim[],
@@ -79,7 +79,7 @@ export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeOb
   );
 }
 
-/** One span: what came from the pool below, the rest above it. */
+/** One span: warm starts from the pool at the bottom, all others above. */
 function Bar({ warm, cold, unknown, index, most }: Served & { index: number; most: number }) {
   const [low, high] = [(30 * warm) / most, (30 * (cold + unknown)) / most];
   const minutes = (SPANS - index) * (SPAN_MS / 60_000);

@@ -1,26 +1,26 @@
-/** The inside of a sandbox, by the SDK through the router: its files, and a terminal. @module */
+/** Shows the inside of a sandbox, through the router with the SDK: its files, and a terminal. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** Which sandbox, and with whose token. */
+/** The sandbox, and the token to open it with. */
 export interface InsideProps {
   token: string;
   namespace: string;
-  /** Of the Sandbox, not of its claim. */
+  /** Name of the Sandbox, not of its claim. */
   sandbox: string;
 }
 
-/** Opens it; a suspended sandbox is woken by that, so nothing does it unasked. */
+/** Opens the sandbox. This wakes a suspended sandbox, so it happens only at the user's request. */
 export async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
   const { SandboxClient } = await import("../sdk/client.ts");
-  // No cookie of a sandbox stays in this origin.
+  // No cookies are sent or stored: a sandbox's cookies must not stay in this origin.
   const client = new SandboxClient({ routerUrl: location.origin, token, namespace, credentials: "omit" });
   return await client.connect(sandbox);
 }
 
-/** Folders and files, one folder at a time. */
+/** Browses folders and files, one folder at a time. */
 export function Files(props: InsideProps) {
   const [handle, setHandle] = useState<SandboxHandle>();
   const [folder, setFolder] = useState("");
@@ -97,7 +97,7 @@ export function Files(props: InsideProps) {
   );
 }
 
-/** A shell. */
+/** A terminal with a shell. */
 export function Terminal(props: InsideProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [status, setStatus] = useState("Connecting…");

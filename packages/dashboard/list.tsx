@@ -1,4 +1,4 @@
-/** All objects of a kind, narrowed down by words and namespace. @module */
+/** Lists all objects of a kind, filtered by words and namespace. @module */
 import { useMemo, useState } from "preact/hooks";
 import type { Condition } from "../api/objects/conditions.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
@@ -79,7 +79,10 @@ export function List(
 
 const SERVED = ["SERVED (1H)", "COLD", "HIT RATE"];
 
-/** What pools have served in the last hour: cells by UID; undefined where no pools are listed. */
+/**
+ * Returns the table cells about the claims served in the last hour, by UID of the pool; undefined: the list shows no
+ * pools.
+ */
 function useServed(
   { list }: Route,
   pools: readonly KubeObject[],
@@ -88,7 +91,7 @@ function useServed(
   const isPools = list.kind === "SandboxWarmPool";
   return useMemo(() => {
     if (!isPools) return undefined;
-    // The API server has checked what it stores.
+    // These casts are safe: the API server has validated what it stores.
     const all = byPool(pools as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
     return new Map(all.map((objects) => {
       const { warm, cold, unknown } = servedInHour(objects, Date.now());
@@ -98,7 +101,10 @@ function useServed(
   }, [isPools, pools, claims, sandboxes]);
 }
 
-/** What is Ready looks well; what fails, or is not Ready for another reason than that it starts or is suspended, does not. */
+/**
+ * Returns how a row looks: `ok` for a Ready object; `trouble` if it fails, or is not Ready although it neither starts
+ * nor is suspended.
+ */
 function toneOf(object: KubeObject): string {
   const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
   const ready = conditions.find(({ type }) => type === "Ready");

@@ -1,11 +1,11 @@
-/** What a container prints, as it comes. @module */
+/** Shows the log of a container as it grows. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { logOf, type Session } from "./session.ts";
 
-/** Characters that are kept: a browser shows no more at a time with pleasure. */
+/** Characters of the log that are kept: with more, browsers become slow. */
 const KEPT = 200_000;
 
-/** The log of a Pod. */
+/** The log of a Pod's container. */
 export function Log(
   { session: { base, token }, namespace, pod }: { session: Session; namespace: string; pod: string },
 ) {

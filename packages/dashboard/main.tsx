@@ -1,4 +1,4 @@
-/** The dashboard: who is there, and then lists and objects. @module */
+/** Entry point of the dashboard: shows the sign-in, then lists and objects. @module */
 /// <reference lib="dom" />
 import "./policy.ts";
 import { render } from "preact";
@@ -10,11 +10,11 @@ import { addressOf, LISTS, type Route, routeOf } from "./route.ts";
 import { connect } from "./session.ts";
 import { SignIn } from "./signin.tsx";
 
-/** Where the router passes requests on. */
+/** Path of the router's proxy to the API server. */
 const API = new URL("api", location.href.replace(/[?#].*$/, "")).pathname;
 
 function App() {
-  // Nowhere but here: what is stored, other pages of this origin could read.
+  // Only in memory: other pages of this origin could read it from storage.
   const [token, setToken] = useState<string>();
   const [trouble, setTrouble] = useState<string>();
   const refuse = () => {
@@ -64,7 +64,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
   );
 }
 
-/** The route that the address names, and how to go to another one. */
+/** Returns the route in the URL, and a function to go to another one. */
 function useRoute(): [Route, (route: Route) => void] {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

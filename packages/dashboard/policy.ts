@@ -1,5 +1,5 @@
-/** What the page's policy forbids is not even tried. Loaded before anything else. @module */
+/** Configures zod for the page's Content-Security-Policy. Must be loaded before anything else. @module */
 import { config } from "zod";
 
-// Schemas would try whether they may compile code.
+// Otherwise schemas would test whether they can compile code, which the policy forbids.
 config({ jitless: true });

@@ -1,11 +1,11 @@
-/** What a port of a sandbox answers, asked through the router. It is shown as text: no page of a sandbox runs here. @module */
+/** Sends a request to a port of a sandbox, and shows the answer as text: no page of a sandbox runs here. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { InsideProps } from "./inside.tsx";
 
-/** How much of an answer is shown. */
+/** Most characters of an answer that are shown. */
 const MOST_CHARACTERS = 20_000;
 
-/** Asks a port for a path. */
+/** A form that requests a path from a port. */
 export function Ports({ token, namespace, sandbox }: InsideProps) {
   const [port, setPort] = useState("8080");
   const [path, setPath] = useState("/");
@@ -27,7 +27,7 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
         headers,
         signal: ending.current.signal,
         cache: "no-store",
-        // No cookie of a sandbox stays in this origin.
+        // No cookies are sent or stored: a sandbox's cookies must not stay in this origin.
         credentials: "omit",
         redirect: "manual",
       });
@@ -74,12 +74,12 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
 }
 
 function headOf({ status, statusText, type }: Response, contentType: string): string {
-  // What it leads to, a browser does not say.
+  // Browsers do not reveal where a redirect leads.
   if (type === "opaqueredirect") return "Redirected to another address";
   return `${status} ${statusText}`.trim() + `, ${contentType}`;
 }
 
-/** Reads the beginning of what is text. */
+/** Reads the beginning of an answer, if it is text. */
 async function textOf({ body }: Response, contentType: string): Promise<string> {
   if (body === null) return "";
   if (!/^text\/|json|xml|javascript/.test(contentType)) {

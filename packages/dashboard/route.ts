@@ -1,9 +1,12 @@
-/** Where in the dashboard somebody is: what the address says behind its `#`, so that links and the back button work. @module */
+/**
+ * Reads and writes the part of the URL after `#`: what the dashboard shows, so that links and the back button work.
+ * @module
+ */
 import type { Kind } from "../summary/kinds.ts";
 
-/** A kind that has a list. */
+/** A kind with a list in the dashboard. */
 export interface Listed extends Pick<Kind, "kind" | "resource"> {
-  /** What the list is called, and what the address says. */
+  /** Title of the list; in lower case it is in the URL. */
   title: "Sandboxes" | "Claims" | "Pools" | "Templates";
 }
 
@@ -14,15 +17,15 @@ export const LISTS: readonly Listed[] = [
   { kind: "SandboxTemplate", resource: "sandboxtemplates", title: "Templates" },
 ];
 
-/** A list, and an object of it where one is open. */
+/** A list, and the open object in it, if any. */
 export interface Route {
   list: Listed;
-  /** Of what is listed; empty: all. */
+  /** Namespace of the listed objects; empty: all namespaces. */
   namespace: string;
   open: { namespace: string; name: string } | undefined;
 }
 
-/** Reads an address: `#/pools?namespace=team-a&open=team-a/python`. Whatever makes no sense is left out. */
+/** Reads a URL's hash: `#/pools?namespace=team-a&open=team-a/python`. Invalid parts are ignored. */
 export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const parameters = new URLSearchParams(query);
@@ -34,7 +37,7 @@ export function routeOf(hash: string): Route {
   };
 }
 
-/** Writes an address. */
+/** Writes the hash of a route. */
 export function addressOf({ list, namespace, open }: Route): string {
   const parameters = new URLSearchParams({
     ...namespace === "" ? {} : { namespace },

@@ -1,4 +1,4 @@
-/** The API server as the dashboard reaches it: through the router, by fetch, with its user's token. Decides nothing. @module */
+/** Connects the dashboard to the API server: through the router, with fetch and the user's token. @module */
 import {
   type Answer,
   type Api,
@@ -10,10 +10,10 @@ import {
 } from "../kube/api.ts";
 import { linesOf } from "../sdk/files/lines.ts";
 
-/** How requests are made. */
+/** A connection to the API server, and what it was made from. */
 export interface Session {
   api: Api;
-  /** Where the router passes requests on, without a slash at its end. */
+  /** Base URL of the router's proxy to the API server, without a slash at its end. */
   base: string;
   token: string;
 }
@@ -21,10 +21,10 @@ export interface Session {
 const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" };
 
 /**
- * Makes it.
+ * Makes the connection.
  *
- * @param base where the router passes requests on, without a slash at its end
- * @param onRefused is called when the API server does not know the token (any more)
+ * @param base base URL of the router's proxy to the API server, without a slash at its end
+ * @param onRefused called when the API server does not accept the token, or no longer does
  */
 export function connect(base: string, token: string, onRefused: () => void): Api {
   const ask = async (path: string, query: Record<string, string>, init: RequestInit): Promise<Response> => {
@@ -48,7 +48,7 @@ export function connect(base: string, token: string, onRefused: () => void): Api
   };
 }
 
-/** Sends a request of which only the success matters. @returns what went wrong, for people; undefined: nothing */
+/** Sends a request of which only success or failure matters. @returns the error for people; undefined: it succeeded */
 export async function troubleOf(api: Api, request: ApiRequest): Promise<string | undefined> {
   try {
     const answer = await api.send(request);
@@ -58,7 +58,7 @@ export async function troubleOf(api: Api, request: ApiRequest): Promise<string |
   }
 }
 
-/** Yields what a container prints, as it comes. @throws {Error} in the API server's words if it prints nothing */
+/** Yields the log of a container as it grows. @throws {Error} with the API server's message if there is no log */
 export async function* logOf(
   base: string,
   token: string,
@@ -81,7 +81,7 @@ async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
   try {
     const body = JSON.parse(text);
-    // The router's own words.
+    // An error text of the router itself.
     return { status: response.status, body: typeof body.detail === "string" ? { message: body.detail } : body };
   } catch {
     return { status: response.status, body: response.ok ? text : { message: text.slice(0, 500) } };

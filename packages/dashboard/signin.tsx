@@ -1,7 +1,7 @@
-/** Asks for the token that requests are made with. @module */
+/** Asks the user for the token of all requests. @module */
 import { useState } from "preact/hooks";
 
-/** The form. @param onToken is called with what was typed, without spaces around it */
+/** The sign-in form. @param onToken called with the entered token, without spaces around it */
 export function SignIn({ trouble, onToken }: { trouble: string | undefined; onToken(token: string): void }) {
   const [text, setText] = useState("");
   const submit = (event: Event) => {

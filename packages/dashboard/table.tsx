@@ -1,14 +1,14 @@
-/** A table of any length: rows that are not seen are not drawn. @module */
+/** A table of any length: only visible rows are rendered. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** A table to be shown. */
+/** Contents of a table, and what happens when a row is opened. */
 export interface TableProps<Row> {
   headers: readonly { title: string; isWide: boolean }[];
   rows: readonly Row[];
   keyOf(row: Row): string;
-  /** As many as there are headers. */
+  /** One cell for each header. */
   cellsOf(row: Row): readonly string[];
-  /** How a row is to look: `ok`, `trouble` or nothing in particular. */
+  /** How a row looks: `ok`, `trouble` or "" for normal. */
   toneOf(row: Row): string;
   /** Key of the row that is open. */
   open: string | undefined;
@@ -16,10 +16,10 @@ export interface TableProps<Row> {
 }
 
 const ROW = 34;
-/** Drawn above and below what is seen, for whoever scrolls fast. */
+/** Rows rendered above and below the visible ones, for fast scrolling. */
 const MARGIN = 10;
 
-/** Draws it. Arrow keys go from row to row, Enter opens one. */
+/** Shows the table. Arrow keys move between rows, Enter opens a row. */
 export function Table<Row>({ headers, rows, keyOf, cellsOf, toneOf, open, onOpen }: TableProps<Row>) {
   const frame = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: 800 });
@@ -46,7 +46,7 @@ export function Table<Row>({ headers, rows, keyOf, cellsOf, toneOf, open, onOpen
     element.scrollTop = Math.max(Math.min(element.scrollTop, next * ROW), (next + 2) * ROW - element.clientHeight);
     const row = () => element.querySelector<HTMLElement>(`[aria-rowindex="${next + 2}"]`);
     if (row()) row()?.focus();
-    // It is drawn when what was scrolled has been seen.
+    // The row is rendered only after the scroll event has been handled.
     else requestAnimationFrame(() => requestAnimationFrame(() => row()?.focus()));
   };
   return (

@@ -1,8 +1,11 @@
-/** A terminal on the page: xterm.js, and a shell in the sandbox by the SDK. @module */
+/** Shows a terminal on the page: xterm.js, with a shell in the sandbox through the SDK. @module */
 /// <reference lib="dom" />
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 
-/** Sends one piece after the other, and what came meanwhile as one: requests at a time might overtake each other. */
+/**
+ * Sends text in order, one request at a time: parallel requests might overtake each other. Text that arrives during a
+ * request is sent together.
+ */
 function inOrder(send: (text: string) => Promise<void>, onError: (error: Error) => void): (text: string) => void {
   let waiting = "";
   let isSending = false;
@@ -27,8 +30,8 @@ function inOrder(send: (text: string) => Promise<void>, onError: (error: Error) 
 /**
  * Opens a shell and shows it until it ends or `signal` fires.
  *
- * @param tell is told how it goes; "" while it runs
- * @throws {SandboxError} if it cannot be opened
+ * @param tell called with the status for the user; "" while the shell runs
+ * @throws {SandboxError} if the shell cannot be opened
  */
 export async function openTerminal(
   frame: HTMLElement,
@@ -36,7 +39,7 @@ export async function openTerminal(
   tell: (status: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  // Larger than all the rest of the page: loaded when somebody wants one.
+  // Loaded on demand, as it is larger than the rest of the page.
   const [{ Terminal }, { FitAddon }] = await Promise.all([import("@xterm/xterm"), import("@xterm/addon-fit")]);
   const sandbox = await open();
   if (signal.aborted) return;

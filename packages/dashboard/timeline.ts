@@ -1,16 +1,16 @@
-/** What happened to a sandbox, and when, from what its objects say. Pure. @module */
+/** Lists what happened to a sandbox, and when, from the objects that belong to it. Pure. @module */
 import type { Condition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/annotations.ts";
 import type { EventFact } from "../api/diagnosis/facts.ts";
 
-/** One thing that happened. */
+/** One event in the history of a sandbox. */
 export interface Moment {
-  /** RFC 3339. */
+  /** In RFC 3339. */
   at: string;
   what: string;
-  /** In the words of whoever said so; absent: nobody did. */
+  /** Text from the object that reports the event; absent: there is none. */
   detail?: string;
   isTrouble?: boolean;
 }
@@ -34,14 +34,16 @@ const POD_MOMENTS: Record<string, string> = {
   Ready: "Pod ready",
 };
 
-/** A Sandbox that is made for a claim is assigned to it when it is asked for, and the API server creates it after that. */
+/**
+ * A Sandbox for a claim may be assigned this long before its creation time, which the API server sets, in milliseconds.
+ */
 const REQUEST_MS = 5000;
 
-/** Lists what happened, oldest first. */
+/** Lists the events, oldest first. */
 export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
   const { annotations = {}, creationTimestamp: created } = sandbox?.metadata ?? {};
   const oldest = Date.parse(created ?? "") - REQUEST_MS;
-  /** What is older than the Sandbox was said of another one, from which this was copied. */
+  /** Ignores annotations older than the Sandbox: they were copied from another Sandbox. */
   const own = (at: string | undefined) => Date.parse(at ?? "") < oldest ? undefined : at;
   const moments: (Moment | undefined)[] = [
     moment(created, "Sandbox created"),
@@ -49,7 +51,7 @@ export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Mom
     moment(own(annotations[ASSIGNED_AT_ANNOTATION]), "Assigned to claim"),
     moment(own(annotations[WOKEN_AT_ANNOTATION]), "Woken", "by a request"),
     moment(own(annotations[FIRST_ACTIVE_ANNOTATION]), "First request"),
-    // Behind a blank comes which router saw it.
+    // After a space comes the router that saw the request.
     moment(own(annotations[ACTIVE_ANNOTATION]?.split(" ")[0]), "Last request"),
     moment(pod?.metadata.creationTimestamp, "Pod created"),
     ...podMoments(pod),

@@ -4,19 +4,19 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
-  // The router may be reached under another path.
+  // Relative, as the router may be reached below another path.
   base: "./",
-  // Never with paths of the machine, whatever NODE_ENV says: what is published is the same wherever it is built.
+  // Without the machine's paths, whatever NODE_ENV says: the published files are the same wherever they are built.
   oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
-  // It tells of each module of Node that the SDK has for Node alone.
+  // Otherwise the build warns about each Node module that the SDK uses in Node only.
   logLevel: "error",
   build: {
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
-    // What no browser asks for: the SDK loads it for a kubeconfig with plugins.
+    // Never loaded by a browser: the SDK uses it for a kubeconfig with plugins.
     rolldownOptions: {
       external: ["@kubernetes/client-node"],
-      // With zod, so that it has been told before anything makes a schema.
+      // In the same chunk as zod, so that zod is configured before any schema is made.
       output: { codeSplitting: { groups: [{ name: "zod", test: /node_modules\/zod\/|dashboard\/policy\.ts/ }] } },
     },
   },

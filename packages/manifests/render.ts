@@ -1,8 +1,8 @@
-/** The YAML stream that installs hookbox' APIs and controllers. Reads the repository's own files, writes nothing. @module */
+/** Renders the YAML stream that installs hookbox's APIs and controllers. @module */
 import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 
-/** Each stands here whole: that is how a bundler finds the files that belong to a bundle. */
+/** Each URL is a literal, so that a bundler finds the files. */
 const CONTROLLERS = [
   new URL("../../compositecontrollers/sandbox.yaml", import.meta.url),
   new URL("../../compositecontrollers/sandboxwarmpool.yaml", import.meta.url),
@@ -17,11 +17,11 @@ const CRDS = [
 ];
 
 /**
- * Renders CRDs, then controllers, in order of file name.
+ * Renders CRDs, then controllers, in order of file names.
  *
- * @param hooksURL base URL of the hooks: hook `h` answers at `<hooksURL>/h/sync`; a function gives each hook a base of
- * its own; undefined keeps the files' own URLs
- * @param withCRDs false: controllers alone
+ * @param hooksURL base URL of the hooks: hook `h` is at `<hooksURL>/h/sync`. A function returns a base URL for each
+ * hook; undefined keeps the URLs in the files
+ * @param withCRDs false: only the controllers
  * @throws {RangeError} if `hooksURL` is not an absolute http or https URL
  */
 export function renderManifests(
@@ -34,17 +34,17 @@ export function renderManifests(
     .join("");
 }
 
-/** Reads the controllers of hookbox as their files have them, one text each. */
+/** Reads hookbox's controllers, one text for each, as they are in the files. */
 export function readControllers(): string[] {
   return CONTROLLERS.map((file) => readFileSync(file, "utf8"));
 }
 
-/** Reads the CRDs of hookbox, one text each. */
+/** Reads hookbox's CRDs, one text for each. */
 export function readCRDs(): string[] {
   return CRDS.map((file) => readFileSync(file, "utf8"));
 }
 
-/** Points every hook of a controller at its URL below `base`; undefined leaves the text as it is. */
+/** Sets the URL of every hook of a controller; undefined: the text is unchanged. */
 function pointed(text: string, base: ((hook: string) => string) | undefined): string {
   if (base === undefined) return text;
   return parseAllDocuments(text).map((document) => {

@@ -1,4 +1,4 @@
-/** Decides which sandbox a request is for and whether its client may reach it. Sends nothing. @module */
+/** Decides which sandbox a request is for and whether its client may reach it. @module */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isRebound, reboundText } from "../process/hosts.ts";
@@ -16,17 +16,17 @@ import { isGone } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 import { takePlaces } from "./room.ts";
 
-/** What is known of a request that is let in. */
+/** What the router needs to forward an admitted request. */
 export type Passed =
   & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayYetListen">
   & {
-    /** Decides again whether the client may connect; undefined: it has shown no token. */
+    /** Checks again whether the client may still connect; undefined: the client has no token to check. */
     check: (() => object | Promise<object>) | undefined;
     /** When the token expires, in seconds since the epoch; undefined: not known. */
     expires: number | undefined;
   };
 
-/** Decides whether a request is let in. Calls `then` with the result, unless the client has gone by then. */
+/** Decides whether to admit a request. Calls `then` with the result, unless the client has disconnected before. */
 export function admit(
   parts: HandlerParts,
   record: RequestRecord,
@@ -53,7 +53,7 @@ export function admit(
     };
     observer.passed(record, route.target, pass.client, isKnown);
     const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
-    // The route as the client gave it: the gate for scoped tokens refuses requests that name a UID.
+    // Uses the route without the UID added above: the gate for scoped tokens refuses requests that name a UID.
     const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
     const added = origin ? [...pass.added, ...origin] : pass.added;
     then({ ...passedOf(parts, record, { ...route, target }, { ...pass, added }), check }, pass);
@@ -69,7 +69,7 @@ export function admit(
   );
 }
 
-/** Refuses requests without a token that name this machine by an unknown host (DNS rebinding). */
+/** Refuses a request without a token if its host is not a name of this machine: protects against DNS rebinding. */
 function reboundRefusal(
   { allowedHosts }: HandlerParts,
   request: RequestRecord["request"],

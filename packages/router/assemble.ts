@@ -1,4 +1,4 @@
-/** Puts the router together around an API server. Opens no port. @module */
+/** Builds the router from its parts around an API server connection; `run.ts` opens the ports. @module */
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
@@ -31,28 +31,30 @@ import { createJustWoken } from "./wake/justwoken.ts";
 import { createHold } from "./wake/waitingrequest.ts";
 import { createWaker } from "./wake/waker.ts";
 
-/** The router without its ports. */
+/** The router without its ports. Callers open the ports and pass requests to `handler`. */
 export interface Router {
   handler: Handler;
   index: SandboxIndex;
-  /** Tells whether all Sandboxes and Pods have been listed, and the API server has not been silent for `staleAfter`. */
+  /** True if all Sandboxes and Pods have been listed, and no watch has been silent for longer than `staleAfter`. */
   isReady(): boolean;
-  /** Resolves once every Sandbox and Pod has been seen: a router that knows nothing yet would deny what exists. */
+  /**
+   * Resolves when all Sandboxes and Pods have been listed. Until then the router would answer 404 for existing ones.
+   */
   ready: Promise<void>;
   metrics: RouterMetrics;
-  /** Ends the kept connections to sandboxes, and writes the rest of the log. */
+  /** Closes the idle connections to sandboxes, and writes the buffered lines of the access log. */
   close(): void;
 }
 
-/** Where lines go: those of events, and those of requests with their ends; and where spans go. */
+/** Where the router writes: `log` takes events, `write` takes lines of the access log. */
 export interface Outputs {
   log: Log;
   write(text: string): void;
-  /** Where spans go; absent: nowhere. */
+  /** Records spans; absent: the router records none. */
   tracer?: Tracer | undefined;
 }
 
-/** Makes the router; it watches until `signal` fires. @param dashboard absent: there is none */
+/** Builds the router. Its watches run until `signal` fires. @param dashboard absent: the router serves no dashboard */
 export function assembleRouter(
   api: Api,
   options: RouterOptions,
@@ -67,7 +69,7 @@ export function assembleRouter(
   const now = () => timeAt(api);
   const index = createSandboxIndex(dialler.forget, now);
   let isListed = false;
-  /** When each watch was last heard, in milliseconds of the monotonic clock. */
+  /** When each watch last received something from the API server, in milliseconds of the monotonic clock. */
   const heardAt = new Map<string, number>();
   const isStale = () => {
     const now = performance.now();
@@ -171,7 +173,7 @@ function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterOptions
   return createGate(authorise, browser);
 }
 
-/** A router of one namespace sees no Pods of another: what it would find there it could never reach. */
+/** Skips the look-up in other namespaces if the router watches one namespace: it could not reach their Pods. */
 function within(namespace: string | undefined, look: Look): Look {
   return (asked, name) => namespace === undefined || asked === namespace ? look(asked, name) : Promise.resolve();
 }

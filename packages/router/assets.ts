@@ -1,4 +1,4 @@
-/** Files of the router's own pages: read once, and sent in the coding that a browser takes. @module */
+/** Serves the files of the router's own pages, with gzip if the browser accepts it. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -9,13 +9,13 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { SAFE } from "./safeheaders.ts";
 
-/** Names that browsers ask for, and where the files are: by URL, or a package's, by its specifier. */
+/** File names in URLs, and where the files are: a URL, or a module specifier for files of a package. */
 export type Files = Readonly<Record<string, URL | string>>;
 
-/** A file in both codings. */
+/** A file, both plain and compressed. */
 export interface Asset {
   type: string;
-  /** Weak, for it stands for both codings. */
+  /** A weak ETag, because the plain and the compressed file share it. */
   etag: string;
   plain: Buffer;
   gzipped: Buffer;
@@ -29,7 +29,9 @@ const TYPES: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** Returns a file by its name, undefined if there is none of that name. Each is read once, when it is first asked for. */
+/**
+ * Makes a function that returns a file by its name, or undefined if no file has it. A file is read at its first use.
+ */
 export function createAssets(files: Files): (name: string) => Promise<Asset> | undefined {
   const { resolve } = createRequire(import.meta.url);
   const read = new Map<string, Promise<Asset>>();
@@ -49,7 +51,7 @@ async function assetOf(path: URL | string): Promise<Asset> {
   return { type, etag, plain, gzipped: await promisify(gzip)(plain) };
 }
 
-/** Sends it, or says that the browser has it. @param more further headers, such as a page's policy */
+/** Sends the file, or status 304 if the browser has it. @param more further headers, such as a page's policy */
 export function sendAsset(
   { method, headers }: IncomingMessage,
   response: ServerResponse,
@@ -57,7 +59,7 @@ export function sendAsset(
   more: Record<string, string> = {},
 ): void {
   const { type, etag, plain, gzipped } = asset;
-  // An old version of one file beside a new one of another would not work: each is asked for anew.
+  // After an update, an old file does not work together with a new one: browsers must check each file again.
   const caching = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding", ...SAFE, ...more };
   if (headers["if-none-match"]?.includes(etag)) return void response.writeHead(304, caching).end();
   const isGzipped = /\bgzip\b(?!\s*;\s*q=0)/.test(headers["accept-encoding"]?.toString() ?? "");

@@ -1,8 +1,8 @@
-/** How often something may be done, by whom: a bucket of tokens for each. Knows no clock. @module */
+/** Limits how often each client, user or namespace may do something, with a token bucket for each. @module */
 
 /**
- * Takes one token of `key` at `now` (milliseconds); -1 gives it back. Returns 0, or after how many seconds there is one
- * again.
+ * Takes one token from the bucket of `key` at `now` (milliseconds); `tokens` -1 returns one. Returns 0 if there was a
+ * token, otherwise the seconds until there is one.
  */
 export type Budget = (key: string, now: number, tokens?: 1 | -1) => number;
 
@@ -11,11 +11,11 @@ interface Bucket {
   at: number;
 }
 
-/** Buckets that are full again are forgotten once there are so many. */
+/** If there are more buckets, the full ones are removed: a new bucket is full, too. */
 const MANY = 10_000;
 
 /**
- * Makes buckets that hold `burst` tokens and fill at `perSecond`.
+ * Makes a set of buckets that hold up to `burst` tokens and get `perSecond` new tokens per second.
  *
  * @param perSecond 0: no limit
  */

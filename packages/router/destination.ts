@@ -1,19 +1,19 @@
-/** Which port of which sandbox a request is for: by headers, host or path, and the rules for each part. Pure. @module */
+/** Finds which port of which sandbox a request is for, from its headers, host or path. Pure. @module */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isDNSLabel } from "../api/objects/names.ts";
 import { WAKE_HEADER } from "../api/router/headers.ts";
 import { canonicalIP, isPodAddress } from "./podip.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 
-/** What a request names. `uid` and `podIP` must fit what is known of the sandbox. */
+/** The sandbox and port that a request names. If `uid` or `podIP` is set, the sandbox must have them. */
 export interface Target {
   namespace: string;
   name: string;
   port: number;
   uid?: string;
-  /** An address as the client gave it, in its canonical form. */
+  /** An IP address from the client, in canonical form. */
   podIP?: string;
-  /** The request is not worth waking a suspended sandbox for. */
+  /** Absent: the request wakes a suspended sandbox; false: it does not. */
   wakes?: false;
 }
 
@@ -23,9 +23,9 @@ const DEFAULT_PORT = 8888;
 const PORT = /^[0-9]{1,5}$/;
 
 /**
- * Checks the parts that every way of naming a sandbox has; an empty text counts as absent.
+ * Checks name, namespace and port of a sandbox; an empty text counts as absent.
  *
- * Source: Agent Sandbox API, section 7.1, with its texts.
+ * Source: Agent Sandbox API, section 7.1, also of the error texts.
  */
 function checkedTarget(namespace: string, name: string, port: string): Target | Refusal {
   if (!isDNSLabel(name)) return badRequest("Invalid sandbox ID format.");
@@ -35,7 +35,7 @@ function checkedTarget(namespace: string, name: string, port: string): Target | 
   return { namespace: namespace || DEFAULT_NAMESPACE, name, port: number };
 }
 
-/** Refuses what cannot be understood. */
+/** Refuses a request that the router cannot understand. */
 export function badRequest(detail: string): Refusal {
   return { status: 400, detail };
 }
@@ -43,9 +43,9 @@ export function badRequest(detail: string): Refusal {
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 
 /**
- * Returns path and query byte for byte as they were sent; of an absolute URL, which a proxy must understand, those alone.
+ * Returns path and query byte for byte. Proxies must also accept absolute URLs: their scheme and host are removed.
  *
- * @returns undefined for what is no path
+ * @returns undefined: `url` is neither a path nor an absolute URL
  */
 function originForm(url: string): string | undefined {
   if (url.startsWith("/") || url === "*") return url;
@@ -57,10 +57,10 @@ function originForm(url: string): string | undefined {
 const UID = /^[0-9A-Za-z-]{1,128}$/;
 
 /**
- * Reads X-Sandbox-ID, -Namespace, -Port, -UID and -Pod-IP, and our own -Wake. Source: Agent Sandbox API, section 7.1, with
- * its texts.
+ * Reads the headers X-Sandbox-ID, -Namespace, -Port, -UID and -Pod-IP, and hookbox's own -Wake.
+ * Source: Agent Sandbox API, section 7.1, also of the error texts.
  *
- * @param headers as node:http joins them: a header that comes twice fits no format
+ * @param headers as node:http joins them: a header that occurs twice becomes one text, which is refused as invalid
  */
 export function targetFromHeaders(headers: IncomingHttpHeaders, allowLoopbackPodIp: boolean): Target | Refusal {
   const name = textOf(headers["x-sandbox-id"]);
@@ -91,11 +91,12 @@ function textOf(value: string | string[] | undefined): string {
 const LABEL = /^([0-9]+)-(.+)$/;
 
 /**
- * Reads a host name. Names and namespaces may contain dashes themselves: there can be several ways to read it.
+ * Reads a host name `<port>-<sandbox ID>-<namespace>.<domain>`. There can be several ways to read it, as sandbox IDs
+ * and namespaces may contain dashes.
  *
  * @param host as in the Host header, with or without a port
  * @param domain in lower case
- * @returns every way, `[]` if there is none; undefined for a host outside the domain: it names nothing
+ * @returns all possible targets, `[]` if there is none; undefined: the host is not under the domain
  */
 export function targetsFromHost(host: string, domain: string): Target[] | undefined {
   const name = host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
@@ -109,7 +110,7 @@ export function targetsFromHost(host: string, domain: string): Target[] | undefi
   });
 }
 
-/** A target, what is asked of it, and the part of the path that only the router knows. */
+/** A target, the path for the sandbox, and the part of the path before it, which only the router uses. */
 interface PathRoute {
   target: Target;
   path: string;
@@ -119,10 +120,11 @@ interface PathRoute {
 const SEGMENTS = /^\/([^/]*)\/([^/]*)\/([^/?]*)(.*)$/s;
 
 /**
- * Reads a path. The rest goes to the sandbox byte for byte; nothing is decoded, so that nothing can be hidden.
+ * Reads a path `<prefix>/<namespace>/<sandbox ID>/<port>/<rest>`. The sandbox gets the rest byte for byte. Nothing is
+ * decoded, so that an encoded path cannot avoid the checks.
  *
  * @param prefix begins with a slash and does not end with one
- * @returns undefined for a path that is not under the prefix: it names nothing
+ * @returns undefined: the path is not under the prefix
  */
 function targetFromPath(path: string, prefix: string): PathRoute | Refusal | undefined {
   if (!path.startsWith(prefix)) return undefined;
@@ -137,24 +139,24 @@ function targetFromPath(path: string, prefix: string): PathRoute | Refusal | und
   return { target, path: rest.startsWith("/") ? rest : `/${rest}`, base: `${prefix}/${namespace}/${name}/${port}` };
 }
 
-/** Tells whether a prefix can be one. */
+/** Tells whether a text can be used as a path prefix. */
 export function isPathPrefix(prefix: string): boolean {
   return /^(\/[A-Za-z0-9._~-]+)+$/.test(prefix);
 }
 
-/** Where a request goes. */
+/** The target of a request, and how the request names it. */
 export interface Route {
   target: Target;
-  /** All the ways to read a host name, where there are several; `target` is the first. */
+  /** All targets that the host name can mean, if there are several; `target` is the first. */
   readings?: Target[];
   /** Path and query for the sandbox. */
   path: string;
-  /** The part of the path that only the router knows; empty unless the path names the sandbox. */
+  /** The part of the path that only the router uses; empty unless the path names the sandbox. */
   base: string;
   via: "headers" | "path" | "host";
 }
 
-/** How a request may name its sandbox, apart from headers; undefined: not in that way. */
+/** Ways in which a request may name its sandbox, in addition to headers; undefined: this way is off. */
 export interface RouteOptions {
   allowLoopbackPodIp: boolean;
   pathRoutingPrefix: string | undefined;
@@ -162,9 +164,10 @@ export interface RouteOptions {
 }
 
 /**
- * Finds the route. What lies under the domain or the prefix never falls back to another way.
+ * Finds the route of a request. If the host is under the domain, or the path under the prefix, other ways are not
+ * tried.
  *
- * | host under `domain` | path under `pathRoutingPrefix` | named by |
+ * | host under `domain` | path under `pathRoutingPrefix` | the sandbox is named by |
  * |---|---|---|
  * | yes | any | host |
  * | no | yes | path |
@@ -173,7 +176,7 @@ export interface RouteOptions {
 export function routeOf(request: IncomingMessage, options: RouteOptions): Route | Refusal {
   const path = originForm(request.url ?? "");
   if (path === undefined) return badRequest("Invalid request path.");
-  // Proxies in front may have routed by the other Host. Source: RFC 9112 section 3.2.
+  // A proxy in front may have routed by another Host header than this one. Source: RFC 9112 section 3.2.
   if (isHostAmbiguous(request)) return badRequest("There is more than one Host header.");
   if (options.domain !== undefined) {
     const targets = targetsFromHost(hostOf(request), options.domain);
@@ -191,7 +194,7 @@ export function routeOf(request: IncomingMessage, options: RouteOptions): Route 
   return isRefusal(target) ? target : { target, path, base: "", via: "headers" };
 }
 
-/** Returns what the client takes the router for: its Host, or :authority in HTTP/2. */
+/** Returns the host that the client asked for: the Host header, or :authority in HTTP/2. */
 export function hostOf({ headers }: IncomingMessage): string {
   const authority = headers[":authority"];
   return typeof authority === "string" ? authority : headers.host ?? "";

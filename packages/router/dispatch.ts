@@ -12,7 +12,7 @@ import { forwardUpgrade, type UpgradeExchange } from "./proxy/upgrade.ts";
 import { INTERNAL, type Refusal } from "./refusal.ts";
 import { waitFor, waitForRaw } from "./wake/waitingrequest.ts";
 
-/** Dispatches a request; every outcome ends in an answer or in the end of the connection. */
+/** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
 export function dispatch(
   { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,
@@ -30,7 +30,7 @@ export function dispatch(
   const place = reach.now(passed.target);
   if (place !== undefined) return go(place, []);
   waitFor(reach, passed.target, request, response).then((held) => {
-    // While the request waited, it may have been refused because its token has ended.
+    // The request may have been refused while it waited, because its token has expired.
     if (!held || response.writableEnded) return;
     observer.held(record, held.ms);
     go(held.place, ["Server-Timing", held.timing]);
@@ -40,7 +40,7 @@ export function dispatch(
   });
 }
 
-/** Dispatches a request for another protocol, such as WebSocket. */
+/** Forwards a request to switch protocols, such as to WebSocket. */
 export function dispatchUpgrade(
   { reach, settings, observer, log }: HandlerParts,
   record: RequestRecord,

@@ -1,6 +1,6 @@
 /**
- * Takes a request from its head to the proxy: the router answers some requests itself, `admit.ts` decides about all others,
- * and `dispatch.ts` forwards what is admitted. Forwards nothing itself.
+ * Handles a request from its head on: the router answers some requests itself, `admit.ts` decides about all others, and
+ * `dispatch.ts` forwards the admitted ones.
  * @module
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -18,18 +18,20 @@ import { SAFE } from "./safeheaders.ts";
 import { NO_UPGRADE } from "./terminal/terminalpage.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 
-/** What takes requests. */
+/** Receives the requests of a port. */
 export interface Handler {
-  /** `expectsContinue`: the client waits for a sign before it sends its body. */
+  /** Handles a request. `expectsContinue`: the client waits for "100 Continue" before it sends its body. */
   request(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
-  /** Takes a request for another protocol; `head` is what came after it. */
+  /**
+   * Handles a request to switch protocols, such as to WebSocket; `head` holds the bytes that came after the request.
+   */
   upgrade(request: IncomingMessage, socket: Socket, head: Uint8Array): void;
 }
 
 const NO_BODY: Refusal = { status: 400, detail: "A HEAD request has no body." };
 const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CONNECT." };
 
-/** Makes the handler. */
+/** Makes the handler from its parts. */
 export function createHandler(parts: HandlerParts): Handler {
   const { observer } = parts;
   return {
@@ -37,7 +39,7 @@ export function createHandler(parts: HandlerParts): Handler {
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
       const record = observer.begin(request);
       response.once("close", () => observer.end(record, response.headersSent ? response.statusCode : GONE));
-      // node:http2 would keep its stream open until the client ends it, though it has been answered.
+      // node:http2 would keep the stream open until the client ends it, although the request has been answered.
       if (request.method === "HEAD" && isHttp2(request) && hasBody(request)) {
         return sendRefusal(request, response, NO_BODY);
       }
@@ -81,10 +83,10 @@ export function createHandler(parts: HandlerParts): Handler {
   };
 }
 
-/** The status of a request whose client has gone before there was an answer. */
+/** The logged status of a request whose client closed the connection before there was an answer (as in nginx). */
 const GONE = 499;
 
-/** What a load balancer asks; a sandbox's own `/healthz` is asked for by its name. */
+/** True for a load balancer's health check. A request that names a sandbox is for that sandbox's own `/healthz`. */
 function isHealthCheck(request: IncomingMessage, { domain }: RouteOptions): boolean {
   const { url, method, headers } = request;
   if (url !== "/healthz" || method !== "GET" || headers["x-sandbox-id"] !== undefined) return false;

@@ -1,4 +1,4 @@
-/** The parts of the router that the handling of a request uses. @module */
+/** The parts that the router needs to handle a request. @module */
 import type { Tracer } from "@opentelemetry/api";
 import type { Log } from "../process/log.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
@@ -16,13 +16,13 @@ import type { TerminalPage } from "./terminal/terminalpage.ts";
 
 export interface HandlerParts {
   routing: RouteOptions;
-  /** Tells whether the Sandbox exists and is not an unclaimed member of a pool. */
+  /** True if the Sandbox exists and is not an unclaimed member of a pool. */
   exists(target: Target): boolean;
   gate: Gate;
   browser: BrowserOptions;
-  /** Addresses and cookies in answers are rewritten below the path that names the sandbox. */
+  /** True: with path routing, the router rewrites addresses and cookies in answers so that they stay below the path. */
   pathRoutingRewriteResponses: boolean;
-  /** Further names of this machine; localhost is always one. */
+  /** Further host names of this machine that requests without a token may use; localhost is always allowed. */
   allowedHosts: readonly string[];
   /** Undefined: the router serves no dashboard. */
   dashboard: Dashboard | undefined;
@@ -37,7 +37,7 @@ export interface HandlerParts {
   settings: ProxySettings;
   observer: Observer;
   log: Log;
-  /** True: a request without a trace context gets one. */
+  /** True: the router adds a trace context to a request that has none. */
   traceContext: boolean;
   /** Undefined: the router records no spans. */
   tracer: Tracer | undefined;

@@ -1,4 +1,7 @@
-/** The router as a process: `node packages/router/main.ts --kubeconfig F --port P --authz-mode allow-all`. @module */
+/**
+ * Entry point of the router process: `node packages/router/main.ts --kubeconfig F --port P --authz-mode allow-all`.
+ * @module
+ */
 import { runProcess } from "../process/runprocess.ts";
 import { helpOf } from "../process/flaghelp.ts";
 import { readOptions, ROUTER } from "./options/options.ts";

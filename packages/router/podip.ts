@@ -1,7 +1,10 @@
-/** Which addresses a Pod can have. An address that fails is never dialled: it would be the router's own, or a node's. @module */
+/**
+ * Tells which IP addresses a Pod can have. The router never dials others: they could be its own or a node's.
+ * @module
+ */
 import { BlockList, isIP } from "node:net";
 
-/** Loopback aside: what no Pod has. Embedded IPv4 addresses are refused whole, whatever they embed. */
+/** Ranges without Pods, except loopback. Ranges that embed IPv4 addresses are refused as a whole. */
 const NEVER: [prefix: string, bits: number, family: "ipv4" | "ipv6"][] = [
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
@@ -17,13 +20,13 @@ const NEVER: [prefix: string, bits: number, family: "ipv4" | "ipv6"][] = [
   ["2001::", 32, "ipv6"],
 ];
 const LOOPBACK: typeof NEVER = [["127.0.0.0", 8, "ipv4"], ["::1", 128, "ipv6"]];
-/** `::ffff:a.b.c.d`, `::ffff:0:a.b.c.d` and `::a.b.c.d`, in the form that `canonicalIP` writes. */
+/** `::ffff:a.b.c.d`, `::ffff:0:a.b.c.d` and `::a.b.c.d`, in the form that `canonicalIP` returns. */
 const EMBEDDED_IPV4 = /^::(ffff:)?(0:)?[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
 const never = listOf(NEVER);
 const loopback = listOf(LOOPBACK);
 
-/** Returns the address as Kubernetes would write it; undefined if it is none, or names a zone. */
+/** Returns the address as Kubernetes would write it; undefined if `text` is no IP address or has a zone. */
 export function canonicalIP(text: string): string | undefined {
   const family = isIP(text);
   if (family === 4) return text;
@@ -32,10 +35,10 @@ export function canonicalIP(text: string): string | undefined {
 }
 
 /**
- * Tells whether a Pod can have the address.
+ * Tells whether a Pod can have this address.
  *
- * @param ip in canonical form
- * @param allowLoopbackPodIp for tests, where sandboxes listen on this machine
+ * @param ip in canonical form, see {@link canonicalIP}
+ * @param allowLoopbackPodIp true only in tests, where sandboxes listen on this machine
  */
 export function isPodAddress(ip: string, allowLoopbackPodIp: boolean): boolean {
   const family = ip.includes(":") ? "ipv6" : "ipv4";

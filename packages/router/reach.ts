@@ -1,4 +1,4 @@
-/** Finds a sandbox's address: at once, or after a wait. Reads the index only. @module */
+/** Finds the address of a sandbox: from the index at once, or after a wait. @module */
 import { addressFor, type Reachability, reachabilityOf } from "./index/reachability.ts";
 import type { SandboxIndex } from "./index/sandboxindex.ts";
 import type { Refusal } from "./refusal.ts";
@@ -6,16 +6,16 @@ import type { Target } from "./destination.ts";
 import type { JustWoken } from "./wake/justwoken.ts";
 import type { Hold } from "./wake/waitingrequest.ts";
 
-/** Ways to find a sandbox's address, and the reasons why a client has to wait. */
+/** Ways to find a sandbox's address, and the reason why a client has to wait. */
 export interface Reach {
-  /** Without waiting; undefined: it takes {@link Reach.hold}. */
+  /** The address or a refusal, without waiting; undefined: call {@link Reach.hold}. */
   now(target: Target): string | Refusal | undefined;
   hold: Hold;
   reachability(target: Target): Reachability;
   mayYetListen: JustWoken["mayYetListen"];
 }
 
-/** @param now in milliseconds since the epoch */
+/** Makes the address look-up. @param now in milliseconds since the epoch */
 export function createReach(
   index: SandboxIndex,
   hold: Hold,

@@ -1,7 +1,7 @@
-/** What the router answers in place of a sandbox, and why. Sends nothing. @module */
+/** Error answers of the router itself: status, text and headers. @module */
 import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/headers.ts";
 
-/** An answer of the router's own; `detail` goes to the client and says the true cause. */
+/** An answer of the router itself. The client sees `detail`, which states the cause. */
 export interface Refusal {
   status: number;
   detail: string;
@@ -11,30 +11,30 @@ export interface Refusal {
 /** Refuses a request after an error of the router itself. Source of the text: Agent Sandbox API, section 7.2. */
 export const INTERNAL: Refusal = { status: 500, detail: "An internal error occurred in the proxy." };
 
-/** Tells a refusal from whatever else a function may return. */
+/** True if `value` is a refusal. */
 export function isRefusal(value: object): value is Refusal {
   return "detail" in value;
 }
 
 /**
- * Refuses what went to a sandbox and was not answered, in the contract's words and with the cause. What became of it
- * nobody knows. Source: Agent Sandbox API, section 7.1.
+ * Refuses a request that was sent to a sandbox but got no answer. The sandbox may have processed the request. Source of
+ * the text before the cause: Agent Sandbox API, section 7.1.
  */
 export function unanswered(name: string, cause: string): Refusal {
   return { status: 502, detail: `Could not connect to the backend sandbox: ${name}: ${cause}` };
 }
 
-/** Refuses what did not go to a sandbox, in the same words. */
+/** Refuses a request that was not sent to a sandbox, with the same text; a header says that the client may retry. */
 export function unreachable(name: string, cause: string): Refusal {
   return { ...unanswered(name, cause), headers: { [REASON_HEADER]: NOT_SENT } };
 }
 
-/** Gives up waiting, in the contract's words and with the cause. Source: Agent Sandbox API, section 7.2. */
+/** Refuses a request that waited too long for its sandbox. Source of the text: Agent Sandbox API, section 7.2. */
 export function timedOut(name: string, cause: string): Refusal {
   return { status: 504, detail: `Timed out waiting for the backend sandbox: ${name}: ${cause}` };
 }
 
-/** Refuses what is not there, or not for anybody to reach by name. */
+/** Refuses a request for a sandbox that does not exist or that clients must not reach by name. */
 export function notFound(namespace: string, name: string, cause: string): Refusal {
   return {
     status: 404,
@@ -43,7 +43,7 @@ export function notFound(namespace: string, name: string, cause: string): Refusa
   };
 }
 
-/** Refuses a client that asks too often. @param seconds after which it may try again */
+/** Refuses a client that sends too many requests. @param seconds when the client may try again */
 export function tooMany(detail: string, seconds: number): Refusal {
   return { status: 429, detail, headers: { "Retry-After": String(seconds) } };
 }

@@ -1,16 +1,17 @@
-/** Places for requests: those of one namespace are never more than are left for all others. @module */
+/** Limits how many requests are open at a time, in all and for each namespace. @module */
 import type { Refusal } from "./refusal.ts";
 
-/** What gives a place back, or why there is none. */
+/** A function that frees the place again, or the refusal if no place is free. */
 type Place = (() => void) | Refusal;
 
-/** Takes a place for a request to a sandbox of that namespace. */
+/** Takes a place for a request to a sandbox of `namespace`. */
 export type Room = (namespace: string) => Place;
 
 /**
- * Takes one place after the other, and gives them back when the client is done with. Returns why there is none.
+ * Takes a place from each of `takers` in turn, and frees the places when `client` closes.
  *
- * @param takers undefined: none is needed
+ * @param takers return undefined if this limit does not apply
+ * @returns the first refusal; undefined: all places were taken
  */
 export function takePlaces(
   client: { once(event: "close", listener: () => void): unknown },
@@ -24,7 +25,12 @@ export function takePlaces(
   return undefined;
 }
 
-/** Makes so many places. @param whatFor what those do that have one, for the refusal */
+/**
+ * Makes `most` places. A namespace gets another place only while it has fewer places than are free, so that one
+ * namespace cannot use up all of them.
+ *
+ * @param whatFor what the requests with a place do; part of the refusal's text
+ */
 export function createRoom(most: number, whatFor: string): Room {
   let taken = 0;
   const takenBy = new Map<string, number>();

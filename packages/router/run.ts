@@ -1,4 +1,4 @@
-/** The router as a process: ports, start and end. Does nothing until it is called. @module */
+/** Runs the router as a process: opens its ports, serves until a signal, and shuts down gracefully. @module */
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { connect } from "../kube/connection.ts";
@@ -16,11 +16,11 @@ import { listen, type Listening } from "./server.ts";
 import { surviveExceptions } from "./survive.ts";
 
 const USER_AGENT = "hookbox-router";
-/** Certificates are replaced under our feet. */
+/** How often the certificate files are read again, in milliseconds: they can be replaced while the router runs. */
 const REREAD_MS = 60_000;
 
 /**
- * Runs the router until `signal` fires; requests that run then may end in peace.
+ * Runs the router until `signal` fires. Then running requests get `shutdownTimeout` to finish.
  *
  * @throws if there is no usable cluster, or if a port is taken
  */
@@ -50,7 +50,9 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
   });
 }
 
-/** Pages of sandboxes that are told apart by path would be of the dashboard's origin, and could act for its user. */
+/**
+ * The dashboard is off with path routing: sandbox pages would have the dashboard's origin and could act for its user.
+ */
 function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log): Dashboard | undefined {
   if (!options.dashboard || options.pathRoutingPrefix !== undefined) return undefined;
   return createDashboard({
@@ -62,7 +64,7 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
   });
 }
 
-/** Probes and metrics, on one port or two. */
+/** Serves probes and metrics, on one port if both have the same address. */
 async function serveProbes(
   router: Router,
   { healthProbeBindAddress: health, metricsBindAddress: metrics }: RouterOptions,

@@ -1,6 +1,9 @@
-/** Headers of all answers that the router sends itself: pages, files, refusals. @module */
+/** Headers of all answers that the router itself sends: pages, files and refusals. @module */
 
-/** They keep pages of other origins from reading these answers, and browsers from passing an address with a token on. */
+/**
+ * Other origins cannot read an answer with these headers, and browsers do not send its address, which may contain a
+ * token, as a referrer.
+ */
 export const SAFE = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",

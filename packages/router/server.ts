@@ -1,4 +1,4 @@
-/** The ports that clients talk to: HTTP/1.1 and HTTP/2, in the clear or with TLS. Knows no sandbox. @module */
+/** Opens the ports for clients: HTTP/1.1 and HTTP/2, with or without TLS. @module */
 import type { Buffer } from "node:buffer";
 import type { EventEmitter } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -16,62 +16,63 @@ import { MOST_HEADER_BYTES } from "./proxy/settings.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
 import { workFor } from "./survive.ts";
 
-/** In PEM. */
+/** Certificate and key in PEM. */
 export interface Certificate {
   cert: Buffer;
   key: Buffer;
 }
 
-/** Where to listen; `port` 0 takes a free one. */
+/** Where and how to listen; port 0 means any free port. */
 export interface ServerOptions {
   host: string;
   port: number;
-  /** Longest wait for running requests on a stop, in milliseconds. */
+  /** Longest wait for running requests on shutdown, in milliseconds. */
   graceMs: number;
-  /** HTTP/2 in the clear as well. */
+  /** Accept HTTP/2 without TLS, too. */
   h2c: boolean;
-  /** How long an HTTP/2 connection may be silent that has no stream open, in milliseconds. @default {KEEP_ALIVE_MS} */
+  /** How long an HTTP/2 connection without open streams may be silent, in milliseconds. @default {KEEP_ALIVE_MS} */
   idleMs?: number;
-  /** Connections that wait for a request at a time. @default {MOST_WAITING} */
+  /** Most connections that wait for a request at a time. @default {MOST_WAITING} */
   mostWaiting?: number;
-  /** Certificate and key in PEM; absent: no TLS. With TLS there is HTTP/2 anyway. */
+  /** Absent: no TLS. With TLS, HTTP/2 is always on. */
   tls?: Certificate;
 }
 
-/** A port that listens. */
+/** An open port. */
 export interface Listening {
   port: number;
-  /** Takes no more connections, lets running requests end for as long as `graceMs`, then cuts them. */
+  /** Stops accepting connections, waits up to `graceMs` for running requests, then closes the rest. */
   stop(): Promise<void>;
-  /** Takes a new certificate for connections to come; nothing without TLS. */
+  /** Sets the certificate for new connections; has no effect without TLS. */
   renew(tls: Certificate): void;
 }
 
 /**
- * How long a connection may be silent between requests, in milliseconds. Load balancers keep theirs for 60 s (AWS) to 600 s
- * (Google Cloud): they are to end them, as a request may already be on its way where the router does.
+ * How long a connection may be silent between requests, in milliseconds. Load balancers keep connections for 60 s (AWS)
+ * to 600 s (Google Cloud). The load balancer must close them first: if the router did, a request could already be on
+ * its way.
  */
 const KEEP_ALIVE_MS = 620_000;
 
 const HTTP1 = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   headersTimeout: 60_000,
-  // A body may take as long as it takes: the proxy ends those in which nothing moves.
+  // No limit for a whole request, as a body may be long: the proxy ends requests in which no data moves.
   requestTimeout: 0,
   maxHeaderSize: MOST_HEADER_BYTES,
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
-/** Of one connection at a time: each costs its headers and its record, and only limits of ours end them. */
+/** Most streams of one connection: each uses memory for headers and record until a limit of the router ends it. */
 const HTTP2 = { settings: { maxConcurrentStreams: 250 } };
 const SWEEP_MS = 50;
-/** Connections that wait for a request at a time: with the beginning of a head each has up to 100 kB. */
+/** Most connections that wait for a request at a time. Each can hold up to 100 kB of an incomplete request head. */
 const MOST_WAITING = 2000;
-/** Requests of HTTP/1.1 on one connection whose answers have not ended: they come one after the other, whoever waits or not. */
+/** Most unanswered HTTP/1.1 requests on one connection: node:http reads more even if earlier ones are unanswered. */
 const MOST_PIPELINED = 32;
-/** How long a handshake of TLS may take, in milliseconds. */
+/** How long a TLS handshake may take, in milliseconds. */
 const HANDSHAKE_MS = 10_000;
 
-/** Listens. @throws if the port is taken, or certificate and key do not fit */
+/** Opens a port. @throws if the port is taken, or if certificate and key do not match */
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
   const { host, port, graceMs, tls } = options;
   const waiting = createWaiting(options.mostWaiting ?? MOST_WAITING);
@@ -80,11 +81,11 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
   front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
     open.sockets.add(socket);
     socket.once("close", () => open.sockets.delete(socket));
-    // A session stands for its socket.
+    // A connection with HTTP/2 is counted by its session, see below.
     if (!("alpnProtocol" in socket) || socket.alpnProtocol !== "h2") waiting.open(socket);
   });
   const taken = await listenOn(front, host, port);
-  // A connection that could not be taken (too many files) is no reason to end all others.
+  // If a connection cannot be accepted (too many open files), the others must go on.
   front.on("error", () => {});
   return {
     port: taken,
@@ -93,16 +94,19 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
   };
 }
 
-/** Connections that are open: all of them, and those that speak HTTP/2. */
+/** The open connections: all sockets, and the HTTP/2 sessions among them. */
 interface Open {
   sockets: Set<Socket>;
   sessions: Set<ServerHttp2Session>;
   waiting: Waiting;
-  /** How long one of the sessions may be silent that has no stream open, in milliseconds. */
+  /** How long a session without open streams may be silent, in milliseconds. */
   idleMs: number;
 }
 
-/** What takes connections, and what knows which of them are idle: the same, but for HTTP/2 in the clear. */
+/**
+ * `front` accepts connections. `http1` can close idle ones: it is the same server or, with h2c, the one behind `front`;
+ * undefined with TLS.
+ */
 interface Ports {
   front: Server | NetServer | Http2SecureServer;
   http1: Pick<Server, "closeIdleConnections"> | undefined;
@@ -120,11 +124,11 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
   if (!h2c) return { front: http1, http1 };
   const http2 = createHttp2Server(HTTP2);
   serveWith(http2, handler, open);
-  // It does not listen itself, and keeps no count of its connections before it is told so.
+  // This server does not listen itself. Without this event it would not track its connections.
   http1.emit("listening");
   const front = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sortByVersion(socket, HTTP1.headersTimeout, (version) => {
-      // HTTP/2 knows no half of a connection; handed over like this, its session does not notice by itself.
+      // HTTP/2 has no half-open connections, and a session on a socket from elsewhere does not notice the end itself.
       if (version === 2) socket.once("end", () => socket.destroy());
       if (version === 2) open.waiting.begin(socket);
       (version === 2 ? http2 : http1).emit("connection", socket);
@@ -139,7 +143,7 @@ type Events = Pick<EventEmitter, "on">;
 function serveWith(server: Events, handler: Handler, { sessions, waiting, idleMs }: Open): void {
   const take = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => {
     const { socket } = request;
-    // Of a session its streams are counted.
+    // HTTP/2 is counted by stream, below.
     if (!isHttp2(request)) {
       if (waiting.begin(socket) > MOST_PIPELINED) return void socket.destroy();
       response.once("close", () => waiting.end(socket));
@@ -165,19 +169,19 @@ function serveWith(server: Events, handler: Handler, { sessions, waiting, idleMs
   });
 }
 
-/** Ends a session that is silent for so long with no stream open; streams may be as silent as they are let elsewhere. */
+/** Closes a session without open streams after `idleMs` of silence. Limits for open streams are elsewhere. */
 function endIdle(session: ServerHttp2Session, idleMs: number): void {
   let streams = 0;
   session.on("stream", (stream) => {
     streams++;
-    // What ends a stream does not always begin the time anew.
+    // The end of a stream does not always restart the timeout.
     stream.once("close", () => --streams === 0 && session.setTimeout(idleMs));
   });
   session.setTimeout(idleMs);
   session.on("timeout", () => streams === 0 && session.close());
 }
 
-/** HTTP/2 by Upgrade is what RFC 9113 has taken back; such a request is answered as the HTTP/1.1 that it is. */
+/** False for "Upgrade: h2c", which RFC 9113 removed: such a request is answered as HTTP/1.1. */
 function asksForAnotherProtocol({ headers }: IncomingMessage): boolean {
   return (headers.upgrade ?? "h2c").toLowerCase() !== "h2c";
 }
@@ -186,7 +190,7 @@ async function stop(front: Ports["front"], http1: Ports["http1"], open: Open, gr
   const closed = new Promise<void>((resolve) => front.close(() => resolve()));
   open.sessions.forEach((session) => session.close());
   const sweep = setInterval(() => http1?.closeIdleConnections(), SWEEP_MS);
-  // Upgraded connections, too: node:http has forgotten them.
+  // This includes upgraded connections, which node:http no longer tracks.
   const cut = setTimeout(() => open.sockets.forEach((socket) => socket.destroy()), graceMs);
   await closed;
   clearInterval(sweep);

@@ -1,17 +1,17 @@
-/** Keeps an exception that nobody has caught to the connection whose bytes have led to it. @module */
+/** Error boundary: an uncaught exception closes only the connection that caused it. @module */
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
 
-/** How the connection is ended that something is done for. */
+/** Closes the connection that the current code works for. */
 const ending = new AsyncLocalStorage<() => void>();
 
-/** Works for a connection. Whatever follows from it belongs to that connection, too: events, timers, promises. */
+/** Runs `work` for a connection. Events, timers and promises that start in `work` belong to this connection, too. */
 export function workFor(end: () => void, work: () => void): void {
   ending.run(end, () => {
     try {
       work();
     } catch (error) {
-      // What is thrown further up has left the connection behind.
+      // Thrown here, the exception would reach the caller outside this context, where the connection is not known.
       queueMicrotask(() => {
         throw error;
       });
@@ -20,8 +20,8 @@ export function workFor(end: () => void, work: () => void): void {
 }
 
 /**
- * Sees to it that an exception in what is done for a connection ends that one alone, until `signal` fires. Any other ends
- * the process as it always does: nobody knows what it has broken.
+ * Makes an uncaught exception close only its own connection, until `signal` fires. An exception outside {@link workFor}
+ * ends the process as usual: the state of the router is unknown then.
  */
 export function surviveExceptions(onSurvived: (error: unknown) => void, signal: AbortSignal): void {
   const survive = (error: unknown) => {
@@ -30,7 +30,7 @@ export function surviveExceptions(onSurvived: (error: unknown) => void, signal: 
     onSurvived(error);
     end();
   };
-  // Where nobody takes the log any more, each word of what has been survived would fail again, without end.
+  // If nobody reads the log any more, each log line about an exception would cause another exception, without end.
   const giveUp = () => process.exit(1);
   process.on("uncaughtException", survive);
   for (const output of [process.stdout, process.stderr]) output.on("error", giveUp);

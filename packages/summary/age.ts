@@ -1,4 +1,4 @@
-/** Lengths of time as kubectl prints them. Pure. @module */
+/** Formats durations like kubectl. Pure. @module */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
 /**
- * Writes a length of time in milliseconds with as much precision as its size deserves: 5s, 3m12s, 4h, 2d3h, 1y20d.
+ * Formats a duration in milliseconds; longer durations are less precise: 5s, 3m12s, 4h, 2d3h, 1y20d.
  *
  * Source: HumanDuration of k8s.io/apimachinery, pkg/util/duration, 1.36.
  */
@@ -34,13 +34,13 @@ function two(ms: number, unit: number, name: string, lesser: number, lesserName:
   return rest === 0 ? one(ms, unit, name) : `${one(ms, unit, name)}${rest}${lesserName}`;
 }
 
-/** Writes how long ago an RFC 3339 time was; `<unknown>` without one. */
+/** Formats how long ago an RFC 3339 time was; `<unknown>` without a time. */
 export function ageOf(time: string | undefined, now: Date): string {
   const then = Date.parse(time ?? "");
   return Number.isNaN(then) ? "<unknown>" : humanDuration(now.getTime() - then);
 }
 
-/** Writes how far away an RFC 3339 time is; `<none>` without one, `expired` if it is over. */
+/** Formats the time until an RFC 3339 time; `<none>` without a time, `expired` if it is in the past. */
 export function untilOf(time: string | undefined, now: Date): string {
   const then = Date.parse(time ?? "");
   if (Number.isNaN(then)) return "<none>";

@@ -1,4 +1,4 @@
-/** What tables show of each kind. Pure. @module */
+/** The table columns of each kind. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
@@ -9,10 +9,10 @@ import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "./kinds.ts";
 import { ageOf, untilOf } from "./age.ts";
 
-/** One column. */
+/** A table column. */
 export interface Column {
   header: string;
-  /** Only with `-o wide`. */
+  /** Shown only with `-o wide`. */
   isWide?: boolean;
   cell(object: KubeObject, now: Date): string;
 }
@@ -70,7 +70,7 @@ const COLUMNS: Record<Kind["kind"], Column[]> = {
   ],
 };
 
-/** Returns the columns of a table. */
+/** Returns the columns for a kind, with NAMESPACE first if `allNamespaces` is true. */
 export function columnsOf(
   kind: Pick<Kind, "kind">,
   { isWide, allNamespaces }: { isWide: boolean; allNamespaces: boolean },
@@ -85,7 +85,7 @@ function ready(status: Status): Condition | undefined {
   return find(status?.conditions, "Ready");
 }
 
-/** Of a Sandbox that is Ready nothing is worth knowing but that its Pod is older than its spec. */
+/** Returns the reason of condition Ready; for a Ready Sandbox whose Pod is older than its spec: PodOutdated. */
 function sandboxReason(status: Status): string | undefined {
   const condition = ready(status);
   const outdated = find(status?.conditions, "PodOutdated");

@@ -1,13 +1,13 @@
-/** The kinds of ours, and the words that people have for them. Data only: no schemas are loaded for it. @module */
+/** hookbox's kinds and their names on the command line. Data only, so that no schemas are loaded. @module */
 import type { ObjectPath } from "../kube/api.ts";
 
-/** A kind of ours. */
+/** One of hookbox's kinds. */
 export interface Kind {
   kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool" | "SandboxTemplate";
   resource: ObjectPath["resource"];
   /** Singular and group, as `-o name` prints it. */
   qualified: string;
-  /** All it may be called, lower case; the first is shown to people. */
+  /** All its names, in lower case; the first is shown to users. */
   words: string[];
 }
 
@@ -40,7 +40,7 @@ export const TEMPLATE: Kind = {
 
 export const KINDS: readonly Kind[] = [SANDBOX, CLAIM, POOL, TEMPLATE];
 
-/** Returns the kind of a word; undefined if it is none. */
+/** Returns the kind with this name; undefined if there is none. */
 export function findKind(word: string): Kind | undefined {
   const [name = ""] = word.toLowerCase().split(".");
   return KINDS.find(({ words }) => words.includes(name));

@@ -1,4 +1,7 @@
-/** What the objects of a cluster tell of a pool: whom it has served, and how fast its sandboxes start. Pure. @module */
+/**
+ * Summarizes a pool from the objects in a cluster: the claims it has served, and how fast its sandboxes start. Pure.
+ * @module
+ */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
@@ -6,17 +9,17 @@ import { type ClaimView, launchTypeOf, type SandboxView, viewClaim, viewSandbox 
 import { findCondition } from "../api/objects/conditions.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
 
-/** A pool with its claims and all that was made for either. */
+/** A pool with its claims, members and assigned Sandboxes. */
 export interface PoolObjects {
   pool: SandboxWarmPool;
   claims: ClaimView[];
-  /** Members that no claim has. */
+  /** Members without a claim. */
   members: Sandbox[];
-  /** Sandboxes that claims have, by namespace and UID of the claim. */
+  /** Sandboxes that are assigned to claims, by namespace and UID of the claim. */
   given: Map<string, { sandbox: Sandbox; view: SandboxView }>;
 }
 
-/** Sorts the objects of a cluster, or of a namespace, by pool. */
+/** Groups the objects of a cluster, or of a namespace, by pool. */
 export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandboxes: Sandbox[]): PoolObjects[] {
   const claimsOf = Map.groupBy(claims.map(viewClaim), ({ regarding, pool }) => `${regarding.namespace}/${pool}`);
   const membersOf = Map.groupBy(sandboxes, ({ metadata }) => uidKey(metadata.namespace, controllerOf(metadata)?.uid));
@@ -32,21 +35,21 @@ export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandbox
   }));
 }
 
-/** How claims were served; the unknown have lost their Sandbox. */
+/** Number of claims by how they were served; `unknown`: their Sandbox no longer exists. */
 export interface Served {
   warm: number;
   cold: number;
   unknown: number;
 }
 
-/** That a claim was given its Sandbox. */
+/** The assignment of a Sandbox to a claim. */
 export interface Serving {
-  /** In milliseconds since the epoch; -Infinity: nobody knows. */
+  /** In milliseconds since the epoch; -Infinity: not known. */
   at: number;
   how: keyof Served;
 }
 
-/** Lists when claims were given their Sandboxes, and how, in any order. Claims that are deleted are not seen. */
+/** Lists when and how claims got their Sandboxes, in any order. Deleted claims are missing. */
 export function servingsOf({ claims, given }: PoolObjects): Serving[] {
   return claims.flatMap(({ regarding, sandbox, createdAt = -Infinity }) => {
     const view = given.get(uidKey(regarding.namespace, regarding.uid))?.view;
@@ -57,14 +60,20 @@ export function servingsOf({ claims, given }: PoolObjects): Serving[] {
 
 const HOUR_MS = 3_600_000;
 
-/** Counts the claims that were given a Sandbox in the hour before `now`, in milliseconds since the epoch. Deleted ones are not seen. */
+/**
+ * Counts the claims that got a Sandbox in the hour before `now`, in milliseconds since the epoch. Deleted claims are
+ * missing.
+ */
 export function servedInHour(objects: PoolObjects, now: number): Served {
   const served: Served = { warm: 0, cold: 0, unknown: 0 };
   for (const { at, how } of servingsOf(objects)) if (at >= now - HOUR_MS) served[how]++;
   return served;
 }
 
-/** Returns when each claim came, in seconds since the epoch, ascending: to the millisecond where it was noted, else half past its second. */
+/**
+ * Returns the creation time of each claim, in seconds since the epoch, ascending. It is precise to the millisecond if
+ * an annotation records that, else the middle of its second.
+ */
 export function arrivalsOf({ claims }: PoolObjects): number[] {
   return claims.flatMap(({ starts: { controller }, createdAt }) => {
     if (createdAt === undefined) return [];
@@ -73,22 +82,25 @@ export function arrivalsOf({ claims }: PoolObjects): number[] {
   }).sort((a, b) => a - b);
 }
 
-/** Creation is known to the second. What was noted later than that is when a claim that waited was given its Sandbox. */
+/**
+ * Creation times are in whole seconds. A recorded time that is further away is when a waiting claim got its Sandbox, in
+ * milliseconds.
+ */
 const NEAR_MS = 1000;
 
-/** How long Sandboxes took from their creation to Ready. */
+/** How long Sandboxes took from creation to Ready. */
 export interface StartTimes {
-  /** In seconds; undefined: none is Ready. */
+  /** In seconds; undefined: no Sandbox is Ready. */
   mean: number | undefined;
   count: number;
 }
 
-/** Creation and Ready are known to the second: nothing shorter can be measured. */
+/** Both times are in whole seconds, so that shorter durations cannot be measured. */
 const SHORTEST_SECONDS = 0.5;
-/** What took so many times the median has not started then, but woken up. */
+/** Durations above this multiple of the median are ignored: the Sandbox was woken, not started. */
 const OUTLIER = 3;
 
-/** Measures starts, of members and former members (`warm`) or of Sandboxes made for one claim. */
+/** Measures start times: `warm` of current and former pool members, `cold` of Sandboxes made for one claim. */
 export function startTimes({ claims, members, given }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
   const had = claims.flatMap(({ regarding }) => given.get(uidKey(regarding.namespace, regarding.uid))?.sandbox ?? []);
   const times = [...members, ...had].filter(({ metadata }) => launchTypeOf(metadata.labels) === launchType)

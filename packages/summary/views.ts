@@ -1,4 +1,4 @@
-/** What is kept of a claim, and of a Sandbox that a claim has been given, to tell of the two together. Pure. @module */
+/** The fields of claims and their Sandboxes that Events and metrics need. Pure. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { findCondition } from "../api/objects/conditions.ts";
@@ -19,25 +19,25 @@ import { type Regarding, regardingOf } from "../kube/event.ts";
 
 export type LaunchType = "warm" | "cold" | "unknown";
 
-/** Times are in milliseconds since the epoch; undefined means unknown. */
+/** A claim. Times are in milliseconds since the epoch; undefined: not known. */
 export interface ClaimView {
   regarding: Regarding;
   pool: string;
   createdBy: Creator;
-  /** The Sandbox that the claim says it has. */
+  /** Name of the Sandbox in the claim's status, else in its annotation. */
   sandbox: string | undefined;
-  /** Whether it still wants one. */
+  /** The claim has no Sandbox yet and still wants one. */
   isWaiting: boolean;
   isReady: boolean;
   createdAt: number | undefined;
   firstReadyAt: number | undefined;
-  /** The trace that it was created in. */
+  /** The trace in which the claim was created. */
   trace: TraceContext | undefined;
-  /** When somebody first saw it, by whom. */
+  /** When the claim was first seen, by each of these. */
   starts: { webhook: number | undefined; controller: number | undefined; client: number | undefined };
 }
 
-/** Times are in milliseconds since the epoch; undefined means unknown. */
+/** The Sandbox of a claim. Times are in milliseconds since the epoch; undefined: not known. */
 export interface SandboxView {
   uid: string;
   namespace: string;
@@ -51,24 +51,24 @@ export interface SandboxView {
   readyAt: number | undefined;
 }
 
-/** Who made a claim, as far as metrics tell. */
+/** Who created a claim, with the values that metrics distinguish. */
 export type Creator = "go-client" | "python-client" | "controller" | "unknown";
 
 const CREATORS: readonly string[] = ["go-client", "python-client", "controller"];
 
-/** Reads a label {@link CREATED_BY_LABEL}. */
+/** Reads the label {@link CREATED_BY_LABEL}. */
 export function creatorOf(labels: Record<string, string> = {}): Creator {
   const creator = labels[CREATED_BY_LABEL] ?? "";
   return CREATORS.includes(creator) ? creator as Creator : "unknown";
 }
 
-/** Reads a label {@link LAUNCH_TYPE_LABEL}. */
+/** Reads the label {@link LAUNCH_TYPE_LABEL}. */
 export function launchTypeOf(labels: Record<string, string> = {}): LaunchType {
   const type = labels[LAUNCH_TYPE_LABEL];
   return type === "warm" || type === "cold" ? type : "unknown";
 }
 
-/** Keeps of a claim what Events and metrics need. */
+/** Returns the fields of a claim that Events and metrics need. */
 export function viewClaim(claim: SandboxClaim): ClaimView {
   const { metadata, spec, status } = claim;
   const { labels = {}, annotations = {} } = metadata;
@@ -91,7 +91,7 @@ export function viewClaim(claim: SandboxClaim): ClaimView {
   };
 }
 
-/** Keeps of a Sandbox what Events and metrics of its claim need; undefined: it has no claim. */
+/** Returns the fields of a claim's Sandbox that Events and metrics need; undefined: it has no claim. */
 export function viewSandbox({ metadata, status }: Sandbox): SandboxView | undefined {
   const owner = controllerOf(metadata);
   if (owner?.kind !== "SandboxClaim") return undefined;
@@ -110,7 +110,7 @@ export function viewSandbox({ metadata, status }: Sandbox): SandboxView | undefi
   };
 }
 
-/** Reads a time in milliseconds since the epoch; undefined: there is none, or it makes no sense. */
+/** Reads a time in milliseconds since the epoch; undefined: it is absent or invalid. */
 export function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : time;

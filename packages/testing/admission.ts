@@ -1,4 +1,8 @@
-/** What the API server makes of objects as they come in: our defaults and checks, and the first status of built-in kinds. @module */
+/**
+ * Applies the API server's defaults and validation to new and changed objects, and sets the first status of built-in
+ * kinds.
+ * @module
+ */
 import * as z from "zod";
 import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
@@ -8,7 +12,7 @@ import { StoreError, type StoreErrorCause } from "./engine/store.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { groupOf, type KubeObject } from "../api/objects/objects.ts";
 
-/** Holds a Pod that is asked to go until the kubelet has ended it; a real API server needs none for that. */
+/** Keeps a deleted Pod until the fake kubelet has stopped it. A real API server needs no finalizer for that. */
 export const KUBELET_FINALIZER = "testing.hookbox/kubelet";
 
 const SCHEMAS: Record<string, z.ZodObject> = {
@@ -25,14 +29,14 @@ const NAME_RULE =
 const LONGEST_NAME = 253;
 
 export interface AdmissionOptions {
-  /** Whether the CRDs give objects a first status. @default true */
+  /** True: the CRDs set a first status on objects. @default true */
   isPreset?: boolean | undefined;
 }
 
 /**
- * Completes an object that is about to be stored, or refuses it.
+ * Sets the defaults of an object that is about to be stored, or refuses the object.
  *
- * @throws {StoreError} 422
+ * @throws {StoreError} 422 if the object is invalid
  */
 export function admit(
   object: KubeObject,
@@ -49,7 +53,7 @@ export function admit(
   return admitted;
 }
 
-/** What a CRD gives as default for the whole of a status. */
+/** Sets the default that a CRD has for the whole status. */
 function withPresetStatus(object: KubeObject, { shape }: z.ZodObject): KubeObject {
   const { default: status } = (shape["status"] as z.ZodType | undefined)?.meta() ?? {};
   return status === undefined ? object : { ...object, status };
@@ -72,7 +76,7 @@ function checkName(object: KubeObject): void {
   throw invalid(object, [{ reason: "FieldValueInvalid", message, field: "metadata.name" }]);
 }
 
-/** The rule that the CRD of Sandbox has in CEL. */
+/** Checks the CEL rule in the CRD of Sandbox. */
 function checkVolumes(sandbox: KubeObject, old: KubeObject): void {
   const volumesOf = ({ spec }: KubeObject) => (spec as { volumeClaimTemplates?: unknown }).volumeClaimTemplates;
   if (sameJson(volumesOf(sandbox), volumesOf(old))) return;

@@ -1,24 +1,24 @@
-/** Lets a clock run by itself, for as long as somebody outside waits for what a watch shows. @module */
+/** Moves a fake clock forward automatically while a watch of the API waits for events. @module */
 import type { FakeClock } from "./engine/fake-clock.ts";
 
 export interface AutoTime {
-  /** Somebody has sent a request: time may go on from here as far as the limit. */
+  /** Call this after each request: time may pass from now up to the limit. */
   touched(): void;
-  /** Somebody waits: time goes on, unless it does already. */
+  /** Call this when a watch begins to wait: time passes, unless it passes already. */
   awaited(): void;
   stop(): void;
 }
 
 export interface AutoTimeOptions {
   clock: FakeClock;
-  /** Resolves when nothing is left to do without time passing. */
+  /** Resolves when nothing can happen until time passes. */
   idle(): Promise<void>;
   isAwaited(): boolean;
-  /** How far time goes by itself after a request, in milliseconds. */
+  /** How far time passes automatically after a request, in milliseconds. */
   limitMs: number;
 }
 
-/** Makes it; time stands still at first. */
+/** Makes the automatic time. Time stands still at first. */
 export function createAutoTime({ clock, idle, isAwaited, limitMs }: AutoTimeOptions): AutoTime {
   let until = clock.now() + limitMs;
   let isRunning = false;

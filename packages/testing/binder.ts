@@ -1,4 +1,4 @@
-/** The binder in this process, with the cluster's clock. @module */
+/** Runs the binder in this process, with the cluster's clock. @module */
 import { createBinding } from "../binder/binder.ts";
 import { watchFor } from "../binder/watches.ts";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
@@ -8,9 +8,9 @@ import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 export interface RunningBinder {
-  /** What went wrong, in one line each. */
+  /** Errors, one line each. */
   faults: string[];
-  /** Resolves when it has seen everything, and serves claims where it leads. */
+  /** Resolves when the binder has listed all objects; if it leads, it then serves claims. */
   listed: Promise<void>;
   stop(): Promise<void>;
 }
@@ -18,9 +18,10 @@ export interface RunningBinder {
 /**
  * Starts the binder.
  *
- * @param api a connection of its own, because `stop` ends all watches on it
+ * @param api a separate connection, because `stop` ends all watches on it
  * @param leads resolves when the binder begins to serve claims; until then it only watches
- * @param templateNetworkPolicy whether a sandbox starts only with its template's NetworkPolicy; `optional` if no hook creates them
+ * @param templateNetworkPolicy whether a sandbox needs its template's NetworkPolicy to start; `optional` if no hook
+ * creates them
  */
 export function startBinder(
   api: MemoryApi,

@@ -1,4 +1,7 @@
-/** A cluster for tests: API, hooks, engine, keeper, binder and kubelet in this process, on a clock that moves when told to. @module */
+/**
+ * A cluster for tests in this process: API, hooks, fake Metacontroller, keeper, binder and kubelet, with a fake clock.
+ * @module
+ */
 import { setImmediate } from "node:timers/promises";
 import { createFakeClock, type FakeClock } from "./engine/fake-clock.ts";
 import { type Engine, startEngine } from "./engine/engine.ts";
@@ -19,62 +22,62 @@ import { type PodControls, startPods } from "./pods.ts";
 import { createMemoryServer, type MemoryServer } from "./server.ts";
 import { createVerbs, UNTIL_MS, type Verbs } from "./verbs.ts";
 
-/** How a test cluster is made. */
+/** Options of a test cluster. */
 export interface TestClusterOptions {
   /**
-   * `fake`: time stands still until it is told to move. `auto`: it moves by itself while somebody waits for what a watch
-   * on `api` shows, so that `await` on something that takes minutes takes none.
+   * `fake`: time stands still until the test moves it. `auto`: it passes automatically while a watch on `api` waits for
+   * events, so that an `await` for something that takes minutes returns at once.
    *
    * @default "fake"
    */
   time?: "fake" | "auto";
-  /** What the clock shows at first. @default the present, in whole seconds: clients say times by the real clock */
+  /** Start time of the clock. @default the current time in whole seconds, as clients send times of the real clock */
   start?: Date;
-  /** How far time moves by itself after a request at most, in milliseconds. @default 60000 */
+  /** How far time passes automatically after a request, in milliseconds. @default 60000 */
   autoLimitMs?: number;
-  /** Namespaces that exist; the first one is that of objects which name none. @default ["default"] */
+  /** Namespaces that exist. Objects without a namespace are in the first one. @default ["default"] */
   namespaces?: [string, ...string[]];
-  /** What becomes of Pods that nothing is planned for. */
+  /** How long Pods take to start and to become Ready, unless the test plans otherwise. */
   pods?: Pick<PodFate, "startMs" | "readyMs">;
-  /** Settings of the hooks, as on their command line; what answers take away over time is not limited by default. */
+  /** Settings of the hooks, as on their command line. By default, deletions per minute are not limited. */
   settings?: Partial<HookSettings>;
-  /** Hooks of your own, in place of those of these names. */
+  /** Your own hooks, which replace those with these names. */
   hooks?: Record<string, () => HookCalls>;
   /**
-   * `local`: inside each Pod hookbox's runtime is played by this process, in a temporary folder. Commands and code run
-   * **for real, on this machine and as you**; ports are this machine's. Absent: nothing is inside.
+   * `local`: this process runs hookbox's runtime for each Pod, in a temporary folder. Commands and code run **for real,
+   * on this machine and as you**; ports are this machine's. Absent: Pods have no runtime.
    */
   runtime?: "local";
-  /** Decides what goes wrong with requests on `api`; those of the cluster's own parts are not asked about. */
+  /** Makes requests on `api` fail. It is not called for requests of the cluster's own parts. */
   fault?: ApiFault;
 }
 
-/** A cluster in memory: verbs for a test, controls of what is usually nobody's to decide, and the API for what is tested. */
+/** A cluster in memory: actions for a test, control over Pods and time, and the API for the code under test. */
 export interface TestCluster extends Verbs, AsyncDisposable {
-  /** The API, in place of connections to an API server. */
+  /** The API. Code under test uses it in place of a connection to an API server. */
   api: Api;
-  /** What `new SandboxClient(cluster.client)` takes: the API, the namespace, and the way to what is inside of Pods. */
+  /** Options for `new SandboxClient(cluster.client)`: the API, the namespace, and the way to the runtimes in Pods. */
   client: Pick<ClientOptions, "api" | "namespace" | "pods">;
-  /** How its time passes. */
+  /** How time passes. */
   time: "fake" | "auto";
-  /** The first of its namespaces. */
+  /** The first namespace. */
   namespace: string;
-  /** Its time; `advance` moves it on by milliseconds, `step` to whatever is due next. */
+  /** The clock: `advance` moves it by milliseconds, `step` to the next timer. */
   clock: FakeClock;
-  /** What becomes of Pods. */
+  /** Controls what happens to Pods. */
   pods: PodControls;
-  /** What went wrong inside of hooks, keeper and binder, in one line each: exceptions, and answers that the guard refused. */
+  /** Errors inside hooks, keeper and binder, one line each: exceptions, and answers that the loss guard refused. */
   faults(): string[];
-  /** Returns the distinct statuses of an object, oldest first. Namespace: the first of the cluster's, by default. */
+  /** Returns the distinct statuses of an object, oldest first. Default namespace: the first of the cluster. */
   history(kind: string, name: string, namespace?: string): PastStatus[];
-  /** Ends all watches on `api`, as a server that closes connections; with an error, as if the network broke. */
+  /** Ends all watches on `api`, as if the server closed the connections; with an error, as if the network failed. */
   endWatches(error?: Error): void;
-  /** Ends everything, open watches too. */
+  /** Stops the cluster and ends open watches. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a cluster; it takes some milliseconds. Stop it, or make it with `await using`.
+ * Starts a cluster, which takes some milliseconds. Stop it at the end, or create it with `await using`.
  *
  * ```ts run
  * import { SandboxClient } from "hookbox";
@@ -135,7 +138,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   };
 }
 
-/** Loaded where it is asked for: it brings terminals and interpreters along. */
+/** Starts the runtimes. The module is loaded on demand, as it loads terminals and interpreters. */
 async function playRuntimes(server: MemoryServer): Promise<PodRuntimes> {
   const { createPodRuntimes } = await import("./podruntimes.ts");
   const runtimes = createPodRuntimes();
@@ -143,7 +146,7 @@ async function playRuntimes(server: MemoryServer): Promise<PodRuntimes> {
   return runtimes;
 }
 
-/** Resolves when nobody changes anything any more without time passing. */
+/** Resolves when nothing changes any more until time passes. */
 async function settled({ version }: MemoryStore, engine: Engine): Promise<void> {
   for (let before = ""; before !== version();) {
     before = version();

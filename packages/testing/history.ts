@@ -1,25 +1,25 @@
-/** All that objects have said of themselves, in order. Compares nothing: see scenario/. @module */
+/** Records all statuses that objects have had, in order; `scenario/` compares them. @module */
 import { canonicalJson } from "../api/objects/apply.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Change } from "./api/changes.ts";
 
-/** One status that an object had. */
+/** A status that an object had. */
 export interface PastStatus {
   /** When it was written, by the cluster's clock, in milliseconds since 1970. */
   at: number;
   /** The object's resourceVersion. */
   resourceVersion: string;
-  // deno-lint-ignore no-explicit-any -- tests look where they like
+  // deno-lint-ignore no-explicit-any -- tests read any field
   status: any;
 }
 
 export interface StatusBook {
   record(change: Change, at: number): void;
-  /** Returns the distinct statuses of all objects that had this name, oldest first; none if there was none. */
+  /** Returns the distinct statuses of all objects that had this name, oldest first; `[]` if there were none. */
   of(kind: string, name: string, namespace: string): PastStatus[];
 }
 
-/** Makes an empty book. */
+/** Makes an empty record. */
 export function createStatusBook(): StatusBook {
   const pages = new Map<string, { last: string; statuses: PastStatus[] }>();
   return {

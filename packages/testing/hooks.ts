@@ -1,4 +1,4 @@
-/** The hooks in this process, as an engine calls them, and as they can be started anew. @module */
+/** Runs the hooks in this process, in place of `fetch` for the fake Metacontroller. @module */
 import { parseJson } from "../api/objects/exactjson.ts";
 import type { Clock } from "../process/clock.ts";
 import type { HookCalls } from "../webhook/hook.ts";
@@ -7,23 +7,23 @@ import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
 import type { HookSettings } from "../../hooks/flags.ts";
 
 export interface RunningHooks {
-  /** Answers at once; an engine takes it for `fetch`. */
+  /** Answers a call of a hook at once; used in place of `fetch`. */
   fetch(url: string, init: RequestInit): Response;
-  /** Ends one hook and starts it again: nobody is to notice. */
+  /** Stops a hook and starts it again, which must have no visible effect. */
   restart(name: string): void;
-  /** What went wrong inside of hooks: refusals of the guard, and exceptions. */
+  /** Errors inside hooks: exceptions, and answers that the loss guard refused. */
   faults: string[];
 }
 
 export interface HooksOptions {
   clock: Clock;
-  /** On top of the defaults of the command line, but that nothing limits what answers take away over time. */
+  /** Changes to the defaults of the command line. By default here, deletions per minute are not limited. */
   settings?: Partial<HookSettings>;
-  /** In place of the hooks of these names. */
+  /** Hooks that replace those with these names. */
   replacements?: Record<string, () => HookCalls>;
 }
 
-/** Starts all hooks. */
+/** Starts all hooks with the given settings. */
 export function startHooks({ clock, settings, replacements = {} }: HooksOptions): RunningHooks {
   const all = { ...DEFAULT_SETTINGS, maxLossesPerMinute: Infinity, ...settings };
   const start = (name: string): HookProcess => ({
@@ -43,7 +43,7 @@ export function startHooks({ clock, settings, replacements = {} }: HooksOptions)
   };
 }
 
-/** What a process of its own would hold. */
+/** The state of one hook, which would be in its own process in production. */
 interface HookProcess {
   hook: HookCalls;
   budget: LossBudget;
@@ -67,7 +67,7 @@ function answerOf({ hook, budget, path, now }: Call, body: string, faults: strin
   }
 }
 
-/** As much of a Response as the engine reads: a real one takes its time to give its text. */
+/** Makes the parts of a Response that the caller reads. A real Response returns its text later. */
 export function response(status: number, text: string, headers: Record<string, string> = {}): Response {
   return { status, headers: new Headers(headers), text: () => Promise.resolve(text) } as Response;
 }

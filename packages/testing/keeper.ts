@@ -1,4 +1,7 @@
-/** The keeper in this process, with the cluster's clock: all of its reconcilers; of Events and metrics none. @module */
+/**
+ * Runs the keeper in this process, with the cluster's clock: all its reconcilers, but no Events and metrics.
+ * @module
+ */
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
@@ -6,9 +9,9 @@ import { UNLIMITED } from "../webhook/lossbudget.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 export interface RunningKeeper {
-  /** What went wrong, in one line each. */
+  /** Errors, one line each. */
   faults: string[];
-  /** Resolves when it has seen everything. */
+  /** Resolves when the keeper has listed all objects. */
   listed: Promise<void>;
   stop(): Promise<void>;
 }
@@ -16,7 +19,7 @@ export interface RunningKeeper {
 /**
  * Starts the keeper.
  *
- * @param api a connection of its own, because `stop` ends all watches on it
+ * @param api a separate connection, because `stop` ends all watches on it
  */
 export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const faults: string[] = [];

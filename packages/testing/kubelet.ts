@@ -1,4 +1,4 @@
-/** Plays scheduler, kubelet and volume binder: Pods start, become Ready, fail, hang, and take a while to go. @module */
+/** A fake scheduler, kubelet and volume binder: Pods start, become Ready, fail, hang, and take time to stop. @module */
 import type { MemoryStore } from "./engine/store-memory.ts";
 import { rfc3339 } from "../api/objects/conditions.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
@@ -15,11 +15,11 @@ const READY_MS = 10;
 const STOP_MS = 120;
 
 export interface Kubelet {
-  /** Shows a live Pod at another stage, now. */
+  /** Puts a running Pod into another stage, at once. */
   show(pod: KubeObject, stage: PodStage): Promise<void>;
 }
 
-/** Starts it. @param fateOf is asked once for each Pod, in order of creation; undefined: all is well */
+/** Starts the kubelet. @param fateOf called once for each Pod, in order of creation; undefined: the Pod has no fault */
 export async function startKubelet(
   store: MemoryStore,
   fateOf: (pod: KubeObject) => PodFate | undefined,
@@ -52,7 +52,7 @@ export async function startKubelet(
   return { show };
 }
 
-/** Plans the life of a Pod. */
+/** Schedules the stages of a Pod's life. */
 function live(store: MemoryStore, pod: KubeObject, fate: PodFate, show: Kubelet["show"]): void {
   const { startMs = START_MS, readyMs = READY_MS, fault, afterMs, message = fault && faultWords(pod, fault) } = fate;
   const later = (milliseconds: number, stage: PodStage) =>
@@ -68,7 +68,7 @@ function live(store: MemoryStore, pod: KubeObject, fate: PodFate, show: Kubelet[
   if (ended) later(startMs + readyMs + (afterMs ?? 0), ended);
 }
 
-/** Returns what a Pod is shown as once a fault has come about. */
+/** Returns the stage of a Pod with this fault. */
 export function stageOf(pod: KubeObject, fault: NonNullable<PodFate["fault"]>, message: string): PodStage | undefined {
   const crash: PodStage = { stage: "waiting", reason: "CrashLoopBackOff", message, restarts: 1 };
   switch (fault) {

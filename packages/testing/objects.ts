@@ -1,10 +1,10 @@
-/** Finds objects in a store by kind and name, whatever their version. Changes nothing but by `removeObject`. @module */
+/** Finds, lists and deletes objects in a store by kind and name, in any version. @module */
 import type { ServedResource } from "./engine/memory-kinds.ts";
 import type { DeleteOptions } from "./engine/store.ts";
 import type { MemoryStore } from "./engine/store-memory.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 
-/** Finds the resource of a kind: the first version that is served. @throws {RangeError} if none is */
+/** Finds the resource of a kind: its first served version. @throws {RangeError} if none is served */
 export function resourceOf(store: MemoryStore, kind: string, apiVersion?: string): ServedResource {
   const found = store.served().find((one) =>
     one.kind === kind && (apiVersion === undefined || one.apiVersion === apiVersion)
@@ -13,7 +13,7 @@ export function resourceOf(store: MemoryStore, kind: string, apiVersion?: string
   return found;
 }
 
-/** Lists the objects of a kind, in order of creation; of all namespaces unless one is named. */
+/** Lists the objects of a kind, in order of creation; `namespace` undefined: of all namespaces. */
 export function objectsOf(store: MemoryStore, kind: string, namespace?: string): KubeObject[] {
   const objects = store.objects(resourceOf(store, kind).apiVersion, kind);
   return namespace === undefined ? objects : objects.filter(({ metadata }) => metadata.namespace === namespace);
@@ -24,13 +24,13 @@ export function findObject(store: MemoryStore, kind: string, name: string, names
   return objectsOf(store, kind, namespace).find(({ metadata }) => metadata.name === name);
 }
 
-/** Returns an object as it is now; undefined if it is gone, whatever has its name. */
+/** Returns the current state of an object; undefined if it is deleted, even if another object has its name. */
 export function liveOf(store: MemoryStore, { kind, metadata }: KubeObject): KubeObject | undefined {
   const live = findObject(store, kind, metadata.name, metadata.namespace);
   return live?.metadata.uid === metadata.uid ? live : undefined;
 }
 
-/** Asks an object to go. */
+/** Deletes an object; finalizers can delay its end. */
 export async function removeObject(
   store: MemoryStore,
   { apiVersion, kind, metadata }: KubeObject,

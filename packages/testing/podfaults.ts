@@ -1,53 +1,53 @@
-/** What can become of a Pod, and which Pods are meant. Pure. @module */
+/** Faults of Pods in tests, and how a test selects Pods. Pure. @module */
 import type { KubeObject } from "../api/objects/objects.ts";
 
 /**
  * What goes wrong with a Pod.
  *
- * | fault | what is seen |
+ * | fault | effect |
  * |---|---|
- * | `unschedulable` | no node takes it: PodScheduled is False |
+ * | `unschedulable` | no node has room for it: PodScheduled is False |
  * | `image` | its image cannot be pulled: ImagePullBackOff |
- * | `config` | a container cannot be made, for want of a Secret for instance: CreateContainerConfigError |
- * | `probe` | it runs, and never becomes Ready |
- * | `crash` | its containers end with an error: CrashLoopBackOff, or Failed where nothing restarts them |
- * | `ends` | its containers end well: Succeeded, where nothing restarts them |
- * | `fails` | it becomes Failed, whatever restarts containers: its node evicts it |
- * | `hangs` | nothing is heard of it: no kubelet sees it |
+ * | `config` | a container cannot be created, for example without its Secret: CreateContainerConfigError |
+ * | `probe` | it runs, but never becomes Ready |
+ * | `crash` | its containers end with an error: CrashLoopBackOff, or Failed if nothing restarts them |
+ * | `ends` | its containers end without an error: Succeeded, if nothing restarts them |
+ * | `fails` | it becomes Failed, whatever its restart policy: its node evicts it |
+ * | `hangs` | nothing happens: no kubelet sees it |
  */
 export type PodFault = "unschedulable" | "image" | "config" | "probe" | "crash" | "ends" | "fails" | "hangs";
 
-/** What becomes of a Pod; times in milliseconds. */
+/** What happens to a Pod; times in milliseconds. */
 export interface PodFate {
-  /** From its creation until it has an address. @default 20 */
+  /** Time from its creation until it has an address. @default 20 */
   startMs?: number;
-  /** From there until it is Ready. @default 10 */
+  /** Time from the address until it is Ready. @default 10 */
   readyMs?: number;
-  /** Absent: nothing goes wrong. */
+  /** Absent: the Pod has no fault. */
   fault?: PodFault | undefined;
-  /** For `crash`, `ends` and `fails`: how long it was Ready before. Absent: it never is. */
+  /** For `crash`, `ends` and `fails`: how long it is Ready before the fault. Absent: it never becomes Ready. */
   afterMs?: number;
-  /** What the scheduler or the kubelet says of the fault. */
+  /** Message of the scheduler or kubelet about the fault. */
   message?: string;
 }
 
-/** Which Pods: by name (a Pod has the name of its Sandbox, `*` means all), by image, or by what a function says. */
+/** Selects Pods: by name (a Pod has the name of its Sandbox, `*` selects all), by image, or with a function. */
 export type PodMatch = string | { image: string } | ((pod: KubeObject) => boolean);
 
-/** Returns the predicate. */
+/** Returns a function that tells whether a Pod is selected. */
 export function podMatcher(match: PodMatch): (pod: KubeObject) => boolean {
   if (typeof match === "function") return match;
   if (typeof match === "string") return ({ metadata }) => match === "*" || metadata.name === match;
   return (pod) => containersOf(pod).some(({ image }) => image === match.image);
 }
 
-/** Whether the kubelet starts containers anew that ended with this exit code. */
+/** Tells whether the kubelet restarts containers that ended with this exit code. */
 export function isRestarted(pod: KubeObject, exitCode: number): boolean {
   const { restartPolicy = "Always" } = pod["spec"] as { restartPolicy?: string };
   return restartPolicy === "Always" || (restartPolicy === "OnFailure" && exitCode !== 0);
 }
 
-/** Returns what is said of a fault unless a fate says it otherwise. */
+/** Returns the default message of a fault. */
 export function faultWords(pod: KubeObject, fault: PodFault): string {
   const [{ name = "main", image = "" } = {}] = containersOf(pod);
   const words: Partial<Record<PodFault, string>> = {

@@ -1,4 +1,4 @@
-/** Runtimes of Pods that have none: hookbox's own, in this process, each in a folder of its own. @module */
+/** Runs hookbox's runtime in this process for the fake Pods, each with its own folder. @module */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,20 +7,20 @@ import { assemble } from "../runtime/assemble.ts";
 import { readOptions, type RuntimeOptions } from "../runtime/options.ts";
 import type { PodPlace, PodWay } from "../sdk/transport/direct.ts";
 
-/** Runtimes by Pod. */
+/** The runtimes of all Pods. */
 export interface PodRuntimes extends PodWay {
-  /** Ends what runs in a Pod that is gone; its files go, unless it had a volume. */
+  /** Ends the runtime of a deleted Pod, and removes its files unless the Pod had a volume. */
   end(pod: KubeObject): void;
-  /** Ends everything, and removes all files. */
+  /** Ends all runtimes, and removes all files. */
   stop(): Promise<void>;
 }
 
-/** Port of the runtime's files and services; every other port is one of this machine. */
+/** Port of the runtime's files and services; all other ports are this machine's. */
 const RUNTIME_PORT = 8080;
 
 type Assembled = Awaited<ReturnType<typeof assemble>>;
 
-/** Makes them; a runtime begins with the first request to its Pod. */
+/** Makes the runtimes; each starts with the first request to its Pod. */
 export function createPodRuntimes(): PodRuntimes {
   const folder = mkdtempSync(join(tmpdir(), "hookbox-testing-"));
   const runtimes = new Map<string, { runtime: Promise<Assembled>; ending: AbortController }>();

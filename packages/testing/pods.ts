@@ -1,30 +1,30 @@
-/** What a test decides about Pods: of those to come, and of those that are there. @module */
+/** Lets a test control existing and future Pods. @module */
 import type { MemoryStore } from "./engine/store-memory.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Kubelet, stageOf, startKubelet } from "./kubelet.ts";
 import { objectsOf } from "./objects.ts";
 import { faultWords, type PodFate, type PodFault, type PodMatch, podMatcher } from "./podfaults.ts";
 
-/** What a test decides about Pods, in place of nodes, registries and the programs in containers. */
+/** Controls Pods, in place of nodes, registries and the programs in containers. */
 export interface PodControls {
   /**
-   * Says what becomes of Pods that are created from now on; of several plans for a Pod the last one counts.
+   * Plans what happens to Pods that are created from now on. If several plans match a Pod, the last one counts.
    *
-   * @returns takes the plan back
+   * @returns a function that removes the plan
    */
   plan(match: PodMatch, fate: PodFate): () => void;
   /**
-   * Lets something go wrong, now, with Pods that are there. Of the faults, those of a Pod's first steps
-   * (`unschedulable`, `hangs`) can only be planned.
+   * Makes existing Pods fail now. The faults `unschedulable` and `hangs` happen before a Pod starts, so they can only
+   * be planned.
    *
    * @throws {RangeError} if no Pod matches, or the fault can only be planned
    */
   fail(match: PodMatch, fault: PodFault, message?: string): Promise<void>;
-  /** Makes Pods that are there Ready, whatever was wrong with them. @throws {RangeError} if no Pod matches */
+  /** Makes existing Pods Ready, whatever their fault was. @throws {RangeError} if no Pod matches */
   recover(match: PodMatch): Promise<void>;
 }
 
-/** Starts a kubelet with controls. @param usual what becomes of Pods without a plan */
+/** Starts a kubelet with controls. @param usual what happens to Pods without a plan */
 export async function startPods(store: MemoryStore, usual: PodFate): Promise<PodControls> {
   const plans = new Set<{ matches(pod: KubeObject): boolean; fate: PodFate }>();
   const fateOf = (pod: KubeObject) => ({ ...usual, ...[...plans].findLast(({ matches }) => matches(pod))?.fate });

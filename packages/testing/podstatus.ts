@@ -1,7 +1,7 @@
-/** What a kubelet says of a Pod at each stage of its life. Pure. @module */
+/** The status that a kubelet sets at each stage of a Pod's life. Pure. @module */
 import type { KubeObject } from "../api/objects/objects.ts";
 
-/** The stages that a Pod is shown in. `waiting` says for what, as the kubelet words it. */
+/** The stages of a Pod. `waiting` has the kubelet's reason and message. */
 export type PodStage =
   | { stage: "scheduled" }
   | { stage: "unschedulable"; message: string }
@@ -10,11 +10,11 @@ export type PodStage =
   | { stage: "ready" }
   | { stage: "ended"; phase: "Failed" | "Succeeded"; reason?: string; message?: string; exitCode?: number };
 
-/** What stays the same in all stages. */
+/** The parts of a status that are the same in all stages. */
 export interface PodFacts {
   ip: string;
   hostIP: string;
-  /** RFC 3339. */
+  /** In RFC 3339. */
   now: string;
 }
 

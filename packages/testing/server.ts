@@ -1,4 +1,4 @@
-/** A store in memory that serves our kinds as the API server does, and the API over it. Runs nothing. @module */
+/** A fake API server: a store in memory with hookbox's kinds, and the API to it. @module */
 import { parse } from "yaml";
 import type { CustomResource } from "../api/crd.ts";
 import { sandboxCRD } from "../api/sandbox.ts";
@@ -15,19 +15,19 @@ import { createMemoryApi, type MemoryApi, type MemoryApiOptions } from "./api/me
 
 export interface MemoryServerOptions extends AdmissionOptions {
   clock?: FakeClock;
-  /** Milliseconds by which the engine's watches learn late of an object. */
+  /** Delay until the watches of the fake Metacontroller see an object, in milliseconds. */
   watchDelay?: (object: KubeObject) => number;
   /** Namespaces that exist. @default [] */
   namespaces?: readonly string[];
-  /** How many changes watches may go back. @default 10000 */
+  /** How many past changes a watch can still get. @default 10000 */
   window?: number;
 }
 
 export interface MemoryServer {
   store: MemoryStore;
-  /** Makes an API of its own over the store. */
+  /** Makes a new connection to the store. */
   connect(options?: MemoryApiOptions): MemoryApi;
-  /** Calls `listener` for every change to come. */
+  /** Calls `listener` for every change from now on. */
   onChange(listener: (change: Change) => void): void;
 }
 
@@ -35,7 +35,7 @@ const DEFAULT_WINDOW = 10_000;
 const KINDS: CustomResource[] = [sandboxCRD, sandboxClaimCRD, sandboxTemplateCRD, sandboxWarmPoolCRD];
 const installed = [...KINDS.map(definitionOf), ...readControllers().map((text) => parse(text) as KubeObject)];
 
-/** Makes a server with our CRDs and controllers in it. */
+/** Makes a server on which hookbox's CRDs and controllers are installed. */
 export async function createMemoryServer(options: MemoryServerOptions = {}): Promise<MemoryServer> {
   const { clock, watchDelay, namespaces = [], window = DEFAULT_WINDOW } = options;
   const changes: Changes = createChanges(window);
@@ -54,7 +54,7 @@ export async function createMemoryServer(options: MemoryServerOptions = {}): Pro
   };
 }
 
-/** A CRD without its schemas, which nobody reads here: as YAML they take seconds. */
+/** Makes a CRD without its schemas, which are not used here: to parse them as YAML would take seconds. */
 function definitionOf({ group, version, kind, plural, status }: CustomResource): KubeObject {
   const versions = [{ name: version, served: true, storage: true, subresources: status ? { status: {} } : {} }];
   return {

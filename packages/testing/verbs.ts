@@ -1,4 +1,4 @@
-/** What a test does to a cluster, and how it waits: apply, patch, delete, read, settle, until. @module */
+/** The actions of a test on its cluster: apply, patch, delete, read, settle and until. @module */
 import { parseAllDocuments } from "yaml";
 import type { FakeClock } from "./engine/fake-clock.ts";
 import type { DeleteOptions } from "./engine/store.ts";
@@ -7,36 +7,35 @@ import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../kube
 import type { KubeObject } from "../api/objects/objects.ts";
 import { objectsOf, resourceOf } from "./objects.ts";
 
-/** An object as a test looks at it. */
+/** An object with an untyped spec and status, for assertions. */
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape
 export type LooseObject = KubeObject & { spec?: any; status?: any };
 
 /**
- * What a test does to a cluster, and reads of it. A namespace that is not named is the first of the cluster's. No verb lets
- * time pass but `until`.
+ * The actions of a test on its cluster. The default namespace is the first of the cluster. Time passes only in `until`.
  */
 export interface Verbs {
   /**
-   * Creates objects, or merges them into those that exist; YAML may hold several documents.
+   * Creates objects, or merges them into existing ones. A YAML text may contain several documents.
    *
-   * @throws {Error} in the API's words if one is refused; those before it stay
+   * @throws {Error} with the API's message if an object is refused; the objects before it are stored
    */
   apply(...what: (object | string)[]): Promise<LooseObject[]>;
-  /** Merges a change into an object. @throws {Error} if it is refused, or does not exist */
+  /** Merges a change into an object. @throws {Error} if the change is refused, or there is no such object */
   patch(kind: string, name: string, change: object, namespace?: string): Promise<LooseObject>;
-  /** Deletes an object. @throws {Error} if it does not exist */
+  /** Deletes an object. @throws {Error} if there is no such object */
   delete(kind: string, name: string, options?: DeleteOptions & { namespace?: string }): Promise<void>;
   /** Returns an object; undefined if there is none. */
   get(kind: string, name: string, namespace?: string): LooseObject | undefined;
-  /** Lists the objects of a kind, in order of creation; of all namespaces unless one is named. */
+  /** Lists the objects of a kind, in order of creation; `namespace` undefined: of all namespaces. */
   objects(kind: string, namespace?: string): LooseObject[];
-  /** Resolves when nothing is left to do without time passing. */
+  /** Resolves when nothing can happen until time passes. */
   settle(): Promise<void>;
   /**
-   * Lets time pass until an object is as `holds` says; undefined stands for no object.
+   * Lets time pass until `holds` returns true for an object; it gets undefined while there is no object.
    *
-   * @param limitMs how much time at most, by the cluster's clock; a minute by default
-   * @throws {Error} with the object's status if it never is
+   * @param limitMs longest time to pass, by the cluster's clock; a minute by default
+   * @throws {Error} with the object's status if `holds` does not return true in time
    */
   until(
     kind: string,
@@ -53,10 +52,10 @@ interface VerbsOptions {
   namespace: string;
 }
 
-/** How long `until` waits unless it is told otherwise, in milliseconds of the cluster's clock. */
+/** Default of `until`'s `limitMs`, in milliseconds of the cluster's clock. */
 export const UNTIL_MS = 60_000;
 
-/** Makes the verbs. */
+/** Makes the actions for one cluster. */
 export function createVerbs({ api, store, settle, namespace: first }: VerbsOptions): Verbs {
   const get = (kind: string, name: string, namespace = first) =>
     objectsOf(store, kind).find(({ metadata }) =>

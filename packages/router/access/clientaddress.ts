@@ -1,4 +1,4 @@
-/** Finds a client's address and protocol, also behind proxies that are trusted to report both. @module */
+/** Finds a client's address and protocol. Trusted proxies may report both in headers. @module */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -57,7 +57,7 @@ function listed(header: string | string[] | undefined): string[] {
 
 const SUBNET = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/;
 
-/** Creates the test whether an address is that of a trusted proxy. @throws {RangeError} if a subnet is none */
+/** Creates the test whether an address is that of a trusted proxy. @throws {RangeError} if a subnet is invalid */
 function proxyTest(subnets: readonly string[]): (address: string) => boolean {
   if (subnets.length === 0) return () => false;
   const list = new BlockList();

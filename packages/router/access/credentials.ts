@@ -1,20 +1,20 @@
-/** The token that a request carries, what is left of the request without it, and whether a page of somebody else asks. Pure. @module */
+/** Reads a request's token, removes it from what the sandbox gets, and makes the cookie for browsers. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import type { Route } from "../destination.ts";
 import { isForeign } from "./pages.ts";
 
-/** How browsers carry a token, which cannot set headers; undefined: not in that way. */
+/** How a browser sends a token, as pages cannot set headers for a navigation; undefined: this way is off. */
 export interface BrowserOptions {
   authzCookieName: string | undefined;
   authzCookieQueryParam: string | undefined;
   authzCookieSamesite: "Lax" | "Strict" | "None";
-  /** Cookies without Secure, for plain HTTP. */
+  /** True: cookies have no Secure attribute, so that they work over plain HTTP. */
   authzCookieInsecure: boolean;
-  /** Origins whose pages may use the cookie beside the sandbox's own. */
+  /** Origins whose pages may use the cookie, in addition to the sandbox's own origin. */
   authzCookieAllowedOrigins: readonly string[];
 }
 
-/** A token and where it was. */
+/** A request's token, where it was, and the parts of the request without it. */
 export interface Credentials {
   token: string | undefined;
   source: "header" | "query" | "cookie" | undefined;
@@ -28,7 +28,7 @@ export interface Credentials {
 
 const BEARER = /^Bearer +([!-~]+)$/i;
 
-/** Reads the token: from Authorization, else from the query, else from the cookie. The sandbox sees none of them. */
+/** Reads the token from Authorization, else from the query, else from the cookie. The sandbox gets none of them. */
 export function credentialsOf({ headers }: IncomingMessage, { path }: Route, browser: BrowserOptions): Credentials {
   const [, bearer] = BEARER.exec(headers.authorization ?? "") ?? [];
   const query = browser.authzCookieQueryParam === undefined
@@ -51,7 +51,7 @@ export function credentialsOf({ headers }: IncomingMessage, { path }: Route, bro
   return { token: undefined, source: undefined, ...rest };
 }
 
-/** Takes a parameter out of the query and leaves all else as it is, byte for byte. */
+/** Removes a parameter from the query and keeps everything else byte for byte. */
 function withoutParameter(path: string, name: string): { path: string; value: string | undefined } {
   const mark = path.indexOf("?");
   if (mark < 0) return { path, value: undefined };
@@ -74,17 +74,18 @@ function withoutCookie(
 }
 
 /**
- * Returns the Origin header for the sandbox, flat; none for pages that may do what the sandbox's own may.
+ * Returns the Origin header for the sandbox as a flat list; `[]`: the sandbox gets no Origin.
  *
- * | who asks | told |
+ * | request of | sandbox gets Origin |
  * |---|---|
- * | the sandbox's own page, or one of an allowed origin | no |
- * | a program, or a page of another origin, with a token that has been checked | no |
- * | a page of another origin, with nothing of its own to show | yes |
+ * | the sandbox's own page, or a page of an allowed origin | no |
+ * | a program, or a page of another origin, with a token that was checked | no |
+ * | a page of another origin without a token of its own | yes |
  *
- * A runtime refuses the last: whoever has a router open that lets everybody in would lend his way in to any site.
+ * A runtime refuses requests with the Origin of another host. Otherwise any website could use the access of a user
+ * whose router admits everybody.
  *
- * @param isOpen tokens are not looked at: only what no page can send tells a program from a page
+ * @param isOpen true: tokens are not checked, so only a header that no page can send shows that a program asks
  */
 export function foreignOrigin(
   request: IncomingMessage,
@@ -98,7 +99,7 @@ export function foreignOrigin(
   return ["Origin", request.headers.origin ?? "null"];
 }
 
-/** Returns a Set-Cookie header that carries the token from now on, to this sandbox alone where the path names it. */
+/** Returns a Set-Cookie header with the token. If the path names the sandbox, the cookie is for this sandbox only. */
 export function cookieOf(
   token: string,
   { base }: Route,

@@ -1,4 +1,4 @@
-/** Lets a request in or not, with what it may take along. Sends nothing. @module */
+/** Decides whether to admit a request, and which headers and path its sandbox gets. @module */
 import type { IncomingMessage } from "node:http";
 import type { Route, Target } from "../destination.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
@@ -7,20 +7,20 @@ import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
 import { isForeign } from "./pages.ts";
 
-/** A request's credentials and what they are for. */
+/** A request's token, and the sandbox that it is for. */
 export interface Ask {
   target: Target;
   token: string | undefined;
-  /** Address that the request comes from. */
+  /** Address of the client. */
   address: string;
   /** What the client requests: some tokens allow only one method or path. */
   request?: { method: string; path: string };
 }
 
-/** The client may. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
+/** The client may connect. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
 export interface Grant {
   client: string;
-  /** Until when, in seconds since the epoch; undefined: not known. */
+  /** When the grant expires, in seconds since the epoch; undefined: not known. */
   expires?: number | undefined;
   /** UID of the only Sandbox that the client may reach; absent: any Sandbox of that name. */
   uid?: string;
@@ -29,18 +29,18 @@ export interface Grant {
 /** Decides whether a client may reach a sandbox. */
 export type Authorise = (ask: Ask) => Grant | Refusal | Promise<Grant | Refusal>;
 
-/** Refuses who has not said who it is. Source of the texts: Agent Sandbox API, section 7.2. */
+/** Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2. */
 export function unauthorized(token: string | undefined): Refusal {
   const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
   return { status: 401, detail, headers: { "WWW-Authenticate": "Bearer" } };
 }
 
-/** A request that is let in. */
+/** An admitted request. */
 export interface Pass {
   client: string;
-  /** Nobody has shown a token that was checked. */
+  /** The request has no token that was checked. */
   isAnonymous: boolean;
-  /** Pages of other origins may embed the answer, because the address has a token. */
+  /** Pages of other origins may embed the answer, because its address contains a token. */
   mayEmbed: boolean;
   /** When the client's token expires, in seconds since the epoch; undefined: not known, or the client has no token. */
   expires: number | undefined;
@@ -48,14 +48,17 @@ export interface Pass {
   path: string;
   /** UID of the only Sandbox that the client may reach; undefined: any Sandbox of that name. */
   uid: string | undefined;
-  /** Headers that the sandbox does not get, in lower case, and some that it gets in their place, flat. */
+  /**
+   * Names of headers that the sandbox does not get, in lower case. `added`: headers that it gets instead, as a flat
+   * list.
+   */
   withheld: ReadonlySet<string>;
   added: string[];
-  /** Where a browser goes on, with its token in a cookie instead of the address. */
+  /** Redirects a browser to the same address without the token, which the cookie then carries. */
   redirect?: { location: string; cookie: string };
 }
 
-/** Decides about a request from `address`; answers at once wherever it need not ask. */
+/** Decides about a request from `address`: at once if it need not ask the API server. */
 export type Gate = (
   request: IncomingMessage,
   route: Route,
@@ -63,13 +66,13 @@ export type Gate = (
 ) => Pass | Refusal | Promise<Pass | Refusal>;
 
 const NOTHING: ReadonlySet<string> = new Set();
-/** What `v1` tokens and those of Kubernetes are made of: nothing that would end a cookie. */
+/** Characters of scoped tokens and Kubernetes tokens. None of them ends a cookie. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
-/** Its next navigation would be handed to it whole, with the token in the address. No page can leave out that header. */
+/** A service worker would see the addresses of later navigations with their tokens. Pages cannot omit this header. */
 const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where addresses may carry tokens." };
 
-/** The gate of mode allow-all. */
+/** The gate of mode allow-all: admits every request. */
 export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
   return {
     client: `address:${address}`,
@@ -83,7 +86,7 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
   };
 }
 
-/** Makes the gate of every other mode. */
+/** Makes the gate of all other modes. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
   return (request, route, address) => {
     if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;

@@ -3,16 +3,16 @@ import { createBudget } from "../budget.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 
 export interface LimitOptions {
-  /** Requests of a client per second, and twice as many at once; 0: any number. */
+  /** Requests of one client per second; the burst is twice as much; 0: no limit. */
   clientRequestsPerSecond: number;
-  /** Requests and open streams of a client at a time; 0: any number. */
+  /** Open requests and streams of one client; 0: no limit. */
   clientMaxConcurrent: number;
 }
 
-/** Lets a client begin a request: returns what to call at its end, or a refusal. */
+/** Counts a request of a client at `now` (milliseconds). Returns a function to call at its end, or a refusal. */
 export type Limits = (client: string, now: number) => (() => void) | Refusal;
 
-/** Makes the limits; undefined: there are none. */
+/** Makes the limits; undefined: there is no limit. */
 export function createLimits({ clientRequestsPerSecond, clientMaxConcurrent }: LimitOptions): Limits | undefined {
   if (clientRequestsPerSecond === 0 && clientMaxConcurrent === 0) return undefined;
   const budget = createBudget(clientRequestsPerSecond, Math.max(2 * clientRequestsPerSecond, 1));

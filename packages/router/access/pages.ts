@@ -1,20 +1,20 @@
-/** Decides whether a request comes from a page of another origin, and what such a request may do. Pure. @module */
+/** Tells whether a request comes from a page of another origin, and what such a request may do. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { hostOf, type RouteOptions, type Target, targetsFromHost } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 import type { BrowserOptions } from "./credentials.ts";
 
 /**
- * Tells whether a request may come from a page of another origin in a browser. Sandboxes under one domain are the same site,
- * but their pages are foreign to each other.
+ * Tells whether a request may come from a page of another origin in a browser. Sandboxes under one domain are the same
+ * site, but their pages are foreign to each other.
  *
  * | headers | foreign |
  * |---|---|
  * | `Origin` of the same host, or an allowed one | no |
- * | another `Origin`, `null` among them | yes |
+ * | another `Origin`, including `null` | yes |
  * | no `Origin`, `Sec-Fetch-Site: same-origin` or `none` | no |
  * | no `Origin`, `Sec-Fetch-Site: same-site` or `cross-site` | yes, unless a person opens the address, or `Referer` is allowed |
- * | neither of both, `Referer` of another host | as above: browsers send no `Sec-Fetch-Site` over plain HTTP |
+ * | neither of them, `Referer` of another host | like the row above: browsers send no `Sec-Fetch-Site` over plain HTTP |
  * | none of these | no: a program sends the request |
  */
 export function isForeign(request: IncomingMessage, { authzCookieAllowedOrigins }: BrowserOptions): boolean {
@@ -29,7 +29,7 @@ export function isForeign(request: IncomingMessage, { authzCookieAllowedOrigins 
   return !isVisit(request);
 }
 
-/** Tells whether a person opens the address in a whole window: no frame, no prefetch. */
+/** Tells whether a person opens the address in a window or tab: not in a frame, and not as a prefetch. */
 function isVisit({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-mode": mode, "sec-fetch-dest": dest, "sec-purpose": purpose, purpose: older } = headers;
   if (method !== "GET" || purpose !== undefined || older !== undefined) return false;

@@ -1,26 +1,29 @@
-/** Puts askers' questions: so many of each at a time as may turn out bad, the others as good answers come. Knows no API server. @module */
+/** Limits how many unsuccessful reviews each client or user can cause at the API server. @module */
 import { createDeadlines } from "../../process/deadlines.ts";
 import { createBudget } from "../budget.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 
 interface QuestionOptions {
-  /** Bad answers that an asker may get per second, and as many at once as it may save up. */
+  /** Unsuccessful reviews per second for each asker; `burst` is how many may happen at once. */
   perSecond: number;
   burst: number;
-  /** What an asker is told who has had too many. */
+  /** Text of the refusal if the budget is used up. */
   detail: string;
   /**
-   * True: after bad answers have used up the budget, questions wait until it fills, and the newest is put first. Several
-   * clients may share one asker, such as an address: one that asks often must not shut out the others. @default {false}
+   * What happens when unsuccessful reviews have used up the budget. True: reviews wait until it fills again, and the
+   * newest goes first. Several clients may share one asker, such as an address: one client must not block the others.
+   * False: reviews are refused. @default {false}
    */
   isPatient?: boolean;
 }
 
 /**
- * Puts a question, at once or when its turn comes. An asker's questions are put in order, unless `isPatient` is true.
+ * Asks the API server, at once or when it is this question's turn. Questions of one asker are asked in order, unless
+ * `isPatient` is true.
  *
- * @param isGood whether an answer costs its asker nothing; an error costs as much as a bad answer
- * @returns the answer, or 429: bad answers have used the budget up, or too many wait already, or for too long
+ * @param asker the client or user whose budget is used
+ * @param isGood true: the answer uses no budget; an error uses as much as a bad answer
+ * @returns the answer, or 429: the budget is used up, too many questions wait, or this one has waited too long
  * @throws what `ask` throws
  */
 export type Questions = <T>(
@@ -29,22 +32,22 @@ export type Questions = <T>(
   isGood: (answer: T) => boolean,
 ) => Promise<T | Refusal>;
 
-/** Questions of one asker that wait. */
+/** Most waiting questions of one asker. */
 const MOST_WAITING = 1000;
 const LONGEST_WAIT_MS = 5000;
 const TOO_LONG = "Too many requests wait for the API server's answer.";
 
 interface Line {
   running: number;
-  /** In order. */
+  /** In order of arrival. */
   waiting: Set<Begin>;
-  /** Puts the next question when the budget has filled; undefined: no question waits for that. */
+  /** Fires when the budget has filled by one token; undefined: no question waits for that. */
   timer: NodeJS.Timeout | undefined;
 }
 
 type Begin = (refusal?: Refusal) => void;
 
-/** Makes it. Each asker has a budget and a line of its own. */
+/** Makes the review queue. Each asker has its own budget and its own queue. */
 export function createQuestions({ perSecond, burst, detail, isPatient = false }: QuestionOptions): Questions {
   const budget = createBudget(perSecond, burst);
   const deadlines = createDeadlines(LONGEST_WAIT_MS);
@@ -56,10 +59,13 @@ export function createQuestions({ perSecond, burst, detail, isPatient = false }:
     return line;
   }
 
-  /** Lets those begin whose turn it is. What still runs may give back what it took; once nothing does, refuses the others. */
+  /**
+   * Starts waiting questions while the budget allows. Running ones may return their token, so waiting ones are refused
+   * only when none runs.
+   */
   function serve(asker: string, line: Line): void {
     while (line.waiting.size > 0 && line.running < burst) {
-      // The budget fills while slow answers are awaited.
+      // The budget also fills while slow answers are pending.
       const seconds = budget(asker, performance.now());
       if (seconds > 0 && isPatient) return lookAgain(asker, line);
       if (seconds > 0 && line.running > 0) return;

@@ -1,26 +1,26 @@
-/** Which sandbox is meant by a host name that can be read in several ways, for somebody who may reach some of them. @module */
+/** Chooses a sandbox if a host name can mean several: the only one that the client may reach. @module */
 import type { IncomingMessage } from "node:http";
 import { isRefusal, type Refusal } from "../refusal.ts";
 import { badRequest, type Route, type Target } from "../destination.ts";
 import type { Gate, Pass } from "./gate.ts";
 
-/** A route with one reading, and what the gate says of it. */
+/** A route with one target, and the gate's decision about it. */
 export interface Chosen {
   route: Route;
   pass: Pass | Refusal;
 }
 
 /**
- * Asks the gate about each reading that exists, and chooses the only one that the client may reach. None is guessed, or
- * whoever makes a Sandbox of a fitting name would get what is meant for another.
+ * Asks the gate about each target that exists, and chooses the only one that the client may reach. It never guesses:
+ * otherwise a user could create a Sandbox with a matching name and get the requests for another Sandbox.
  *
- * | may reach | answer |
+ * | targets that the client may reach | result |
  * |---|---|
- * | one | that one |
+ * | one | this target |
  * | several | 400 |
- * | none, whether there is one or not | the gate's about the first reading; where it would let in, 404 |
+ * | none, whether one exists or not | the gate's refusal for the first target; 404 if the gate admits it |
  *
- * @param exists tells whether there is such a Sandbox for anybody to reach
+ * @param exists tells whether a Sandbox exists and may be reached by name
  */
 export async function chooseReading(
   { readings = [], ...route }: Route,

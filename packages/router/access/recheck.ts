@@ -18,7 +18,9 @@ export interface Lasting {
 /** Watches a request or stream until it is over. */
 export type Recheck = (lasting: Lasting) => void;
 
-/** After so many checks in a row without an answer, a stream ends: the API server may be down for a while. */
+/**
+ * After this many checks in a row without an answer, a stream ends. Fewer are tolerated: the API server may be down.
+ */
 const MOST_UNANSWERED = 10;
 const EXPIRED: Refusal = {
   status: 401,
@@ -62,7 +64,7 @@ export function createRecheck(everyMs: number): Recheck {
   };
 }
 
-/** With `everyMs` 0, the time between two looks at the token: far below the longest timer of Node (24.8 days). */
+/** Period if `everyMs` is 0, in milliseconds: far below the longest timer of Node (24.8 days). */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 
 /** Tells whether the refusal is a decision; other refusals mean that no decision could be made. */

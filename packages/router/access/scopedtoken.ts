@@ -1,4 +1,4 @@
-/** Lets in who has a token for the sandbox, signed with a secret or by a key. Asks nobody. @module */
+/** Admits clients with a scoped token: signed with a shared secret, or with a private key. @module */
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual, verify } from "node:crypto";
 import * as z from "zod";
@@ -22,7 +22,9 @@ const claimsSchema = z.object({
 
 const TOKEN = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/** Returns what a token opens; undefined if no secret has signed it, or its time is over at `now` (milliseconds). */
+/**
+ * Returns the claims of a `v1` token; undefined if no secret has signed it, or it has expired at `now` (milliseconds).
+ */
 export function openToken(secrets: readonly Uint8Array[], token: string, now: number): TokenClaims | undefined {
   const [, payload = "", signature = ""] = TOKEN.exec(token) ?? [];
   const given = Buffer.from(signature, "base64url");
@@ -39,7 +41,7 @@ function signatureOf(secret: Uint8Array, payload: string): Buffer {
   return createHmac("sha256", secret).update(signedText(payload)).digest();
 }
 
-/** What a signer writes who has no way to leave a part out means the same as if it was left out. */
+/** Claims of a `v2` token. An empty value means the same as an absent one, as some signers cannot omit a claim. */
 const sandboxClaimsSchema = z.strictObject({
   ns: z.string(),
   name: z.string(),
@@ -53,8 +55,8 @@ const sandboxClaimsSchema = z.strictObject({
 const SANDBOX_TOKEN = /^v2\.([A-Za-z0-9_-]{1,128})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{86})$/;
 
 /**
- * Returns what a token of the second format opens; undefined if it was signed by none of the keys, its time is over, or it
- * has claims that nobody here knows: they may narrow what it opens.
+ * Returns the claims of a `v2` token; undefined if none of the keys has signed it, it has expired at `now`
+ * (milliseconds), or it has unknown claims: an unknown claim may restrict the token.
  */
 export function openSandboxToken(keys: PublicKeys, token: string, now: number): SandboxTokenClaims | undefined {
   const [, kid = "", payload = "", signature = ""] = SANDBOX_TOKEN.exec(token) ?? [];
@@ -81,12 +83,12 @@ function parsed(text: string): TokenClaims | undefined {
 /**
  * Makes the decision of mode scoped-token.
  *
- * | token | opens |
+ * | token | admits to |
  * |---|---|
- * | `v1` | a Sandbox of that namespace and name; the port that it names, else all |
- * | `v2` | the Sandbox of that UID alone; port, method and path that it names, else all of each |
+ * | `v1` | the Sandbox with this namespace and name; all its ports, or the port in the token |
+ * | `v2` | the Sandbox with this UID; all ports, methods and paths, or those in the token |
  *
- * @param uidOf UID of the Sandbox of that name; undefined: not known yet, and left to who looks for it
+ * @param uidOf UID of the Sandbox with this name; undefined: not known yet, and checked later when the Sandbox is found
  */
 export function createScopedAccess(
   { secrets, publicKeys }: TokenKeys,

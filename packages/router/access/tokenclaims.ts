@@ -1,16 +1,16 @@
-/** Reads the claims of a Kubernetes token. They are unverified: only the API server knows whether they are true. Pure. @module */
+/** Reads unverified claims of a Kubernetes token: only the API server knows whether they are true. Pure. @module */
 import { Buffer } from "node:buffer";
 
 /**
- * Returns who a user's questions and memory are counted for. ServiceAccounts of one namespace count as one, as a user who may
- * create ServiceAccounts could have any number of them.
+ * Returns the user whose budget and cache share count. All ServiceAccounts of a namespace count as one user, because a
+ * user who may create ServiceAccounts could have any number of them.
  */
 export function askerOf(username: string): string {
   return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
 }
 
 /**
- * Returns the holder that a token names: a user, or the ServiceAccounts of one namespace.
+ * Returns the holder that a token names: a user, or all ServiceAccounts of a namespace.
  *
  * @returns the token itself if it names no holder
  */
@@ -19,7 +19,7 @@ export function holderOf(token: string): string {
   return typeof sub === "string" ? askerOf(sub) : token;
 }
 
-/** Returns when a token expires, in seconds since the epoch; undefined: it does not say. */
+/** Returns when a token expires, in seconds since the epoch; undefined: the token does not say. */
 export function expiryOf(token: string): number | undefined {
   const { exp } = claimsOf(token);
   return typeof exp === "number" && Number.isFinite(exp) ? exp : undefined;

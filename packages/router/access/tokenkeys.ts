@@ -1,4 +1,4 @@
-/** Reads the files with the secrets and public keys that scoped tokens are checked by. @module */
+/** Reads the files with the secrets and public keys that check scoped tokens. @module */
 import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -10,19 +10,19 @@ import { errorFields, type Log } from "../../process/log.ts";
 /** Public keys by their key IDs. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** What tokens are checked by. Operators replace the files while the router runs, so callers ask for every token. */
+/** The current keys. Operators replace the files while the router runs, so callers call these for every token. */
 export interface TokenKeys {
   secrets(): readonly Uint8Array[];
   publicKeys(): PublicKeys;
 }
 
-/** Where the keys are; absent: there are none of that kind. */
+/** Paths of the key files; absent: there are no keys of this kind. */
 export interface TokenKeyFiles {
   secretFile?: string | undefined;
   publicKeysFile?: string | undefined;
 }
 
-/** Reads the keys, and reads them again every 30 s. @throws what {@link readSecrets} and {@link readPublicKeys} throw */
+/** Reads the keys now and every 30 s. @throws what {@link readSecrets} and {@link readPublicKeys} throw */
 export function createTokenKeys({ secretFile, publicKeysFile }: TokenKeyFiles, log: Log): TokenKeys {
   return {
     secrets: secretFile ? rereading(() => readSecrets(secretFile), "secrets", log) : () => [],
@@ -32,7 +32,7 @@ export function createTokenKeys({ secretFile, publicKeysFile }: TokenKeyFiles, l
 
 const REREAD_MS = 30_000;
 
-/** Returns a function that gives the content. If the file cannot be used later, the last content stays. */
+/** Returns a function that returns the content. If the file becomes unusable, the last content stays in use. */
 function rereading<T>(read: () => T, what: string, log: Log): () => T {
   let content = read();
   let readAt = performance.now();
@@ -51,9 +51,9 @@ function rereading<T>(read: () => T, what: string, log: Log): () => T {
 const LEAST_BYTES = 32;
 
 /**
- * Reads secrets, one in each line; the first signs, all open, so that one can take over from another.
+ * Reads secrets, one per line. The first signs tokens and all of them check tokens, so that secrets can be rotated.
  *
- * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or one shorter than 32 bytes
+ * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or a secret shorter than 32 bytes
  */
 export function readSecrets(path: string): Uint8Array<ArrayBuffer>[] {
   const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim()).filter(Boolean);
@@ -77,7 +77,7 @@ const jwksSchema = z.object({
 /**
  * Reads public keys: a JSON Web Key Set, or a folder with a file `<kid>.pem` for each key.
  *
- * @throws {Error} if the files cannot be read; {RangeError} if there is none, or one is no public key of Ed25519
+ * @throws {Error} if the files cannot be read; {RangeError} if there is no key, or one is not a public key of Ed25519
  */
 export function readPublicKeys(path: string): PublicKeys {
   const found = statSync(path).isDirectory() ? pemsIn(path) : jwksIn(path);

@@ -1,4 +1,4 @@
-/** Lets in whom the API server lets connect to the Sandbox: asks who somebody is and what they may, and remembers for a while what it was told. @module */
+/** Admits users whom the API server lets connect to the Sandbox, and caches the API server's answers. @module */
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
@@ -13,24 +13,24 @@ import { askerOf, expiryOf, holderOf } from "./tokenclaims.ts";
 interface TokenReviewOptions {
   api: Api;
   log: Log;
-  /** How long an answer is good for, in milliseconds. */
+  /** How long an answer stays in the cache, in milliseconds. */
   authzTokenreviewTtl: number;
-  /** Answers that are remembered. */
+  /** Most answers in the cache. */
   authzTokenreviewCacheSize: number;
   authzTokenreviewAudiences: readonly string[];
-  /** False: who shows no token is let in unasked. */
+  /** False: clients without a token are admitted. */
   authzTokenreviewRequireToken: boolean;
 }
 
-/** A denial may be over sooner than a permission: a RoleBinding has just been made. */
+/** Denials stay in the cache for a shorter time, as somebody may just create the missing RoleBinding. */
 const LONGEST_DENIAL_MS = 5000;
 /**
- * Unknown tokens from one address, and names of Sandboxes that one user, or the ServiceAccounts of one namespace, ask for,
- * those aside that prove good: each costs the API server a request.
+ * Limits for unknown tokens from one address, and for Sandbox names that one user (or the ServiceAccounts of a
+ * namespace) may not connect to. Each costs the API server a request; successful ones do not count.
  */
 export const REVIEWS_PER_SECOND = 20;
 export const REVIEWS_AT_ONCE = 100;
-/** Names, good or not, that are not remembered: who may connect to all of a namespace can make up any number of good ones. */
+/** Limits for names that are not in the cache, allowed or not: a user may have access to all names of a namespace. */
 const NAMES_PER_SECOND = 200;
 const NAMES_AT_ONCE = 2000;
 
@@ -38,7 +38,7 @@ const NAMES_AT_ONCE = 2000;
 type Verdict = { user: User | undefined; expires: number | undefined } | Refusal;
 type Right = { isAllowed: boolean; asker: string } | Refusal;
 
-/** Makes the decision of mode tokenreview. Tokens are kept as hashes only. */
+/** Makes the decision of mode tokenreview. Of tokens, only hashes are stored. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
   const { api, log, authzTokenreviewTtl, authzTokenreviewCacheSize, authzTokenreviewAudiences } = options;
   const worthOf = (isGood: boolean, owner: string): Worth => {
@@ -48,7 +48,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     if ("detail" in verdict) return undefined;
     const worth = worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
     const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
-    // By this machine's clock. If that is ahead of the API server's, the API server is asked each time.
+    // Uses this machine's clock. If it is ahead of the API server's, nothing is cached and each request is reviewed.
     return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
   });
   const rights = createMemory<Right>(
@@ -57,7 +57,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
   const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
-  /** Holders that were let in before: their next tokens wait in a line of their own, apart from guesses. */
+  /** Holders of tokens that were valid: their new tokens have their own queue, apart from guessed tokens. */
   const holders = createShelf<true>(authzTokenreviewCacheSize);
   const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
   const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);
@@ -69,7 +69,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
       if (user && holder !== token && holders.get(holder) === undefined) holders.add(holder, true, address);
       return { user, expires: expiryOf(token) };
     };
-    // Who was let in before does not wait behind those who guess.
+    // A client that was admitted before does not wait behind clients that guess tokens.
     if (users.wasGood(key)) return ask();
     const line = holders.get(holder) ? `${address} ${holder}` : address;
     return tokens(line, ask, ({ user }) => user !== undefined);
@@ -141,18 +141,18 @@ const accessReviewSchema = z.object({
   status: z.object({ allowed: z.boolean(), denied: z.boolean().optional() }),
 });
 
-/** Somebody whom the API server knows. */
+/** A user that the API server has authenticated. */
 export type User = z.infer<typeof userSchema>;
 
-/** What a user needs to be allowed, on the Sandbox itself: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
+/** The verb that a user needs for the Sandbox: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
 const VERB = "connect";
 
 /**
- * Finds out whose token it is.
+ * Finds the user of a token with a TokenReview.
  *
- * @param audiences for whom it has to be made; `[]`: for the API server
- * @returns undefined for nobody's
- * @throws {Error} if the API server cannot say
+ * @param audiences the token must be for one of them; `[]`: for the API server
+ * @returns undefined: the token is invalid
+ * @throws {Error} if the API server gives no answer
  */
 async function reviewToken(api: Api, token: string, audiences: readonly string[]): Promise<User | undefined> {
   const answer = await api.send({
@@ -167,12 +167,12 @@ async function reviewToken(api: Api, token: string, audiences: readonly string[]
   const review = isOk(answer) ? tokenReviewSchema.safeParse(answer.body).data : undefined;
   if (!review) throw answerError("review a token", answer);
   const { authenticated, user, audiences: valid = [] } = review.status;
-  // An authenticator that does not know of audiences answers without: then the token was made for somebody else.
+  // An authenticator without support for audiences returns none: then the token is not for this router.
   const isForUs = audiences.length === 0 || valid.some((audience) => audiences.includes(audience));
   return authenticated === true && isForUs ? user : undefined;
 }
 
-/** Finds out whether a user may reach the Sandbox. @throws {Error} if the API server cannot say */
+/** Finds out whether a user may connect to the Sandbox. @throws {Error} if the API server gives no answer */
 async function reviewAccess(api: Api, user: User, namespace: string, name: string): Promise<boolean> {
   const { username, ...rest } = user;
   const resourceAttributes = { verb: VERB, group: "agents.x-k8s.io", resource: "sandboxes", namespace, name };
@@ -191,19 +191,19 @@ async function reviewAccess(api: Api, user: User, namespace: string, name: strin
 }
 
 interface Remembered<T> {
-  /** Returns what is remembered at `now` (milliseconds), else asks; who asks for the same meanwhile gets the same. */
+  /** Returns the cached answer at `now` (milliseconds), else asks. Concurrent calls for one key share one request. */
   get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
-  /** Whether the last answer that is remembered was a good one, though its time may be over. */
+  /** Tells whether the last cached answer was good, even if it has expired. */
   wasGood(key: string): boolean;
 }
 
-/** What an answer is worth. */
+/** How an answer is cached. */
 interface Worth {
-  /** Bad answers push no good one out. */
+  /** Bad answers never displace good ones. */
   isGood: boolean;
-  /** How long it is good for, in milliseconds. */
+  /** How long the answer stays valid, in milliseconds. */
   ttlMs: number;
-  /** Whose share of the memory it takes. */
+  /** The user whose share of the cache it uses. */
   owner: string;
 }
 
@@ -213,10 +213,10 @@ interface Entry<T> {
 }
 
 /**
- * Makes a memory of so many good answers, and as many bad ones; of each the oldest goes first of the owner who has the most.
- * What is asked for with an error is not remembered.
+ * Makes a cache of `size` good answers and `size` bad ones. If it is full, the owner with the most entries loses its
+ * oldest. Errors are not cached.
  *
- * @param worthOf undefined: not to be remembered
+ * @param worthOf undefined: the answer is not cached
  */
 export function createMemory<T>(size: number, worthOf: (value: T) => Worth | undefined): Remembered<T> {
   const good = createShelf<Entry<T>>(size);

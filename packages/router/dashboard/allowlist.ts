@@ -1,10 +1,13 @@
-/** What the dashboard may ask of the API server. Whether its user may is for the API server to say. Pure. @module */
+/**
+ * Which requests of the dashboard are passed to the API server, which then checks the user's permissions. Pure.
+ * @module
+ */
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
 const AGENTS = "/apis/agents\\.x-k8s\\.io/v1beta1";
 const EXTENSIONS = "/apis/extensions\\.agents\\.x-k8s\\.io/v1beta1";
 
-/** A collection or an object of it, in one namespace or in all. */
+/** Paths of a collection or one of its objects, in one namespace or in all. */
 function objects(base: string, resources: string): RegExp {
   return new RegExp(`^${base}(?:/namespaces/${NAME})?/(?:${resources})(?:/${NAME})?$`);
 }
@@ -20,7 +23,7 @@ const ALLOWED: Record<string, RegExp[]> = {
   GET: [
     objects(AGENTS, "sandboxes"),
     objects(EXTENSIONS, SANDBOX_KINDS),
-    // What `why` looks at; no Secrets, no ConfigMaps.
+    // Read by `why`. Secrets and ConfigMaps are not on the list.
     objects("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
     objects("/apis/coordination\\.k8s\\.io/v1", "leases"),
     new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
@@ -33,9 +36,9 @@ const ALLOWED: Record<string, RegExp[]> = {
 };
 
 /**
- * Tells whether a request is one of the dashboard's.
+ * Tells whether a request is on the list.
  *
- * @param path without its query; nothing in it is decoded, so that nothing can be hidden
+ * @param path without its query; nothing is decoded, so that an encoded path cannot avoid the check
  */
 export function mayPass(method: string, path: string): boolean {
   return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(path));

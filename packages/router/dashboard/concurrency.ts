@@ -1,9 +1,12 @@
-/** Places that several share: nobody holds more than a part of them, so that the others find some. Pure. @module */
+/** Limits how many places are in use, in all and for each holder. Pure. @module */
 
-/** Takes a place for somebody; returns what gives it back once, however often it is called, undefined if there is none for them. */
+/**
+ * Takes a place for `who`. Returns a function that frees it (repeated calls have no effect); undefined: no place is
+ * free.
+ */
 export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
 
-/** Makes `most` places, of which each may hold `each`. */
+/** Makes `most` places, of which one holder can have `each`. */
 export function createConcurrencyLimit(most: number, each: number): ConcurrencyLimit {
   const held = new Map<string, number>();
   let all = 0;

@@ -1,4 +1,4 @@
-/** The dashboard: its files, and its requests to the API server, which its user's token is for. Lets nobody do anything. @module */
+/** Serves the dashboard's files, and passes its requests to the API server with the user's token. @module */
 import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -22,23 +22,23 @@ import { createIdentify } from "./identity.ts";
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
 
-/** What answers under {@link BASE}. */
+/** Answers requests under {@link BASE}. */
 export interface Dashboard {
-  /** Whether a request is the dashboard's: it names no sandbox. */
+  /** Tells whether a request is for the dashboard: then it names no sandbox. */
   owns(request: IncomingMessage): boolean;
   answer(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** How much it takes. */
+/** Parts and limits of the dashboard. */
 export interface DashboardOptions {
   apiProxy: APIProxy;
   log: Log;
-  /** Hosts below are sandboxes'; undefined: none are. */
+  /** Hosts below this domain belong to sandboxes; undefined: there are none. */
   domain: string | undefined;
   addressOf: AddressOf;
-  /** Requests to the API server at a time, watches among them; of one user a fifth of it. @default 500 */
+  /** Most open requests to the API server, including watches; one user can have a fifth of them. @default 500 */
   maxOpenRequests?: number;
-  /** How often to ask the API server whether a watch or log may go on, in milliseconds. @default {30_000} */
+  /** How often to check whether a watch or log may continue, in milliseconds. @default {30_000} */
   authzRecheckInterval?: number;
 }
 
@@ -51,21 +51,21 @@ const TOO_LONG: Refusal = { status: 413, detail: "The body is too long." };
 const NO_ANSWER: Refusal = { status: 502, detail: "The API server cannot be reached." };
 const FAILED: Refusal = { status: 500, detail: "The router cannot read a file of the dashboard." };
 
-/** xterm.js writes its sizes and colours into style elements of its own. */
+/** Allows inline styles, as xterm.js writes its sizes and colours into style elements. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
-/** Whatever an answer of the API server contains, no browser takes it for a page of ours. */
+/** Prevents browsers from showing an answer of the API server as a page of this origin. */
 const INERT = { ...SAFE, "Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; sandbox" };
 const TOKEN = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i;
 const MAX_BODY = 256 * 1024;
-/** How long a body may take, in milliseconds, and how many may be on their way, altogether and from one address. */
+/** How long a body may take, in milliseconds, and how many can be received at a time, in all and from one address. */
 const BODY_MS = 10_000;
 const MAX_BODIES = 256;
 const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH"]);
 
-/** Makes it. */
+/** Makes the dashboard from its parts. */
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { apiProxy, log, domain, addressOf, maxOpenRequests = 500, authzRecheckInterval = 30_000 } = options;
   const files = dashboardFiles();
@@ -85,7 +85,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     response.once("close", () => gone.abort());
     let leave: (() => void) | undefined;
     try {
-      // Until the API server has said whose a token is, nobody holds a place that others need, and no body is read.
+      // Until the API server has identified the user, the request uses no shared place, and its body is not read.
       const address = addressOf(request);
       const identity = await identify(token, address);
       if (isRefusal(identity)) return sendRefusal(request, response, identity);
@@ -103,7 +103,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
         const check = () => askAgain(apiProxy, path, token, gone.signal);
         recheck({ client: response, expires: expiryOf(token), check, end: () => cutOff(response) });
       }
-      // A watch that has nothing to say yet is open all the same.
+      // A watch is open even if it has no events yet.
       response.flushHeaders();
       await pipeline(answer.chunks, response);
     } catch (error) {
@@ -152,8 +152,9 @@ const LASTING = [
 ];
 
 /**
- * Requests as little as possible of what a watch or a log shows. Returns a refusal if the API server no longer lets the user
- * see it.
+ * Checks whether the user may still see a watch or log, by requesting as little of it as possible.
+ *
+ * @returns a refusal if the API server no longer allows it, otherwise another object
  */
 async function askAgain(apiProxy: APIProxy, path: string, token: string, signal: AbortSignal): Promise<object> {
   const [name = "", query = ""] = path.split("?", 2);
@@ -167,13 +168,13 @@ async function askAgain(apiProxy: APIProxy, path: string, token: string, signal:
   return answer.status === 401 || answer.status === 403 ? unauthorized(token) : {};
 }
 
-/** Returns the whole body, or why it is not taken. @throws {Error} if it does not come in time */
+/** Returns the whole body, or a refusal. @throws {Error} if it does not arrive in time */
 async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLimit>): Promise<string | Refusal> {
   if (leave === undefined) return TOO_MANY;
   const late = setTimeout(() => endRequest(request), BODY_MS);
   try {
     const body = createGathered();
-    // Whoever sends too much is told so: the request must not end with the reading.
+    // A client that sends too much gets an answer, so the request must not be destroyed when reading stops.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       if (body.size() + chunk.byteLength > MAX_BODY) return TOO_LONG;
       body.add(chunk);
@@ -186,7 +187,7 @@ async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLim
   }
 }
 
-/** Finds what `npm run build` has made: beside the bundle, or where the sources are. */
+/** Finds the output of `npm run build`: next to the bundle, or in the source folder. */
 function dashboardFiles(): Files {
   const folders = ["./dashboard/", "../../dashboard/dist/"].map((path) => new URL(path, import.meta.url));
   for (const folder of folders) {

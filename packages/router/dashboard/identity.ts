@@ -1,4 +1,4 @@
-/** Finds out whose a token is, by asking the API server with nothing but the token, and remembers it for a while. Lets nobody do anything. @module */
+/** Finds the user of a token with a SelfSubjectReview, and caches the answer for a while. @module */
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { APIProxy } from "../../kube/apiproxy.ts";
@@ -7,30 +7,30 @@ import { askerOf, holderOf } from "../access/tokenclaims.ts";
 import { createMemory, REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
 import type { Refusal } from "../refusal.ts";
 
-/** Whose a token is: a user, or the ServiceAccounts of one namespace. `holder` undefined: the API server does not know it. */
+/** The holder of a token: a user, or all ServiceAccounts of a namespace. `holder` undefined: the token is invalid. */
 export interface Identity {
   holder: string | undefined;
 }
 
 /**
- * Finds out whose a token is that comes from an address: at once, or as soon as the API server says so.
+ * Finds the holder of a token that comes from an address: at once, or when the API server has answered.
  *
- * @returns 429 where that address has shown too many tokens that are nobody's
- * @throws {Error} if the API server does not say
+ * @returns a refusal with status 429 if the address has sent too many invalid tokens
+ * @throws {Error} if the API server gives no answer
  */
 export type Identify = (token: string, address: string) => Promise<Identity | Refusal> | Identity | Refusal;
 
-/** Tokens that are remembered: those that are somebody's, and as many that are nobody's. */
+/** Size of the cache: valid tokens, and as many invalid ones. */
 const MOST_KNOWN = 2048;
-/** For how long, in milliseconds. The API server sees them with each request all the same. */
+/** How long answers are cached, in milliseconds. The API server still checks the token with every request. */
 const KNOWN_MS = 60_000;
 const UNKNOWN_MS = 5000;
-/** How long it may take to say whose one is. */
+/** Longest wait for the API server's answer, in milliseconds. */
 const REVIEW_MS = 10_000;
 
 const reviewSchema = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1) }) }) });
 
-/** Makes it. Tokens are kept as hashes only. */
+/** Makes the function. Of tokens, only hashes are stored. */
 export function createIdentify(apiProxy: APIProxy): Identify {
   const known = createMemory<Identity | Refusal>(MOST_KNOWN, (identity) => {
     if ("detail" in identity) return undefined;
@@ -47,13 +47,13 @@ export function createIdentify(apiProxy: APIProxy): Identify {
     const key = createHash("sha256").update(token).digest("base64");
     const ask = async () => ({ holder: await review(apiProxy, token) });
     return known.get(key, performance.now(), () => {
-      // Who was known before does not wait behind those who guess.
+      // A client that was identified before does not wait behind clients that guess tokens.
       return known.wasGood(key) ? ask() : questions(address, ask, ({ holder }) => holder !== undefined);
     });
   };
 }
 
-/** Asks whose a token is; undefined: nobody's. @throws {Error} if the API server does not say */
+/** Returns the holder of a token; undefined: the token is invalid. @throws {Error} if the API server gives no answer */
 async function review(apiProxy: APIProxy, token: string): Promise<string | undefined> {
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const answer = await apiProxy({
@@ -65,7 +65,7 @@ async function review(apiProxy: APIProxy, token: string): Promise<string | undef
   });
   const text = await answer.text();
   if (answer.status === 401) return undefined;
-  // The token has been checked where its user may not ask that, or where there is no such question before Kubernetes 1.28.
+  // These answers show a valid token: its user may not ask this, or Kubernetes is older than 1.28 and has no such API.
   if (answer.status === 403 || answer.status === 404) return holderOf(token);
   if (answer.status !== 201) throw new Error(`Cannot ask whose a token is: HTTP ${answer.status}`);
   return askerOf(reviewSchema.parse(JSON.parse(text)).status.userInfo.username);

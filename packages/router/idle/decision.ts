@@ -1,4 +1,4 @@
-/** Whether a sandbox is idle: what it wants done when nobody uses it, and all that is known of its use. Pure. @module */
+/** Decides whether a sandbox is idle, from its annotations and everything known about its use. Pure. @module */
 import type { SandboxRecord } from "../index/records.ts";
 import {
   CPU_ANNOTATION,
@@ -7,19 +7,21 @@ import {
   MAX_ACTIVE_ANNOTATION,
 } from "../../api/router/annotations.ts";
 
-/** When to suspend. */
+/** When to suspend a sandbox, from its annotations. */
 export interface IdlePolicy {
   idleSeconds: number;
   maxActiveSeconds: number;
-  /** In cores. */
+  /** Use of the CPU up to which the sandbox counts as idle, in cores. */
   cpuFloor: number;
-  /** Undefined: it stays for ever. */
+  /** How long a sandbox stays suspended before it is deleted; undefined: forever. */
   deleteSeconds: number | undefined;
 }
 
 const CPU_FLOOR = 0.05;
 
-/** Returns the policy; undefined: it is never idle. What cannot be read counts as absent: rather up than down. */
+/**
+ * Returns the policy; undefined: the sandbox is never idle. Unreadable annotations are ignored, so that it stays up.
+ */
 export function policyOf({ annotations }: SandboxRecord): IdlePolicy | undefined {
   const idleSeconds = numberOf(annotations[IDLE_ANNOTATION]);
   if (idleSeconds === undefined || idleSeconds < 1) return undefined;
@@ -35,49 +37,52 @@ function numberOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-/** What is known of a sandbox's use. */
+/** Everything known about the use of a sandbox. */
 export interface Evidence {
-  /** Requests and streams that are open here. */
+  /** Requests and streams that are open in this router. */
   open: number;
-  /** Seconds since anybody was seen to use it, through whatever router; counted from its start if nobody has. */
+  /** Seconds since the last known use through any router, or since the sandbox became Ready. */
   quietSeconds: number;
-  /** The same, but that it became Ready counts for nothing: code inside can have it do that. */
+  /** The same, but without the time at which it became Ready, as code inside the sandbox can cause that. */
   unaskedSeconds: number;
-  /** What its runtime says; undefined: it has none that does. That is no evidence, and no veto. Silence is a veto. */
+  /**
+   * What the sandbox's runtime reports. undefined: it has no runtime that reports, which does not prevent suspension.
+   * "silent": its runtime does not answer in time, which prevents suspension as idle.
+   */
   activity: Activity | "silent" | undefined;
-  /** Somebody holds a Lease on it. */
+  /** A Lease holds the sandbox: it must stay up. */
   isHeld: boolean;
 }
 
-/** What goes on inside. Absent fields say nothing. */
+/** Activity inside the sandbox, as its runtime reports it. Absent fields are unknown. */
 export interface Activity {
   running?: number | undefined;
   terminals?: number | undefined;
   streams?: number | undefined;
   /** Seconds since the runtime was last used. */
   idleSeconds?: number | undefined;
-  /** Cores in use since the last look; undefined: this is the first. */
+  /** Average use of the CPU since the previous sample; undefined: there is no previous sample. */
   cores?: number | undefined;
-  /** Processes that ran or waited for a processor, now as at the last look. */
+  /** Processes that ran or waited for a CPU, both now and at the previous sample. */
   wanting?: number | undefined;
-  /** It does tell of its use of the CPU. */
+  /** The runtime reports use of the CPU. */
   hasCPU: boolean;
 }
 
-/** What follows: suspend for a reason, in words for people; or leave it, and why. */
+/** Whether to suspend the sandbox. `note` and `because` are for people. */
 export type Decision =
   | { suspend: true; reason: "Idle" | "MaxActive"; note: string }
   | { suspend: false; because: string };
 
 /**
- * Decides; the first that holds, from the top.
+ * Decides whether to suspend a sandbox. The first row that applies decides.
  *
- * | what holds | decision |
+ * | observation | decision |
  * |---|---|
- * | somebody holds a Lease | stay |
+ * | a Lease holds it | stay |
  * | a request or stream is open | stay |
- * | nobody has used it for `idleSeconds`, and nothing goes on inside | suspend, Idle |
- * | nobody has asked for it for `maxActiveSeconds` | suspend, MaxActive: what goes on inside goes on for nobody |
+ * | no use for `idleSeconds`, and no activity inside | suspend, Idle |
+ * | no request from outside for `maxActiveSeconds` | suspend, MaxActive: nobody waits for the activity inside |
  * | (none of these) | stay |
  */
 export function idleDecision(policy: IdlePolicy, evidence: Evidence): Decision {
@@ -95,23 +100,23 @@ export function idleDecision(policy: IdlePolicy, evidence: Evidence): Decision {
   return { suspend: true, reason: "MaxActive", note };
 }
 
-/** Tells whether nobody has asked for it for as long as it may work without. */
+/** Tells whether the time without requests has reached the limit, even for a sandbox with activity inside. */
 export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSeconds: number): boolean {
   return unaskedSeconds >= Math.max(idleSeconds, maxActiveSeconds);
 }
 
 /**
- * Says what goes on inside; undefined: nothing. The first that holds, from the top.
+ * Describes the activity inside; undefined: there is none. The first row that applies decides.
  *
- * | what the runtime says | work |
+ * | the runtime reports | activity |
  * |---|---|
- * | there is none | none |
- * | nothing, though it listens | not known: it may get no CPU |
- * | commands, terminals or streams | they |
- * | it was used within `idleSeconds` | its use |
- * | its use of the CPU, for the first time | not known yet |
- * | more use of the CPU than the floor | that |
- * | more processes that want the CPU than the floor has cores | they: a node that is too full gives them next to none |
+ * | (there is no runtime) | none |
+ * | (it accepts connections, but does not answer) | unknown: it may get no CPU time |
+ * | commands, terminals or streams | their number |
+ * | use within `idleSeconds` | this use |
+ * | its use of the CPU for the first time | not known yet |
+ * | more use of the CPU than the floor | this use |
+ * | more processes that want the CPU than the floor has cores | these: on a full node they get almost no CPU time |
  */
 function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Evidence["activity"]): string | undefined {
   if (!activity) return undefined;

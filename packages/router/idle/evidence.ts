@@ -1,4 +1,7 @@
-/** Whether a sandbox works though nobody asks for it: what its runtime says goes on inside, and whether somebody holds it up by a Lease. @module */
+/**
+ * Finds out whether a sandbox works without requests: asks its runtime, and looks for a Lease that holds it.
+ * @module
+ */
 import { request, type RequestOptions } from "node:http";
 import { setImmediate } from "node:timers";
 import * as z from "zod";
@@ -19,7 +22,7 @@ const activitySchema = z.object({
   idleSeconds: count,
 });
 
-/** What the runtime said, and when, in milliseconds. */
+/** An answer of the runtime, and when it came, in milliseconds. */
 export interface Sample {
   at: number;
   said: z.infer<typeof activitySchema>;
@@ -27,17 +30,20 @@ export interface Sample {
 
 const PATIENCE_MS = 2000;
 const MOST_BYTES = 16_384;
-/** Who has more Leases than that on a Sandbox is told in the log that it stays up. */
+/**
+ * Longest list of Leases, in bytes. If the Leases of a Sandbox need more, the router logs that and the Sandbox stays
+ * up.
+ */
 const MOST_LEASE_BYTES = 1 << 20;
-/** Use of the CPU is told from two looks that are so far apart at least. */
+/** Least time between two samples for the use of the CPU to be calculated. */
 const LEAST_SPAN_MS = 1000;
 
 /**
  * Requests `GET /v1/activity`.
  *
- * @returns undefined: there is no runtime, because nothing listens or something else answers. "silent": the port accepts the
- * connection but sends no whole answer in time, as a runtime does if other processes take all its CPU; or another Pod's
- * runtime has the address, which tells nothing about this Pod
+ * @returns undefined: there is no runtime, because nothing listens or something else answers. "silent": the port
+ * accepts the connection but sends no complete answer in time, as a runtime does if other processes use all its CPU
+ * time; or another Pod's runtime has the address, which says nothing about this Pod
  */
 export async function askActivity(
   address: string,
@@ -57,8 +63,8 @@ export async function askActivity(
 }
 
 /**
- * Returns the sample to compare the next one with: an earlier one stays until it is far enough back, for of looks in quick
- * succession no two would ever tell anything.
+ * Returns the sample to compare the next one with: the earlier sample until it is old enough. If each sample replaced
+ * it, samples in quick succession could never be compared.
  */
 export function comparedNext(before: Sample | undefined, sample: Sample): Sample {
   const isTooNear = before !== undefined && sample.at - before.at < LEAST_SPAN_MS &&
@@ -66,7 +72,7 @@ export function comparedNext(before: Sample | undefined, sample: Sample): Sample
   return isTooNear ? before : sample;
 }
 
-/** Makes of two samples what they say of the time between; `before` undefined: there is none. */
+/** Calculates the activity between two samples. @param before undefined: there is no earlier sample */
 export function activityOf(before: Sample | undefined, { at, said }: Sample): Activity {
   const { cpuSeconds, runnable = 0, ...rest } = said;
   const then = before?.said.cpuSeconds;
@@ -77,7 +83,11 @@ export function activityOf(before: Sample | undefined, { at, said }: Sample): Ac
   return { ...rest, cores, wanting, hasCPU: cpuSeconds !== undefined };
 }
 
-/** Returns the answer's body, or "silent" after `patienceMs` on a connection that was made. @throws {Error} for all else */
+/**
+ * Returns the body of the answer, or "silent" if it takes longer than `patienceMs` on an open connection.
+ *
+ * @throws {Error} on all other failures
+ */
 function getText(options: RequestOptions, patienceMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request({ ...options, path: "/v1/activity", agent: false }, (answer) => {
@@ -99,15 +109,15 @@ function getText(options: RequestOptions, patienceMs: number): Promise<string> {
       reject(new Error(why));
       asked.destroy();
     };
-    // Without a listener node:http ends the request, and tells nobody.
+    // Without this listener, node:http would end the request without an event.
     asked.once("upgrade", (_, socket) => {
       socket.destroy();
       refuse("an upgrade");
     });
-    // The kernel makes a connection to whoever listens, whether that gets any CPU or not.
+    // The kernel accepts connections to a listening process even if the process gets no CPU time.
     let isConnected = false;
     asked.once("socket", (socket) => socket.once("connect", () => isConnected = true));
-    // First handle what has come by then: this process may not have had any CPU either.
+    // First handle events that have arrived: this process may have had no CPU time either.
     const late = setTimeout(() =>
       setImmediate(() => {
         if (isConnected) resolve("silent");
@@ -131,10 +141,10 @@ const leasesSchema = z.object({
 });
 
 /**
- * Tells whether a Lease with the label names the Sandbox, has a holder, and was renewed within its duration. One without a
- * duration holds until it goes.
+ * Tells whether a Lease with the label names the Sandbox, has a holder, and was renewed within its duration. A Lease
+ * without a duration holds the Sandbox until the Lease is deleted.
  *
- * @throws {Error} if the API server does not say
+ * @throws {Error} if the API server gives no answer
  */
 export async function isHeld(api: Api, namespace: string, name: string, now: number): Promise<boolean> {
   const path = pathOf({ resource: "leases", namespace });

@@ -1,4 +1,4 @@
-/** Looks for sandboxes that nobody uses, and suspends them. What counts as idle is decided elsewhere. @module */
+/** Finds idle sandboxes and suspends them. @module */
 import { timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
@@ -11,28 +11,28 @@ import { expire, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from 
 import { idleSince } from "./suspension.ts";
 
 export interface IdlerParts extends SuspendParts {
-  /** False: nothing is suspended; word of traffic is left for other routers all the same. */
+  /** False: nothing is suspended, but this router still records traffic in annotations for other routers. */
   idle: boolean;
   log: Log;
-  /** Between two looks at everything, in milliseconds. */
+  /** Time between two checks of all sandboxes, in milliseconds. */
   idleCheckInterval: number;
-  /** Where runtimes listen. */
+  /** The port of runtimes in sandboxes. */
   runtimePort: number;
   onSuspended(namespace: string, reason: string): void;
 }
 
 export interface Idler {
   traffic: Traffic;
-  /** Looks until `signal` fires. */
+  /** Checks all sandboxes again and again, until `signal` fires. */
   run(signal: AbortSignal): Promise<void>;
-  /** Looks at everything once. */
+  /** Checks all sandboxes once. */
   look(): Promise<void>;
 }
 
-/** Sandboxes that are looked at in turn; each costs two requests. */
+/** Sandboxes that are checked at a time; each costs two requests. */
 const AT_ONCE = 8;
 
-/** Makes it. Without an annotation that asks for it, nothing is ever idle and nobody is asked anything. */
+/** Makes the idler. A Sandbox without an idle annotation is never idle, and its runtime is not asked. */
 export function createIdler(parts: IdlerParts): Idler {
   const samples = new Map<string, Sample>();
   const generations: Generations = new Map();
@@ -61,7 +61,7 @@ export function createIdler(parts: IdlerParts): Idler {
       for (const map of [samples, generations]) for (const uid of map.keys()) if (!known.has(uid)) map.delete(uid);
       const next = async () => {
         for (let entry = due.pop(); entry; entry = due.pop()) {
-          // Idleness in a restored backup is old: since then somebody may have used the Sandbox.
+          // A restored backup may describe an old suspension: the Sandbox may have been used since then.
           const isLeftAlone = isSetBack(generations, entry.sandbox) && entry.sandbox.isSuspended;
           if (!isLeftAlone) await guarded(lookAt(parts, traffic, samples, entry), entry);
         }
@@ -82,7 +82,9 @@ export function createIdler(parts: IdlerParts): Idler {
 /** The generation of each Sandbox by UID, and whether a restore of etcd has set the Sandbox back to it. */
 type Generations = Map<string, { generation: number; isSetBack: boolean }>;
 
-/** Records the generation of a Sandbox. Returns whether a restore of etcd has set it back, until the generation changes. */
+/**
+ * Records the generation of a Sandbox. Returns whether a restore of etcd has set it back, until the generation changes.
+ */
 function isSetBack(generations: Generations, { metadata: { uid, generation } }: SandboxRecord): boolean {
   const before = generations.get(uid);
   if (before?.generation === generation) return before.isSetBack;
@@ -91,7 +93,7 @@ function isSetBack(generations: Generations, { metadata: { uid, generation } }: 
   return isSetBack;
 }
 
-/** A pool keeps its members up for nobody yet: that is what they are for. */
+/** Unclaimed members of a pool are never idle: the pool keeps them running for future claims. */
 function isLookedAfter(sandbox: SandboxRecord): boolean {
   const isDue = policyOf(sandbox) !== undefined || sandbox.calledOff !== undefined;
   return isDue && !sandbox.isDeleting && !sandbox.isUnclaimed;
@@ -99,7 +101,7 @@ function isLookedAfter(sandbox: SandboxRecord): boolean {
 
 function isWordDue({ sandbox }: Entry, now: number): boolean {
   const policy = policyOf(sandbox);
-  // A word from the future is that of a clock that is wrong.
+  // If the time is in the future, the clock of the router that wrote it is wrong.
   return policy !== undefined && !sandbox.isSuspended && Math.abs(now - wordOf(sandbox).at) >= wordMs(policy);
 }
 
@@ -120,9 +122,9 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const pods = [...entry.pods.values()].filter(({ metadata }) => !entry.lost.has(metadata.uid));
   const pod = pods.find(({ isReady, isDeleting }) => isReady && !isDeleting);
   const isIdle = pod !== undefined && secondsSince(lastUse, now) >= policy.idleSeconds;
-  // One that is not Ready works all the same, once it runs.
+  // A Pod that runs without being Ready counts as working, too.
   const isWorking = pods.some(({ phase, isDeleting }) => phase === "Running" && !isDeleting);
-  // Nobody is asked before it matters.
+  // The runtime is asked only if its answer can change the decision.
   if (open > 0 || !(isIdle || isWorking && isSpent(policy, secondsSince(lastAsked, now)))) {
     return void samples.delete(uid);
   }
@@ -133,9 +135,9 @@ async function lookAt(parts: IdlerParts, traffic: Traffic, samples: Map<string, 
   const before = samples.get(uid);
   const activity = typeof answer === "object" ? activityOf(before, answer) : answer;
   if (typeof answer === "object") samples.set(uid, comparedNext(before, answer));
-  // A request may have come while the runtime was asked.
+  // A request may have arrived while the runtime was asked.
   const later = traffic.useOf(namespace, name)?.open ?? 0;
-  // No await from here to the patch: requests that come later wait for its outcome.
+  // No await from here to the patch: requests that arrive later wait for its outcome.
   const instant = timeAt(parts.api);
   const [quietSeconds, unaskedSeconds] = [secondsSince(lastUse, instant), secondsSince(lastAsked, instant)];
   const evidence = { open: later, quietSeconds, unaskedSeconds, activity, isHeld: held };
@@ -153,7 +155,7 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
     if (!await suspend(parts, sandbox, suspension)) return;
   } finally {
     entry.isBeingSuspended = false;
-    // Requests that wait look again.
+    // Requests that wait for the outcome check again.
     parts.index.answered(entry.sandbox);
   }
   onSuspended(namespace, reason);
@@ -161,7 +163,9 @@ async function act(parts: IdlerParts, entry: Entry, sandbox: SandboxRecord, deci
   await tellOf(parts, sandbox, suspension);
 }
 
-/** Lets a Sandbox expire only if a router has suspended it and nobody has changed it since: a user's own suspension stays. */
+/**
+ * Lets a Sandbox expire only if a router has suspended it and it has not changed since: a user's own suspension stays.
+ */
 async function lookAtSuspended(parts: IdlerParts, { sandbox }: Entry, policy: IdlePolicy, now: number): Promise<void> {
   const { namespace, name, uid } = sandbox.metadata;
   const since = idleSince(sandbox);

@@ -1,4 +1,4 @@
-/** Since when nobody has used a sandbox: through this router, and as far as the others tell. Knows no clock. @module */
+/** Tells since when a sandbox is unused, from this router's traffic and the annotations of other routers. @module */
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
 import type { SandboxRecord } from "../index/records.ts";
@@ -6,19 +6,19 @@ import type { Entry } from "../index/sandboxindex.ts";
 import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import type { IdlePolicy } from "./decision.ts";
 
-/** Use of one sandbox. */
+/** Traffic of one sandbox through this router. */
 export interface Use {
   open: number;
-  /** In milliseconds of the monotonic clock. */
+  /** When a request last began or ended, in milliseconds of the monotonic clock. */
   lastAt: number;
 }
 
 export interface Traffic {
   begun(target: Target): void;
   ended(target: Target): void;
-  /** What is known of a sandbox; undefined: this router has not seen anybody use it. */
+  /** The traffic of a sandbox; undefined: there was none through this router. */
   useOf(namespace: string, name: string): Use | undefined;
-  /** Forgets those for which `isKnown` is false, and which nobody uses. */
+  /** Removes the records of sandboxes for which `isKnown` is false and which have no open requests. */
   prune(isKnown: (namespace: string, name: string) => boolean): void;
 }
 
@@ -28,10 +28,15 @@ interface UseEntry extends Use {
   toldAt: number;
 }
 
-/** How often the same sandbox is told of, in milliseconds. */
+/** Least time between two calls of `onUse` for a sandbox, in milliseconds. */
 const TELL_MS = 1000;
 
-/** @param now in milliseconds of a monotonic clock @param onUse called when a sandbox is used, at most every {@link TELL_MS} */
+/**
+ * Makes the record of traffic.
+ *
+ * @param now in milliseconds of a monotonic clock
+ * @param onUse called when a sandbox is used, at most every {@link TELL_MS}
+ */
 export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
   const entries = new Map<string, UseEntry>();
   const entryOf = ({ namespace, name }: Target): UseEntry => {
@@ -63,34 +68,36 @@ export function createTraffic(now: () => number, onUse: (namespace: string, name
   };
 }
 
-/** Other routers leave word of traffic once in this part of the idle time: what they have seen since is not known. */
+/**
+ * A router updates the annotation once in this fraction of the idle time. Later traffic is unknown to other routers.
+ */
 const WORD_PART = 3;
 
-/** Tells how long a router may keep traffic to itself, in milliseconds. */
+/** Returns how long a router may wait until it records traffic in the annotation, in milliseconds. */
 export function wordMs({ idleSeconds }: IdlePolicy): number {
   return idleSeconds * 1000 / WORD_PART;
 }
 
-/** When a router last left word, and which. Times in milliseconds since the epoch. */
+/** Returns when a router last set the activity annotation, and which. Times in milliseconds since the epoch. */
 export function wordOf({ annotations }: SandboxRecord): { at: number; router: string } {
   const [time = "", router = ""] = (annotations[ACTIVE_ANNOTATION] ?? "").split(" ");
   return { at: Date.parse(time) || 0, router };
 }
 
 /**
- * Returns the latest instant at which the sandbox may have been used, in milliseconds since the epoch; `Infinity` where
- * there is no telling.
+ * Returns the latest instant at which the sandbox may have been used, in milliseconds since the epoch; `Infinity` if
+ * that cannot be known.
  *
- * | evidence | instant |
+ * | observation | instant |
  * |---|---|
- * | traffic here | exactly then |
- * | another router's word | then, and as much later as it may keep to itself |
- * | it became Ready, was woken, or was given to a claim | then |
- * | it is not Ready | no telling: its last change may be long past, and its Pod just up |
+ * | traffic through this router | the time of the traffic |
+ * | annotation of another router | its time, plus the time until that router updates the annotation again |
+ * | it became Ready, was woken, or was assigned to a claim | the time of this event |
+ * | it is not Ready | unknown: its last change may be long ago, and its Pod may just have started |
  *
- * An annotation or condition counts from when this router saw it change, by the monotonic clock. If it has not changed since
- * the start of this router, it counts from the time that it states, but never from the future. Routers write these times by
- * the API server's clock, so all of them decide alike, even if their own wall clocks are wrong.
+ * An annotation or condition counts from when this router saw it change, by the monotonic clock. If it has not changed
+ * since the start of this router, it counts from the time that it states, but never from the future. Routers write
+ * these times by the API server's clock, so all of them decide alike, even if their own wall clocks are wrong.
  */
 export function lastUse(
   { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
@@ -106,9 +113,9 @@ export function lastUse(
 }
 
 /**
- * Returns the latest instant at which anybody outside may have asked for the sandbox; `Infinity` where there is no telling.
- * Beside its traffic that is when it was created, woken, resumed or given to a claim, and never when it became Ready: code
- * inside could have it do that again and again.
+ * Returns the latest instant at which somebody outside may have requested the sandbox; `Infinity` if that cannot be
+ * known. This includes traffic, and when the sandbox was created, woken, resumed or assigned to a claim. It does not
+ * include when the sandbox became Ready: code inside can cause that again and again.
  */
 export function lastAsked(
   { sandbox, askedSeenAt }: Pick<Entry, "sandbox" | "askedSeenAt">,
@@ -122,12 +129,12 @@ export function lastAsked(
   return latestOf(sandbox, policy, use, clock, askedSeenAt, [...said, createdAt ?? 0, assignedAt ?? 0]);
 }
 
-/** Which router asks, and when. */
+/** The router that asks, and the time. */
 interface Clock {
   me: string;
-  /** At the API server, in milliseconds since the epoch. */
+  /** By the API server's clock, in milliseconds since the epoch. */
   now: number;
-  /** The same instant by the monotonic clock, by which this process counts use and changes. @default {now} */
+  /** The same instant by this process's monotonic clock, which measures use and changes. @default {now} */
   counted?: number;
 }
 
@@ -140,7 +147,7 @@ function latestOf(
   said: number[],
 ): number {
   const word = wordOf(sandbox);
-  // Our own word of before a restart is like that of another: what came after it is forgotten.
+  // An annotation from before this router's restart counts like another router's: later traffic is forgotten.
   const isOurs = word.router === me && use !== undefined;
   const keptMs = isOurs ? 0 : wordMs(policy);
   const wordAt = (at: number) => word.at === 0 ? 0 : at + keptMs;

@@ -1,4 +1,4 @@
-/** Suspends a Sandbox that is still as it was judged, and tells of it. Decides nothing. @module */
+/** Suspends a Sandbox if it has not changed since the decision, and records an Event. @module */
 import { type Answer, answerError, isOk } from "../../kube/api.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
 import { eventOf } from "../../kube/event.ts";
@@ -15,12 +15,12 @@ import {
 import { type Suspension, suspensionText } from "./suspension.ts";
 
 export interface SuspendParts extends Shown {
-  /** Name of this router, without blanks. */
+  /** Name of this router, without spaces. */
   identity: string;
 }
 
 /**
- * Suspends it, unless anything at all has happened to it since: another router may have seen somebody.
+ * Suspends the Sandbox, unless it has changed in any way since the decision: another router may have seen traffic.
  *
  * @returns whether it is suspended
  * @throws {Error} if the API server refuses for another reason
@@ -35,8 +35,8 @@ export async function suspend(
 }
 
 /**
- * Sets a shutdown time on a Sandbox that has been suspended for long; the keeper then deletes it. An annotation records for
- * which spec that is: if a user changes the spec before the Sandbox is deleted, the Sandbox stays.
+ * Sets a shutdown time on a Sandbox that has been suspended for long; the keeper then deletes it. An annotation records
+ * for which spec this applies: if a user changes the spec before the Sandbox is deleted, the Sandbox stays.
  */
 export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: Date): Promise<boolean> {
   const shutdownTime = rfc3339(now);
@@ -50,14 +50,14 @@ export async function takeBack(parts: SuspendParts, sandbox: SandboxRecord): Pro
   return await patch(parts, sandbox, takenBack(sandbox));
 }
 
-/** Returns the merge patch that restores it; empty if no expiry was called off. */
+/** Returns the merge patch that restores the shutdown time; empty if no expiry was called off. */
 export function takenBack({ calledOff }: SandboxRecord): Required<Change> | { spec?: never; metadata?: never } {
   if (!calledOff) return {};
   const { shutdownTime = null, shutdownPolicy = null } = calledOff;
   return { metadata: { annotations: { [EXPIRED_ANNOTATION]: null } }, spec: { shutdownTime, shutdownPolicy } };
 }
 
-/** Leaves word for other routers, and for this one after a restart, that somebody uses the sandbox. */
+/** Records in an annotation that the sandbox is in use, for other routers and for this one after a restart. */
 export async function leaveWord(
   parts: SuspendParts,
   { metadata, annotations: before, createdAt = -Infinity }: SandboxRecord,
@@ -88,7 +88,7 @@ interface Change {
   spec?: Record<string, string | null>;
 }
 
-/** Records an Event of it. @throws {Error} if the API server does not take it */
+/** Records an Event about the suspension. @throws {Error} if the API server refuses it */
 export async function tellOf(
   { api, identity }: SuspendParts,
   { metadata }: SandboxRecord,

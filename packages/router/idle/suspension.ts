@@ -1,5 +1,5 @@
 /**
- * Tells whether a router has suspended a Sandbox, and since when. Only facts of the present suspension count: a user who
+ * Tells whether a router has suspended a Sandbox, and since when. Only the current suspension counts: a user who
  * resumes a Sandbox leaves the router's annotation in place, and may suspend the Sandbox again. Pure.
  * @module
  */
@@ -8,7 +8,7 @@ import { findCondition, rfc3339 } from "../../api/objects/conditions.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { SUSPENDED_ANNOTATION } from "../../api/router/annotations.ts";
 
-/** Why a router suspends a Sandbox, and when. */
+/** Why and when a router suspends a Sandbox. */
 export interface Suspension {
   reason: string;
   note: string;
@@ -17,23 +17,23 @@ export interface Suspension {
 
 const suspensionSchema = z.object({ at: z.string(), uid: z.string(), generation: z.number() });
 
-/** Returns the annotation's text for a suspension of the Sandbox as it is; the patch gives its spec the next generation. */
+/** Returns the annotation's text for a suspension. `generation` is the one that the spec has after the patch. */
 export function suspensionText({ metadata }: SandboxRecord, { reason, note, now }: Suspension): string {
   const { uid, generation } = metadata;
   return JSON.stringify({ reason, at: rfc3339(now), note, uid, generation: generation + 1 });
 }
 
 /**
- * Returns since when a router has suspended the Sandbox as idle, in milliseconds since the epoch; undefined: no router has,
- * or it is not certain. The first row that holds decides.
+ * Returns since when a router has suspended the Sandbox as idle, in milliseconds since the epoch; undefined: no router
+ * has, or it is not certain. The first row that applies decides.
  *
- * | what holds | since |
+ * | observation | since |
  * |---|---|
  * | its mode is not Suspended | undefined |
  * | no annotation of a router names its UID, or the annotation cannot be read | undefined |
  * | its spec has another generation than after that suspension: a user has resumed or changed it | undefined |
- * | its condition Suspended is not True, or of an older generation | undefined: its Pod may still be there |
- * | (none of these) | the annotation's time, or that of the condition's transition if that is later |
+ * | its condition Suspended is not True, or of an older generation | undefined: its Pod may still exist |
+ * | (none of these) | the annotation's time, or the condition's transition time if that is later |
  */
 export function idleSince(sandbox: SandboxRecord): number | undefined {
   const { metadata: { uid, generation }, annotations, conditions, isSuspended } = sandbox;

@@ -1,15 +1,18 @@
 /**
- * Finds Pods that no longer have their address. A younger Pod has it, but the end of the older one has not been seen, because
- * its node is lost or the watch is late. Knows only Pods of sandboxes.
+ * Finds Pods of sandboxes that have lost their address to a younger Pod. The end of such a Pod has not been observed,
+ * because its node is lost or the watch is late.
  * @module
  */
 import { isLoopback } from "../../process/hosts.ts";
 import type { PodRecord } from "./records.ts";
 
 export interface Addresses {
-  /** UIDs of Pods that have lost an address to a younger Pod. If both are of the same age, both have: neither is certain. */
+  /**
+   * UIDs of Pods that have lost an address to a younger Pod. If two Pods are equally old, neither is certain: both are
+   * here.
+   */
   lost: ReadonlySet<string>;
-  /** Adds or updates a Pod; returns addresses that another Pod has as well, if the Pod is new or has changed. */
+  /** Adds or updates a Pod. If the Pod is new or has changed, returns its addresses that another Pod has, too. */
   put(pod: PodRecord): string[];
   remove(pod: PodRecord): void;
 }
@@ -63,13 +66,13 @@ export function createAddresses(): Addresses {
   };
 }
 
-/** Pods of the same Sandbox and the same age lose nothing to each other: the Sandbox's status says which one counts. */
+/** Two equally old Pods of one Sandbox both keep the address: the Sandbox's status says which one counts. */
 function hasTaken(other: PodRecord, pod: PodRecord): boolean {
   const isOfOne = other.sandboxUID !== undefined && other.sandboxUID === pod.sandboxUID;
   return ageOf(other) > ageOf(pod) || (ageOf(other) === ageOf(pod) && !isOfOne);
 }
 
-/** A Pod that has ended has no address any more, though its status shows one. Pods on a node's network share an address. */
+/** A Pod that has ended has no address, although its status shows one. Pods on a node's network share an address. */
 function holdsOf({ phase, usesHostNetwork, ips }: PodRecord): boolean {
   return !usesHostNetwork && phase !== "Succeeded" && phase !== "Failed" && ips.every((ip) => !isLoopback(ip));
 }

@@ -1,4 +1,4 @@
-/** Whether a Sandbox can be reached and at which address, has to be woken, is starting, or never will be. Pure. @module */
+/** Decides whether a Sandbox can be reached, and at which address. Pure. @module */
 import { FINAL_REASONS } from "../../api/finalreasons.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
@@ -7,12 +7,14 @@ import type { PodRecord, SandboxRecord } from "./records.ts";
 import type { Entry } from "./sandboxindex.ts";
 
 /**
- * | state | what follows |
+ * How a request can reach a Sandbox.
+ *
+ * | state | meaning |
  * |---|---|
  * | reachable | its Pod listens at `ip` |
- * | suspended | somebody has to wake it |
- * | starting | waiting helps; `phase` says how far it is, `cause` what is missing |
- * | refused | waiting does not help; where `mayLag`, the API server may know better than the watch |
+ * | suspended | it must be woken first |
+ * | starting | wait; `phase` says how far it is, `cause` what is missing |
+ * | refused | do not wait; if `mayLag` is true, the API server may know more than the watch |
  */
 export type Reachability =
   | { state: "reachable"; ip: string; pod: PodRecord }
@@ -23,30 +25,32 @@ export type Reachability =
 /** How far a Sandbox is on its way to Ready. */
 type Phase = "resuming" | "scheduling" | "starting" | "handing over";
 
-/** Reasons of Ready on which no request waits: somebody has to delete one of several Pods first. */
+/** Reasons of condition Ready for which waiting does not help. With several Pods, somebody must delete one first. */
 const HOPELESS = new Set<string>([...FINAL_REASONS, "MultiplePods"]);
-/** A registry or a node that fails for a moment is no reason to give up. */
+/** How long containers may fail before requests are refused: a registry or a node may fail for a moment. */
 const FAILING_GRACE_MS = 15_000;
 
 /**
- * Decides where the Sandbox stands; the first that holds, from the top.
+ * Decides the state of a Sandbox. The first row that applies decides. Pods that have lost their address to a younger
+ * Pod do not count.
  *
- * | what holds | state |
+ * | observation | state |
  * |---|---|
- * | not known | refused 404, may lag |
- * | another UID than the one named | refused 404, may lag |
- * | an unclaimed member of a pool | refused 404, may lag |
- * | being deleted | refused 404 |
- * | expired | refused 502 |
- * | mode Suspended, and Ready says that it will not run | refused 502 |
+ * | the Sandbox is not known | refused 404, may lag |
+ * | it has another UID than the request names | refused 404, may lag |
+ * | it is an unclaimed member of a pool | refused 404, may lag |
+ * | it is being deleted | refused 404 |
+ * | it has expired | refused 502 |
+ * | mode Suspended, and condition Ready says that it will not run | refused 502 |
  * | mode Suspended | suspended |
- * | this router is about to suspend it | starting |
- * | (below, Pods that have lost their address to a younger Pod do not count) | |
- * | several Pods Ready | refused 502 |
- * | the Pod was there while the Sandbox was suspended, and nobody has said Ready since | starting |
- * | one Pod Ready, with an address that a Pod can have, not labelled as a pool's | reachable |
- * | Pod on the node's network, or at an address that no Pod has | refused 502 |
- * | Ready says that it will not run, or its containers have been failing for a while | refused 502 |
+ * | this router is suspending it | starting |
+ * | several Pods are Ready | refused 502 |
+ * | the Ready Pod uses the node's network | refused 502 |
+ * | the Ready Pod still has the label of a pool | starting |
+ * | the Ready Pod existed while the Sandbox was suspended, and condition Ready has not been True since | starting |
+ * | the Ready Pod has an address that a Pod can have | reachable |
+ * | the Ready Pod has another address | refused 502 |
+ * | Ready says that it will not run, or containers have failed for {@link FAILING_GRACE_MS} | refused 502 |
  * | (none of these) | starting |
  */
 export function reachabilityOf(target: Target, entry: Entry | undefined, now: number): Reachability {
@@ -122,21 +126,21 @@ function finalCause(sandbox: SandboxRecord): string | undefined {
   return condition && HOPELESS.has(condition.reason) ? condition.message || condition.reason : undefined;
 }
 
-/** Returns a condition that speaks of the present spec: after a wake the old one is still there for a moment. */
+/** Returns a condition of the current spec: after a wake, a condition of the previous spec remains for a moment. */
 function current({ conditions, metadata }: SandboxRecord, type: string): Condition | undefined {
   const condition = findCondition(conditions, type);
   return (condition?.observedGeneration ?? metadata.generation) < metadata.generation ? undefined : condition;
 }
 
 /**
- * Returns where to connect. An address in the request never leads anywhere but to the Pod of the Sandbox it names.
+ * Returns the address to connect to. An address in the request can only lead to a Pod of the Sandbox that it names.
  *
  * | X-Sandbox-Pod-IP | address |
  * |---|---|
- * | none | the Pod's first |
- * | one of the Pod's | that |
- * | one that an earlier Pod of the Sandbox had: the client has not noticed yet | the Pod's first |
- * | any other | refused (502: clients then look for the address again) |
+ * | absent | the Pod's first |
+ * | an address of the Pod | this one |
+ * | an address of an earlier Pod of the Sandbox, if the client does not know the new one yet | the Pod's first |
+ * | any other | refused (502: clients then look up the address again) |
  */
 export function addressFor(
   { name, podIP }: Target,
@@ -149,7 +153,9 @@ export function addressFor(
   return unreachable(name, "X-Sandbox-Pod-IP is not an address of its Pod");
 }
 
-/** Returns the UID of the Sandbox's Pod at an address; undefined: no Pod of it has the address, or that Pod is being deleted. */
+/**
+ * Returns the UID of the Sandbox's Pod at an address; undefined: none of its Pods has it, or that Pod is being deleted.
+ */
 export function podUIDAt(entry: Entry | undefined, address: string): string | undefined {
   for (const { ips, isDeleting, metadata: { uid } } of entry?.pods.values() ?? []) {
     if (!isDeleting && ips.includes(address)) return uid;

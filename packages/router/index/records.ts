@@ -1,4 +1,7 @@
-/** What the router keeps of Sandboxes and Pods: little, as there may be many thousands. Pure. @module */
+/**
+ * Reads Sandboxes and Pods, and keeps only the fields that the router needs, as there may be thousands. Pure.
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { calledOff, type Lifetime, lifetimeOf } from "../../api/expiry.ts";
@@ -30,37 +33,40 @@ type RecordMeta = {
   generation: number;
 };
 
-/** A Sandbox, as far as reaching it goes. */
+/** The fields of a Sandbox that the router needs. */
 export interface SandboxRecord {
   metadata: RecordMeta;
-  /** A member of a pool that no claim has been given. */
+  /** The Sandbox is a pool member without a claim. */
   isUnclaimed: boolean;
   isDeleting: boolean;
   isSuspended: boolean;
   /** When it expires, in milliseconds since the epoch; undefined: never, or the time cannot be read. */
   expiresAt: number | undefined;
-  /** Shutdown time and policy of its spec. */
+  /** Shutdown time and policy in its spec. */
   lifetime: Lifetime;
-  /** Shutdown time and policy from before a router let it expire, if that expiry was called off. */
+  /** Shutdown time and policy from before a router let it expire; undefined: no expiry was called off. */
   calledOff: Lifetime | undefined;
   /** In milliseconds since the epoch; undefined: the time cannot be read. */
   createdAt: number | undefined;
-  /** When a claim was given it, in milliseconds since the epoch; undefined: it is no claim's, or that cannot be read. */
+  /**
+   * When it was assigned to a claim, in milliseconds since the epoch; undefined: it has no claim, or the time cannot be
+   * read.
+   */
   assignedAt: number | undefined;
-  /** The conditions that tell why it cannot be reached. */
+  /** The conditions that explain why it cannot be reached. */
   conditions: Condition[];
-  /** All that others say of when it was used, as one text: another one means that there is news. */
+  /** All observations about its use in one text. If the text changes, there is a new observation. */
   evidence: string;
-  /** The part of it that code inside cannot bring about: traffic, and that it was woken, resumed or given to a claim. */
+  /** The part of `evidence` that code inside cannot cause: traffic, and being woken, resumed or assigned to a claim. */
   asked: string;
-  /** Annotations of the router alone: the Sandbox's own, else those of its Pod template. */
+  /** Annotations for the router, from the Sandbox, else from its Pod template. */
   annotations: Record<string, string>;
 }
 
-/** A Pod of a Sandbox, as far as reaching it goes. */
+/** The fields of a Sandbox's Pod that the router needs. */
 export interface PodRecord {
   metadata: RecordMeta;
-  /** UID of the Sandbox that controls it; undefined: the Pod is nobody's, and never reached. */
+  /** UID of the Sandbox that controls it; undefined: no Sandbox does, so it is never reached. */
   sandboxUID: string | undefined;
   isUnclaimed: boolean;
   isDeleting: boolean;
@@ -72,11 +78,11 @@ export interface PodRecord {
   phase: string;
   /** In canonical form. */
   ips: string[];
-  /** The first of them that a Pod can have; undefined if there is none. */
+  /** The first of `ips` that a Pod can have; undefined if there is none. */
   address: string | undefined;
 }
 
-/** Annotations that users set: on a Sandbox, else on its Pod template. */
+/** Annotations that users set on a Sandbox or its Pod template. The Sandbox's own come first. */
 const ASKED_ANNOTATIONS = [
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
@@ -84,9 +90,13 @@ const ASKED_ANNOTATIONS = [
   MAX_ACTIVE_ANNOTATION,
   WAKE_ANNOTATION,
 ];
-/** Annotations that routers set on one Sandbox. In a Pod template they are ignored, as it may be a copy of another's. */
+/**
+ * Annotations that routers set on a Sandbox. In a Pod template they are ignored, as it may be copied from a Sandbox.
+ */
 const SAID_ANNOTATIONS = [ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION];
-/** Of texts that a team writes: each may have a megabyte where it stands in a Pod template, and all routers keep it. */
+/**
+ * Longest text that is stored. A user's text in a Pod template may have a megabyte, and every router would store it.
+ */
 const MOST_CHARACTERS = 1024;
 const KEPT_CONDITIONS = ["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"];
 
@@ -102,7 +112,7 @@ const sandboxSchema = z.object({
   status: z.object({ conditions: z.array(conditionSchema).optional() }).optional(),
 });
 
-/** Reads a Sandbox as the API server shows it; undefined if it is none. */
+/** Reads a Sandbox as the API server sends it; undefined if the object is not a Sandbox. */
 export function readSandbox(object: unknown): SandboxRecord | undefined {
   const { data } = sandboxSchema.safeParse(object);
   if (!data) return undefined;
@@ -146,7 +156,7 @@ function keptOf(keys: readonly string[], valueOf: (key: string) => string | unde
   });
 }
 
-/** What is too long to have been written by us counts as absent. */
+/** A text that is too long to come from hookbox counts as absent. */
 function kept(text: string | undefined): string | undefined {
   return text !== undefined && text.length <= MOST_CHARACTERS ? text : undefined;
 }
@@ -158,10 +168,10 @@ function cut(condition: Condition): Condition {
   return { ...condition, message: Buffer.from(message.slice(0, MOST_CHARACTERS)).toString() };
 }
 
-/** What the API server lists of its own kinds has neither of these: the list says them, once for all. */
+/** Items in lists of built-in kinds have no `apiVersion` and `kind`: only the list has them. */
 const listedPodSchema = podSchema.partial({ apiVersion: true, kind: true });
 
-/** Reads a Pod as the API server shows it; undefined if it is none. */
+/** Reads a Pod as the API server sends it; undefined if the object is not a Pod. */
 export function readPod(object: unknown, allowLoopbackPodIp: boolean): PodRecord | undefined {
   const { data } = listedPodSchema.safeParse(object);
   if (!data) return undefined;

@@ -1,4 +1,7 @@
-/** Reads and patches one Sandbox, and lists its Pods, at the API server, which may be ahead of the watch. The index gets each answer. @module */
+/**
+ * Reads and patches single Sandboxes, and lists their Pods, at the API server; puts the answers into the index.
+ * @module
+ */
 import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
 import { nameHash } from "../../api/objects/names.ts";
@@ -7,7 +10,7 @@ import { createBudget } from "../budget.ts";
 import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
 
-/** Where requests go, and what gets the answers. */
+/** The API server, and the index for its answers: they may be newer than what the watch has shown. */
 export interface Shown {
   api: Api;
   index: SandboxIndex;
@@ -18,12 +21,12 @@ interface Ref {
   name: string;
 }
 
-/** Reads the Sandbox. @throws if nobody answers */
+/** Reads the Sandbox. @throws if the API server does not answer */
 export async function getSandbox(shown: Shown, ref: Ref): Promise<Answer> {
   return await send(shown, "GET", ref);
 }
 
-/** Merges `body` into the Sandbox. @throws if nobody answers */
+/** Merges `body` into the Sandbox. @throws if the API server does not answer */
 export async function patchSandbox(shown: Shown, ref: Ref, body: object): Promise<Answer> {
   return await send(shown, "PATCH", ref, body);
 }
@@ -42,8 +45,8 @@ async function send(
 }
 
 /**
- * Lists the Pods of the Sandbox of that name into the index, and removes those that are not listed. Call it through
- * {@link createLook}.
+ * Lists the Pods of the Sandbox into the index, and removes its Pods that are not listed. Call it through
+ * {@link createLook}, which limits the requests.
  *
  * @throws if the API server does not answer, or refuses
  */
@@ -63,23 +66,23 @@ export async function listPods(
   const pods = (answer.body as { items: unknown[] }).items.flatMap((item) => readPod(item, allowLoopbackPodIp) ?? []);
   const there = new Set(pods.map(({ metadata }) => metadata.uid));
   for (const uid of before) if (!there.has(uid)) index.pods.gone(uid);
-  // The watch may have shown more by now than this list.
+  // The watch may have shown newer versions by now.
   pods.forEach(index.answeredPod);
 }
 
-/** Reads what the API server has of the Sandbox of that name into the index; resolves at the end, also after an error. */
+/** Reads the Sandbox or its Pods from the API server into the index; resolves at the end, also after an error. */
 export type Look = (namespace: string, name: string) => Promise<void>;
 
-/** Somebody who asks for names that do not exist must not ask the API server as often. */
+/** Requests for names that do not exist must not cause as many requests to the API server. */
 const LEAST_INTERVAL_MS = 1000;
 const LOOKS_PER_SECOND = 50;
-/** Of these for one namespace, so that there are some left for others. */
+/** Limit for one namespace, so that some look-ups remain for others. */
 const LOOKS_EACH = 25;
 const REMEMBERED = 10_000;
 
 /**
- * Creates a limited {@link Look}: one at a time for each name, at most once a second; {@link LOOKS_PER_SECOND} in all, and
- * half of them for one namespace.
+ * Creates a limited {@link Look}: one at a time for each name, at most once a second; {@link LOOKS_PER_SECOND} in all,
+ * and half as many for one namespace.
  *
  * @param ask reads from the API server into the index
  */
@@ -100,7 +103,7 @@ export function createLook(ask: (ref: Ref) => Promise<unknown>, log: Log, now: (
   function isAllowed(namespace: string, key: string): boolean {
     const time = now();
     if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS) return false;
-    // In this order: what a namespace may not have costs nobody else anything.
+    // In this order: a look-up that the namespace's limit refuses uses nothing of the common limit.
     if (looksOf(namespace, time) > 0 || looks("", time) > 0) return false;
     lookedAt.delete(key);
     lookedAt.set(key, time);

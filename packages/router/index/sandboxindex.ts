@@ -1,4 +1,4 @@
-/** All Sandboxes and their Pods, as the watches show them, found by name and by UID. Asks nobody and decides nothing. @module */
+/** Stores all Sandboxes and their Pods as the watches report them, and finds them by name and UID. @module */
 import type { EventHandler } from "../../kube/watch.ts";
 import { createAddresses } from "./addresses.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
@@ -10,30 +10,30 @@ export interface Entry {
   pods: ReadonlyMap<string, PodRecord>;
   /** UIDs of Pods of any Sandbox that have lost their address to a younger Pod. */
   lost: ReadonlySet<string>;
-  /** Addresses that its Pods have had; a client may still know one of them. */
+  /** Earlier addresses of its Pods: a client may still use one of them. */
   formerIPs: string[];
-  /** UIDs of Pods that were there while the Sandbox was suspended: they may be on their way out, seen or unseen. */
+  /** UIDs of Pods that existed while the Sandbox was suspended: they may be terminating, observed or not. */
   suspects: Set<string>;
-  /** This router is about to suspend it: requests wait until that is settled. */
+  /** This router is suspending it: requests wait for the outcome. */
   isBeingSuspended: boolean;
   /**
-   * When this process last saw `sandbox.evidence` change, in milliseconds of its monotonic clock; undefined: it has seen no
-   * change.
+   * When this process last saw `evidence` change, in milliseconds of its monotonic clock; undefined: it has not
+   * changed.
    */
   evidenceSeenAt: number | undefined;
   /** The same for `sandbox.asked`. */
   askedSeenAt: number | undefined;
-  /** When this process first saw its containers fail, in milliseconds since the epoch; undefined: they do not. */
+  /** When this process first saw its containers fail, in milliseconds since the epoch; undefined: they do not fail. */
   failingSince: number | undefined;
 }
 
 export interface SandboxIndex {
-  /** Handlers for the watches. The last event counts, whatever its version: after a restore of etcd, versions go back. */
+  /** Handlers for the watches. The last event counts, whatever its version: a restore of etcd sets versions back. */
   sandboxes: EventHandler<SandboxRecord>;
   pods: EventHandler<PodRecord>;
   /**
-   * Updates a Sandbox from an answer of the API server, which may be ahead of the watch or behind it. The answer is ignored if
-   * its version is older than the known one, or if the watch has shown that the Sandbox is gone.
+   * Updates a Sandbox from an answer of the API server, which may be newer or older than the watch. The answer is
+   * ignored if its version is older than the stored one, or if the watch has shown that the Sandbox is deleted.
    */
   answered(sandbox: SandboxRecord): void;
   /** The same for a Pod. */
@@ -41,7 +41,7 @@ export interface SandboxIndex {
   find(namespace: string, name: string): Entry | undefined;
   /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
   onChange(namespace: string, name: string, listener: () => void): () => void;
-  /** Every Sandbox. */
+  /** All Sandboxes. */
   entries(): Iterable<Entry>;
 }
 
@@ -63,13 +63,13 @@ export function createSandboxIndex(
   const byName = new Map<string, Entry>();
   const podsByUID = new Map<string, PodRecord>();
   const addresses = createAddresses();
-  /** By Sandbox: a Pod that names the UID of one in another namespace is not its own. */
+  /** By namespace and UID of the Sandbox: a Pod cannot belong to a Sandbox in another namespace. */
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
-  /** UIDs of Sandboxes and Pods that are gone: a late answer must not bring one back. */
+  /** UIDs of deleted Sandboxes and Pods: a late answer must not add them again. */
   const departed = new Set<string>();
-  /** Versions from answers that the watch has not reached, by UID. Until it does, its events are older. */
+  /** Versions from answers, by UID, until the watch reaches them. Watch events until then are older, and ignored. */
   const ahead = new Map<string, string>();
-  /** UIDs from answers since the present list began: the list may not have them. */
+  /** UIDs from answers since the current list began: the list may not contain them. */
   const sinceList = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
 
@@ -121,7 +121,7 @@ export function createSandboxIndex(
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? now() : undefined;
     byUID.set(uid, entry);
-    // The newest Sandbox has the name: one that is deleted and created again has two UIDs for a moment.
+    // The newest Sandbox has the name. A Sandbox that is deleted and created again has two UIDs for a moment.
     const holder = byName.get(keyOf(sandbox.metadata));
     if (!holder || !isOlder(sandbox.metadata.resourceVersion, holder.sandbox.metadata.resourceVersion)) {
       byName.set(keyOf(sandbox.metadata), entry);
@@ -151,7 +151,7 @@ export function createSandboxIndex(
     sinceList.clear();
   }
 
-  /** Returns the entry of the Sandbox that controls a Pod; undefined: none that is known, or of another namespace. */
+  /** Returns the entry of the Sandbox that controls a Pod; undefined: it is not known, or in another namespace. */
   function controllerOf({ metadata: { namespace }, sandboxUID = "" }: PodRecord): Entry | undefined {
     const entry = byUID.get(sandboxUID);
     return entry?.sandbox.metadata.namespace === namespace ? entry : undefined;
@@ -183,7 +183,7 @@ export function createSandboxIndex(
     if (taken.length > 0) onPodGone(taken);
     if (sandboxUID === undefined) return;
     const key = `${namespace}/${sandboxUID}`;
-    // Not made anew: whoever makes thousands of Pods for one Sandbox would have each of them copied at each event.
+    // The map is changed in place: with thousands of Pods for one Sandbox, a copy at each event would be expensive.
     const pods = podsOfSandbox.get(key) ?? new Map<string, PodRecord>();
     podsOfSandbox.set(key, pods.set(uid, pod));
     const entry = controllerOf(pod);
@@ -203,7 +203,7 @@ export function createSandboxIndex(
     sandboxes: {
       listing() {
         sinceList.clear();
-        // The list shows everything, and versions may have gone back.
+        // The list contains everything, and versions may be lower than before.
         ahead.clear();
       },
       observe: observeSandbox,
@@ -240,7 +240,7 @@ export function createSandboxIndex(
   };
 }
 
-/** Versions are numbers that grow, except after a restore of etcd. */
+/** Versions are growing numbers, except after a restore of etcd. */
 function isOlder(version: string, than: string | undefined): boolean {
   return than !== undefined && Number(version) < Number(than);
 }

@@ -1,4 +1,4 @@
-/** Feeds the index: one watch of Sandboxes and one of their Pods. Decides nothing. @module */
+/** Fills the index from two watches: one of Sandboxes and one of their Pods. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
 import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
 import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
@@ -9,16 +9,16 @@ import type { SandboxIndex } from "./sandboxindex.ts";
 export interface WatchesOptions {
   log: Log;
   signal: AbortSignal;
-  /** Absent: all of them. */
+  /** undefined: all namespaces. */
   namespace: string | undefined;
   allowLoopbackPodIp: boolean;
   /** Called once, when both lists are complete. */
   onListed(): void;
-  /** Called at each sign that the API server answers one of the two watches. */
+  /** Called whenever the API server sends something on one of the watches. */
   onHeard?(watch: "sandboxes" | "pods"): void;
 }
 
-/** Watches until `signal` fires. */
+/** Watches Sandboxes and Pods until `signal` fires. */
 export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
   const { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard } = options;
   const pending = new Set(["sandboxes", "pods"]);
@@ -32,7 +32,7 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
   const sandboxes = { path: pathOf({ resource: "sandboxes", namespace }), parse: readSandbox };
   const pods = {
     path: pathOf({ resource: "pods", namespace }),
-    // A cluster has many more Pods than sandboxes have.
+    // Selects the Pods of sandboxes: a cluster has many more Pods.
     query: { labelSelector: NAME_HASH_LABEL },
     parse: (object: unknown) => readPod(object, allowLoopbackPodIp),
   };

@@ -1,17 +1,19 @@
-/** One JSON line for each request, gathered and written together: a write for each would cost more than the request. @module */
+/** Writes one JSON line per request, many at a time: a write for each would cost more than the request. @module */
 import type { RequestRecord } from "./observer.ts";
 
-/** Writes lines to their end. */
+/** The access log. */
 export interface AccessLog {
   add(record: RequestRecord, status: number, ms: number): void;
-  /** Writes what there is. */
+  /** Writes the buffered lines. */
   flush(): void;
 }
 
 const FLUSH_MS = 200;
 const MOST_LINES = 2000;
 
-/** Makes the log; `write` takes whole lines, their ends included. No query is ever logged: it may carry a token. */
+/**
+ * Makes the log; `write` gets complete lines with their line ends. Queries are never logged: they may contain a token.
+ */
 export function createAccessLog(write: (text: string) => void): AccessLog {
   let lines: string[] = [];
   let timer: NodeJS.Timeout | undefined;

@@ -1,13 +1,17 @@
-/** What the router counts, in Prometheus' text format. Source of the names: Agent Sandbox API, section 5.5; the rest is ours. @module */
+/**
+ * Collects the router's metrics in Prometheus text format. Source of the names: Agent Sandbox API, section 5.5; further
+ * metrics are hookbox's own.
+ * @module
+ */
 import { STATUS_CODES } from "node:http";
 import { Counter, Gauge, Histogram } from "prom-client";
 import { createRegistry, exemplarOf, observe } from "../../process/exemplars.ts";
 import manifest from "../package.json" with { type: "json" };
 
-/** The metrics of one router; `text` gives what `/metrics` answers. */
+/** The metrics of one router; `text` returns the answer of `/metrics`. */
 export interface RouterMetrics {
   requests: RequestStats;
-  /** What is so at the moment: requests and open streams, and those among them that wait for a sandbox. */
+  /** Current values: open requests and streams, and how many of them wait for a sandbox. */
   now: { inflight: number; held: number };
   upstreamErrors: Counter<"sandbox_namespace" | "reason">;
   upstreamRetries: Counter<"sandbox_namespace">;
@@ -16,13 +20,17 @@ export interface RouterMetrics {
   wakes: Counter<"sandbox_namespace">;
   suspensions: Counter<"sandbox_namespace" | "reason">;
   exceptions: Counter;
-  /** Observes how long a request has waited. @param traceId as for {@link RequestStats} */
+  /** Records how long a request has waited. @param traceId as for {@link RequestStats} */
   held(seconds: number, traceId: string | undefined): void;
   text(): Promise<string>;
   contentType: string;
 }
 
-/** Makes a fresh set in a registry of its own. @param isTraced requests' traces are exemplars of how long they took */
+/**
+ * Makes a set of metrics with its own registry.
+ *
+ * @param isTraced true: durations have the requests' traces as exemplars
+ */
 export function createRouterMetrics(isTraced = false): RouterMetrics {
   const registry = createRegistry(isTraced);
   const registers = [registry];
@@ -83,13 +91,19 @@ export function createRouterMetrics(isTraced = false): RouterMetrics {
 /** Upper bounds in seconds. Source: Agent Sandbox API, section 5.5. */
 const BUCKETS = [.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180];
 
-/** A label's values are ours: what clients and sandboxes send would make a series for each. */
+/**
+ * Label values come from these sets only: arbitrary values from clients and sandboxes would each create a time series.
+ */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
 const CODES = new Set([...Object.keys(STATUS_CODES).map(Number), 499]);
 
-/** Counts, and how long they took. */
+/** Counts requests and measures their duration. */
 interface RequestStats {
-  /** Methods and codes that HTTP does not know count as `other`. @param traceId of a trace that is recorded; undefined: none is */
+  /**
+   * Records a request. Unknown methods and codes count as `other`.
+   *
+   * @param traceId of a recorded trace; undefined: there is none
+   */
   observe(method: string, code: number, namespace: string, seconds: number, traceId?: string): void;
   /** Returns `sandbox_router_requests_total` and `sandbox_router_request_duration_seconds`. */
   text(): string;
@@ -99,13 +113,13 @@ interface Series {
   labels: string;
   count: number;
   sum: number;
-  /** For each bound those that took so long, and not so short that the one before has them. */
+  /** Requests per bucket: durations up to its bound and above the bound of the bucket before it. */
   buckets: Uint32Array;
-  /** The last request of a bucket that was part of a trace, as an exemplar. */
+  /** For each bucket, its last request with a trace, as an exemplar. */
   exemplars: Map<number, string>;
 }
 
-/** Makes an empty set. @param isTraced it is written as OpenMetrics, with traces as exemplars; else as Prometheus has it */
+/** Makes an empty set. @param isTraced true: the format is OpenMetrics, with traces as exemplars; else Prometheus */
 export function createRequestStats(isTraced = false): RequestStats {
   const all = new Map<string, Series>();
   return {
@@ -132,7 +146,7 @@ export function createRequestStats(isTraced = false): RequestStats {
     text() {
       const requests = "sandbox_router_requests";
       const total = `${requests}_total`;
-      // OpenMetrics names a counter without its ending.
+      // In OpenMetrics, the name of a counter has no "_total" in HELP and TYPE.
       const counter = isTraced ? requests : total;
       const duration = "sandbox_router_request_duration_seconds";
       const series = [...all.values()];

@@ -1,4 +1,4 @@
-/** Takes note of every request from its beginning to its end, for the metrics, the log, spans and idleness. @module */
+/** Records every request from its beginning to its end, for metrics, access log, spans and idle suspension. @module */
 import type { IncomingMessage } from "node:http";
 import { type Span, SpanStatusCode } from "@opentelemetry/api";
 import type { AddressOf } from "../access/clientaddress.ts";
@@ -7,23 +7,23 @@ import { isRefusal } from "../refusal.ts";
 import type { AccessLog } from "./accesslog.ts";
 import type { RouterMetrics } from "./metrics.ts";
 
-/** What is known of a request; filled in as it goes on. */
+/** What is known about a request; filled in step by step. */
 export interface RequestRecord {
   request: IncomingMessage;
-  /** Of the client. */
+  /** Address of the client. */
   address: string;
   startedAt: number;
   target: Target | undefined;
-  /** There is such a Sandbox: its namespace may become a label. */
+  /** The Sandbox exists, so its namespace may be used as a label. */
   isKnown: boolean;
   client: string;
   traceId: string;
-  /** Undefined: nobody traces it. */
+  /** Undefined: no span is recorded. */
   span: Span | undefined;
   heldMs: number;
 }
 
-/** What hears of requests that have gone to a sandbox. */
+/** Receives the beginning and end of requests that were forwarded to a sandbox. */
 export interface Traffic {
   begun(target: Target): void;
   ended(target: Target): void;
@@ -31,19 +31,21 @@ export interface Traffic {
 
 export interface Observer {
   begin(request: IncomingMessage): RequestRecord;
-  /** It is known where the request goes, and that it may. */
+  /** The request is admitted, and its target is known. */
   passed(record: RequestRecord, target: Target, client: string, isKnown: boolean): void;
-  /** Whether somebody was let in; `namespace` is empty if the Sandbox is not known. */
+  /** The gate has decided; `namespace` is empty if the Sandbox is not known. */
   decided(namespace: string, outcome: object): void;
-  /** The request has waited for its sandbox. */
+  /** The request has waited for its sandbox for `ms` milliseconds. */
   held(record: RequestRecord, ms: number): void;
-  /** `status` is what the client got: 101 for another protocol, 499 if it had gone before. */
+  /**
+   * The request has ended. `status` is what the client got: 101 for a protocol switch, 499 if it disconnected before.
+   */
   end(record: RequestRecord, status: number): void;
 }
 
 interface ObserverParts {
   metrics: RouterMetrics;
-  /** Undefined: there is none. */
+  /** Undefined: there is no access log. */
   log: AccessLog | undefined;
   traffic: Traffic;
   addressOf: AddressOf;
@@ -96,7 +98,7 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
   };
 }
 
-/** Undefined: nobody records its trace. */
+/** Returns the ID of the recorded trace; undefined: none is recorded. */
 function traceIdOf({ span }: RequestRecord): string | undefined {
   return span?.spanContext().traceId;
 }

@@ -1,4 +1,4 @@
-/** The trace that a request is part of: read or made up, with a span of the router's where it is recorded. @module */
+/** Reads or creates a request's trace context, and begins a span if the trace is recorded. @module */
 import { randomUUID } from "node:crypto";
 import { type Span, SpanKind, type Tracer } from "@opentelemetry/api";
 import type { IncomingMessage } from "node:http";
@@ -6,21 +6,25 @@ import { readTraceparent, type TraceContext } from "../../api/tracecontext.ts";
 import { contextOf } from "../../process/parentspan.ts";
 import type { Target } from "../destination.ts";
 
-/** What the log and the sandbox are told. */
+/** The trace of a request, for the log and the sandbox. */
 interface Trace {
   /** 32 hex digits. */
   id: string;
-  /** Undefined: the router records none. */
+  /** Undefined: the router records no span. */
   span: Span | undefined;
-  /** Headers to add, flat; `[]` where the request's own pass. */
+  /** Headers to add, as a flat list; `[]`: the request's own headers pass. */
   added: readonly string[];
-  /** Headers of the request that do not pass. */
+  /** Names of request headers that do not pass. */
   withheld: readonly string[];
 }
 
 const NONE: readonly string[] = [];
 
-/** Reads the request's traceparent, or makes a trace that nobody samples. @param tracer undefined: no spans are recorded */
+/**
+ * Reads the request's traceparent, or creates a trace that is not sampled.
+ *
+ * @param tracer undefined: no spans are recorded
+ */
 export function traceOf(request: IncomingMessage, target: Target, tracer: Tracer | undefined): Trace {
   const { traceparent } = request.headers;
   const parent = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
@@ -50,7 +54,7 @@ function beginSpan(
     "sandbox.name": name,
     "server.port": port,
     "http.request.method": method,
-    // What follows may have secrets.
+    // Without the query, which may contain secrets.
     "url.path": url.split("?")[0] ?? "",
   };
   return tracer.startSpan(`router ${method}`, { kind: SpanKind.SERVER, attributes }, contextOf(parent));

@@ -1,15 +1,15 @@
-/** The router's options that say who may. @module */
+/** Command-line options of the router for authentication, authorization and limits per client. @module */
 import { flag, type Values } from "../../process/flags.ts";
 import { choice, DURATION, LIST, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
 import { ALLOWED_HOSTS } from "../../process/sharedflags.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
 import { PROXIES, SAME_SITE, TOKEN_NAME } from "./types.ts";
 
-/** How it is decided who may reach a sandbox. */
+/** How the router decides who may reach a sandbox. */
 export type AuthzOptions =
   | { mode: "allow-all" }
   | { mode: "tokenreview" } & TokenReviewValues
-  /** At least one file: secrets check tokens of version 1, public keys check tokens of version 2. */
+  /** At least one file is set: secrets check tokens of version 1, public keys check tokens of version 2. */
   | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
 
 const since = "0.1.0";
@@ -93,7 +93,7 @@ type TokenReviewValues = Pick<
   | "authzTokenreviewRequireToken"
 >;
 
-/** Returns how it is decided who may. @throws {RangeError} if something is missing */
+/** Returns the authorization mode with its settings. @throws {RangeError} if a required option is missing */
 export function authzOf(values: AccessValues): AuthzOptions {
   const mode = values.authzMode;
   if (mode === "allow-all") return { mode };
@@ -113,7 +113,7 @@ export function authzOf(values: AccessValues): AuthzOptions {
   );
 }
 
-/** Returns how browsers may carry a token. @throws {RangeError} if that makes no sense */
+/** Returns how browsers may send a token. @throws {RangeError} if the options contradict each other */
 export function browserOf(
   values: AccessValues & { pathRoutingPrefix: string | undefined; domain: string | undefined },
 ): BrowserOptions {

@@ -1,4 +1,8 @@
-/** The router's options, those of the contract under its names and our own. Source: Agent Sandbox API, 7.1 and 1.0 2.3. @module */
+/**
+ * All command-line options of the router: those of the Agent Sandbox API under its names, and those of hookbox.
+ * Source: Agent Sandbox API, 7.1 and 1.0 2.3.
+ * @module
+ */
 import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
 import { CLUSTER_FLAGS } from "../../kube/clusterflags.ts";
 import { flag, section } from "../../process/flags.ts";
@@ -114,7 +118,7 @@ const WAKING = {
   }),
 };
 
-/** The table. */
+/** All options of the router, by section. */
 export const ROUTER_FLAGS = {
   ...section("Cluster", {
     ...CLUSTER_FLAGS,

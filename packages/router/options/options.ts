@@ -1,4 +1,4 @@
-/** The router's command line. Reads nothing but its arguments. @module */
+/** Reads the router's command line. @module */
 import { hostname } from "node:os";
 import { type Program, readCommandLine, type Values } from "../../process/flags.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
@@ -16,7 +16,7 @@ X-Sandbox-Namespace (default "default") and X-Sandbox-Port (default 8888).`,
 
 type RouterValues = Values<typeof ROUTER_FLAGS>;
 
-/** What follows from several options, or from the machine. */
+/** Values that depend on several options, or on the machine. */
 interface Derived {
   httpBindAddress: Bind;
   healthProbeBindAddress: Bind | undefined;
@@ -29,17 +29,17 @@ interface Derived {
   browser: BrowserOptions;
 }
 
-/** What the command line says. Times in milliseconds. */
+/** The router's settings from the command line. Times are in milliseconds. */
 export type RouterOptions = Omit<RouterValues, keyof Derived> & Derived;
 
-/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
+/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if an argument is invalid */
 export function readOptions(args: string[]): RouterOptions | undefined {
   const values = readCommandLine(ROUTER, args)?.values;
   if (!values) return undefined;
   return {
     ...values,
     ...addressesOf(values),
-    // On Deno node:http2 cannot serve HTTP/2 in the clear.
+    // On Deno, node:http2 cannot serve HTTP/2 without TLS.
     h2c: values.h2c && !("Deno" in globalThis),
     shutdownDelay: values.shutdownDelay ?? (values.kubeconfig === undefined ? IN_POD.shutdownDelay : 0),
     idleCheckInterval: Math.max(100, values.idleCheckInterval),
@@ -49,7 +49,7 @@ export function readOptions(args: string[]): RouterOptions | undefined {
   };
 }
 
-/** What is so without `--kubeconfig`: the process runs in a Pod, where others look for its ports. */
+/** Defaults without `--kubeconfig`: the process runs in a Pod, and other processes expect its ports there. */
 const IN_POD = { health: { host: "", port: 8081 }, metrics: { host: "", port: 9090 }, shutdownDelay: 5000 };
 
 function addressesOf(values: RouterValues) {

@@ -1,17 +1,17 @@
-/** Types of values that only the router's options have. Pure. @module */
+/** Types of values that only the router's options have. @module */
 import { type FlagType, LIST, PORT, TEXT } from "../../process/flagtypes.ts";
 import { createAddressOf } from "../access/clientaddress.ts";
 import type { BrowserOptions } from "../access/credentials.ts";
 import { isPathPrefix } from "../destination.ts";
 
-/** An address to listen on; port 0: a free one. */
+/** An address to listen on; port 0 means any free port. */
 export interface Bind {
-  /** Empty: the process decides. */
+  /** Empty: 0.0.0.0 in a Pod, else 127.0.0.1. */
   host: string;
   port: number;
 }
 
-/** `host:port`, `[v6]:port` or `:port`; false, for none: an empty text or `0`. */
+/** Reads `host:port`, `[v6]:port` or `:port`; false if the text is empty or `0`: do not listen. */
 export const ADDRESS: FlagType<Bind | false> = {
   ...{ name: "address", placeholder: "H:P", allowed: "host:port or :port, or 0 for none" },
   read(text, refuse) {
@@ -21,31 +21,31 @@ export const ADDRESS: FlagType<Bind | false> = {
   },
 };
 
-/** The same for a port that has to be. */
+/** Like {@link ADDRESS}, but for a port that cannot be off. */
 export const NEEDED_ADDRESS: FlagType<Bind> = {
   ...{ ...ADDRESS, allowed: "host:port or :port" },
   read: (text, refuse) => ADDRESS.read(text, refuse) || refuse(),
 };
 
-/** A path like `/sandboxes`; undefined for an empty text. */
+/** Reads a path such as `/sandboxes`; undefined if the text is empty. */
 export const PATH_PREFIX: FlagType<string | undefined> = {
   ...{ name: "path", placeholder: "P", allowed: "a path such as /sandboxes" },
   read: (text, refuse) => text === "" ? undefined : isPathPrefix(text) ? text : refuse(),
 };
 
-/** A DNS domain, in lower case and without dots at its ends; undefined for an empty text. */
+/** Reads a DNS domain: changes it to lower case and removes dots at its ends; undefined if it is empty. */
 export const DOMAIN: FlagType<string | undefined> = {
   ...{ ...TEXT, name: "domain", placeholder: "D" },
   read: (text) => text.toLowerCase().replace(/^\.|\.$/g, "") || undefined,
 };
 
-/** The name of a cookie or of a parameter of a query; undefined for an empty text. */
+/** Reads the name of a cookie or a query parameter; undefined if the text is empty. */
 export const TOKEN_NAME: FlagType<string | undefined> = {
   ...{ name: "name", placeholder: "C", allowed: "a name of letters, digits, dots, - and _" },
   read: (text, refuse) => text === "" ? undefined : /^[A-Za-z0-9_.-]+$/.test(text) ? text : refuse(),
 };
 
-/** Whether a cookie goes with requests of other sites, in any case of letters. */
+/** Reads the SameSite attribute of a cookie, in upper or lower case. */
 export const SAME_SITE: FlagType<BrowserOptions["authzCookieSamesite"]> = {
   ...{ name: "Lax, Strict or None", placeholder: "S", allowed: "Lax, Strict or None" },
   read(text, refuse) {
@@ -53,12 +53,12 @@ export const SAME_SITE: FlagType<BrowserOptions["authzCookieSamesite"]> = {
   },
 };
 
-/** Addresses and subnets such as `10.0.0.0/8`. */
+/** Reads a list of addresses and subnets such as `10.0.0.0/8`. */
 export const PROXIES: FlagType<string[]> = {
   ...{ ...LIST, allowed: "addresses or subnets such as 10.0.0.0/8, with commas between them" },
   read(text, refuse) {
     const proxies = LIST.read(text, refuse);
-    // It throws for a wrong one, and names it.
+    // Throws an error that names the first invalid address.
     createAddressOf(proxies);
     return proxies;
   },

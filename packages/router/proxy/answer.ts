@@ -1,4 +1,4 @@
-/** Sends what the router answers itself. Decides nothing. @module */
+/** Sends the router's own answers: refusals and redirects. @module */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
@@ -8,7 +8,10 @@ import { SAFE } from "../safeheaders.ts";
 import { grpcFormOf, grpcRefusal } from "./grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./versions.ts";
 
-/** Answers `{"detail": …}`; where a part of another answer is out already, ends the connection so that nobody takes it for whole. */
+/**
+ * Answers `{"detail": …}`. If another answer has begun, closes the connection so that the client sees an incomplete
+ * answer.
+ */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent) {
     cutOff(response);
@@ -23,17 +26,17 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     "Cache-Control": "no-store",
     ...SAFE,
     ...refusal.headers,
-    // A client that was never told to go on may send its body or not: nobody knows where its next request begins.
+    // Without "100 Continue", a client may send its body or not, so the next request cannot be found in the stream.
     ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
   });
   response.end(body);
   discard(request);
 }
 
-/** Clients of gRPC show their callers no body: the cause is in the headers, which are all of the answer. */
+/** Sends the cause in the headers, which are the whole answer: gRPC clients do not show a body. */
 function sendGrpcRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   const { stream } = response as unknown as Http2ServerResponse;
-  // For the log and the metrics.
+  // Not sent: this status is for the log and the metrics.
   response.statusCode = refusal.status;
   stream?.respond(
     { ":status": 200, ...SAFE, ...refusal.headers, ...grpcRefusal(refusal.status, refusal.detail) },
@@ -42,7 +45,7 @@ function sendGrpcRefusal(request: IncomingMessage, response: ServerResponse, ref
   discard(request);
 }
 
-/** Sends a browser on, with a cookie. */
+/** Redirects a browser and sets a cookie. */
 export function sendRedirect(
   response: ServerResponse,
   { location, cookie }: { location: string; cookie: string },
@@ -57,7 +60,7 @@ export function sendRedirect(
   response.end();
 }
 
-/** Reads the rest of a request to nowhere for a while, then ends its connection, or its stream of one. */
+/** Reads and drops the rest of a request for a while, then closes its connection or HTTP/2 stream. */
 export function discard(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.resume();

@@ -1,28 +1,29 @@
-/** The headers of a sandbox's answer as its client gets them. Pure. @module */
+/** Makes the headers of a sandbox's answer for the client. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { headersForClient } from "./headers.ts";
 import { type ClientView, cookieFor, locationFor, refreshFor } from "./rewrite.ts";
 
-/** What is done to the headers of an answer. */
+/** How the headers of an answer are changed. */
 export interface AnswerRules extends ClientView {
-  /** Cookie of the router's own: no sandbox sets it. */
+  /** The router's own cookie, which no sandbox can set. */
   cookieName: string | undefined;
-  /** False: addresses and cookies pass as they came. */
+  /** False: addresses and cookies pass unchanged. */
   rewrites: boolean;
-  /** Which pages may embed the answer where the sandbox does not say. */
+  /** Which pages may embed the answer, if the sandbox does not say. */
   resourcePolicy: "same-origin" | "cross-origin";
 }
 
 const POLICY = "cross-origin-resource-policy";
 const NOSNIFF = "x-content-type-options";
-/** Headers that name a sandbox: answers of different sandboxes then have one address. */
+/** With these headers, answers of different sandboxes share one URL, so caches must tell them apart. */
 const NAMES = "X-Sandbox-ID, X-Sandbox-Namespace, X-Sandbox-Port";
 
 /**
- * Returns the headers, flat: those that pass, with addresses that lead to the sandbox, what keeps pages of other origins from
- * reading the answer as a script or an image, and what keeps caches from taking it for another sandbox's.
+ * Returns the headers as a flat list: the sandbox's headers with addresses changed for the client, headers that prevent
+ * pages of other origins from reading the answer as a script or image, and Vary, so that caches do not use it for
+ * another sandbox.
  *
- * @param podIP address that the sandbox was asked at
+ * @param podIP address at which the sandbox was reached
  */
 export function answerHeaders(
   { rawHeaders, headers }: Pick<IncomingMessage, "rawHeaders" | "headers">,

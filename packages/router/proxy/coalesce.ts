@@ -1,4 +1,7 @@
-/** Has what comes in small parts wait in few: what streams count is bytes, and a part of one byte costs two hundred. @module */
+/**
+ * Joins small chunks of a stream: streams count bytes, but a chunk of one byte uses two hundred bytes of memory.
+ * @module
+ */
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
@@ -6,18 +9,20 @@ import { setImmediate } from "node:timers";
 import { createGathered } from "../../process/gathered.ts";
 import { hasBody, isHttp2 } from "./versions.ts";
 
-/** A part that is smaller costs more to keep than to copy. */
+/** Smaller chunks cost more to store than to copy. */
 const SMALL_BYTES = 1024;
-/** What small parts become where nobody takes them. */
+/** Size of joined chunks while the stream is paused. */
 const PIECE_BYTES = 16 * 1024;
-/** A stream that brings more small parts in a turn, as one read may ten thousand, takes turns with its like. */
+/**
+ * One read may bring ten thousand small chunks. A stream with more than this in a turn takes turns with similar ones.
+ */
 const MOST_IN_TURN = 1024;
 
 /**
- * Has small parts of a stream come together, from now on. The first of a turn of the event loop goes on at once, the
- * others at the end of the turn; where the stream is paused, they wait until it goes on, or there are many.
+ * Joins small chunks of a stream from now on. The first chunk in a turn of the event loop passes at once, the others
+ * together at the end of the turn. If the stream is paused, they wait until it is resumed, or until there are many.
  *
- * @param stream one that is read by its event `data`: who waits for `readable` might wait for ever
+ * @param stream must be read with the event `data`: a reader that waits for `readable` might wait forever
  */
 export function coalesce(stream: Readable): void {
   const { push } = stream;
@@ -30,7 +35,7 @@ export function coalesce(stream: Readable): void {
     inTurn = 0;
     if (stream.readableFlowing || stream.readableLength === 0) flush();
   };
-  // A stream has no other place before its own buffer, in which each part is an object.
+  // Chunks must be joined before they enter the stream's own buffer, in which each of them is an object.
   stream.push = (part: Uint8Array | null, ...rest) => {
     if (part === null || part.length >= SMALL_BYTES) {
       flush();
@@ -47,7 +52,7 @@ export function coalesce(stream: Readable): void {
 
 let isTaken = false;
 
-/** Of the streams that bring many small parts one goes on in each turn: all others wait for no more than that. */
+/** Lets one of the streams with many small chunks continue in each turn, so that other streams need not wait longer. */
 function takesTurn(): boolean {
   if (isTaken) return false;
   isTaken = true;
@@ -55,7 +60,7 @@ function takesTurn(): boolean {
   return true;
 }
 
-/** Does so with the body of a request, if it has one; in HTTP/2 it goes through two streams. */
+/** Joins small chunks of a request's body, if it has one. In HTTP/2 the body passes through two streams. */
 export function coalesceBody(request: IncomingMessage): void {
   if (!hasBody(request)) return;
   if (isHttp2(request)) coalesce((request as unknown as Http2ServerRequest).stream);

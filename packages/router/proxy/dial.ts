@@ -1,13 +1,15 @@
-/** Opens connections to sandboxes, keeps them while they are of use, and gives up connections that are not accepted in time. @module */
+/** Opens connections to sandboxes, keeps them for reuse, and gives up after a timeout. @module */
 import { Agent } from "node:http";
 import { createConnection, type NetConnectOpts, type Socket } from "node:net";
 import { createHttp2Dialler, type Http2Dialler } from "./http2dial.ts";
 
-/** Servers close idle connections after 5 s at the earliest (uvicorn, Node): ours go first. */
+/**
+ * Idle connections are closed after this time, in milliseconds: earlier than servers do (uvicorn and Node after 5 s).
+ */
 const KEEP_MS = 4000;
 const KEPT_PER_SANDBOX = 64;
 
-/** Kept connections to all sandboxes. */
+/** Connections to all sandboxes. */
 export interface Dialler {
   agent: Agent;
   /** Connections to ports that speak HTTP/2. */
@@ -19,7 +21,7 @@ export interface Dialler {
   close(): void;
 }
 
-/** Creates a dialler; no connection is tried for longer than `dialTimeout` milliseconds. */
+/** Creates a dialler. @param dialTimeout longest time until a connection is open, in milliseconds */
 export function createDialler(dialTimeout: number): Dialler {
   const connect = (options: NetConnectOpts) => {
     const socket = createConnection(options);
@@ -52,15 +54,15 @@ function noConnection(ms: number): Error {
   return Object.assign(new Error(`no connection within ${ms / 1000} s`), { code: "EDIALTIMEOUT" });
 }
 
-/** Errors of a write to a connection that the peer has closed. */
+/** Errors of a write to a connection that the other side has closed. */
 const HUNG_UP = new Set(["EPIPE", "ECONNRESET", "ECONNABORTED"]);
 
 type Write = (this: Socket, ...args: unknown[]) => void;
 
 /**
- * Drops what is written after the peer has closed the connection, so that its answer can still be read. A server that
- * answers before an upload ends, and closes, resets the connection. Node would destroy the socket when a write fails,
- * and the answer in its buffer with it. A reader gets the answer, or the error.
+ * Drops writes after the other side has closed the connection, so that its answer can still be read. A server that
+ * answers before an upload ends, and closes the connection, resets it. Without this, Node would destroy the socket when
+ * a write fails, including the answer in its buffer. Readers get the answer, or the error.
  */
 function outliveWrites(socket: Socket): Socket {
   const methods = socket as unknown as Record<"_write" | "_writev", Write | undefined>;

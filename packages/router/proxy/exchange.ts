@@ -1,4 +1,4 @@
-/** A request on its way to a sandbox, and what all ways of forwarding it share. @module */
+/** A request on its way to a sandbox, and what all ways of forwarding have in common. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hostOf, type Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
@@ -14,32 +14,32 @@ export interface Exchange {
   target: Target;
   /** Address of the client. */
   address: string;
-  /** What is asked of the sandbox: path and query. */
+  /** Path and query for the sandbox. */
   path: string;
   proto: "http" | "https";
-  /** Names of headers of the client that the sandbox does not get, in lower case. */
+  /** Names of client headers that the sandbox does not get, in lower case. */
   withheld: ReadonlySet<string>;
   /** Headers that the sandbox gets in addition to the client's: names and values in turn. */
   added: readonly string[];
-  /** What is done to the headers of the answer. */
+  /** How the headers of the answer are changed. */
   rules: AnswerRules;
-  /** Headers that the answer has in addition to the sandbox's: names and values in turn. */
+  /** Headers added to the sandbox's answer: names and values in turn. */
   extra: string[];
-  /** The client waits for a sign before it sends its body. */
+  /** The client waits for "100 Continue" before it sends its body. */
   expectsContinue: boolean;
-  /** Finds the address again before another try; `signal` fires when the client has gone. */
+  /** Looks up the address again before another try; `signal` fires when the client disconnects. */
   locate(signal: AbortSignal): Promise<string | Refusal>;
-  /** Whether the sandbox has just woken: what does not listen yet may do so in a moment. */
+  /** True if the sandbox has just woken, so that its app may not listen yet. */
   mayYetListen(): boolean;
 }
 
-/** An exchange, as far as the headers of its request depend on it. `podIP`: where the sandbox is asked. */
+/** The parts of an exchange that its request headers depend on. `podIP`: address of the sandbox. */
 type Addressed = Pick<Exchange, "request" | "target" | "address" | "proto" | "withheld" | "added"> & {
   settings: ProxySettings;
   podIP: string;
 };
 
-/** Returns the headers of a request as the sandbox gets them, flat and without framing. */
+/** Returns the request headers for the sandbox as a flat list, without those that frame the body. */
 export function requestHeaders(
   { request, target, address, proto, withheld, added, settings, podIP }: Addressed,
 ): string[] {
@@ -56,7 +56,7 @@ export function requestHeaders(
   return headers;
 }
 
-/** Returns why a request is refused for its body, as far as its head shows; undefined: it is not. */
+/** Returns a refusal if the head shows that the body is not acceptable; undefined: it may be. */
 export function bodyProblem({ headers }: IncomingMessage, maxRequestBodyBytes: number): Refusal | undefined {
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {

@@ -1,33 +1,36 @@
-/** What an error on the way to a sandbox means, for the client and for the metrics, and which answers are none. Pure. @module */
+/**
+ * Classifies errors on the way to a sandbox, for the client and for the metrics, and finds invalid answers. Pure.
+ * @module
+ */
 import type { IncomingMessage } from "node:http";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
 import { MOST_HEADER_BYTES } from "./settings.ts";
 
-/** Why no answer came. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
+/** Why there was no answer. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
 
-/** What a request is ended with whose answer does not begin in time. */
+/** Ends a request whose answer does not begin in time. */
 export const SILENCE = new Error("silence");
 
-/** What a request is ended with whose answer is put off by one informational answer after the other. */
+/** Ends a request that gets too many informational answers (1xx) instead of the final one. */
 export const CHATTER = new Error("too many informational answers");
 
 const NEVER_DIALLED = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "EADDRNOTAVAIL"]);
 
-/** Tells whether an error means that no connection came about, so that nothing was sent. */
+/** Tells whether an error means that there was no connection, so that nothing was sent. */
 export function isDialFailure(error: Error): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === "connect" || code === "EDIALTIMEOUT" || (code !== undefined && NEVER_DIALLED.has(code));
 }
 
-/** Sorts an error. */
+/** Classifies an error for the metrics. */
 export function reasonOf(error: Error): FailureReason {
   if (isDialFailure(error)) return "dial";
   if (error === SILENCE) return "timeout";
   return isHangUp(error) ? "eof" : "other";
 }
 
-/** Says what went wrong without naming addresses. */
+/** Returns a refusal with the cause, without addresses. */
 export function refusalOf(
   name: string,
   error: Error,
@@ -50,11 +53,11 @@ function causeOf(error: Error): string {
 
 export const UNASKED = "it sent an unrequested protocol upgrade";
 
-/** Says why no client gets such an answer; undefined: it does. */
+/** Returns why an answer must not be passed to a client; undefined: it is valid. */
 export function unfit(
   { statusCode = 0, headers }: Pick<IncomingMessage, "statusCode" | "headers">,
 ): string | undefined {
-  // Without a word of what it switches to, node:http takes that for an answer like any other.
+  // If the answer has no Upgrade header, node:http treats it like any other answer.
   if (statusCode === 101) return UNASKED;
   if (statusCode < 200) return "it sent an invalid HTTP response";
   const coding = headers["transfer-encoding"];

@@ -1,4 +1,4 @@
-/** Forwards one HTTP request to a sandbox and streams the answer back. Knows no index and no rules. @module */
+/** Forwards an HTTP request to a sandbox and streams the answer back. @module */
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
@@ -21,18 +21,18 @@ interface State extends Exchange {
   tries: number;
   outgoing: ClientRequest | undefined;
   answer: IncomingMessage | undefined;
-  /** Where the sandbox was asked last. */
+  /** Where the sandbox was reached last. */
   podIP: string;
-  /** The client has gone, or has been refused: nothing more is sent. */
+  /** The client has disconnected or has been refused: nothing more is sent. */
   isOver: boolean;
 }
 
-/** May be sent twice where the first never arrived. Source: RFC 9110 section 9.2.2, without those that have a body. */
+/** Methods that may be sent again if no answer came. Source: RFC 9110 section 9.2.2, without those that have a body. */
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS"]);
 const ENDED_BY_US: ReadonlySet<Error> = new Set([SILENCE, CHATTER]);
 const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
 
-/** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
+/** Forwards the request to `address`. In every case the client gets an answer, or the connection is closed. */
 export function forward(exchange: Exchange, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
   if (isGone(response)) return;
@@ -88,7 +88,7 @@ function attempt(state: State, address: string): void {
 function framedHeaders(state: State): string[] {
   const { request, hasBody } = state;
   const headers = requestHeaders(state);
-  // node:http frames the body that it has parsed, so that nothing else can follow it.
+  // node:http frames the body itself, so that nothing in the body can pass as another request.
   if (request.headers["content-length"] !== undefined) return headers;
   if (hasBody) headers.push("Transfer-Encoding", "chunked");
   else if (!BODYLESS.has(request.method ?? "")) headers.push("Content-Length", "0");
@@ -100,7 +100,7 @@ function whenConnected(socket: Socket, start: () => void): void {
   else start();
 }
 
-/** Nothing of the body is read before there is a connection: a try that fails has lost nothing. */
+/** Sends the body, which is not read until there is a connection: after a failed try, it is still complete. */
 function sendBody(state: State, outgoing: ClientRequest): void {
   const { request, response, settings: { maxRequestBodyBytes } } = state;
   if (state.isOver) return;
@@ -144,11 +144,14 @@ function answered(state: State, answer: IncomingMessage): void {
     state.outgoing?.destroy();
   });
   pump(state, answer);
-  // Not for the first bytes of a body to bring the head along: they may take their time.
+  // Without this, the head would wait for the first bytes of the body, which may come late.
   setImmediate(() => response.writableEnded || response.flushHeaders());
 }
 
-/** Another Pod has refused the request. What has a body cannot be sent once more: that has been read. */
+/**
+ * Handles a refusal of another Pod at the same address. A request with a body cannot be sent again: the body has been
+ * read.
+ */
 function wentElsewhere(state: State, answer: IncomingMessage): void {
   const { target, response, outgoing } = state;
   answer.on("error", () => {});
@@ -158,10 +161,13 @@ function wentElsewhere(state: State, answer: IncomingMessage): void {
   retryElsewhere(state, response, { attempt, refuse });
 }
 
-/** What fits in one packet goes as a string: node:http then writes head and body as one, which a buffer costs a vector. */
+/**
+ * A first chunk up to this size (one packet) is written as a string: node:http sends it together with the head in one
+ * write, but needs a vectored write for a buffer.
+ */
 const SMALL_BYTES = 1024;
 
-/** Passes a body on as it comes, as fast as it is taken. */
+/** Passes the body of the answer to the client, as fast as the client reads. */
 function pump(state: State, answer: IncomingMessage): void {
   const { request, response } = state;
   let isFirst = !isHttp2(request);
@@ -179,7 +185,7 @@ function pump(state: State, answer: IncomingMessage): void {
 }
 
 function failed(state: State, outgoing: ClientRequest, error: Error): void {
-  // What happens to an answer that has begun is told by the answer itself.
+  // If the answer has begun, its own error event reports the failure.
   if (state.isOver || state.answer || state.outgoing !== outgoing) return;
   const { target, settings, request } = state;
   const isUnsent = isDialFailure(error);

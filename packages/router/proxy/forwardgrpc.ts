@@ -1,4 +1,4 @@
-/** Forwards one call of gRPC to a sandbox by HTTP/2, and its answer in the form that its client takes. Knows no rules. @module */
+/** Forwards a gRPC call to a sandbox over HTTP/2, and returns the answer in the client's form. @module */
 import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { type Refusal, unanswered, unreachable } from "../refusal.ts";
@@ -22,11 +22,11 @@ interface State extends Exchange {
   tries: number;
   podIP: string;
   stream: ClientHttp2Stream | undefined;
-  /** The client has gone, or has been refused: nothing more is sent. */
+  /** The client has disconnected or has been refused: nothing more is sent. */
   isOver: boolean;
 }
 
-/** Forwards the call to `address`; every outcome ends in an answer or in the end of the stream. */
+/** Forwards the call to `address`. In every case the client gets an answer, or the stream is closed. */
 export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
   if (isGone(response)) return;
@@ -54,7 +54,7 @@ function begin(state: State, session: ClientHttp2Session): void {
   try {
     stream = session.request(callHeaders(state), { endStream: false });
   } catch {
-    // A connection that has just ended is no fault of the request.
+    // If the connection has just ended, the request is not at fault.
     if (session.closed || session.destroyed) return failed(state, NOT_HTTP2);
     return refuse(state, { status: 400, detail: "Invalid request path or headers." });
   }
@@ -79,7 +79,7 @@ function callHeaders(state: State): Record<string, string | string[]> {
   const { form, path } = state;
   const { host = "", ...headers } = grouped(requestHeaders(state));
   if (form.kind === "web") {
-    // The body gets longer or shorter by its translation.
+    // The translation changes the length of the body.
     delete headers["content-length"];
     delete headers["x-grpc-web"];
     headers["content-type"] = `application/grpc${form.type}`;
@@ -114,7 +114,7 @@ function answered(
 ): void {
   const { request, response, rules, form } = state;
   const status = Number(headers[":status"] ?? 502);
-  // Its body is on its way already: the client has to call again.
+  // The body is already on its way, so the client must repeat the call.
   if (isMisdirected({ statusCode: status, headers: headers as never })) {
     return refuse(state, misdirected(state.target.name));
   }
@@ -122,7 +122,7 @@ function answered(
   const isGrpc = /^application\/grpc(?!-)/i.test(media);
   const web = form.kind === "web" && isGrpc ? form : undefined;
   const passed = answerHeaders({ rawHeaders: flatOf(headers), headers: headers as never }, state.podIP, rules);
-  // The status of a call without an answer is among the headers.
+  // If a call has no answer, its status is in the headers.
   let [head, trailers] = parted(passed, web, media);
   try {
     beginAnswer(request, response, { status, message: "", headers: [...head, ...state.extra] });
@@ -143,7 +143,7 @@ function answered(
   });
   stream.once("end", () => {
     if (state.isOver) return;
-    // A stream that is broken off ends like any other; what is whole says how it went.
+    // An aborted stream ends like a complete one. Only grpc-status shows that the answer is complete.
     const isWholeAnswer = !isGrpc || trailers.some((name, i) => i % 2 === 0 && name.toLowerCase() === "grpc-status");
     if (!isWholeAnswer) return cutOff(response);
     if (web) response.write(encode(trailerFrame(trailers)));
@@ -155,7 +155,7 @@ function answered(
   response.flushHeaders();
 }
 
-/** Takes out of the headers what belongs behind the body, and gives them the media type of the client's form. */
+/** Moves trailers out of the headers, and sets the media type for the client's form of gRPC. */
 function parted(
   flat: readonly string[],
   web: { isText: boolean } | undefined,
@@ -174,7 +174,7 @@ function parted(
 function failed(state: State, error: Error): void {
   if (state.isOver) return;
   const { settings, target, form } = state;
-  // What answers gRPC-Web by itself need not speak HTTP/2.
+  // A server that answers gRPC-Web itself may speak only HTTP/1.1.
   if (error === NOT_HTTP2 && form.kind === "web") return forward(state, state.podIP, settings);
   if (isDialFailure(error) && mayTryAgain(state, error)) {
     return retry(state, state.response, delayOf(settings, state.tries), { attempt, refuse });

@@ -1,31 +1,31 @@
-/** The forms in which gRPC comes: native, and as browsers send it. What differs between them. Pure. @module */
+/** Tells native gRPC from gRPC-Web, and converts trailers, media types and refusals between them. Pure. @module */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { isHttp2 } from "./versions.ts";
 
-/** Source: gRPC over HTTP/2, and PROTOCOL-WEB in grpc/grpc. `type`: what follows in the media type, such as `+proto`. */
+/** Source: gRPC over HTTP/2, and PROTOCOL-WEB in grpc/grpc. `type`: the end of the media type, such as `+proto`. */
 export type GrpcForm = { kind: "native" } | { kind: "web"; isText: boolean; type: string };
 
 const WEB = /^application\/grpc-web(-text)?((?:\+[!-:<-~]+)?)(?:\s*;.*)?$/i;
 const NATIVE = /^application\/grpc(?:[+;].*)?$/i;
 
-/** Tells in which form a request is gRPC; undefined: it is not. */
+/** Returns the form of a gRPC request; undefined: it is not gRPC. */
 export function grpcFormOf(request: IncomingMessage): GrpcForm | undefined {
   if (request.method !== "POST") return undefined;
   const media = request.headers["content-type"] ?? "";
   if (!media.startsWith("application/grpc")) return undefined;
-  // Its status comes behind the body, which HTTP/1.1 has no sure place for.
+  // Native gRPC sends its status after the body, which HTTP/1.1 does not reliably support.
   if (NATIVE.test(media)) return isHttp2(request) ? { kind: "native" } : undefined;
   const [found, text, type = ""] = WEB.exec(media) ?? [];
   return found === undefined ? undefined : { kind: "web", isText: text !== undefined, type: type.toLowerCase() };
 }
 
-/** Returns the media type of an answer for a browser. @param media as the sandbox says it */
+/** Returns the media type of an answer for a browser. @param media the sandbox's media type */
 export function webTypeOf(media: string, isText: boolean): string {
   return media.replace(/^application\/grpc/i, `application/grpc-web${isText ? "-text" : ""}`);
 }
 
-/** Returns the trailers as the last frame of a body. @param trailers flat */
+/** Returns the trailers as the last frame of a body. @param trailers names and values in turn */
 export function trailerFrame(trailers: readonly string[]): Buffer {
   let text = "";
   for (let i = 0; i + 1 < trailers.length; i += 2) text += `${trailers[i]?.toLowerCase()}: ${trailers[i + 1]}\r\n`;
@@ -36,7 +36,7 @@ export function trailerFrame(trailers: readonly string[]): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Makes what decodes base64 that comes in parts, each of which may end with padding. */
+/** Makes a decoder for base64 that arrives in chunks, each of which may end with padding. */
 export function createBase64Decoder(): (chunk: Buffer) => Buffer {
   let rest = "";
   return (chunk) => {
@@ -48,7 +48,10 @@ export function createBase64Decoder(): (chunk: Buffer) => Buffer {
   };
 }
 
-/** Codes of gRPC for statuses of HTTP. Source: gRPC's doc/http-grpc-status-mapping.md, and finer where the router knows more. */
+/**
+ * gRPC status codes for HTTP status codes. Source: gRPC's doc/http-grpc-status-mapping.md, with more codes of the
+ * router.
+ */
 const CODES: Record<number, number> = {
   400: 3,
   401: 16,
@@ -62,7 +65,7 @@ const CODES: Record<number, number> = {
   504: 4,
 };
 
-/** Returns the headers of a refusal as gRPC: they are all that its client gets. */
+/** Returns the headers of a refusal for gRPC; they are the whole answer. */
 export function grpcRefusal(status: number, detail: string): Record<string, string> {
   const message = Array.from(
     Buffer.from(detail),

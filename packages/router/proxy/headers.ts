@@ -1,21 +1,21 @@
-/** Which headers pass the router, in both directions. Lists are flat: name, value, name, value. Pure. @module */
+/** Filters the headers of requests and answers. Header lists are flat: name, value, name, value. Pure. @module */
 import { POD_UID_HEADER, REASON_HEADER } from "../../api/router/headers.ts";
 import { STORED_BY_BROWSERS } from "./storedheaders.ts";
 
-/** What the router says of a request to the sandbox. */
+/** What the router tells the sandbox about a request. */
 export interface Forwarding {
-  /** What the sandbox is told that it is. */
+  /** The Host header for the sandbox. */
   host: string;
   /** Address of the client. */
   client: string;
-  /** What the client asked for by Host or :authority; empty if it named none. */
+  /** The host that the client asked for, from Host or :authority; empty if there is none. */
   clientHost: string;
   proto: "http" | "https";
-  /** UID of the Pod that is meant; undefined: not known. */
+  /** UID of the Pod that must answer; undefined: not known. */
   podUID: string | undefined;
 }
 
-/** Concern one connection only. Source: RFC 9110 section 7.6.1 and its predecessors. */
+/** Headers that concern only one connection. Source: RFC 9110 section 7.6.1 and its predecessors. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
@@ -28,7 +28,7 @@ const HOP_BY_HOP = [
   "upgrade",
   "http2-settings",
 ];
-/** Besides: the router answers Expect itself, writes Host and the X-Forwarded ones, and keeps credentials to itself. */
+/** The router also answers Expect itself, sets Host and X-Forwarded headers, and removes credentials. */
 const NOT_TO_SANDBOX = new Set([
   ...HOP_BY_HOP,
   "expect",
@@ -41,15 +41,15 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-prefix",
   POD_UID_HEADER.toLowerCase(),
 ]);
-/** Besides: what only the router says, and what a browser would keep for the whole origin. */
+/** Also not passed: headers that only the router may set, and those that a browser stores for the whole origin. */
 const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase(), ...STORED_BY_BROWSERS]);
 const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);
 
 /**
  * Returns the headers for the sandbox.
  *
- * @param connection value of the Connection header: what it lists concerns this connection only
- * @param also names that do not pass either, in lower case
+ * @param connection value of the Connection header: the headers that it lists concern only this connection
+ * @param also further names that do not pass, in lower case
  */
 export function headersForSandbox(
   raw: readonly string[],
@@ -71,9 +71,9 @@ export function headersForSandbox(
 }
 
 /**
- * Returns the headers for the client, or what it gets behind a body; `connection` as for {@link headersForSandbox}.
+ * Returns the headers or trailers for the client; `connection` as for {@link headersForSandbox}.
  *
- * @param cookieName a cookie that is none of the sandbox's business; undefined: there is none
+ * @param cookieName a cookie that the sandbox must not set; undefined: there is none
  */
 export function headersForClient(
   raw: readonly string[],
@@ -93,15 +93,15 @@ export function headersForClient(
 }
 
 /**
- * Returns the name under which a browser will send a cookie: without blanks around it, and where it has none, what its
- * value looks like. Source: RFC 6265 section 5.2, and 6265bis.
+ * Returns the name under which a browser sends a cookie back, without spaces around it. For a cookie without a name, it
+ * is what the value looks like to a server. Source: RFC 6265 section 5.2, and 6265bis.
  */
 function nameOfCookie(setCookie: string): string | undefined {
   return setCookie.replace(/^[\s=]+/, "").split(/[;=]/, 1)[0]?.trim();
 }
 
 const NONE: ReadonlySet<string> = new Set();
-/** What frames a message is no hop's business to take away: without it the next message would begin elsewhere. */
+/** Connection must not remove headers that frame a message: otherwise the next message would begin at another byte. */
 const FRAMING = new Set(["content-length", "host"]);
 
 function listedIn(connection: string | undefined): ReadonlySet<string> {
@@ -110,13 +110,13 @@ function listedIn(connection: string | undefined): ReadonlySet<string> {
   return new Set(names.filter((name) => !FRAMING.has(name)));
 }
 
-/** What the sandbox is told by Host: its Pod's address, `localhost`, or what the client asked for; each with a port. */
+/** Which Host header the sandbox gets: its Pod's address, `localhost`, or the client's; each with a port. */
 export type UpstreamHost = "pod" | "localhost" | "client";
 
 /**
  * Returns the Host header for the sandbox.
  *
- * @param clientHost what the client asked for; empty: it named none, and the sandbox is told its Pod's address
+ * @param clientHost the host that the client asked for; if it is empty, the sandbox gets its Pod's address
  */
 export function hostForSandbox(choice: UpstreamHost, address: string, port: number, clientHost: string): string {
   if (choice === "client" && clientHost !== "") return clientHost;

@@ -1,27 +1,27 @@
-/** Connections to sandboxes that speak HTTP/2 in the clear: one for each port, kept while it is of use. @module */
+/** Connections to sandboxes that speak HTTP/2 without TLS: one for each port, kept for reuse. @module */
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { NetConnectOpts, Socket } from "node:net";
 import { isDialFailure } from "./failure.ts";
 
-/** What a connection is given up with whose other end does not speak HTTP/2: nothing of a request was sent. */
+/** Ends a connection whose other side does not speak HTTP/2. No part of a request has been sent. */
 export const NOT_HTTP2 = new Error("it does not speak HTTP/2");
 
 /** Connections by address and port. */
 export interface Http2Dialler {
-  /** @throws {Error} as of the connection that did not come about, or {@link NOT_HTTP2} */
+  /** @throws {Error} if the connection fails, or {@link NOT_HTTP2} */
   session(address: string, port: number): Promise<ClientHttp2Session>;
-  /** Ends those to addresses that have become nobody's. */
+  /** Closes connections to addresses that no longer belong to a Pod. */
   forget(ips: readonly string[]): void;
   close(): void;
 }
 
-/** How long a connection without a stream is kept, in milliseconds. */
+/** How long a connection without streams is kept, in milliseconds. */
 const IDLE_MS = 30_000;
-/** How often the other end has to say that it is there while streams are open, in milliseconds. */
+/** Interval of pings while streams are open, in milliseconds. A ping must be answered before the next one. */
 const PING_MS = 30_000;
 const SETTINGS = { enablePush: false, initialWindowSize: 1024 * 1024 };
 
-/** Makes it; `open` opens a connection, and `waitMs` is how long its first frame may take, in milliseconds. */
+/** Makes the dialler; `open` opens a connection, and `waitMs` is how long its first frame may take, in milliseconds. */
 export function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, waitMs: number): Http2Dialler {
   const sessions = new Map<string, Promise<ClientHttp2Session>>();
 
@@ -57,7 +57,7 @@ export function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, wa
   };
 }
 
-/** Waits for the first frame, which a server sends by itself. */
+/** Waits for the first frame (SETTINGS), which every HTTP/2 server sends. */
 function settled(session: ClientHttp2Session, waitMs: number): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
@@ -75,7 +75,7 @@ function settled(session: ClientHttp2Session, waitMs: number): Promise<ClientHtt
   });
 }
 
-/** Ends a session that nobody uses, or whose other end has gone without a word. */
+/** Closes a session that is unused, or whose other side no longer answers pings. */
 function keep(session: ClientHttp2Session): void {
   let streams = 0;
   let isAnswered = true;

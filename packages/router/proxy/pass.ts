@@ -1,18 +1,18 @@
-/** Passes bytes from one stream to another, as they come, as fast as they are taken. Ends neither. @module */
+/** Passes bytes from one stream to another, as fast as they are taken. Ends neither stream. @module */
 import type { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 
-/** What bytes are written to: a socket, a request, an answer. */
+/** Where bytes are written: a socket, a request or an answer. */
 export interface Sink {
   destroyed: boolean;
-  /** `taken` is called once the bytes have left, or never will. */
+  /** `taken` is called when the bytes have been sent, or never will be. */
   write(chunk: Buffer, taken: () => void): boolean;
 }
 
-/** Parts that are on their way at a time: each costs more than its bytes. */
+/** Most chunks that are on their way: each uses more memory than its bytes. */
 const MOST_PARTS = 16;
 
-/** Passes all that comes, until the sink is destroyed; what comes then is dropped. */
+/** Passes all data until the sink is destroyed; later data is dropped. */
 export function pass(source: Readable, sink: Sink): void {
   let parts = 0;
   let isHeld = false;

@@ -1,4 +1,4 @@
-/** When a request to a sandbox is tried again, and at which address. @module */
+/** Decides when a request to a sandbox is sent again, and to which address. @module */
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { OTHER_POD, REASON_HEADER } from "../../api/router/headers.ts";
@@ -11,13 +11,13 @@ export interface Retried {
   target: Target;
   settings: ProxySettings;
   tries: number;
-  /** The client has gone or has its answer: nothing more is sent. */
+  /** The client has disconnected or has its answer: nothing more is sent. */
   isOver: boolean;
   locate(signal: AbortSignal): Promise<string | Refusal>;
   mayYetListen(): boolean;
 }
 
-/** How a request goes on: at an address, or refused. */
+/** How a request continues: with an attempt at an address, or with a refusal. */
 interface Next<State> {
   attempt(state: State, address: string): void;
   refuse(state: State, refusal: Refusal): void;
@@ -35,7 +35,7 @@ export function mayTryAgain(
   return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
 }
 
-/** Returns the wait before another try, in milliseconds: twice as long each time, up to the longest. */
+/** Returns the delay before another try, in milliseconds: doubled each time, up to the longest. */
 export function delayOf({ upstreamRetryInitialDelay, upstreamRetryMaxDelay }: ProxySettings, tries: number): number {
   return Math.min(upstreamRetryInitialDelay * 2 ** tries, upstreamRetryMaxDelay);
 }
@@ -67,8 +67,8 @@ export function retry<State extends Retried>(
 }
 
 /**
- * Tells whether another Pod has refused a request because the request is for the Pod that had its address before. Only a
- * runtime that knows its Pod refuses so. It has carried out nothing.
+ * Tells whether another Pod, which now has the address, has refused the request because it is for the earlier Pod. Only
+ * a runtime that knows its Pod refuses like this, and it has not processed the request.
  */
 export function isMisdirected({ statusCode, headers }: Pick<IncomingMessage, "statusCode" | "headers">): boolean {
   return statusCode === 421 && headers[REASON_HEADER.toLowerCase()] === OTHER_POD;
@@ -79,7 +79,9 @@ export function misdirected(name: string): Refusal {
   return unreachable(name, "another Pod has its address by now");
 }
 
-/** Tries again after the API server has listed the sandbox's Pods; refuses the request after the usual number of tries. */
+/**
+ * Tries again after the API server has listed the sandbox's Pods. Refuses the request after the usual number of tries.
+ */
 export function retryElsewhere<State extends Retried>(
   state: State,
   client: Pick<EventEmitter, "once" | "off">,

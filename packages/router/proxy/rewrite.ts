@@ -1,34 +1,34 @@
-/** Addresses and cookies in a sandbox's answer, as its client has to see them. Pure. @module */
+/** Changes addresses and cookies in a sandbox's answer so that they work for the client. Pure. @module */
 import type { Route } from "../destination.ts";
 
-/** How the client has named the sandbox, and what it was asked for. */
+/** How the client named the sandbox, and what it asked for. */
 export interface ClientView {
   via: Route["via"];
-  /** The part of the path that only the router knows; empty unless the path names the sandbox. */
+  /** The part of the path that only the router uses; empty unless the path names the sandbox. */
   base: string;
-  /** Path and query that the sandbox was asked for. */
+  /** Path and query that the sandbox got. */
   path: string;
   port: number;
-  /** What the client asked for by Host or :authority; empty if it named none. */
+  /** The host that the client asked for, from Host or :authority; empty if there is none. */
   clientHost: string;
 }
 
 const ABSOLUTE = /^(https?:)?[/\\]{2}([^/\\?#]*)/i;
-/** Names that mean the sandbox itself where an app writes its own address. */
+/** Hosts that mean the sandbox itself if an app writes its own address. */
 const SELF = new Set(["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]"]);
 
 /**
  * Returns a Location (or Content-Location) for the client.
  *
- * | the sandbox says | the client gets |
+ * | value from the sandbox | value for the client |
  * |---|---|
- * | an address of its Pod, of this port | the same path, below the base |
- * | `localhost` and this port, or the host that the client asked for | the same |
- * | an address of its Pod, of another port | that port, where the client names ports by path or host; else as it is |
- * | an absolute path | that path below the base, unless it is there already |
- * | a relative path, or another host | as it is |
+ * | an address of its Pod with this port | the same path, below the base |
+ * | `localhost` and this port, or the host that the client asked for | the same path, below the base |
+ * | an address of its Pod with another port | this port, if the client names ports by path or host; else unchanged |
+ * | an absolute path | the path below the base, unless it is below it already |
+ * | a relative path, or another host | unchanged |
  *
- * @param podIP address that the sandbox was asked at
+ * @param podIP address at which the sandbox was reached
  */
 export function locationFor(value: string, podIP: string, view: ClientView): string {
   const { base } = view;
@@ -44,7 +44,7 @@ export function locationFor(value: string, podIP: string, view: ClientView): str
   return value;
 }
 
-/** Returns the port of the sandbox that an authority names; undefined: it names somebody else. */
+/** Returns the port of the sandbox that an authority names; undefined: it names another server. */
 function portOf(
   authority: string,
   scheme: string | undefined,
@@ -59,18 +59,20 @@ function portOf(
   return SELF.has(url.hostname) && named === port ? port : undefined;
 }
 
-/** Some apps heed X-Forwarded-Prefix themselves. */
+/** Adds the base to a path. Some apps use X-Forwarded-Prefix and have added it themselves. */
 function below(base: string, path: string): string {
   const next = path.startsWith(base) ? path[base.length] : "";
   return next === undefined || next === "/" || next === "?" || next === "#" ? path : base + path;
 }
 
-/** Returns a path that browsers keep on the same host: one that begins with two slashes would name another. */
+/**
+ * Returns a path that browsers resolve on the same host: a path that begins with two slashes would name another host.
+ */
 export function sameHost(path: string): string {
   return /^\/[/\\]/.test(path) ? `/.${path}` : path;
 }
 
-/** Returns a Refresh header for the client: it names an address, too. */
+/** Returns a Refresh header for the client: like Location, it contains an address. */
 export function refreshFor(value: string, podIP: string, view: ClientView): string {
   const [start = ""] = /^[\d.\s]*[;,]\s*(?:url\s*=\s*)?/i.exec(value) ?? [];
   if (start === "") return value;
@@ -81,8 +83,8 @@ export function refreshFor(value: string, podIP: string, view: ClientView): stri
 }
 
 /**
- * Returns a Set-Cookie header for the client: of this sandbox alone as far as the header can say so. Its domain is left
- * out, and below a base its path begins with that. Source: RFC 6265 sections 5.1.4 and 5.2.
+ * Returns a Set-Cookie header for the client, limited to this sandbox as far as the header allows: without a domain
+ * and, if there is a base, with a path below it. Source: RFC 6265 sections 5.1.4 and 5.2.
  */
 export function cookieFor(value: string, { base, path }: ClientView): string {
   const [pair = "", ...attributes] = value.split(";");

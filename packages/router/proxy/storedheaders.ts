@@ -1,11 +1,15 @@
-/** Response headers that a browser stores for a whole origin, or longer than a page: no sandbox may set them. @module */
+/**
+ * Response headers that a browser stores for a whole origin, or longer than for a page: no sandbox may set them.
+ * @module
+ */
 
 /**
- * Names in lower case. Browsers apply these to later requests of the origin, whoever answers them. Pages of several
- * sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may carry tokens.
+ * Names in lower case. Browsers apply these headers to later requests of the origin, even if another sandbox answers.
+ * Pages of several sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may
+ * contain tokens.
  *
- * Headers that only concern the page they come with (Content-Security-Policy, Permissions-Policy, Document-Policy) pass.
- * Decision 0042 has the list with its reasons.
+ * Headers that only concern the page they come with (Content-Security-Policy, Permissions-Policy, Document-Policy)
+ * pass. Decision 0042 has the list with its reasons.
  */
 export const STORED_BY_BROWSERS: readonly string[] = [
   // They send addresses of later requests, queries included, to a collector.

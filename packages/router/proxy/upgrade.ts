@@ -1,4 +1,4 @@
-/** Forwards a request that asks for another protocol, such as WebSocket, and then the raw bytes. Knows no rules. @module */
+/** Forwards a request to switch protocols, such as to WebSocket, and then the raw bytes. @module */
 import { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
@@ -13,11 +13,11 @@ import { pass } from "./pass.ts";
 import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
 import { MOST_HEADER_BYTES, type ProxySettings } from "./settings.ts";
 
-/** A request for another protocol on its way. `head`: what the client has sent after it. */
+/** A request to switch protocols on its way. `head`: bytes that the client sent after it. */
 export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {
   socket: Socket;
   head: Uint8Array;
-  /** Called once, with the status that the client got: 0 if it had gone. */
+  /** Called once, with the status that the client got: 0 if it had disconnected. */
   onAnswered(status: number): void;
 }
 
@@ -25,15 +25,17 @@ interface State extends UpgradeExchange {
   settings: ProxySettings;
   tries: number;
   outgoing: ClientRequest | undefined;
-  /** Where the sandbox was asked last. */
+  /** Where the sandbox was reached last. */
   podIP: string;
   isOver: boolean;
 }
 
-/** A sandbox's own pages may ask for a connection from wherever the router's clients see them. */
+/**
+ * Not passed on, as the sandbox's own pages have the router's origin. For foreign pages, `admit.ts` adds the header.
+ */
 const ORIGIN = "origin";
 
-/** Forwards the request to `address`; every outcome ends in an answer or in the end of the connection. */
+/** Forwards the request to `address`. In every case the client gets an answer, or the connection is closed. */
 export function forwardUpgrade(exchange: UpgradeExchange, address: string, settings: ProxySettings): void {
   const { socket, request } = exchange;
   const state: State = { ...exchange, settings, tries: 0, outgoing: undefined, podIP: address, isOver: false };
@@ -84,7 +86,7 @@ function upgradeHeaders(state: State): string[] {
   return [...passed, "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""];
 }
 
-/** The sandbox speaks the other protocol from now on: bytes pass as they are. */
+/** Handles an accepted switch: from now on, bytes pass unchanged. */
 function switched(state: State, answer: IncomingMessage, backend: Socket, head: Uint8Array): void {
   const { socket, target } = state;
   if (state.isOver) return void backend.destroy();
@@ -94,7 +96,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
     return refuse(state, unanswered(target.name, "it switches to a protocol that was not asked for"));
   }
   state.isOver = true;
-  // Browsers keep the cookies of this answer, as of any other.
+  // Browsers store cookies of this answer, like those of any other.
   const headers = answerHeaders(answer, state.podIP, state.rules);
   socket.write(headOf(101, answer.statusMessage, [...headers, "Connection", "Upgrade", "Upgrade", protocol]), "latin1");
   if (head.length > 0) socket.write(head);
@@ -108,7 +110,7 @@ function offered({ headers }: IncomingMessage): Set<string> {
   return new Set((headers.upgrade ?? "").toLowerCase().split(",").map((protocol) => protocol.trim()));
 }
 
-/** The sandbox answers in plain HTTP. What the client has sent after its request is nothing that it may ever see. */
+/** Handles an answer in plain HTTP. Bytes that the client sent after its request must not reach the sandbox. */
 function declined(state: State, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
@@ -150,36 +152,36 @@ function refuse(state: State, refusal: Refusal): void {
   state.onAnswered(refusal.status);
 }
 
-/** A peer that has gone without a word is noticed after a few of these, in milliseconds. */
+/** Interval of TCP keep-alive probes, in milliseconds: a vanished peer is noticed after a few of them. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Passes bytes both ways, an end of each way for itself, and an end of the whole to the other side. */
+/** Passes bytes in both directions. The end of one direction is passed on by itself; a failure closes both sockets. */
 export function splice(one: Socket, other: Socket): void {
   for (const [from, to] of [[one, other], [other, one]] as const) {
     from.setTimeout(0);
     from.setNoDelay(true);
     from.setKeepAlive(true, KEEP_ALIVE_MS);
     from.on("error", () => breakOff(to));
-    // Whoever closes without having ended its own way has broken off.
+    // A socket that closes without an end has failed.
     from.once("close", () => from.readableEnded || breakOff(to));
-    // A client may have ended its way before there was another.
+    // A client may have ended its direction before there was a connection to the sandbox.
     if (from.readableEnded) to.end();
     else from.once("end", () => to.end());
     pass(from, to);
   }
 }
 
-/** Ends a connection so that its peer does not take it for a good end. */
+/** Closes a connection with a reset, so that the peer does not take it for a normal end. */
 function breakOff(socket: Socket): void {
   if (socket.destroyed) return;
   if ("encrypted" in socket || typeof socket.resetAndDestroy !== "function") socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** A connection that is refused is closed after this, whatever its client does, in milliseconds. */
+/** A refused connection is closed after this time, whatever its client does, in milliseconds. */
 const LINGER_MS = 2000;
 
-/** Returns the head of an answer; `headers` are flat, and come from a parser or from us: no line ends in them. */
+/** Returns the head of an answer. `headers` is a flat list from a parser or the router, so it has no line breaks. */
 export function headOf(status: number, message: string | undefined, headers: readonly string[]): string {
   let head = `HTTP/1.1 ${status} ${message || STATUS_CODES[status] || ""}\r\n`;
   for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;

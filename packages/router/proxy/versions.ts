@@ -1,4 +1,4 @@
-/** Where HTTP/2 differs from HTTP/1.1, though node:http2 shows both alike. Decides nothing. @module */
+/** Handles the differences between HTTP/1.1 and HTTP/2 that node:http2 does not hide. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   constants,
@@ -9,14 +9,14 @@ import {
 } from "node:http2";
 
 /**
- * Tells whether a request came by HTTP/2: it is then a Http2ServerRequest, and its answer a Http2ServerResponse. What it
- * says of its version proves nothing: node:http takes `GET / HTTP/2.0` as well.
+ * Tells whether a request came over HTTP/2: then it is a Http2ServerRequest, and its answer a Http2ServerResponse. Its
+ * `httpVersion` proves nothing, as node:http also accepts `GET / HTTP/2.0`.
  */
 export function isHttp2(request: IncomingMessage): boolean {
   return "stream" in request;
 }
 
-/** Returns the headers as they came, flat. HTTP/2 may split a cookie in parts, which HTTP/1.1 wants as one. */
+/** Returns the headers as a flat list. HTTP/2 may split a cookie into parts; they are joined, as in HTTP/1.1. */
 export function rawHeadersOf(request: IncomingMessage): string[] {
   return isHttp2(request) ? flatOf(request.headers) : request.rawHeaders;
 }
@@ -29,9 +29,9 @@ export function flatOf(headers: IncomingHttpHeaders): string[] {
   });
 }
 
-/** Returns a flat list of headers as HTTP/2 takes them: by name in lower case. */
+/** Returns a flat list of headers in the form for HTTP/2: by name, in lower case. */
 export function grouped(flat: readonly string[]): Record<string, string | string[]> {
-  // A header may be called like what every object has.
+  // No prototype: a header may have the name of a property that every object has.
   const headers: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i + 1 < flat.length; i += 2) {
     const name = (flat[i] as string).toLowerCase();
@@ -49,14 +49,14 @@ export function hasBody(request: IncomingMessage): boolean {
   return isHttp2(request) && !(request as unknown as Http2ServerRequest).stream.endAfterHeaders;
 }
 
-/** Tells, once a body has ended, whether it is whole: in HTTP/2 an upload that is given up ends like any other. */
+/** Tells whether a body that has ended is complete. In HTTP/2, an aborted upload ends like a complete one. */
 export function isWhole(request: IncomingMessage): boolean {
   if (!isHttp2(request)) return request.complete;
   const { aborted, stream } = request as unknown as Http2ServerRequest;
   return !aborted && !stream.aborted && (stream.rstCode ?? 0) === 0;
 }
 
-/** Begins an answer; `headers` are flat. @throws if they cannot be sent */
+/** Begins an answer; `headers` is a flat list. @throws if they cannot be sent */
 export function beginAnswer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -66,33 +66,33 @@ export function beginAnswer(
   else response.writeHead(status, message, headers);
 }
 
-/** Takes back the head of an answer that could not be sent: what is left of it would spoil the next one as well. */
+/** Removes the head of an answer that could not be sent: otherwise its headers would be part of the next answer. */
 export function forgetHead(request: IncomingMessage, response: ServerResponse): void {
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   if (!isHttp2(request)) response.statusMessage = "";
-  // node:http2 keeps a Date that it is told to remove.
+  // node:http2 does not remove its Date header.
   else if (response.hasHeader("date")) response.setHeader("date", new Date().toUTCString());
 }
 
-/** Adds what follows a body; `trailers` are flat. */
+/** Adds trailers; `trailers` is a flat list. */
 export function addTrailers(response: ServerResponse, trailers: readonly string[]): void {
   for (let i = 0; i + 1 < trailers.length; i += 2) {
     response.addTrailers({ [trailers[i] as string]: trailers[i + 1] as string });
   }
 }
 
-/** Tells whether nobody gets the answer any more. */
+/** Tells whether the client can no longer get the answer. */
 export function isGone(response: ServerResponse): boolean {
   return streamOf(response)?.destroyed ?? response.closed;
 }
 
-/** Ends a request of which nothing more is read. On HTTP/2 its stream would outlive it until the client ends it, too. */
+/** Ends a request whose rest is not read. In HTTP/2, the stream would otherwise stay open until the client ends it. */
 export function endRequest(request: IncomingMessage): void {
   if (isHttp2(request)) (request as unknown as Http2ServerRequest).stream.close(constants.NGHTTP2_NO_ERROR);
   else request.destroy();
 }
 
-/** Ends an answer in the middle, so that nobody takes it for whole. */
+/** Ends an answer before its end, so that the client sees that it is incomplete. */
 export function cutOff(response: ServerResponse): void {
   const stream = streamOf(response);
   if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);

@@ -1,4 +1,4 @@
-/** The terminal page under its reserved path: answers for the sandbox, which never sees that path. Lets nobody in. @module */
+/** Serves the terminal page under its reserved path, in place of the sandbox. @module */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../process/log.ts";
@@ -8,23 +8,23 @@ import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
 import { SAFE } from "../safeheaders.ts";
 
-/** The path on the runtime's port that is not the sandbox's; `?` and `/` may follow. */
+/** Reserved path on the runtime's port; `?` and `/` may follow. */
 const TERMINAL_PATH = "/.hookbox/terminal";
 
-/** What answers there, once a request has been let in. */
+/** Answers requests for the page after they have been admitted. */
 export interface TerminalPage {
-  /** Whether a request is for the page or one of its files. */
+  /** Tells whether a request is for the page or one of its files. */
   owns(place: Place): boolean;
   answer(request: IncomingMessage, response: ServerResponse, place: Place): void;
 }
 
-/** Path and query without credentials, and whose they are. */
+/** The sandbox that a request is for, and path and query without credentials. */
 interface Place {
   target: Target;
   path: string;
 }
 
-/** There is nothing under the path that speaks another protocol. */
+/** Refuses protocol switches under the reserved path. */
 export const NO_UPGRADE: Refusal = { status: 400, detail: "The terminal's WebSocket is at /v1/terminal." };
 
 const NOT_ALLOWED: Refusal = {
@@ -36,11 +36,11 @@ const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the te
 const NOT_READ: Refusal = { status: 500, detail: "The router cannot read a file of the terminal page." };
 const TOO_MUCH: Refusal = { status: 417, detail: "The terminal page takes no body." };
 
-/** xterm.js writes its sizes and colours into style elements of its own. */
+/** Allows inline styles, as xterm.js writes its sizes and colours into style elements. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Makes it; `port` is where runtimes listen. */
+/** Makes the page; `port` is the port of runtimes. */
 export function createTerminalPage(log: Log, port: number): TerminalPage {
   const assets = createAssets(FILES);
   return {
@@ -61,14 +61,17 @@ export function createTerminalPage(log: Log, port: number): TerminalPage {
   };
 }
 
-/** Splits what follows the reserved path; undefined if the path is another. The query keeps its mark. */
+/** Splits the path after the reserved part; undefined if the path is another. The query keeps its question mark. */
 function below(path: string): { name: string; query: string } | undefined {
   if (!path.startsWith(TERMINAL_PATH)) return undefined;
   const [, name = "", query = ""] = /^([^?]*)(.*)$/s.exec(path.slice(TERMINAL_PATH.length)) ?? [];
   return name === "" || name.startsWith("/") ? { name, query } : undefined;
 }
 
-/** Adds the slash that the page's addresses are relative to; relative itself, for others may know the path otherwise. */
+/**
+ * Redirects to the path with a slash at its end, for the page's relative URLs. The redirect is relative itself, as
+ * clients may see another path.
+ */
 function sendOn(response: ServerResponse, query: string): void {
   const kept = /^[!-~]*$/.test(query) ? query : "";
   response.writeHead(308, { Location: `terminal/${kept}`, "Content-Length": 0, "Cache-Control": "no-store", ...SAFE });
@@ -89,9 +92,9 @@ function sendDocument({ method }: IncomingMessage, response: ServerResponse, doc
 }
 
 /**
- * Returns the page. All its addresses are relative: it does not know how its sandbox was named.
+ * Returns the page. All its URLs are relative, as the page does not know how the client named the sandbox.
  *
- * @param sandbox `<namespace>/<name>`, made of DNS labels: it needs no escaping
+ * @param sandbox `<namespace>/<name>`; consists of DNS labels, so it needs no escaping
  */
 function documentOf(sandbox: string): string {
   return `<!doctype html>
@@ -123,7 +126,7 @@ function documentOf(sandbox: string): string {
 `;
 }
 
-/** Names under the page's path, and where the files are: ours by their URL, others in a package. */
+/** File names under the page's path, and where the files are: a URL, or a module specifier for files of a package. */
 const FILES: Files = {
   "page.js": new URL("./page/page.js", import.meta.url),
   "connection.js": new URL("./page/connection.js", import.meta.url),

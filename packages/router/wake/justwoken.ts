@@ -1,4 +1,7 @@
-/** Remembers which sandboxes have just woken or started: their apps may listen a little later than they are Ready. @module */
+/**
+ * Records which sandboxes have just woken or started: their apps may listen a little later than they become Ready.
+ * @module
+ */
 import { WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import type { Target } from "../destination.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
@@ -15,7 +18,7 @@ export interface JustWoken {
   mayYetListen(target: Target, since: number): boolean;
 }
 
-/** With as many entries, those that are over are removed. */
+/** If there are more entries, expired ones are removed. */
 const MANY = 10_000;
 
 /**
@@ -25,7 +28,7 @@ const MANY = 10_000;
  * @param now in milliseconds since the epoch
  */
 export function createJustWoken(index: SandboxIndex, wakeTimeout: number, now: () => number): JustWoken {
-  /** Until when, by sandbox. */
+  /** When each entry expires, by sandbox. */
   const until = new Map<string, number>();
   return {
     reached({ namespace, name }, since) {

@@ -1,21 +1,21 @@
-/** What a browser shows while a sandbox wakes up, and what the page asks for. Decides nothing. @module */
+/** Shows a page in the browser while a sandbox wakes up, and answers the page's requests for progress. @module */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reachability } from "../index/reachability.ts";
 import { SAFE } from "../safeheaders.ts";
 
-/** Header of the page's own requests, which neither wake nor reach the sandbox. */
+/** Header of the page's own requests. They neither wake nor reach the sandbox. */
 export const POLL_HEADER = "x-sandbox-wake-poll";
 
-/** Tells whether somebody opens the address in a browser, and would rather see something than wait. */
+/** Tells whether a person opens the address in a browser, and should see a page instead of waiting. */
 export function isNavigation({ method, headers }: IncomingMessage): boolean {
   if (method !== "GET" || !headers.accept?.includes("text/html")) return false;
   const mode = headers["sec-fetch-mode"];
   return mode === undefined || mode === "navigate";
 }
 
-/** Answers what the page asks: `{"state", "phase", "cause"}`; state is ready, waiting or failed. */
+/** Answers the page with `{"state", "phase", "cause"}`; state is ready, waiting or failed. */
 export function sendPhase(response: ServerResponse, reachability: Reachability): void {
   const body = Buffer.from(JSON.stringify(phaseOf(reachability)));
   response.writeHead(200, { "Content-Type": "application/json", "Content-Length": body.length, ...UNSTORED });
@@ -31,7 +31,7 @@ function phaseOf(reachability: Reachability): { state: string; phase: string; ca
   return { state: "failed", phase: "failed", cause: reachability.refusal.detail };
 }
 
-/** Answers with the page; 503, so that nothing but a browser takes it for the sandbox's own. */
+/** Sends the page, with status 503 so that programs do not take it for the sandbox's answer. */
 export function sendPage(response: ServerResponse, namespace: string, name: string): void {
   const nonce = randomBytes(16).toString("base64");
   const body = Buffer.from(pageOf(`${namespace}/${name}`, nonce));
@@ -48,7 +48,7 @@ export function sendPage(response: ServerResponse, namespace: string, name: stri
 
 const UNSTORED = { "Cache-Control": "no-store", ...SAFE };
 
-/** `sandbox` is made of DNS labels: it needs no escaping. */
+/** Makes the page. `sandbox` consists of DNS labels, so it needs no escaping. */
 function pageOf(sandbox: string, nonce: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,4 +1,7 @@
-/** Keeps a request until its sandbox can be reached, or cannot, for as long as the client waits: looks, wakes, waits. Sends nothing to the sandbox. @module */
+/**
+ * Holds a request until its sandbox can be reached: looks it up, wakes it, and waits as long as the client does.
+ * @module
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Budget } from "../budget.ts";
@@ -15,18 +18,18 @@ import type { JustWoken } from "./justwoken.ts";
 import { isNavigation, sendPage } from "./page.ts";
 import type { Wake } from "./waker.ts";
 
-/** What came of it, and a Server-Timing header that says where the time went. */
+/** The outcome of a wait, and a Server-Timing header with the time of each step. */
 export interface Held {
   place: string | Refusal;
   timing: string;
-  /** How long it took. */
+  /** Duration of the wait, in milliseconds. */
   ms: number;
 }
 
 /**
- * Holds; ends early, with a refusal that nobody reads, once `signal` fires.
+ * Waits until the sandbox can be reached. When `signal` fires, it ends early with a refusal that nobody reads.
  *
- * @param comesBack whoever asks comes back for it: a suspended sandbox is woken even then
+ * @param comesBack true: the client will return, so a suspended sandbox is woken even after `signal` has fired
  */
 export type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
 
@@ -36,25 +39,25 @@ interface HoldParts {
   now?: () => number;
   look: Look;
   waker: Wake;
-  /** Wakes of a namespace. */
+  /** Limits wakes for each namespace. */
   wakes: Budget;
-  /** False: requests wake nothing. */
+  /** False: requests do not wake sandboxes. */
   wake: boolean;
   wakeTimeout: number;
-  /** Requests held at a time. */
+  /** Most requests that wait at a time. */
   maxHeldRequests: number;
   onHeld(change: 1 | -1): void;
   justWoken: JustWoken;
 }
 
 const GONE: Refusal = { status: 499, detail: "The client has gone." };
-/** Time itself changes things: a Sandbox expires, or has been failing for too long. */
+/** Longest time between two checks: a Sandbox can expire, or fail for too long, without an event. */
 const TICK_MS = 1000;
 
-/** Requests that wait for one sandbox: all of them look again whenever something happens to it. */
+/** Most requests that wait for one sandbox: each of them checks again on every change of it. */
 const MOST_FOR_ONE = 500;
 
-/** Makes it. */
+/** Makes the function that holds requests. */
 export function createHold(parts: HoldParts): Hold {
   const room = createRoom(parts.maxHeldRequests, "wait for sandboxes");
   const waiting = new Map<string, number>();
@@ -114,7 +117,7 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
       hasWoken = true;
       continue;
     }
-    // It is on its way without us.
+    // The sandbox is starting already, and needs no further action.
     if (signal.aborted) break;
     stopwatch.enter(reachability.phase, performance.now());
     const left = deadline - performance.now();
@@ -145,7 +148,7 @@ function refusalOfBudget(namespace: string, wakes: Budget): Refusal | undefined 
   return tooMany(`Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`, seconds);
 }
 
-/** Waits until something happens to the Sandbox or its Pods, for so long at most. */
+/** Waits until the Sandbox or its Pods change, at most `ms` milliseconds. */
 function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -160,13 +163,13 @@ function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, 
   });
 }
 
-/** A browser that can be served within this sees no page in between, in milliseconds. */
+/** A browser sees no page if its request can be forwarded within this time, in milliseconds. */
 const PAGELESS_MS = 700;
 
 /**
- * Waits for the sandbox of a request; a browser gets a page instead, while the sandbox wakes up.
+ * Waits for the sandbox of a request. A browser gets a page instead if that takes long.
  *
- * @returns undefined if the client has been answered, or has gone
+ * @returns undefined if the client has been answered, or has disconnected
  */
 export async function waitFor(
   { hold }: Reach,
@@ -177,7 +180,7 @@ export async function waitFor(
   const isPatient = !isNavigation(request);
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  // What a browser has begun goes on without it: the page comes back.
+  // For a browser, waking goes on after the page is sent: the page requests the address again.
   const holding = hold(target, gone.signal, !isPatient);
   const held = isPatient ? await holding : await Promise.race([holding, pause(PAGELESS_MS)]);
   if (isGone(response)) return undefined;
@@ -185,11 +188,11 @@ export async function waitFor(
   return held;
 }
 
-/** Waits for the sandbox of a request for another protocol; undefined if the client has gone. */
+/** Waits for the sandbox of a request to switch protocols; undefined if the client has disconnected. */
 export async function waitForRaw({ hold }: Reach, target: Target, socket: Socket): Promise<Held | undefined> {
   const gone = new AbortController();
   const abort = () => gone.abort();
-  // Only who reads notices an end; what comes meanwhile stays in the buffer.
+  // Only a stream with a listener reports its end. Data that arrives during the wait stays in the buffer.
   const look = () => {};
   socket.on("readable", look).once("end", abort).once("close", abort);
   const held = await hold(target, gone.signal);
@@ -202,13 +205,13 @@ function pause(ms: number): Promise<undefined> {
 }
 
 interface Stopwatch {
-  /** Begins a part; the same one again goes on. Times in milliseconds. */
+  /** Begins a step, or continues a step of that name. Times in milliseconds. */
   enter(part: string, now: number): void;
-  /** Returns the header's value: every part in order, and the whole as `hold`. */
+  /** Returns the header's value: every step in order, and the total as `hold`. */
   stop(now: number): string;
 }
 
-/** Makes a stopwatch that runs. */
+/** Makes a running stopwatch. */
 export function createStopwatch(startedAt: number): Stopwatch {
   const parts = new Map<string, number>();
   let current: string | undefined;

@@ -1,4 +1,4 @@
-/** Sets a suspended Sandbox to Running, once however many ask. Waits for no Pod. @module */
+/** Wakes a suspended Sandbox: sets its mode to Running, once for all requests that want it. @module */
 import { type Answer, isOk, messageOf, timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { rfc3339 } from "../../api/objects/conditions.ts";
@@ -10,9 +10,9 @@ import { takenBack } from "../idle/suspend.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 
 /**
- * Sees to it that the Sandbox is to run; undefined: it is.
+ * Makes sure that the Sandbox's mode is Running; undefined: it is.
  *
- * @param admit asked once, and only by who really wakes: a refusal ends it
+ * @param admit called only if no other wake of this Sandbox is under way; a refusal ends this one
  */
 export type Wake = (namespace: string, name: string, admit: () => Refusal | undefined) => Promise<Refusal | undefined>;
 
@@ -26,8 +26,8 @@ const TRIES = 8;
 const PAUSE_MS = 200;
 
 /**
- * Makes it. One request at a time for each Sandbox; of several routers one succeeds, as each names the version that it has
- * seen to be suspended, and the others then see it Running.
+ * Makes the waker. It sends one patch at a time for each Sandbox. If several routers wake a Sandbox, one succeeds,
+ * because each patch names the version that was suspended; the others then see that it is Running.
  */
 export function createWaker(parts: WakerParts): Wake {
   const running = new Map<string, Promise<Refusal | undefined>>();
@@ -55,7 +55,7 @@ async function wake(parts: WakerParts, namespace: string, name: string): Promise
       if (isOk(answer)) return undefined;
       if (answer.status === 404) return notFound(namespace, name, "it does not exist");
       cause = messageOf(answer);
-      // Somebody has changed the Sandbox meanwhile, another router perhaps.
+      // The Sandbox has changed, perhaps by another router: read it again.
       if (answer.status === 409) await getSandbox(parts, sandbox.metadata);
       else if (answer.status < 500 && answer.status !== 429) break;
       else await sleep(PAUSE_MS * 2 ** Math.min(tries, 4), signal);

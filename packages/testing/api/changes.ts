@@ -1,20 +1,20 @@
-/** What has happened to the objects of a store, as far back as watches may ask. Keeps no objects of its own. @module */
+/** Records the changes in a store, for watches that begin at an older version. @module */
 import type { StoredChange } from "../engine/memory-state.ts";
 
-/** One change, and its resourceVersion as a number. */
+/** A change, with its resourceVersion as a number. */
 export interface Change extends StoredChange {
   version: number;
 }
 
 export interface Changes {
   record(change: StoredChange): void;
-  /** Returns what came after a version, in order; undefined if that is further back than is remembered. */
+  /** Returns the changes after a version, in order; undefined if some of them are no longer recorded. */
   since(version: number): readonly Change[] | undefined;
-  /** Calls `listener` for every change to come; returns the end of that. */
+  /** Calls `listener` for every change from now on; the returned function ends that. */
   subscribe(listener: (change: Change) => void): () => void;
 }
 
-/** Makes an empty memory. @param limit how many changes it holds */
+/** Makes an empty record. @param limit most changes that it stores */
 export function createChanges(limit: number): Changes {
   const kept: Change[] = [];
   const listeners = new Set<(change: Change) => void>();

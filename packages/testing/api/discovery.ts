@@ -1,8 +1,8 @@
-/** What the API in memory says that it serves. @module */
+/** Answers discovery requests of the API in memory. @module */
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import type { Answer } from "../../kube/api.ts";
 
-/** No release of Kubernetes: its behaviour is that of 1.36 as far as it goes. */
+/** Not a release of Kubernetes: the API in memory follows the behaviour of 1.36. */
 const VERSION = { major: "1", minor: "36", gitVersion: "v1.36.0-hookbox.testing" };
 
 /** Answers `/version`, `/api`, `/apis` and the lists of one group and version; undefined for any other path. */

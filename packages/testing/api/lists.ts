@@ -1,4 +1,4 @@
-/** Lists of the API in memory, page by page. Reads the store, changes nothing. @module */
+/** Lists objects of the API in memory, in pages. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { keyOf, StoreError } from "../engine/store.ts";
@@ -7,7 +7,7 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Answer } from "../../kube/api.ts";
 import { type ObjectMatcher, objectMatcher } from "./selectors.ts";
 
-/** Returns what matches, sorted by namespace and name as the API server's lists are. */
+/** Returns the matching objects, sorted by namespace and name like the API server's lists. */
 export function matching(
   store: MemoryStore,
   { apiVersion, kind }: ServedResource,
@@ -21,10 +21,10 @@ export function matching(
 }
 
 /**
- * Answers with a list; `limit` and `continue` go through it in pages. As from the API server, only custom resources say
- * their kind in a list. A page shows what exists when it is asked for.
+ * Answers with a list, in pages if the query has `limit` and `continue`. As on an API server, only custom resources
+ * have their kind in a list. A page shows the objects that exist when it is requested.
  *
- * @throws {StoreError} 400 for a selector or a continue token that cannot be read
+ * @throws {StoreError} 400 for an invalid selector or continue token
  */
 export function answerList(
   store: MemoryStore,

@@ -1,4 +1,7 @@
-/** The Kubernetes API over a store in memory: what `packages/kube/connection.ts` is over HTTP. Opens no port. @module */
+/**
+ * The Kubernetes API over a store in memory, in place of the HTTP connection in `packages/kube/connection.ts`.
+ * @module
+ */
 import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import type { MemoryStore } from "../engine/store-memory.ts";
@@ -13,29 +16,29 @@ import type { Stream } from "./stream.ts";
 import { openWatch, type Watching, type WatchSource } from "./watch.ts";
 import { apply, create, patch, remove, removeAll, replace, type Write } from "./writes.ts";
 
-/** The API, and what only a test can do to it. */
+/** The API, with additional control for a test. */
 export interface MemoryApi extends Api {
-  /** Ends all open watches, as an API server does that closes connections; with an error, as if the network broke. */
+  /** Ends all open watches, as if the API server closed the connections; with an error, as if the network failed. */
   endWatches(error?: Error): void;
-  /** Whether somebody has read all that a watch has shown, and waits for more. */
+  /** Tells whether the reader of a watch has read all events and waits for more. */
   isAwaited(): boolean;
 }
 
 export interface MemoryApiOptions {
   fault?: ApiFault | undefined;
-  /** Called whenever somebody begins to wait for what a watch shows. */
+  /** Called whenever a reader begins to wait for an event of a watch. */
   onAwaited?: () => void;
 }
 
 /**
- * What becomes of a request before it is looked at; undefined: it is answered. An Answer is given in place of the real
- * one, an Error is thrown as if the server could not be reached. A watch comes with method `WATCH`.
+ * Decides whether a request fails, before it is processed; undefined: it is processed. An Answer is returned in place
+ * of the real one, an Error is thrown as if the server were unreachable. A watch has the method `WATCH`.
  */
 export type ApiFault = (request: Omit<ApiRequest, "method"> & { method: string }) => Answer | Error | undefined;
 
 const NO_EVENTS = (async function* () {})();
 
-/** Makes the API. @param changes is told of all that happens in the store */
+/** Makes the API. @param changes records all changes in the store */
 export function createMemoryApi(store: MemoryStore, changes: Changes, options: MemoryApiOptions = {}): MemoryApi {
   const { fault = () => undefined, onAwaited = () => {} } = options;
   const open = new Set<Stream<WatchEvent>>();
@@ -98,7 +101,7 @@ function servedAt(store: MemoryStore, { apiVersion, plural, subresource }: Reque
   return isServed ? found : undefined;
 }
 
-/** A request with everything that decides the answer. */
+/** A request, with default values for what it does not set. */
 type Answerable = Required<Pick<ApiRequest, "method" | "path" | "query" | "body">> & Pick<ApiRequest, "patch">;
 
 async function answer(store: MemoryStore, request: Answerable): Promise<Answer> {

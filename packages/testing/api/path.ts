@@ -1,19 +1,19 @@
-/** Takes the URL paths of the Kubernetes API apart. @module */
+/** Parses URL paths of the Kubernetes API. @module */
 
-/** What a path names; absent parts are not in it. */
+/** The parts of a path; absent parts have no field. */
 export interface RequestPath {
   apiVersion: string;
-  /** Absent: the version itself, for discovery. */
+  /** Absent: the path is the version itself, for discovery. */
   plural?: string;
   namespace?: string;
   name?: string;
   subresource?: string;
 }
 
-/** Parts below a namespace's own name that are not a resource in it. */
+/** Subresources of a namespace: all other parts below its name are resources in it. */
 const OF_NAMESPACE = ["status", "finalize"];
 
-/** Reads a path; undefined if it is none of the API's. */
+/** Parses a path; undefined if it is not a path of the API. */
 export function parsePath(path: string): RequestPath | undefined {
   const [, root, ...parts] = path.split("/").map(decodeURIComponent);
   const apiVersion = root === "api" ? parts.shift() : root === "apis" ? parts.splice(0, 2).join("/") : undefined;

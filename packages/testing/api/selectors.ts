@@ -1,4 +1,4 @@
-/** Label and field selectors as a URL has them. Pure. @module */
+/** Parses label and field selectors in a URL. Pure. @module */
 import { type LabelSelector, matcherOf } from "../engine/selector.ts";
 import { StoreError } from "../engine/store.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -10,16 +10,16 @@ type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 const SET = /^([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)$/;
 const EQUAL = /^([^\s!=,()]+)\s*(==|=|!=)\s*([^\s=,()]*)$/;
 const EXISTS = /^(!?)\s*([^\s!=,()]+)$/;
-/** Fields by which a kind can be selected, beside `metadata.name` and `metadata.namespace`. */
+/** Fields in field selectors of a kind, in addition to `metadata.name` and `metadata.namespace`. */
 const FIELDS: Record<string, string[]> = {
   Pod: ["spec.nodeName", "status.phase", "status.podIP"],
   Event: ["involvedObject.name", "involvedObject.kind", "involvedObject.uid", "reason", "type"],
 };
 
 /**
- * Makes the predicate of a list or a watch.
+ * Makes a function that tells whether an object matches the selectors of a list or a watch.
  *
- * @throws {StoreError} 400 if a selector cannot be read, or selects by a field that the kind has not got for that
+ * @throws {StoreError} 400 if a selector is invalid, or uses a field that the kind does not support
  */
 export function objectMatcher(kind: string, query: Record<string, string>): ObjectMatcher {
   const matchesLabels = matcherOf({ matchExpressions: labelExpressions(query["labelSelector"] ?? "") });

@@ -1,14 +1,14 @@
-/** The Status objects by which the API server refuses, and says that something is done. Pure. @module */
+/** Makes the Status objects with which the API server reports errors and deletions. Pure. @module */
 import { groupOf, type Resource, StoreError } from "../engine/store.ts";
 import type { Answer } from "../../kube/api.ts";
 
-/** What a request was about, as far as its path tells. */
+/** The object of a request, as far as its path names it. */
 export interface About {
   resource?: Resource | undefined;
   name?: string | undefined;
 }
 
-/** Answers with what a store refused. @throws what is no refusal */
+/** Makes the answer for an error of the store. @throws `error` if it is not a StoreError */
 export function refusal(error: unknown, about: About): Answer {
   if (!(error instanceof StoreError)) throw error;
   const { status, reason, message, causes } = error;
@@ -18,17 +18,17 @@ export function refusal(error: unknown, about: About): Answer {
   };
 }
 
-/** Answers for a path that is not served: no Status, as the API server gives none. */
+/** Makes the answer for a path that is not served: like the API server, without a Status. */
 export function notServed(): Answer {
   return { status: 404, body: { message: "404 page not found" } };
 }
 
-/** The object of an `ERROR` event, and of answers that are no refusal of a store. */
+/** Makes the Status of an `ERROR` event, or of an error that does not come from a store. */
 export function failure(code: number, reason: string, message: string): object {
   return statusObject({ status: "Failure", message, reason, code });
 }
 
-/** Says that a deletion is done with. */
+/** Makes the Status of a completed deletion. */
 export function success(about: About, uid: string | undefined): object {
   return statusObject({ status: "Success", details: { ...details(about, []), uid } });
 }

@@ -1,20 +1,20 @@
-/** A stream of values that one consumer reads, and either side may end at any time. @module */
+/** A stream of values with one reader. Both sides can end it at any time. @module */
 
 export interface Stream<T> extends AsyncIterableIterator<T> {
   push(value: T): void;
-  /** Ends it once what was pushed is read; with an error, reading then throws that. */
+  /** Ends the stream after the pushed values have been read; with an error, reading then throws the error. */
   end(error?: Error): void;
-  /** Whether the consumer has read everything and wants more. */
+  /** Tells whether the reader has read everything and waits for more. */
   isAwaited(): boolean;
 }
 
 type Wanting<T> = { resolve(result: IteratorResult<T, undefined>): void; reject(error: Error): void };
 
 /**
- * Makes a stream. No generator: the consumer may give up (`return`) while it waits for a value.
+ * Makes a stream. It is not a generator, because the reader must be able to stop (`return`) while it waits for a value.
  *
- * @param onEnd called once, when either side has ended it
- * @param onAwaited called whenever the consumer has to wait
+ * @param onEnd called once, when either side has ended the stream
+ * @param onAwaited called whenever the reader begins to wait
  */
 export function createStream<T>(onEnd: () => void, onAwaited: () => void): Stream<T> {
   const values: T[] = [];

@@ -1,4 +1,4 @@
-/** Watches of the API in memory: what is shown to whom, in which words. @module */
+/** Watches of the API in memory: decides which events each watch gets. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { type Clock, StoreError } from "../engine/store.ts";
@@ -9,10 +9,10 @@ import type { ObjectMatcher } from "./selectors.ts";
 import { failure } from "./status.ts";
 import { createStream, type Stream } from "./stream.ts";
 
-/** A bookmark comes this often to who allows them, in milliseconds of the cluster's clock, as from the API server. */
+/** Time between bookmarks for a watch that allows them, in milliseconds of the cluster's clock; as on an API server. */
 const BOOKMARK_MS = 60_000;
 
-/** What a watch shows. */
+/** The objects that a watch is for, and its query. */
 export interface Watching {
   resource: ServedResource;
   namespace: string | undefined;
@@ -20,19 +20,19 @@ export interface Watching {
   query: Record<string, string>;
 }
 
-/** Who wants to know of watches. */
+/** The open watches, and what to call when one is awaited. */
 export interface WatchListener {
-  /** Those that are open. */
+  /** The open watches. */
   open: Set<Stream<WatchEvent>>;
-  /** Called whenever somebody begins to wait for what one shows. */
+  /** Called whenever a reader begins to wait for an event. */
   onAwaited(): void;
 }
 
-/** What watches are made of. */
+/** The data for watches. */
 export interface WatchSource {
   changes: Changes;
   clock: Clock;
-  /** What exists now, in the order of lists. */
+  /** The objects that exist, in the order of lists. */
   list(watching: Watching): KubeObject[];
   /** The resourceVersion of the last change. */
   version(): string;
@@ -41,17 +41,17 @@ export interface WatchSource {
 /**
  * Opens a watch.
  *
- * | resourceVersion | shown at first |
+ * | resourceVersion | first events |
  * |---|---|
- * | absent or 0 | all that exists, as ADDED |
- * | N | what came after N |
- * | N, too long ago | ERROR 410 Expired, and the end |
+ * | absent or 0 | all existing objects, as ADDED |
+ * | N | the changes after N |
+ * | N, if these changes are no longer recorded | ERROR 410 Expired, then the watch ends |
  *
- * With `sendInitialEvents` all that exists comes first, and a bookmark that says so. An object that begins or ceases to
- * match the selectors is shown as ADDED or DELETED. `timeoutSeconds` is not heeded: only its reader, the cluster or a
- * fault ends a watch.
+ * With `sendInitialEvents`, all existing objects come first, then a bookmark that marks their end. An object that
+ * begins or ceases to match the selectors is shown as ADDED or DELETED. `timeoutSeconds` is ignored: only the reader,
+ * the cluster or a fault ends a watch.
  *
- * @throws {StoreError} 504 if the version has not been reached yet
+ * @throws {StoreError} 504 if the version is in the future
  */
 export function openWatch(
   source: WatchSource,
@@ -102,7 +102,7 @@ function eventOf({ resource, namespace, matches }: Watching, change: Change): Wa
   return { type, object: { ...copyJson(object), apiVersion: resource.apiVersion } };
 }
 
-/** Returns the end of them. */
+/** Sends bookmarks to a stream. The returned function ends that. */
 function bookmarks(source: WatchSource, watching: Watching, stream: Stream<WatchEvent>): () => void {
   let cancel = () => {};
   const next = () => {

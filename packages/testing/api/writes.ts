@@ -1,4 +1,4 @@
-/** What changes objects of the API in memory: POST, PUT, PATCH and DELETE, with their preconditions. @module */
+/** Implements POST, PUT, PATCH and DELETE of the API in memory, with their preconditions. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../engine/memory-kinds.ts";
 import { type DeleteOptions, isConflict, StoreError } from "../engine/store.ts";
@@ -10,21 +10,21 @@ import { mergePatch } from "./mergepatch.ts";
 import { objectMatcher } from "./selectors.ts";
 import { success } from "./status.ts";
 
-/** A request to a collection or an object, taken apart. */
+/** A parsed request to a collection or an object. */
 export interface Write {
   resource: ServedResource;
   namespace: string | undefined;
-  /** "" for a collection. */
+  /** Empty for a collection. */
   name: string;
   part: "all" | "status";
   query: Record<string, string>;
   body: unknown;
 }
 
-/** How often a PATCH that names no version is made anew because somebody else was faster. */
+/** How often a PATCH without a version is tried if another write comes in between. */
 const PATCH_TRIES = 5;
 
-/** Creates an object. @throws {StoreError} */
+/** Creates an object. @throws {StoreError} if the store refuses it */
 export async function create(store: MemoryStore, { resource, namespace, query, body }: Write): Promise<Answer> {
   const { apiVersion, kind } = resource;
   const { metadata = {}, ...rest } = (body ?? {}) as { metadata?: { namespace?: string } };
@@ -48,10 +48,10 @@ export async function create(store: MemoryStore, { resource, namespace, query, b
 }
 
 /**
- * Applies an object: creates it, or merges it into the one that exists. Lists are replaced whole, and nobody owns fields:
- * what an earlier apply has set and this one leaves out stays.
+ * Applies an object: creates it, or merges it into the existing one. Lists are replaced as a whole. Field ownership is
+ * not supported: fields that an earlier apply has set stay, even if this one omits them.
  *
- * @throws {StoreError}
+ * @throws {StoreError} if the store refuses it
  */
 export async function apply(store: MemoryStore, write: Write): Promise<Answer> {
   const { resource, namespace, name, body } = write;
@@ -62,7 +62,11 @@ export async function apply(store: MemoryStore, write: Write): Promise<Answer> {
     : await create(store, { ...write, body: { ...rest, metadata: { ...metadata, name } } });
 }
 
-/** Replaces an object, or its status; one that names no version replaces whatever is there. @throws {StoreError} */
+/**
+ * Replaces an object, or its status; without a version, it replaces any version.
+ *
+ * @throws {StoreError} if the store refuses it
+ */
 export async function replace(
   store: MemoryStore,
   { resource, namespace, name, part, query, body }: Write,
@@ -77,7 +81,7 @@ export async function replace(
   return { status: 200, body: copyJson(replaced) };
 }
 
-/** Merges a patch into an object, or into its status. @throws {StoreError} */
+/** Merges a patch into an object, or into its status. @throws {StoreError} if the store refuses it */
 export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   const { resource, namespace, name, part, query, body } = write;
   const { metadata } = (body ?? {}) as { metadata?: { resourceVersion?: string; name?: string } };
@@ -95,7 +99,11 @@ export async function patch(store: MemoryStore, write: Write): Promise<Answer> {
   }
 }
 
-/** Deletes an object: answers with it while something holds it, else says that it is gone. @throws {StoreError} */
+/**
+ * Deletes an object. Answers with the object while finalizers hold it, else with a success.
+ *
+ * @throws {StoreError} if the store refuses it
+ */
 export async function remove(store: MemoryStore, { resource, namespace, name, query, body }: Write): Promise<Answer> {
   const { preconditions, propagationPolicy = query["propagationPolicy"], dryRun } = (body ?? {}) as {
     preconditions?: Pick<DeleteOptions, "uid" | "resourceVersion">;
@@ -110,7 +118,7 @@ export async function remove(store: MemoryStore, { resource, namespace, name, qu
   return { status: 200, body: success({ resource, name }, metadata.uid) };
 }
 
-/** Deletes what matches of a collection. @throws {StoreError} */
+/** Deletes the matching objects of a collection. @throws {StoreError} if the store refuses it */
 export async function removeAll(store: MemoryStore, write: Write): Promise<Answer> {
   const { resource, namespace, query } = write;
   const found = matching(store, resource, namespace, objectMatcher(resource.kind, query));

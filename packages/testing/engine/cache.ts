@@ -1,18 +1,18 @@
-/** Objects of one resource by name, with indexes by namespace and controller. @module */
+/** Caches the objects of one resource by name, with indexes by namespace and controller. @module */
 import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
 import { keyOf } from "./store.ts";
 
 export interface Cache {
   get(namespace: string | undefined, name: string): KubeObject | undefined;
   list(namespace?: string): KubeObject[];
-  /** Objects whose controller has this uid. */
+  /** Returns the objects whose controller has this UID. */
   ownedBy(uid: string, namespace?: string): KubeObject[];
-  /** Objects without a controller. */
+  /** Returns the objects without a controller. */
   orphans(namespace?: string): KubeObject[];
 }
 
 export interface WritableCache extends Cache {
-  /** Takes an object in; returns the one of its name that was there. */
+  /** Stores an object; returns the object that it replaces, if any. */
   put(object: KubeObject): KubeObject | undefined;
   drop(object: KubeObject): KubeObject | undefined;
 }

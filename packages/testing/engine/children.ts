@@ -1,22 +1,25 @@
-/** Makes the observed children of one parent the desired ones: deletes, then creates and updates, one by one. @module */
+/**
+ * Changes the observed children of a parent into the desired ones: deletes, then creates and updates, one by one.
+ * @module
+ */
 import { applyCreate, applyUpdate, sameJson } from "../../api/objects/apply.ts";
 import { controllerReference, type KubeObject } from "../../api/objects/objects.ts";
 import { withMetadata } from "./live.ts";
 import { type Group, type Groups, kindKey, sortedGroups } from "./objectmap.ts";
 import { groupOf, isAlreadyExists, isConflict, isNotFound, type Resource, type Store } from "./store.ts";
 
-/** Update methods by `<Kind>.<group>`; a kind that is not there is never updated. */
+/** Update methods by `<Kind>.<group>`; a kind without an entry is never updated. */
 export type Strategies = ReadonlyMap<string, string>;
 
-/** Returns the key of a kind in {@link Strategies}; the version does not matter. */
+/** Returns the key of a kind in {@link Strategies}, which does not depend on the version. */
 export function strategyKey(apiVersion: string, kind: string): string {
   return `${kind}.${groupOf(apiVersion)}`;
 }
 
 /**
- * Deletes, creates and updates children of a parent. Kinds go in order, a failure does not stop the others.
+ * Deletes, creates and updates the children of a parent, kind by kind. After a failure the others are still processed.
  *
- * @throws {Error} with all failures; a child that was changed, deleted or created by others meanwhile is none
+ * @throws {Error} with all failures; a child that others have changed, deleted or created in between is not a failure
  */
 export async function manageChildren(
   store: Store,
@@ -53,7 +56,10 @@ export async function manageChildren(
   if (failures.length > 0) throw new Error(`Cannot manage children: ${failures.join("; ")}`);
 }
 
-/** A deletion names the uid only: a child that changed, or changed hands, a moment ago is deleted all the same. */
+/**
+ * Deletes a child, with only its UID as a precondition: it is deleted even if it has just changed, or has a new
+ * controller.
+ */
 async function deleteChild(store: Store, resource: Resource, { metadata }: KubeObject): Promise<void> {
   const { namespace, name, uid = "" } = metadata;
   await store.delete(resource, namespace, name, { uid, propagation: "Background" }).catch(unless(isNotFound));

@@ -1,4 +1,4 @@
-/** Which objects are a composite's children: claims, adopts and releases them. @module */
+/** Determines the children of a composite: claims, adopts and releases objects. @module */
 import { controllerOf, controllerReference, type KubeObject } from "../../api/objects/objects.ts";
 import { editLive, type Live, withMetadata } from "./live.ts";
 import type { Matcher } from "./selector.ts";
@@ -8,22 +8,22 @@ export interface Claimant {
   live: Live;
   parent: KubeObject;
   parentResource: Resource;
-  /** The parent's selector, over labels of children. */
+  /** The parent's selector, for labels of children. */
   matches: Matcher;
 }
 
 /**
- * Returns the candidates that are children of the parent, adopting and releasing where that is called for.
+ * Returns the candidates that are children of the parent. Adopts and releases objects where necessary.
  *
  * | controller of the object | labels match | result |
  * |---|---|---|
  * | another one | any | ignored |
  * | the parent | yes | claimed, terminating or not |
  * | the parent | no | released, unless the parent is being deleted |
- * | none | yes | adopted, unless it or the parent is being deleted |
+ * | none | yes | adopted, unless the object or the parent is being deleted |
  * | none | no | ignored |
  *
- * @throws {Error} with all failures; an object that is gone is none
+ * @throws {Error} with all failures; a deleted object is not a failure
  */
 export async function claimChildren(
   claimant: Claimant,
@@ -91,7 +91,7 @@ async function editOwners(
   );
 }
 
-/** Reads the parent past the cache: one that is deleted or replaced must not take on children. */
+/** Reads the parent from the store, not from the cache: a deleted or replaced parent must not adopt children. */
 async function checkParentAlive({ live: { store }, parent, parentResource }: Claimant): Promise<void> {
   const { namespace, name, uid } = parent.metadata;
   const found = await store.get(parentResource, namespace, name);

@@ -1,4 +1,7 @@
-/** The sync of a CompositeController: claims children, asks the hook, manages children, replaces the parent's status. @module */
+/**
+ * Syncs a parent of a CompositeController: claims children, calls the hook, updates children and the parent's status.
+ * @module
+ */
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { manageChildren } from "./children.ts";
@@ -49,7 +52,8 @@ async function sync(controller: Controller, parents: Parents, cached: KubeObject
   try {
     await replaceStatus(controller, parents, parent, answer["status"]);
   } catch (error) {
-    // a parent that is gone or changed comes again by its event; a failure with children is then forgotten too
+    // If the parent is deleted or has changed, its event causes another sync. A failure with children is then dropped,
+    // too.
     if (isNotFound(error) || isConflict(error)) return;
     throw error;
   }
@@ -57,7 +61,7 @@ async function sync(controller: Controller, parents: Parents, cached: KubeObject
 }
 
 /**
- * Returns the selector of a parent's children.
+ * Returns the selector for a parent's children.
  *
  * @throws {RangeError} if the parent's `spec.selector` is missing or empty and none is generated
  */
@@ -87,7 +91,7 @@ async function observedChildren(
   return groups;
 }
 
-/** Adds the generated label where it is missing, and refuses children that the parent's selector would not match. */
+/** Adds the generated label where it is missing. Refuses children that do not match the parent's selector. */
 function labelled(controller: Controller, parent: KubeObject, desired: Groups): Groups {
   const matches = selectorOf(controller, parent);
   const generated = { [UID_LABEL]: parent.metadata.uid ?? "" };
@@ -111,7 +115,7 @@ function isLabels(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
 }
 
-/** Writes the status whole if the live one differs; `observedGeneration` is that of the parent that the hook saw. */
+/** Replaces the whole status if it differs. `observedGeneration` is the generation of the parent that the hook got. */
 async function replaceStatus(
   controller: Controller,
   { resource }: Parents,

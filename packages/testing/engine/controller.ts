@@ -1,4 +1,4 @@
-/** One running controller: its resources, informers, hooks and queue. What a sync does is its flavour's business. @module */
+/** Runs one controller: its resources, informers, hooks and queue. Its flavour implements the sync. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Strategies, strategyKey } from "./children.ts";
 import { createCustomize, type Customize, NotSynced } from "./customize.ts";
@@ -12,14 +12,14 @@ import { keyOf, type Resource, splitKey, type Store } from "./store.ts";
 import { concerns } from "./sync.ts";
 import { subscribe } from "./wake.ts";
 
-/** What all controllers of an engine share. */
+/** The parts that all controllers share. */
 export interface Surroundings {
   store: Store;
   informers: Informers;
   recorder: Recorder;
   fetch: Fetch;
   workers: number;
-  /** Waits for milliseconds. */
+  /** Resolves after a number of milliseconds. */
   sleep: (milliseconds: number) => Promise<void>;
   log: (message: string, fields: Record<string, unknown>) => void;
 }
@@ -28,7 +28,7 @@ export interface Parents {
   rule: ParentRule;
   resource: Resource;
   informer: Informer;
-  /** The rule's label and annotation selectors. */
+  /** Tells whether a parent matches the rule's label and annotation selectors. */
   matches: (parent: KubeObject) => boolean;
 }
 
@@ -38,7 +38,7 @@ export interface Children {
   informer: Informer;
 }
 
-/** What a sync has to work with. */
+/** The parts of a controller that a sync uses. */
 export interface Controller {
   definition: Definition;
   store: Store;
@@ -54,18 +54,18 @@ export interface Controller {
   resyncAfter(parents: Parents, parent: KubeObject, seconds: number): void;
 }
 
-/** What differs between the two kinds of controllers. */
+/** The differences between CompositeController and DecoratorController. */
 export interface Flavour {
   sync(controller: Controller, parents: Parents, parent: KubeObject): Promise<void>;
-  /** The selector by which a parent adopts objects; undefined if it never does. */
+  /** The selector with which a parent adopts objects; undefined: it never adopts. */
   adoption(controller: Controller, parent: KubeObject): Matcher | undefined;
 }
 
 export interface Running {
   definition: Definition;
-  /** Ends watches and work; resolves when nothing is being synced any more. */
+  /** Ends watches and work; resolves when no sync is running. */
   stop(): Promise<void>;
-  /** Parents that are waiting or being synced. */
+  /** Number of parents that are queued or being synced. */
   busy(): number;
 }
 
@@ -167,7 +167,7 @@ function prefixOf({ apiVersion, kind }: Resource): string {
   return `${apiVersion}:${kind}:`;
 }
 
-/** Finds the cached parent of a queue key; undefined if it is gone. */
+/** Returns the cached parent for a queue key; undefined if it is deleted. */
 function parentOf({ parents }: Controller, key: string): { entry: Parents; parent: KubeObject } | undefined {
   const entry = parents.find(({ resource }) => key.startsWith(prefixOf(resource)));
   if (!entry) return undefined;

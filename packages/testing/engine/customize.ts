@@ -1,4 +1,7 @@
-/** Related objects: what the customize hook of a parent asks for, and which parents a change of them wakes. @module */
+/**
+ * Related objects: gets the rules from the customize hook, and enqueues parents when a related object changes.
+ * @module
+ */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Hook } from "./hook.ts";
 import type { Change, Informer, Informers } from "./informer.ts";
@@ -8,12 +11,12 @@ import type { Resource, Store } from "./store.ts";
 
 const REMEMBERED_MS = 20 * 60_000;
 
-/** The informer of a related resource has no state yet: try again soon. */
+/** Thrown while the informer of a related resource has not listed its objects; the sync must be retried soon. */
 export class NotSynced extends Error {
   override readonly name = "NotSynced";
 }
 
-/** A cached parent, and how to have it synced. */
+/** A cached parent, and a function that enqueues it. */
 export interface Wakeable {
   parent: KubeObject;
   resource: Resource;
@@ -21,10 +24,10 @@ export interface Wakeable {
 }
 
 export interface Customize {
-  /** Says whom related changes may wake: all cached parents of the controller, in all namespaces. */
+  /** Sets the parents that related changes can enqueue: all cached parents of the controller, in all namespaces. */
   start(parents: () => Wakeable[]): void;
   /**
-   * Returns the related objects of a parent, with a group for each rule; none without a customize hook.
+   * Returns the related objects of a parent, in a group for each rule; none without a customize hook.
    *
    * @throws {NotSynced} on the first use of a resource
    */
@@ -46,7 +49,7 @@ export function createCustomize({ store, informers, hook, controller, signal }: 
   const answerFor = rememberAnswers(store, hook, controller, signal);
   let parents: () => Wakeable[] = () => [];
 
-  /** Every related change goes through all parents, and asks the hook about those for which it has no answer. */
+  /** On each related change, checks all parents. Calls the hook for those without a cached answer. */
   async function onRelated({ old, current }: Change): Promise<void> {
     if (signal.aborted || old && current && old.metadata.resourceVersion === current.metadata.resourceVersion) return;
     const states = [old, current].filter((state) => state !== undefined);
@@ -54,7 +57,7 @@ export function createCustomize({ store, informers, hook, controller, signal }: 
       const answer = await answerFor(parent).catch(() => undefined);
       for (const rule of answer?.rules ?? []) {
         const asked = { rule, version: answer?.version ?? "v1", parentResource: resource, parent };
-        // a rule that cannot be evaluated wakes nobody: the sync of the parent reports it
+        // A rule that cannot be evaluated enqueues no parent: the sync of the parent reports the error.
         const context = await contextOf(store, watched, asked).catch(() => undefined);
         if (context && states.some((state) => matchesRule(rule, context, state))) wake();
       }
@@ -82,11 +85,11 @@ export function createCustomize({ store, informers, hook, controller, signal }: 
 
 type Watched = ReturnType<typeof createWatched>;
 
-/** The informers of related resources: acquired on first use, kept until the controller stops. */
+/** The informers of related resources: started on first use, kept until the controller stops. */
 function createWatched(informers: Informers) {
   const known = new Map<string, { informer: Informer; end: () => void }>();
   return {
-    /** @throws {NotSynced} while the first list is awaited */
+    /** @throws {NotSynced} until the first list has arrived */
     informer(key: string, resource: Resource, onChange?: (change: Change) => Promise<void>): Informer {
       const informer = known.get(key)?.informer ?? informers.acquire(resource);
       if (!known.has(key)) known.set(key, { informer, end: onChange ? informer.subscribe(onChange) : () => {} });
@@ -120,7 +123,7 @@ interface Answer {
   rules: RelatedRule[];
 }
 
-/** Answers are kept by uid and generation for 20 minutes: they cannot follow labels, annotations or status. */
+/** Caches answers by UID and generation for 20 minutes, so answers cannot depend on labels, annotations or status. */
 function rememberAnswers(store: Store, hook: Hook | undefined, controller: KubeObject, signal: AbortSignal) {
   const answers = new Map<string, { answer: Answer; until: number }>();
   return async (parent: KubeObject): Promise<Answer | undefined> => {

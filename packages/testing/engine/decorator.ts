@@ -1,4 +1,7 @@
-/** The sync of a DecoratorController: asks the hook, writes labels, annotations and status, then manages attachments. @module */
+/**
+ * Syncs a parent of a DecoratorController: calls the hook, writes labels, annotations and status, updates attachments.
+ * @module
+ */
 import { sameJson } from "../../api/objects/apply.ts";
 import { DECORATOR_ANNOTATION } from "../../api/objects/keys.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -31,7 +34,7 @@ async function sync(controller: Controller, parents: Parents, cached: KubeObject
   try {
     await decorate(controller, parents, parent, answer);
   } catch (error) {
-    // the parent comes again by its event; its attachments are not managed before that
+    // The parent's event causes another sync; its attachments are not updated before.
     if (isNotFound(error) || isConflict(error)) return;
     throw error;
   }
@@ -40,7 +43,9 @@ async function sync(controller: Controller, parents: Parents, cached: KubeObject
   await manageChildren(store, strategies, parent, observed, desired);
 }
 
-/** An attachment is controlled by the parent and carries the controller's name; there is no adoption. */
+/**
+ * Returns the attachments: objects that the parent controls and that have the controller's name. There is no adoption.
+ */
 function observedAttachments({ children, definition }: Controller, parent: KubeObject): Groups {
   const { uid, namespace } = parent.metadata;
   const groups: Groups = new Map();
@@ -55,7 +60,7 @@ function observedAttachments({ children, definition }: Controller, parent: KubeO
   return groups;
 }
 
-/** Writes what changed, on condition that the parent did not: the status on its own, then always the object too. */
+/** Writes the changes if the parent has not changed: first the status on its own, then always the object. */
 async function decorate(
   { store, definition }: Controller,
   { resource }: Parents,
@@ -79,7 +84,7 @@ async function decorate(
 
 type Answer = Record<string, unknown>;
 
-/** Sets texts and deletes those that are null; keys that are not named stay. */
+/** Sets the given texts and deletes those that are null; other keys stay. */
 function mergeTexts(texts: Record<string, string> | undefined, changes: unknown) {
   const merged = { ...texts };
   for (const [key, text] of Object.entries((changes ?? {}) as Record<string, string | null>)) {

@@ -1,4 +1,4 @@
-/** A CompositeController or DecoratorController as the engine reads it: one shape for both. No I/O. @module */
+/** Reads a CompositeController or DecoratorController into one common type. No I/O. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { LabelSelector } from "./selector.ts";
 
@@ -39,16 +39,16 @@ export type HookName = "sync" | "finalize" | "customize";
 export interface Definition {
   kind: "CompositeController" | "DecoratorController";
   name: string;
-  /** The controller as it was when it was started. */
+  /** The controller object at its start. */
   object: KubeObject;
-  /** What hooks are sent of it. */
+  /** The controller object as hooks get it. */
   sent: KubeObject;
   parents: ParentRule[];
   children: ChildRule[];
   hooks: Partial<Record<HookName, HookSpec>>;
   generateSelector: boolean;
   resyncPeriodSeconds?: number;
-  /** The finalizer that a finalize hook needs on each parent. */
+  /** The finalizer on each parent if there is a finalize hook. */
   finalizer: string;
 }
 
@@ -66,7 +66,7 @@ interface Spec {
 /**
  * Reads a controller object.
  *
- * @throws {RangeError} if it uses what the stand-in does not do: rolling updates of composites, endpointConfigs
+ * @throws {RangeError} if it uses what this fake does not support: rolling updates of composites, endpointConfigs
  */
 export function definitionOf(object: KubeObject): Definition {
   const spec = (object["spec"] ?? {}) as Spec;
@@ -91,7 +91,7 @@ export function definitionOf(object: KubeObject): Definition {
   };
 }
 
-/** Metacontroller writes its own types as JSON: what is a struct there is never absent, though it be empty. */
+/** Metacontroller writes its own types as JSON, where a Go struct is never absent, even if it is empty. */
 function sentOf(object: KubeObject): KubeObject {
   const { childResources, ...spec } = object["spec"] as Spec;
   const children = childResources?.map((rule) =>

@@ -1,4 +1,4 @@
-/** The stand-in for Metacontroller: runs every CompositeController and DecoratorController that a store holds. @module */
+/** A fake Metacontroller: runs every CompositeController and DecoratorController in a store. @module */
 import { setImmediate } from "node:timers/promises";
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -14,20 +14,22 @@ import { groupOf, type Store } from "./store.ts";
 
 export interface EngineOptions {
   store: Store;
-  /** Calls hooks; an application's own `fetch` or `app.request` spares the port. Default: the runtime's. */
+  /**
+   * Calls hooks; with an application's own `fetch` or `app.request`, no port is needed. Default: the runtime's `fetch`.
+   */
   fetch?: Fetch;
-  /** Parents that one controller syncs at a time. Default 5. */
+  /** How many parents one controller syncs at a time. Default 5. */
   workers?: number;
-  /** Told of failures and of controllers that start and stop. Default: nobody. */
+  /** Called for failures, and when a controller starts or stops. Default: no log. */
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
 
 export interface Engine {
-  /** Resolves when all controllers that were there at first are known. */
+  /** Resolves when all controllers that existed at the start have been listed. */
   ready(): Promise<void>;
-  /** Ends all controllers; resolves when nothing is being done any more. */
+  /** Stops all controllers; resolves when no work is running. */
   stop(): Promise<void>;
-  /** Resolves when nothing is left to do but to wait: for a change, or for time to pass. */
+  /** Resolves when no work is left until an object changes or time passes. */
   idle(): Promise<void>;
 }
 
@@ -35,8 +37,8 @@ const KINDS = ["CompositeController", "DecoratorController"];
 const RETRY_MS = 1000;
 
 /**
- * Starts the engine. Controllers that are in the store, or come later, start, restart when their spec changes, and stop
- * when they are deleted. The kinds CompositeController and DecoratorController have to be served.
+ * Starts the fake. It starts controllers that are or come into the store, restarts them when their spec changes, and
+ * stops them when they are deleted. The store must serve the kinds CompositeController and DecoratorController.
  */
 export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log = () => {} }: EngineOptions): Engine {
   const informers = createInformers(store);
@@ -78,7 +80,7 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
   };
 }
 
-/** Waiting for time is not being busy, so who sleeps is counted. */
+/** Makes a sleep that counts its sleepers: a task that waits for time to pass does not count as busy. */
 function createSleeper({ clock }: Store) {
   let sleepers = 0;
   return {
@@ -113,7 +115,7 @@ async function watchKind(
   }
 }
 
-/** Makes what runs under a key what the store says: `<kind>/<name>`. */
+/** Starts, restarts or stops the controller of a key `<kind>/<name>`, as the store requires. */
 async function reconcile(
   around: Surroundings,
   watched: Map<string, Informer>,
@@ -141,7 +143,7 @@ async function reconcile(
   }
 }
 
-/** A composite's parent must be a custom resource with a status subresource; without one it is left alone. */
+/** A composite's parent must be a custom resource with a status subresource; otherwise the controller is ignored. */
 async function isAccepted(around: Surroundings, object: KubeObject): Promise<boolean> {
   if (object.kind !== "CompositeController") return true;
   const { parentResource } = object["spec"] as { parentResource: { apiVersion: string; resource: string } };

@@ -1,4 +1,4 @@
-/** Records Kubernetes Events about an object, counted where they repeat. Never fails: an Event that is lost is logged. @module */
+/** Records Kubernetes Events about objects, and counts repeated ones. Never fails: a lost Event is logged. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Resource, Store } from "./store.ts";
 
@@ -9,11 +9,13 @@ const REMEMBERED = 4096;
 
 export interface Recorder {
   record(object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Events that are being written. */
+  /** Number of Events that are being written. */
   busy(): number;
 }
 
-/** Makes a recorder; 25 Events per object at once and one more each five minutes, the rest are dropped. */
+/**
+ * Makes a recorder. It writes up to 25 Events per object at once and one more every five minutes, and drops the rest.
+ */
 export function createRecorder(store: Store, lost: (error: unknown) => void): Recorder {
   const known = new Map<string, KubeObject>();
   const budget = new Map<string, { tokens: number; at: number }>();

@@ -1,16 +1,16 @@
-/** A clock that stands still until it is told to move: hours of a scenario pass in milliseconds. @module */
+/** A clock that moves only when a test moves it, so that hours of a scenario pass in milliseconds. @module */
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "./store.ts";
 
-/** A clock for tests: what waits on it waits until it is moved. */
+/** A clock for tests. Its timers fire only when the clock is moved. */
 export interface FakeClock extends Clock {
-  /** Moves on by milliseconds; runs what falls due in order and lets each finish what needs no time. */
+  /** Moves forward by milliseconds. Timers fire in order, and each finishes all work that needs no time. */
   advance(milliseconds: number): Promise<void>;
-  /** Moves to whatever is due next, if it is within `limit` milliseconds; false if nothing is. */
+  /** Moves to the next timer if it is due within `limit` milliseconds; returns false if none is. */
   step(limit?: number): Promise<boolean>;
 }
 
-/** Makes a clock that shows `start`, milliseconds since 1970. */
+/** Makes a clock that starts at `start`, in milliseconds since 1970. */
 export function createFakeClock(start: number = Date.parse("2026-01-01T00:00:00Z")): FakeClock {
   const timers: { due: number; run: () => void }[] = [];
   let now = start;

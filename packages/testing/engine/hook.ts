@@ -1,9 +1,9 @@
-/** Calls one webhook and decodes its answer, as strictly as Metacontroller does. Knows nothing of what it means. @module */
+/** Calls a webhook and decodes its answer, as strictly as Metacontroller does. @module */
 import { parseJson } from "../../api/objects/exactjson.ts";
 import type { HookName, HookSpec } from "./definition.ts";
 import type { Clock } from "./store.ts";
 
-/** The part of `fetch` that is used, so that an application can be called without a port. */
+/** The used part of `fetch`, so that an application can be called without a port. */
 export type Fetch = (url: string, init: RequestInit) => Response | Promise<Response>;
 
 export interface Hook {
@@ -12,12 +12,12 @@ export interface Hook {
    * Sends a request and returns the answer; `signal` ends the wait.
    *
    * @throws {TooManyRequests} for status 429
-   * @throws {Error} for a timeout, any other status than 200, and an answer that cannot be decoded
+   * @throws {Error} for a timeout, any other status than 200, or an answer that cannot be decoded
    */
   call(request: unknown, signal: AbortSignal): Promise<Record<string, unknown>>;
 }
 
-/** The hook asked for time. */
+/** Thrown if the hook answers with status 429 and asks for a delay. */
 export class TooManyRequests extends Error {
   override readonly name = "TooManyRequests";
   readonly seconds: number;
@@ -55,9 +55,9 @@ export const ANSWERS = {
 };
 
 /**
- * Makes the hook of a controller; undefined if the controller has none of that name.
+ * Makes a hook of a controller; undefined if the controller has no hook of this name.
  *
- * @throws {RangeError} if the webhook has no address or uses what the stand-in does not do
+ * @throws {RangeError} if the webhook has no URL or uses what this fake does not support
  */
 export function createHook(
   name: HookName,
@@ -144,7 +144,7 @@ function parsed(name: HookName, body: string): unknown {
   }
 }
 
-/** Reads Retry-After: whole seconds or a date; anything else is 0, which means at once. */
+/** Reads Retry-After: whole seconds or a date. Anything else is 0: retry at once. */
 function secondsOf(retryAfter: string, clock: Clock): number {
   if (/^[+-]?\d+$/.test(retryAfter)) return Number(retryAfter);
   const time = /^[A-Z][a-z]{2}, /.test(retryAfter) ? Date.parse(retryAfter) : NaN;
@@ -153,7 +153,7 @@ function secondsOf(retryAfter: string, clock: Clock): number {
 
 const UNIT_MS: Record<string, number> = { ns: 1e-6, us: 1e-3, "µs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Reads a Go duration such as `1m30s`; absent, negative and zero are 0. */
+/** Reads a Go duration such as `1m30s`; an absent, negative or zero duration is 0. */
 function durationMs(text: string | undefined): number {
   if (text === undefined || text.startsWith("-") || text === "0") return 0;
   const parts = [...text.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)];

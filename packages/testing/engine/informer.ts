@@ -1,36 +1,39 @@
-/** Shared caches of watched resources: one watch per resource for the process, indexed, with ordered handlers. @module */
+/**
+ * Shared caches of watched resources: one watch per resource in this process, with indexes and ordered handlers.
+ * @module
+ */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Cache, createCache, type WritableCache } from "./cache.ts";
 import { keyOf, type Resource, type Store } from "./store.ts";
 
-/** One change: no `old` is an addition, no `current` a deletion, the same object twice a resync. */
+/** A change. Without `old` it is an addition, without `current` a deletion; with the same object twice, a resync. */
 export interface Change {
   old?: KubeObject;
   current?: KubeObject;
 }
 
-/** Changes of one resource reach all handlers in order; a promise holds up those that follow. */
+/** Gets the changes of one resource in order. If it returns a promise, later changes wait for it. */
 export type ChangeHandler = (change: Change) => void | Promise<void>;
 
 export interface Informer extends Cache {
   resource: Resource;
-  /** Whether the first list has arrived and been handed out. */
+  /** Tells whether the first list has arrived and all handlers have got it. */
   isSynced(): boolean;
   synced: Promise<void>;
-  /** Hands everything cached to the handler as a resync, then every change. Returns the function that ends it. */
+  /** Calls the handler for all cached objects as a resync, then for every change. The returned function ends that. */
   subscribe(handler: ChangeHandler): () => void;
-  /** Changes not yet handed out, and the first list while it is awaited. */
+  /** Number of changes that handlers have not got yet; also counts a first list that has not arrived. */
   busy(): number;
 }
 
 export interface Informers {
-  /** Returns the informer of a resource, started on first use. Call `release` once for each call. */
+  /** Returns the informer of a resource, which starts on first use. Each call needs a `release`. */
   acquire(resource: Resource): Informer;
   release(informer: Informer): void;
   busy(): number;
 }
 
-/** Makes an empty set of shared informers over a store. */
+/** Makes an empty set of shared informers for a store. */
 export function createInformers(store: Store): Informers {
   const shared = new Map<string, { informer: Informer; users: number; stop: () => void }>();
   const keyOfResource = (resource: Resource) => `${resource.apiVersion}/${resource.plural}`;

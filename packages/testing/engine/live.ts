@@ -1,4 +1,4 @@
-/** Read-modify-write on the live object, for what must happen whatever else has changed. @module */
+/** Reads, edits and writes an object in the store, with retries after conflicts. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { isConflict, type Resource, type Store, StoreError } from "./store.ts";
 
@@ -6,20 +6,21 @@ const ATTEMPTS = 4;
 const FIRST_DELAY_MS = 10;
 const DELAY_FACTOR = 5;
 
-/** What it takes to write to the live object. */
+/** The store to write to, and a way to wait between attempts. */
 export interface Live {
   store: Store;
-  /** Waits for milliseconds. */
+  /** Resolves after a number of milliseconds. */
   sleep(milliseconds: number): Promise<void>;
 }
 
 /**
- * Reads an object, edits it and writes it, at most four times while others write in between.
+ * Reads an object, edits it and writes it. After a conflict with another write it tries again, up to four attempts.
  *
- * @param object only its namespace, name and uid are used
- * @param edit returns what to write, undefined if there is nothing to do
- * @returns the object as it is now
- * @throws {StoreError} 404 if it is gone or another one has its name, 409 if the fourth attempt lost too
+ * @param object only its namespace, name and UID are used
+ * @param edit returns the object to write, or undefined if there is nothing to do
+ * @returns the object after the write
+ * @throws {StoreError} 404 if it is deleted or another object has its name, 409 if the fourth attempt has a conflict,
+ * too
  */
 export async function editLive(
   { store, sleep }: Live,
@@ -45,7 +46,7 @@ export async function editLive(
   }
 }
 
-/** Returns a copy with other metadata; an empty list or map is left out. */
+/** Returns a copy with changed metadata; empty lists and maps are omitted. */
 export function withMetadata(object: KubeObject, changes: Record<string, unknown>): KubeObject {
   return { ...object, metadata: { ...object.metadata, ...changes } };
 }

@@ -1,10 +1,13 @@
-/** The garbage collector of the memory store: what loses its last owner goes, in the background. @module */
+/**
+ * The garbage collector of the memory store: deletes objects that have lost their last owner, in the background.
+ * @module
+ */
 import type { KubeObject, OwnerReference } from "../../api/objects/objects.ts";
 import type { ServedResource } from "./memory-kinds.ts";
 import { finalizersOf } from "./memory-objects.ts";
 import type { DeleteOptions } from "./store.ts";
 
-/** The part of the store that the collector works on; `find` ignores the version. */
+/** The parts of the store that the collector uses; `find` ignores the version. */
 export interface Place {
   find(apiVersion: string, kind: string, namespace: string | undefined, name: string): Found | undefined;
   edit(resource: ServedResource, object: KubeObject): void;
@@ -19,7 +22,10 @@ export interface Found {
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 
-/** Starts a collector. Told of every change, it looks soon after at objects that have owners, are going, or lost an owner. */
+/**
+ * Starts a collector. Call `noticed` on every change. Soon after, it checks objects that have owners, are being
+ * deleted, or have lost an owner.
+ */
 export function startCollector(place: Place): { noticed(object: KubeObject, gone: boolean): void } {
   const suspects = new Map<string, KubeObject>();
   const dependents = new Map<string, Map<string, KubeObject>>();
@@ -57,7 +63,9 @@ export function startCollector(place: Place): { noticed(object: KubeObject, gone
   };
 }
 
-/** Deletes an object all of whose owners are gone or wait for it; of several owners, those are struck out. */
+/**
+ * Deletes an object if all its owners are deleted or wait for its deletion; if only some are, removes their references.
+ */
 function judgeOwners(place: Place, { resource, object }: Found): void {
   const { namespace, name, uid = "", ownerReferences = [], deletionTimestamp } = object.metadata;
   if (ownerReferences.length === 0) return;
@@ -70,7 +78,10 @@ function judgeOwners(place: Place, { resource, object }: Found): void {
   }
 }
 
-/** Ends a foreground deletion when nothing blocks it any more, and an orphaning one when nobody refers to the owner. */
+/**
+ * Ends a foreground deletion when no dependent blocks it any more, and an orphaning one when nothing refers to the
+ * owner.
+ */
 function judgeDependents(place: Place, { resource, object: owner }: Found, known: KubeObject[]): void {
   const { uid } = owner.metadata;
   if (!owner.metadata.deletionTimestamp) return;
@@ -93,7 +104,7 @@ function current(place: Place, { apiVersion, kind, metadata }: KubeObject): Foun
   return found?.object.metadata.uid === metadata.uid ? found : undefined;
 }
 
-/** Finds an owner: in the same namespace unless it is cluster-scoped, and the uid has to be right. */
+/** Finds an owner: its UID must match, and it must be in the same namespace or cluster-scoped. */
 function ownerOf(
   place: Place,
   { metadata }: KubeObject,

@@ -1,11 +1,11 @@
-/** Which resources the memory store serves: a few built-in ones and those of the CRDs that are put into it. @module */
+/** The resources that the memory store serves: some built-in ones, and those of the CRDs in it. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { groupOf, type Resource } from "./store.ts";
 
-/** A served resource and where its objects are kept: one place for all versions. */
+/** A served resource. `place` identifies where its objects are stored, which all versions share. */
 export interface ServedResource extends Resource {
   place: string;
-  /** Whether `metadata.generation` counts changes of its objects. */
+  /** Tells whether `metadata.generation` counts changes of its objects. */
   hasGeneration: boolean;
   custom: boolean;
 }
@@ -14,7 +14,7 @@ const CLUSTER = "cluster";
 const STATUS = "status";
 const GENERATION = "generation";
 
-/** apiVersion, kind, plural, then what is true of it. */
+/** apiVersion, kind, plural, then traits. */
 const BUILT_IN = [
   ["v1", "Namespace", "namespaces", CLUSTER, STATUS],
   ["v1", "Node", "nodes", CLUSTER, STATUS],
@@ -36,7 +36,7 @@ const BUILT_IN = [
   ["metacontroller.k8s.io/v1alpha1", "DecoratorController", "decoratorcontrollers", CLUSTER, STATUS, GENERATION],
 ] as const;
 
-/** The built-in resources. */
+/** Returns the built-in resources. */
 export function builtInResources(): ServedResource[] {
   return BUILT_IN.map(([apiVersion, kind, plural, ...traits]) => ({
     apiVersion,
@@ -50,12 +50,12 @@ export function builtInResources(): ServedResource[] {
   }));
 }
 
-/** Names a resource as the API server does in its messages: plural, and group unless it is the core one. */
+/** Returns the name of a resource in the API server's messages: plural, and group unless it is the core group. */
 export function titleOf({ plural, apiVersion }: Resource): string {
   return groupOf(apiVersion) ? `${plural}.${groupOf(apiVersion)}` : plural;
 }
 
-/** Names a kind as the API server does in its messages. */
+/** Returns the name of a kind in the API server's messages: kind, and group unless it is the core group. */
 export function kindTitleOf({ kind, apiVersion }: Resource): string {
   return groupOf(apiVersion) ? `${kind}.${groupOf(apiVersion)}` : kind;
 }
@@ -67,7 +67,10 @@ interface CrdSpec {
   versions: { name: string; served: boolean; subresources?: { status?: object } }[];
 }
 
-/** The resources of a CustomResourceDefinition, one for each served version; objects are shown in any of them unconverted. */
+/**
+ * Returns the resources of a CustomResourceDefinition, one for each served version. Objects are not converted between
+ * versions.
+ */
 export function resourcesOfCrd(crd: KubeObject): ServedResource[] {
   const { group, scope, names, versions } = crd["spec"] as CrdSpec;
   return versions.filter(({ served }) => served).map(({ name, subresources }) => ({

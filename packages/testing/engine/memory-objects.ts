@@ -1,4 +1,7 @@
-/** What the API server does to an object when it is created, changed and deleted. Pure but for the clock. @module */
+/**
+ * Changes an object as the API server does when it is created, updated or deleted. Pure except for the clock.
+ * @module
+ */
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { kindTitleOf, type ServedResource, titleOf } from "./memory-kinds.ts";
@@ -8,7 +11,7 @@ import { type Clock, type DeleteOptions, StoreError } from "./store.ts";
 const SYSTEM = ["uid", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
 const FINALIZER_OF = { Background: undefined, Foreground: "foregroundDeletion", Orphan: "orphan" };
 
-/** Returns a new object as it is stored; `unique` goes into its uid. */
+/** Returns a new object as it is stored; `unique` is part of its UID. */
 export function created(resource: ServedResource, object: KubeObject, clock: Clock, unique: number): KubeObject {
   const { apiVersion, kind, namespaced, hasStatus, hasGeneration } = resource;
   const { metadata } = object;
@@ -37,7 +40,10 @@ export function created(resource: ServedResource, object: KubeObject, clock: Clo
   return hasStatus ? without(fresh, ["status"]) as KubeObject : fresh;
 }
 
-/** Returns the new state of an object that is replaced, whole or its status alone; the same state if nothing changes. */
+/**
+ * Returns the new state of an object after an update, of the whole or only the status; the same state if nothing
+ * changes.
+ */
 export function updated(
   resource: ServedResource,
   old: KubeObject,
@@ -65,7 +71,9 @@ export function updated(
   return { ...next, metadata: { ...next.metadata, generation: (old.metadata.generation ?? 0) + 1 } };
 }
 
-/** Returns the state of an object that is asked to go: marked, and held by finalizers if there are any. */
+/**
+ * Returns the state of an object after a delete request: marked for deletion, and held by finalizers if there are any.
+ */
 export function deleting(
   old: KubeObject,
   { uid, resourceVersion, propagation = "Background" }: DeleteOptions,
@@ -97,7 +105,7 @@ export function deleting(
   return { ...old, metadata: { ...metadata, ...marks, ...(finalizers.length > 0 && { finalizers }) } };
 }
 
-/** Whether an object was asked to go and nothing holds it. */
+/** Tells whether an object is marked for deletion and has no finalizers. */
 export function isFinished(object: KubeObject): boolean {
   return Boolean(object.metadata.deletionTimestamp) && finalizersOf(object).length === 0;
 }
@@ -149,7 +157,10 @@ function invalid(resource: ServedResource, name: string, why: string): StoreErro
   return new StoreError(422, "Invalid", `${kindTitleOf(resource)} "${name}" is invalid: ${why}`);
 }
 
-/** The server drops empty maps and lists of metadata, and null; one empty entry of `managedFields` is how they are given up. */
+/**
+ * The server removes empty maps and lists of metadata, and null. One empty entry in `managedFields` removes this list,
+ * too.
+ */
 function withoutEmpty<T extends object>(object: T): T {
   const isEmpty = (key: string, value: unknown) =>
     value === null || (typeof value === "object" && Object.keys(value as object).length === 0) ||

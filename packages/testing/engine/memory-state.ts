@@ -1,4 +1,4 @@
-/** The state of a memory store, and what creating, replacing and deleting do to it. @module */
+/** The state of a memory store, and the changes to it: creation, update and deletion. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -9,7 +9,7 @@ import { createWatches, type Watches } from "./memory-watch.ts";
 import { type Clock, type DeleteOptions, groupOf, keyOf, splitKey, StoreError } from "./store.ts";
 
 export type Admit = (object: KubeObject, old: KubeObject | undefined) => KubeObject;
-/** Something that was stored, or went; `old` is what it was before, absent if it is new. */
+/** A stored or deleted object; `old` is its previous state, undefined if it is new. */
 export interface StoredChange {
   resource: ServedResource;
   object: KubeObject;
@@ -20,7 +20,7 @@ export interface StoredChange {
 export interface StateOptions {
   admit?: Admit | undefined;
   watchDelay?: ((object: KubeObject) => number) | undefined;
-  /** Told of every change as it happens, before anybody who watches. */
+  /** Called for every change when it happens, before the watches get it. */
   onChange?: ((change: StoredChange) => void) | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface State {
   served: ServedResource[];
   /** Objects by place, then by name. */
   places: Map<string, Map<string, KubeObject>>;
-  /** The last resourceVersion that was given. */
+  /** The last resourceVersion in use. */
   counter: number;
-  /** Whether writes are tried and not kept. */
+  /** True: writes are tried but not stored. */
   isDry: boolean;
   onChange(change: StoredChange): void;
   watches: Watches;
@@ -65,7 +65,7 @@ export function createState(clock: Clock, options: StateOptions): State {
   return state;
 }
 
-/** Finds what is served. @throws {StoreError} 404 if nothing is */
+/** Finds a served resource. @throws {StoreError} 404 if there is none */
 export function lookup(
   { served }: State,
   what: string,
@@ -80,7 +80,7 @@ export function listObjects(state: State, resource: ServedResource): KubeObject[
   return [...placeOf(state, resource).values()].map((object) => shownAs(object, resource));
 }
 
-/** Finds an object by `<namespace>/<name>`. @throws {StoreError} 404 */
+/** Finds an object by `<namespace>/<name>`. @throws {StoreError} 404 if there is none */
 export function findObject(state: State, resource: ServedResource, key: string): KubeObject {
   const object = placeOf(state, resource).get(key);
   if (!object) throw new StoreError(404, "NotFound", `${titleOf(resource)} "${splitKey(key).name}" not found`);
@@ -99,7 +99,7 @@ export function createObject(state: State, resource: ServedResource, object: Kub
   return keep(state, resource, fresh, undefined);
 }
 
-/** Replaces an object but for its status, or its status alone. */
+/** Replaces an object except its status, or only its status. */
 export function replaceObject(
   state: State,
   resource: ServedResource,
@@ -123,7 +123,9 @@ export function removeObject(
   if (!sameJson(next, old)) keep(state, resource, next, old);
 }
 
-/** Stores a new state of an object, or its end if nothing holds it any more, and tells of it. */
+/**
+ * Stores the new state of an object, or removes the object if nothing holds it any more; informs collector and watches.
+ */
 function keep(state: State, resource: ServedResource, object: KubeObject, old: KubeObject | undefined): KubeObject {
   if (state.isDry) return deepFreeze(object);
   const resourceVersion = String(++state.counter);

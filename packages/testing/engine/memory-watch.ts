@@ -1,15 +1,15 @@
-/** The watches of the memory store: who is told of what, in order, and how late. @module */
+/** The watches of the memory store: passes changes to handlers in order, with an optional delay. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { ServedResource } from "./memory-kinds.ts";
 import type { Clock, WatchHandler } from "./store.ts";
 
 export interface Watches {
-  /** Hands the whole state to a handler, then every change; returns the end. */
+  /** Passes all existing objects to a handler, then every change. The returned function ends the watch. */
   add(resource: ServedResource, handler: WatchHandler): () => void;
   tell(resource: ServedResource, type: "changed" | "deleted", object: KubeObject): void;
 }
 
-/** Makes an empty set of watches; without a delay a change is told as soon as the current code gives way. */
+/** Makes an empty set of watches. Without a delay, a change is passed on as soon as the current code has finished. */
 export function createWatches(
   clock: Clock,
   delay: ((object: KubeObject) => number) | undefined,

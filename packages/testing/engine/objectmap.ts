@@ -1,8 +1,8 @@
-/** Objects grouped by kind, and the two shapes in which hooks are shown them. No I/O. @module */
+/** Groups objects by kind, and makes the maps that hooks get, in both versions. No I/O. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { groupOf, keyOf } from "./store.ts";
 
-/** One kind: its objects by `<namespace>/<name>`; empty if a rule names the kind and nothing exists. */
+/** The objects of one kind by `<namespace>/<name>`; empty if a rule names the kind and no object exists. */
 export interface Group {
   apiVersion: string;
   kind: string;
@@ -17,30 +17,30 @@ export function kindKey({ apiVersion, kind }: { apiVersion: string; kind: string
   return `${kind}.${apiVersion}`;
 }
 
-/** Returns the group of a kind, made if it is new. */
+/** Returns the group of a kind, and adds it if it is new. */
 export function groupFor(groups: Groups, { apiVersion, kind }: { apiVersion: string; kind: string }): Group {
   const group = groups.get(kindKey({ apiVersion, kind })) ?? { apiVersion, kind, objects: new Map() };
   groups.set(kindKey(group), group);
   return group;
 }
 
-/** Adds objects to their groups; of two with one name the last stays. */
+/** Adds objects to their groups; if two have the same name, the last one stays. */
 export function addObjects(groups: Groups, objects: Iterable<KubeObject>): Groups {
   for (const object of objects) groupFor(groups, object).objects.set(keyOf(object.metadata), object);
   return groups;
 }
 
-/** Lists the groups in the order in which children are managed: by group, version and kind. */
+/** Lists the groups in the order in which children are processed: by group, version and kind. */
 export function sortedGroups(groups: Groups): Group[] {
   const parts = ({ apiVersion, kind }: Group) => [groupOf(apiVersion), apiVersion.split("/").at(-1) ?? "", kind];
   return [...groups.values()].sort((a, b) => compareAll(parts(a), parts(b)));
 }
 
 /**
- * Returns the map that a hook is sent.
+ * Returns the map that a hook gets.
  *
- * `v2` keys are always `<namespace>/<name>`. `v1` keys are names; for a namespaced parent objects of other namespaces
- * and cluster-scoped ones are left out, for a cluster-scoped parent the namespace is part of the key.
+ * `v2` keys are always `<namespace>/<name>`. `v1` keys are names. For a namespaced parent, `v1` omits objects of other
+ * namespaces and cluster-scoped ones; for a cluster-scoped parent, the namespace is part of the key.
  */
 export function hookMap(groups: Groups, version: "v1" | "v2", parentNamespace: string | undefined): unknown {
   const relative = version === "v1" && parentNamespace !== undefined;

@@ -1,4 +1,4 @@
-/** A work queue with client-go's semantics: one key is never worked on twice at a time. Knows nothing of objects. @module */
+/** A work queue like client-go's: a key is never processed twice at the same time. @module */
 import type { Clock } from "./store.ts";
 
 const BASE_DELAY_MS = 5;
@@ -8,21 +8,27 @@ const BUCKET_BURST = 100;
 
 export interface Queue {
   add(key: string): void;
-  /** Adds after a delay in milliseconds; an earlier time that is pending wins, 0 or less means now. */
+  /**
+   * Adds a key after a delay in milliseconds; 0 or less: now. If an earlier time is pending for the key, that one
+   * counts.
+   */
   addAfter(key: string, milliseconds: number): void;
-  /** Adds after 5 ms doubled per failure of the key, at most 1000 s, and at 10 per second for all keys (burst 100). */
+  /**
+   * Adds a key after a delay: 5 ms, doubled for each failure of the key, at most 1000 s; for all keys 10 per second
+   * (burst 100).
+   */
   addRateLimited(key: string): void;
-  /** Ends the failures of a key. */
+  /** Resets the number of failures of a key. */
   forget(key: string): void;
-  /** Starts the workers; until then keys are collected. */
+  /** Starts the workers; until then keys are only collected. */
   start(): void;
-  /** Takes no more keys and resolves when running work has ended. */
+  /** Accepts no more keys; resolves when running work has ended. */
   stop(): Promise<void>;
-  /** Keys that are ready or being worked on; delayed ones do not count. */
+  /** Number of keys that are ready or being processed; delayed keys do not count. */
   busy(): number;
 }
 
-/** Makes a queue that waits for its start. `work` must not reject; it decides itself what is added again. */
+/** Makes a queue that waits for `start`. `work` must not reject; it decides itself which keys to add again. */
 export function createQueue(clock: Clock, workers: number, work: (key: string) => Promise<void>): Queue {
   const crew = createCrew(workers, work);
   const delays = createDelays(clock, crew.add);
@@ -45,7 +51,9 @@ export function createQueue(clock: Clock, workers: number, work: (key: string) =
   };
 }
 
-/** The workers: each key once, however often it is added, and once more if it is added while it is worked on. */
+/**
+ * The workers. A key that is added several times is processed once, and once more if it is added during its processing.
+ */
 function createCrew(workers: number, work: (key: string) => Promise<void>) {
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
@@ -87,7 +95,7 @@ function createCrew(workers: number, work: (key: string) => Promise<void>) {
   };
 }
 
-/** At most one pending delay for each key. */
+/** Delays, at most one for each key. */
 function createDelays(clock: Clock, due: (key: string) => void) {
   const pending = new Map<string, { at: number; cancel: () => void }>();
   return {

@@ -1,4 +1,7 @@
-/** One rule of a customize answer: which objects it selects, and whether it selects one. No I/O. @module */
+/**
+ * Evaluates one rule of a customize answer: which objects it selects, and whether it selects a given one. No I/O.
+ * @module
+ */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Informer } from "./informer.ts";
 import { type LabelSelector, matcherOf } from "./selector.ts";
@@ -17,19 +20,20 @@ export interface RuleContext {
   version: "v1" | "v2";
   parentResource: Resource;
   parent: KubeObject;
-  /** The related resource. */
+  /** The resource that the rule names. */
   resource: Resource;
-  /** Labels of a namespace by its name, undefined if it does not exist. */
+  /** Returns the labels of a namespace; undefined if it does not exist. */
   labelsOf: (namespace: string) => Record<string, string> | undefined;
 }
 
 /**
- * Lists what a rule selects.
+ * Lists the objects that a rule selects.
  *
- * `v1` rules of a namespaced parent are confined to its namespace, but for one trap: `names` without `namespace` lists
- * those names in all namespaces. Source: metacontroller pkg/controller/common/customize/manager.go, 4.17.2.
+ * `v1` rules of a namespaced parent select only objects in its namespace, with one exception: `names` without
+ * `namespace` selects these names in all namespaces. Source: metacontroller pkg/controller/common/customize/manager.go,
+ * 4.17.2.
  *
- * @throws {RangeError} if the rule contradicts itself or leaves its namespace
+ * @throws {RangeError} if the rule contradicts itself or selects another namespace
  */
 export function selectRelated(rule: RelatedRule, context: RuleContext, informer: Informer): KubeObject[] {
   const problem = problemWith(rule, context);
@@ -42,7 +46,7 @@ export function selectRelated(rule: RelatedRule, context: RuleContext, informer:
 }
 
 /**
- * Tells whether a change of an object matters to the parent; a rule that {@link selectRelated} refuses selects nothing.
+ * Tells whether a change of an object matters to the parent. A rule that {@link selectRelated} refuses selects nothing.
  */
 export function matchesRule(rule: RelatedRule, context: RuleContext, object: KubeObject): boolean {
   if (problemWith(rule, context)) return false;
@@ -73,7 +77,7 @@ function problemWith(rule: RelatedRule, context: RuleContext): string | undefine
   return namespace && namespace !== own ? `namespace ${namespace} is not the parent's, ${own}` : undefined;
 }
 
-/** Whether the rules may only speak of the parent's namespace. */
+/** Tells whether rules may select only objects in the parent's namespace. */
 function isConfined({ version, parentResource, resource }: RuleContext): boolean {
   return version === "v1" && parentResource.namespaced && resource.namespaced;
 }

@@ -1,6 +1,6 @@
-/** Label selectors, as the API defines them. @module */
+/** Label selectors of the Kubernetes API. @module */
 
-/** A LabelSelector; an empty one matches everything. */
+/** A label selector; an empty one matches everything. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
@@ -10,9 +10,9 @@ export type Labels = Readonly<Record<string, string>> | undefined;
 export type Matcher = (labels: Labels) => boolean;
 
 /**
- * Turns a selector into a predicate; no selector matches everything.
+ * Makes a function that tells whether labels match a selector; an absent selector matches everything.
  *
- * @throws {RangeError} if an operator is unknown or its values do not fit it
+ * @throws {RangeError} if an operator is unknown, or its values do not fit the operator
  */
 export function matcherOf(selector: LabelSelector | undefined | null): Matcher {
   const wanted = Object.entries(selector?.matchLabels ?? {});
@@ -21,7 +21,7 @@ export function matcherOf(selector: LabelSelector | undefined | null): Matcher {
     wanted.every(([key, value]) => valueOf(labels, key) === value) && expressions.every((matches) => matches(labels));
 }
 
-/** `NotIn` and `DoesNotExist` match objects without the key. */
+/** Makes the function for one expression. `NotIn` and `DoesNotExist` match objects without the key. */
 function expression({ key, operator, values = [] }: { key: string; operator: string; values?: string[] }): Matcher {
   const listed = (labels: Labels) => values.includes(valueOf(labels, key) ?? "") && valueOf(labels, key) !== undefined;
   const wantsValues = operator === "In" || operator === "NotIn";

@@ -1,4 +1,8 @@
-/** A Kubernetes API in memory, for tests: preconditions, status, generations, garbage, watches and faults. No I/O. @module */
+/**
+ * A Kubernetes API in memory for tests, with preconditions, generations, garbage collection, watches and faults. No
+ * I/O.
+ * @module
+ */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import type { ServedResource } from "./memory-kinds.ts";
@@ -19,7 +23,7 @@ import { keyOf, type Resource, type Store } from "./store.ts";
 
 export type Verb = "get" | "list" | "create" | "update" | "updateStatus" | "delete";
 
-/** A request as faults are shown it. */
+/** A request, for the function that decides about faults. */
 export interface StoreRequest {
   verb: Verb;
   resource: Resource;
@@ -27,44 +31,45 @@ export interface StoreRequest {
   name: string;
 }
 
-/** What goes wrong with one request. */
+/** What goes wrong with a request. */
 export interface Fault {
-  /** Milliseconds before the request is looked at. */
+  /** Delay until the request is processed, in milliseconds. */
   delayMs?: number;
-  /** What the caller is told instead of the answer. */
+  /** The error that the caller gets instead of the answer. */
   error?: Error;
-  /** Whether a write with `error` is carried out all the same: an answer that got lost. */
+  /** True: a write with `error` is still carried out, as if its answer got lost. */
   applied?: boolean;
 }
 
 /**
- * `admit` completes or refuses (by throwing a StoreError) what is about to be stored: defaults, pruning, validation.
- * `watchDelay`: milliseconds by which a watch learns late of an object; order is kept for each resource.
+ * `admit` sets defaults on an object that is about to be stored, removes unknown fields, and validates it; it refuses
+ * the object with a StoreError. `watchDelay` is the delay until a watch sees an object, in milliseconds; the order is
+ * kept for each resource.
  */
 export interface MemoryStoreOptions extends StateOptions {
   clock?: FakeClock;
-  /** Decides what goes wrong with a request; undefined if nothing does. */
+  /** Decides what goes wrong with a request; undefined: nothing. */
   fault?: (request: StoreRequest) => Fault | undefined;
 }
 
 export interface MemoryStore extends Store {
   clock: FakeClock;
   /**
-   * Creates an object or replaces the one of its name, status included, without preconditions: how a test plays everybody
-   * else. A CustomResourceDefinition makes its resource served.
+   * Creates an object, or replaces the one with its name, including its status and without preconditions. A test uses
+   * it to play all other clients. After a CustomResourceDefinition is put, its resource is served.
    */
   put(object: KubeObject): Promise<KubeObject>;
   /** Returns all objects of a kind, in order of creation. */
   objects(apiVersion: string, kind: string): KubeObject[];
-  /** The same requests, answered but not carried out. */
+  /** The same requests as a dry run: answered, but not carried out. */
   dryRun: Requests;
-  /** All that is served at present. */
+  /** All resources that are served now. */
   served(): readonly ServedResource[];
   /** The resourceVersion of the last change. */
   version(): string;
 }
 
-/** Makes an empty store. What it returns is frozen. */
+/** Makes an empty store. The objects that it returns are frozen. */
 export function createMemoryStore({ clock = createFakeClock(), ...options }: MemoryStoreOptions = {}): MemoryStore {
   const state = createState(clock, options);
   const byKind = (apiVersion: string, kind: string) =>
@@ -114,14 +119,14 @@ function createRequests(state: State, own: (resource: Resource) => ServedResourc
   };
 }
 
-/** Turns what is thrown into a rejection, as every answer of an API comes. */
+/** Turns an exception into a rejected promise: callers get all answers of an API as promises. */
 async function promised<T>(act: () => T): Promise<T> {
   return await act();
 }
 
 type Faulty = ReturnType<typeof createFaults>;
 
-/** Wraps requests in what goes wrong with them. */
+/** Makes a wrapper that applies faults to requests. */
 function createFaults(clock: FakeClock, faultOf: MemoryStoreOptions["fault"]) {
   return async <T>(request: StoreRequest, act: () => T): Promise<T> => {
     const { delayMs, error, applied = false } = faultOf?.(request) ?? {};

@@ -1,4 +1,4 @@
-/** The steps that a composite's and a decorator's sync have in common: finalizer, hook call, desired children. @module */
+/** The common steps of a composite's and a decorator's sync: finalizer, hook call, desired children. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Controller, Parents } from "./controller.ts";
 import { editLive, withMetadata } from "./live.ts";
@@ -6,7 +6,7 @@ import { addObjects, type Groups, hookMap } from "./objectmap.ts";
 
 const GARBAGE_COLLECTION = ["foregroundDeletion", "orphan"];
 
-/** Whether a parent is of concern: it matches the rule, or has our finalizer. */
+/** Tells whether the controller handles a parent: it matches the rule, or has the controller's finalizer. */
 export function concerns({ definition }: Controller, { matches }: Parents, parent: KubeObject): boolean {
   return matches(parent) || hasFinalizer(parent, definition.finalizer);
 }
@@ -16,7 +16,7 @@ export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return finalizersOf(object).includes(finalizer);
 }
 
-/** Brings our finalizer in line with whether there is a finalize hook; returns the parent as it is then. */
+/** Adds the controller's finalizer if there is a finalize hook, else removes it. Returns the changed parent. */
 export async function syncFinalizer(
   controller: Controller,
   { resource }: Parents,
@@ -38,7 +38,7 @@ export async function syncFinalizer(
   );
 }
 
-/** Takes our finalizer off the live parent. */
+/** Removes the controller's finalizer from the parent in the store. */
 export async function removeFinalizer(
   controller: Controller,
   resource: Parents["resource"],
@@ -57,14 +57,19 @@ export function withoutFinalizer(object: KubeObject, finalizer: string): KubeObj
   return withMetadata(object, { finalizers: finalizersOf(object).filter((name) => name !== finalizer) });
 }
 
-/** Children are managed while the parent lives, and while our finalizer holds it unless the garbage collector is at work. */
+/**
+ * Children are updated while the parent is not being deleted, or while the controller's finalizer holds it, unless the
+ * garbage collector deletes them.
+ */
 export function managesChildren({ definition }: Controller, parent: KubeObject): boolean {
   if (!parent.metadata.deletionTimestamp) return true;
   const collecting = finalizersOf(parent).some((name) => GARBAGE_COLLECTION.includes(name));
   return definition.hooks.finalize !== undefined && hasFinalizer(parent, definition.finalizer) && !collecting;
 }
 
-/** Calls finalize for a parent that is being deleted or no longer matches, if there is such a hook, else sync. */
+/**
+ * Calls finalize if there is such a hook and the parent is being deleted or no longer matches; otherwise calls sync.
+ */
 export async function callHook(
   controller: Controller,
   { matches }: Parents,
@@ -87,7 +92,10 @@ export async function callHook(
   }, signal);
 }
 
-/** Groups the children of an answer; one without a namespace is in its parent's. Absent means none, so all are deleted. */
+/**
+ * Groups the children in an answer. Without a namespace, a child is in its parent's. No children in the answer: all are
+ * deleted.
+ */
 export function desiredGroups(children: unknown, parent: KubeObject): Groups {
   const { namespace } = parent.metadata;
   const placed = ((children ?? []) as KubeObject[]).map((child) =>
@@ -96,7 +104,7 @@ export function desiredGroups(children: unknown, parent: KubeObject): Groups {
   return addObjects(new Map(), placed);
 }
 
-/** Orders the next sync, if the answer asks for one. */
+/** Schedules the next sync, if the answer requests one. */
 export function scheduleResync(controller: Controller, parents: Parents, parent: KubeObject, seconds: unknown): void {
   if (typeof seconds === "number" && seconds > 0) controller.resyncAfter(parents, parent, seconds);
 }

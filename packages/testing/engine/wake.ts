@@ -1,4 +1,4 @@
-/** Which changes wake which parents of a controller. @module */
+/** Decides which parents of a controller a change enqueues. @module */
 import { sameJson } from "../../api/objects/apply.ts";
 import { controllerOf, type KubeObject, type OwnerReference } from "../../api/objects/objects.ts";
 import type { Controller, Flavour, Parents } from "./controller.ts";
@@ -6,7 +6,7 @@ import type { Change } from "./informer.ts";
 import { groupOf } from "./store.ts";
 import { concerns } from "./sync.ts";
 
-/** Wakes every parent now and, until the returned function is called, those that a change is about. */
+/** Enqueues every parent now, and then those that a change concerns, until the returned function is called. */
 export function subscribe(controller: Controller, flavour: Flavour): () => void {
   const { parents, children, customize, definition, store } = controller;
   const all = () => parents.flatMap((entry) => entry.informer.list().map((parent) => ({ entry, parent })));
@@ -44,13 +44,16 @@ function onParent(controller: Controller, entry: Parents, { old, current }: Chan
   wake(controller, entry, parent);
 }
 
-/** A change of finalizers or ownerReferences alone passes for a change of status, as it does in Metacontroller. */
+/** Like in Metacontroller, a change of only finalizers or ownerReferences counts as a change of the status. */
 function isStatusChange({ metadata: old }: KubeObject, { metadata: current }: KubeObject): boolean {
   return old.generation === current.generation && sameJson(old.labels, current.labels) &&
     sameJson(old.annotations, current.annotations) && !current.deletionTimestamp;
 }
 
-/** A child wakes the parent that controls it now, not the one that did; without one it wakes all that would adopt it. */
+/**
+ * A child enqueues the parent that controls it now, not an earlier one. Without a controller, it enqueues all parents
+ * that would adopt it.
+ */
 function onChild(controller: Controller, flavour: Flavour, { old, current }: Change): void {
   if (old && current && old.metadata.resourceVersion === current.metadata.resourceVersion) return;
   const child = current ?? old;
@@ -60,7 +63,7 @@ function onChild(controller: Controller, flavour: Flavour, { old, current }: Cha
   else if (current && !child.metadata.deletionTimestamp) wakeAdopters(controller, flavour, child);
 }
 
-/** Group and kind tell the parent's resource, whatever the version; then its name, and its uid has to be right. */
+/** Enqueues the owner: finds the resource by group and kind, in any version, then the parent by name and UID. */
 function wakeOwner(
   controller: Controller,
   namespace: string | undefined,

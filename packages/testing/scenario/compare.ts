@@ -1,41 +1,43 @@
-/** Whether two runs of a scenario had the same history, and where not. Pure. @module */
+/** Compares the histories of two runs of a scenario, and lists the differences. Pure. @module */
 import { canonicalJson } from "../../api/objects/apply.ts";
 import type { Digest } from "./digest.ts";
 import type { Kind } from "./kinds.ts";
 import type { Passing } from "./recorder.ts";
 
-/** What some steps led to, the last of which waited. */
+/** Some steps of a scenario, the last of which waited, and their effect. */
 export interface Segment {
-  /** Such as `patch Sandbox/box`. */
+  /** Titles of the steps, such as `patch Sandbox/box`. */
   steps: string[];
-  /** By `<kind>/<name>`: objects that the scenario names, at rest after the steps. An object that is not there does not exist. */
+  /** Objects that the scenario names, by `<kind>/<name>`, at rest after the steps. Deleted objects are missing. */
   named: Record<string, Digest>;
-  /** All other objects at rest, by kind: how many there are of each digest, which is given as JSON. */
+  /** All other objects at rest, by kind: the number of objects with each digest, as JSON. */
   others: Partial<Record<Kind, Record<string, number>>>;
-  /** Of named objects of ours: what their conditions were from the last segment's end to this one's, both included. */
+  /**
+   * Conditions of named objects of hookbox's kinds, from the end of the last segment to the end of this one, inclusive.
+   */
   passing: Record<string, Passing>;
 }
 
-/** The status history of a run. */
+/** The history of a run. */
 export interface ScenarioHistory {
   segments: Segment[];
 }
 
 /**
- * Lists how `seen` differs from the references; empty: it is the same history.
+ * Lists the differences between `seen` and the references; empty: the history is the same.
  *
- * | compared | same means |
+ * | compared | the same if |
  * |---|---|
- * | steps | the same, in the same order |
- * | objects that the scenario names, at rest after each segment | in all references the same digests: conditions with status and reason, mode, counts, owner, whether there is an address |
- * | all other objects, at rest | as many of each kind and digest, whatever they are called |
- * | a condition of a named object within a segment | `seen` shows nothing that one of the references does not show, in its order; it may skip what lies before its last |
+ * | steps | they are the same, in the same order |
+ * | objects that the scenario names, at rest after each segment | all references have the same digests: conditions with status and reason, mode, counts, owner, whether there is an address |
+ * | all other objects, at rest | there are as many of each kind and digest, whatever their names |
+ * | a condition of a named object within a segment | one of the references has all states of `seen`, in the same order; `seen` may lack states before its last |
  *
- * The last rule is for API servers. There, an engine that syncs twice in a row never writes what the first sync decided,
- * and a state that a hook is silent about for a second or two shows or not, depending on how fast Pods start. The
- * references are therefore runs in memory at several paces of Pods ({@link PACES}): each shows all that is decided at that pace.
- * It does not apply to an object that a step of the segment deletes: an engine may see its children go before it sees that the
- * object itself is being deleted, and then it writes a status about that.
+ * The last rule is for real API servers. There, Metacontroller may sync twice in a row, so that the decision of the
+ * first sync is never written. And a state that lasts a second or two is visible or not, depending on how fast Pods
+ * start. The references are therefore runs in memory at several paces of Pods ({@link PACES}): each shows all decisions
+ * at this pace. The rule does not apply to an object that a step of the segment deletes: Metacontroller may see that
+ * its children are gone before it sees the deletion of the object, and then it writes a status about that.
  */
 export function compareHistories(references: readonly ScenarioHistory[], seen: ScenarioHistory): string[] {
   const steps = ({ segments }: ScenarioHistory) => canonicalJson(segments.map(({ steps }) => steps));
@@ -52,7 +54,7 @@ export function compareHistories(references: readonly ScenarioHistory[], seen: S
   });
 }
 
-/** Paces of Pods for references: from the creation to the address, from there to Ready; milliseconds. */
+/** Paces of Pods for references: from creation to address, and from address to Ready, in milliseconds. */
 export const PACES = [
   { startMs: 20, readyMs: 10 },
   { startMs: 300, readyMs: 300 },
@@ -78,7 +80,7 @@ function passingDifferences(references: readonly Segment[], seen: Segment): stri
   });
 }
 
-/** Whether `part` is `whole` without some of its elements. */
+/** Tells whether `part` is `whole` without some of its elements. */
 export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let at = 0;
   for (const element of whole) if (element === part[at]) at++;

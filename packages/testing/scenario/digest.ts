@@ -1,8 +1,8 @@
-/** What of an object a history shows: what hooks have decided, without times, addresses, uids and made-up names. Pure. @module */
+/** Reduces an object to what hooks have decided: without times, addresses, UIDs and generated names. Pure. @module */
 import type { Condition } from "../../api/objects/conditions.ts";
 import { controllerOf, groupOf, type KubeObject } from "../../api/objects/objects.ts";
 
-/** An object at rest, in words that are the same wherever it lives. Absent fields: it says nothing of that. */
+/** An object at rest, in a form that is the same on every cluster. Absent fields: the object does not have them. */
 export interface Digest {
   /** `<status> <reason>` by type. */
   conditions?: Record<string, string>;
@@ -12,9 +12,9 @@ export interface Digest {
   isBeingDeleted?: true;
   /** Whole numbers of the status, such as readyReplicas. */
   counts?: Record<string, number>;
-  /** Whether a claim shows a Sandbox, and whether that has an address. */
+  /** Whether the status of a claim has a Sandbox, and whether the Sandbox has an address. */
   sandbox?: "given" | "given, with address";
-  /** Names that users rely on. */
+  /** Names that users depend on. */
   service?: string;
   hasAddress?: boolean;
   phase?: string;
@@ -47,7 +47,10 @@ export function digestOf(object: KubeObject): Digest {
   };
 }
 
-/** Returns `<status> <reason>` for each condition of an object of ours, by type; of others nothing: they are not decided here. */
+/**
+ * Returns `<status> <reason>` for each condition by type; none for objects that are not of hookbox's kinds, whose
+ * conditions others set.
+ */
 export function conditionWords({ apiVersion, status }: KubeObject): Record<string, string> {
   const { conditions = [] } = isOurs(apiVersion) ? (status ?? {}) as Status : {};
   return Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]).sort());
@@ -62,7 +65,7 @@ function isOurs(apiVersion: string): boolean {
   return groupOf(apiVersion).endsWith("agents.x-k8s.io");
 }
 
-/** Numbers that are told by how often, or when, something was written. */
+/** Numbers that depend on how often, or when, something was written. */
 const NO_COUNTS = ["observedGeneration", "sequence", "observedSequence"];
 
 function countsIn(status: object): Pick<Digest, "counts"> {

@@ -1,4 +1,4 @@
-/** Whether objects are as a step of a scenario wants them. Pure. @module */
+/** Checks whether objects are as a step of a scenario requires. Pure. @module */
 import { sameJson } from "../../api/objects/apply.ts";
 import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -6,7 +6,7 @@ import { isSubsequence } from "./compare.ts";
 import type { Wanted } from "./format.ts";
 import type { Passing } from "./recorder.ts";
 
-/** Tells whether an object is as wanted; undefined: there is none. */
+/** Tells whether an object is as required; `object` undefined: there is none. */
 export function isAsWanted(object: KubeObject | undefined, wanted: Wanted): boolean {
   if (wanted === "gone") return object === undefined;
   const status = (object?.["status"] ?? {}) as Record<string, unknown> & { conditions?: Condition[] };
@@ -15,7 +15,11 @@ export function isAsWanted(object: KubeObject | undefined, wanted: Wanted): bool
   return found?.status === wanted.status && (wanted.reason === undefined || found.reason === wanted.reason);
 }
 
-/** @throws {Error} that names the condition, and what it was in truth, if one was not as expected */
+/**
+ * Checks the states of conditions.
+ *
+ * @throws {Error} with the condition and its real states if they are not as expected
+ */
 export function checkExpectation(title: string, expected: Record<string, string[]>, seen: Passing): void {
   for (const [type, states] of Object.entries(expected)) {
     const track = seen[type] ?? [];

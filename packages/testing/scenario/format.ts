@@ -1,4 +1,4 @@
-/** Scenario files: what may stand in them, and reading them. Runs nothing. @module */
+/** Parses scenario files. @module */
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { rfc3339 } from "../../api/objects/conditions.ts";
@@ -7,16 +7,16 @@ import { issuePaths } from "../../webhook/hook.ts";
 import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
 import { isScenarioKind, type Kind, KINDS } from "./kinds.ts";
 
-/** Names an object of the scenario's namespace. */
+/** The name of an object in the scenario's namespace. */
 export interface ObjectName {
   kind: Kind;
   name: string;
 }
 
-/** What an object has to be like: a condition (`Ready=True`, `Ready=False/PodFailed`), gone, or fields of its status. */
+/** Required state of an object: a condition (`Ready=True`, `Ready=False/PodFailed`), gone, or fields of its status. */
 export type Wanted = { type: string; status: string; reason: string | undefined } | "gone" | Record<string, unknown>;
 
-/** One step; times in milliseconds. */
+/** One step of a scenario; times in milliseconds. */
 export type Step =
   | { step: "apply"; object: KubeObject }
   | { step: "patch"; target: ObjectName; change: Record<string, unknown> }
@@ -25,7 +25,7 @@ export type Step =
   | { step: "advance"; ms: number }
   | { step: "expect"; target: ObjectName; seen: Record<string, string[]> };
 
-/** A scenario as read. */
+/** A parsed scenario. */
 export interface Scenario {
   steps: Step[];
 }
@@ -73,19 +73,19 @@ const stepSchema = z.union([
 ]);
 
 /**
- * Reads a scenario: a stream of YAML documents, each an object to apply, or one step:
+ * Parses a scenario: a stream of YAML documents, each of them an object to apply, or one step:
  *
  * | step | meaning |
  * |---|---|
  * | `patch: <kind>/<name>`, `with: {…}` | merges a change into an object |
  * | `delete: <kind>/<name>`, `propagation: Foreground` | deletes it |
- * | `wait: <kind>/<name>`, `for: …`, `within: 60s` | until a condition holds, it is `gone`, or its status has these fields |
+ * | `wait: <kind>/<name>`, `for: …`, `within: 60s` | waits until a condition holds, it is `gone`, or its status has these fields |
  * | `advance: 5s` | lets time pass |
- * | `expect: <kind>/<name>`, `Ready: [False DependenciesNotReady, …]` | what a condition was so far, see `runScenario` |
+ * | `expect: <kind>/<name>`, `Ready: [False DependenciesNotReady, …]` | checks the states of a condition so far, see `runScenario` |
  *
- * A text `now+5s` anywhere in an object or a change stands for that time, in RFC 3339.
+ * A text `now+5s` anywhere in an object or a change is replaced by this time, in RFC 3339.
  *
- * @throws {SyntaxError} with the number of the document that cannot be read
+ * @throws {SyntaxError} with the number of the invalid document
  */
 export function readScenario(text: string): Scenario {
   const documents = parseAllDocuments(text);
@@ -99,7 +99,7 @@ export function readScenario(text: string): Scenario {
   return { steps };
 }
 
-/** Returns a copy in which every `now+<duration>` is a time. */
+/** Returns a copy in which every `now+<duration>` is replaced by a time. */
 export function withTimes<T>(value: T, now: number): T {
   return JSON.parse(JSON.stringify(value), (_, found) => {
     const [, duration = ""] = (typeof found === "string" && /^now\+(.+)$/.exec(found)) || [];

@@ -1,7 +1,7 @@
-/** The kinds that scenarios speak of. Data only. @module */
+/** The kinds in scenarios. Data only. @module */
 import type { ObjectPath } from "../../kube/api.ts";
 
-/** Kinds that can be named in a scenario, and their resources: those whose objects are followed. */
+/** Kinds that a scenario can name, and their resources; all their objects are recorded. */
 export const KINDS = {
   Sandbox: "sandboxes",
   SandboxClaim: "sandboxclaims",
@@ -13,10 +13,10 @@ export const KINDS = {
   NetworkPolicy: "networkpolicies",
 } as const satisfies Record<string, ObjectPath["resource"]>;
 
-/** A kind that scenarios know. */
+/** A kind that a scenario can name. */
 export type Kind = keyof typeof KINDS;
 
-/** Whether scenarios know a kind. */
+/** Tells whether a scenario can name a kind. */
 export function isScenarioKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind);
 }

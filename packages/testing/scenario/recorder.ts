@@ -1,27 +1,30 @@
-/** Follows all objects of a namespace by watches, and keeps what their conditions were, step by step. Decides nothing. @module */
+/** Records all objects of a namespace with watches, and the states of their conditions, step by step. @module */
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { listAndWatch } from "../../kube/watch.ts";
 import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
 import { conditionWords } from "./digest.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 
-/** What the conditions of an object were one after the other, by type. */
+/** The successive states of an object's conditions, by type. */
 export type Passing = Record<string, string[]>;
 
 export interface Recorder {
-  /** Everything that exists, as far as the watches have shown. */
+  /** The existing objects of a kind, as far as the watches have shown them. */
   objects(kind: Kind): KubeObject[];
-  /** When something was shown last, by the clock; when following began if nothing was. */
+  /** When a watch last showed something, by the clock; if none did, when recording began. */
   lastAt(): number;
-  /** What each object of ours, by `<kind>/<name>`, was like since the last `turn`; begins with what it was like then. */
+  /**
+   * States of each object of hookbox's kinds since the last `turn`, by `<kind>/<name>`; the first one is the state at
+   * `turn`.
+   */
   passing(): ReadonlyMap<string, Passing>;
-  /** Begins anew: the next step. */
+  /** Begins the next step. */
   turn(): void;
-  /** What each object was like since the beginning. */
+  /** States of each object since the beginning. */
   all(): ReadonlyMap<string, Passing>;
 }
 
-/** Begins to follow; resolves when what exists has been seen. */
+/** Begins to record; resolves when all existing objects have been listed. */
 export async function startRecorder(
   api: Api,
   namespace: string,
@@ -68,7 +71,7 @@ interface Observer {
   gone(uid: string): void;
 }
 
-/** Follows the objects of all kinds; resolves when all that exist have been seen. */
+/** Watches the objects of all kinds; resolves when all existing objects have been listed. */
 async function listAndWatchAll(
   api: Api,
   namespace: string,
@@ -79,7 +82,7 @@ async function listAndWatchAll(
   await Promise.all(kinds.map(([kind, resource]) => {
     const listed = Promise.withResolvers<void>();
     const handler = { observe: (object: KubeObject) => observe(kind, object), gone, listed: () => listed.resolve() };
-    // A list of built-in kinds does not say the kind of its items.
+    // Items in a list of a built-in kind have no `kind`.
     const parse = (object: unknown) => kubeObjectSchema.safeParse({ apiVersion: "v1", kind, ...object as object }).data;
     void listAndWatch(api, { path: pathOf({ resource, namespace }), parse }, handler, { log: () => {}, signal });
     return listed.promise;

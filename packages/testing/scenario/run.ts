@@ -1,4 +1,4 @@
-/** Runs a scenario file, on a cluster in memory or on a real one, and returns its history. @module */
+/** Runs a scenario file on a cluster in memory or a real one, and returns its history. @module */
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFile } from "node:fs/promises";
 import { canonicalJson } from "../../api/objects/apply.ts";
@@ -11,23 +11,23 @@ import { type ObjectName, readScenario, type Scenario, type Step, withTimes } fr
 import { isScenarioKind, type Kind, KINDS } from "./kinds.ts";
 import { type Recorder, startRecorder } from "./recorder.ts";
 
-/** Where a scenario runs: a TestCluster with fake time, or an API server on which hookbox is installed. */
+/** The cluster of a scenario: a TestCluster with fake time, or an API server on which hookbox is installed. */
 export interface ScenarioWorld {
-  /** The API server. */
   api: Api;
-  /** Absent: the real time. */
+  /** Absent: real time. */
   clock?: { now(): number; advance(milliseconds: number): Promise<void> };
-  /** Where the objects go; it exists and is empty. @default "default" */
+  /** Namespace of the objects; it must exist and be empty. @default "default" */
   namespace?: string;
-  /** How time passes; a scenario does not run where it passes by itself. */
+  /** How time passes; must not be `auto`. */
   time?: "fake" | "auto";
 }
 
 /** Options of {@link runScenario}. */
 export interface ScenarioOptions {
   /**
-   * How long nothing has to happen for the world to be at rest, in milliseconds: longer than an engine takes from one
-   * write to the next, and a Pod from one stage to the next. Default: 3000 of a clock that can be moved, 1500 of real time.
+   * The cluster counts as at rest after this time without changes, in milliseconds. It must be longer than
+   * Metacontroller takes between two writes, and a Pod between two stages. Default: 3000 with a fake clock, 1500 with
+   * real time.
    */
   quietMs?: number;
 }
@@ -41,17 +41,17 @@ interface Run extends Required<ScenarioOptions> {
 }
 
 const LOOK_MS = 10;
-/** A world that is not at rest after this long never will be. */
+/** A run fails if the cluster is not at rest after this time, in milliseconds. */
 const UNREST_MS = 120_000;
 
 /**
- * Runs a scenario step by step. After each step things come to rest: to a time in which nothing changes, so that no `wait`
- * is content with how things were before. A segment of the history ends with the rest after a `wait` or an `advance`.
- * What a scenario has made stays.
+ * Runs a scenario step by step. After each step it waits until nothing changes any more, so that a `wait` cannot
+ * succeed with the state from before the step. A segment of the history ends with the rest after a `wait` or an
+ * `advance`. The created objects are not deleted.
  *
- * @param scenario the file, or what `readScenario` made of it
- * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` does not hold: what was seen
- * so far has to be what is listed, in that order and up to the last; any other state may have been skipped
+ * @param scenario URL of the file, or the result of `readScenario`
+ * @throws {Error} if a request is refused, a `wait` takes too long, or an `expect` fails. An `expect` lists the states
+ * of a condition: those seen so far must be in the list, in this order, and end with its last; others may be missing
  */
 export async function runScenario(
   scenario: URL | Scenario,
@@ -132,7 +132,11 @@ function done(step: Step, answer: Answer): void {
   if (!isOk(answer)) throw answerError(titleOf(step), answer);
 }
 
-/** Waits until nothing has been seen for a while. @param since when something was done that has to show first */
+/**
+ * Waits until nothing has changed for a while.
+ *
+ * @param since when the last action was, whose effect must be seen first
+ */
 async function rest({ recorder, now, pass, quietMs }: Run, since: number): Promise<void> {
   const late = now() + UNREST_MS;
   for (;;) {
@@ -157,7 +161,9 @@ function segmentOf(recorder: Recorder, steps: string[], names: ReadonlySet<strin
   return { steps, named: Object.fromEntries(named.sort()), others, passing: Object.fromEntries(passing) };
 }
 
-/** A claim that starts cold has a Sandbox, and that a Pod, of its own name. */
+/**
+ * Returns the names of a scenario's objects. With a cold start, a claim's Sandbox and its Pod have the claim's name.
+ */
 function namesIn(steps: Step[]): Set<string> {
   const applied = steps.flatMap((step) => step.step === "apply" ? [step.object] : []);
   return new Set(applied.flatMap(({ kind, metadata: { name } }) => [

@@ -1,11 +1,11 @@
-/** The page's side of one terminal: a WebSocket, and how far its sandbox is meanwhile. Draws nothing. @module */
+/** Connects the terminal page to one terminal by WebSocket, and reports the progress of its sandbox. @module */
 const PROTOCOL = "hookbox.terminal.v1";
-/** The router answers a request with this header itself; it neither wakes nor reaches the sandbox. */
+/** The router itself answers a request with this header; it neither wakes nor reaches the sandbox. */
 const POLL = { "x-sandbox-wake-poll": "1" };
 const POLL_MS = 500;
-/** How much output may be on its way, in bytes: what is drawn after Ctrl+C has been sent is no more than this. */
+/** Most output that may be on its way, in bytes. This limits what is still drawn after Ctrl+C has been sent. */
 const WINDOW = 1 << 17;
-/** The runtime takes no longer frames than 1 MiB. */
+/** Longest frame that is sent, in bytes. The runtime accepts up to 1 MiB. */
 const LONGEST_FRAME = 1 << 18;
 
 /**
@@ -55,7 +55,7 @@ export function openTerminal(base, on) {
   };
 }
 
-/** Tells how far the sandbox is for as long as the socket waits for it. */
+/** Reports the progress of the sandbox while the socket waits for it. */
 async function poll(socket, address, waiting) {
   while (socket.readyState === WebSocket.CONNECTING) {
     const { state, phase, cause } = await standingAt(address);
@@ -73,7 +73,7 @@ async function standingAt(address) {
   }
 }
 
-/** A browser does not say why a socket did not open: the same request without one is answered in words. */
+/** Finds out why a socket did not open, which a browser does not say: sends the same request without a socket. */
 async function causeOf(address) {
   const { state, phase, cause } = await standingAt(address);
   if (state === "failed") return cause;
@@ -82,7 +82,7 @@ async function causeOf(address) {
     const answer = await fetch(address, { cache: "no-store" });
     const { detail, message } = await answer.json();
     if (detail !== undefined) return detail;
-    // Without a socket it is no address of the runtime, which then has other reasons that it does not tell a browser.
+    // Without a socket, this path does not exist for the runtime. Other causes are not reported to a browser.
     const cwd = address.searchParams.get("cwd");
     return answer.status === 404 ? `The sandbox opens no terminal${cwd === null ? "" : ` in "${cwd}"`}.` : message;
   } catch {

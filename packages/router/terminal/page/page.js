@@ -1,7 +1,7 @@
-/** The terminal page: a terminal, and a line that says how it goes. @module */
+/** The terminal page: a terminal, and a line with its status. @module */
 import { openTerminal } from "./connection.js";
 
-// The router serves both beside this file; on disk they are elsewhere.
+// The router serves both next to this file; on disk they are elsewhere.
 const { Terminal } = await import(new URL("xterm.js", import.meta.url).href);
 const { FitAddon } = await import(new URL("fit.js", import.meta.url).href);
 
@@ -9,7 +9,10 @@ const THEMES = {
   dark: { background: "#14171c", foreground: "#e4e8ee", cursor: "#e4e8ee", selectionBackground: "#3d5a80" },
   light: { background: "#ffffff", foreground: "#1b2028", cursor: "#1b2028", selectionBackground: "#b3d4fc" },
 };
-/** Undoes what a program that ended in the middle may have left: modes, mouse reports, colours; and the other screen. */
+/**
+ * Resets what an interrupted program may have left: modes, mouse reports and colours. The second leaves the other
+ * screen.
+ */
 const CLEAN = "\x1b[!p\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m";
 const OTHER_SCREEN_OFF = "\x1b[?1049l";
 
@@ -22,14 +25,14 @@ const terminal = new Terminal({
   cursorBlink: true,
   fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace',
   fontSize: 14,
-  // With less the lowest parts of letters are cut off in some fonts.
+  // With a lower value, the bottom of letters is cut off in some fonts.
   lineHeight: 1.15,
   minimumContrastRatio: 4.5,
   scrollback: 10_000,
   theme: themeNow(),
 });
 const fit = new FitAddon();
-/** Undefined: there is none; Enter opens one. */
+/** Undefined: there is no connection; Enter opens one. */
 let connection;
 let isOpen = false;
 
@@ -37,19 +40,19 @@ function themeNow() {
   return isLight.matches ? THEMES.light : THEMES.dark;
 }
 
-/** Says how it goes; the clock is for eyes only, or a screen reader would read out every second. */
+/** Shows the status. The clock is hidden from screen readers, which would read it out every second. */
 function tell(state, text, time = "") {
   line.dataset.state = state;
   if (status.textContent !== text) status.textContent = text;
   clock.textContent = time;
 }
 
-/** The runtime's own path, two folders above this page; of the page's query only the folder to begin in. */
+/** Returns the runtime's path, two folders above this page. Of the page's query, only the working directory is used. */
 function addressNow() {
   const address = new URL("../../v1/terminal", location.href);
   const { cols, rows } = terminal;
   const cwd = new URLSearchParams(location.search).get("cwd");
-  // Not the command: a link that somebody follows must not run what its author likes.
+  // The command is not taken from the query: a link must not run what its author likes.
   address.search = new URLSearchParams({ cols, rows, ...(cwd === null ? {} : { cwd }) }).toString();
   return address;
 }
@@ -67,11 +70,11 @@ function start() {
     open() {
       isOpen = true;
       tell("open", "Connected");
-      // Its size may have changed while the sandbox woke up.
+      // The window's size may have changed while the sandbox woke up.
       connection?.resize({ cols: terminal.cols, rows: terminal.rows });
     },
     output: (bytes, drawn) => terminal.write(bytes, drawn),
-    // After all output, and only then is it known what screen that left.
+    // After all output: only then is it known which screen the program left.
     end: (how) => terminal.write("", () => end(how)),
   });
 }
@@ -98,7 +101,7 @@ function onInput(bytes, isEnter) {
   else if (isEnter) start();
 }
 
-/** Returns false for keys that are not the terminal's. */
+/** Returns false for keys that are not for the terminal. */
 function takesKey(event) {
   if (!event.ctrlKey || !event.shiftKey || event.type !== "keydown") return true;
   if (event.key === "F6") {
