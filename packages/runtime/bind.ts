@@ -1,4 +1,4 @@
-/** Late binding: delivers environment variables and files to a running sandbox; never logs or returns values. @module */
+/** Late binding: delivers environment variables and files to a running sandbox. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "zod";

@@ -21,7 +21,7 @@ export class InvalidPathError extends Error {
 
 /** How to resolve a path. */
 export interface ResolveOptions {
-  /** @default {"refuse"} */
+  /** What to do if nothing exists at the path: throw, or return where it would be. @default {"refuse"} */
   missing?: "refuse" | "allow";
   /** Whether to follow a symlink at the last step. @default {true} */
   followLast?: boolean;

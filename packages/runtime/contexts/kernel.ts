@@ -18,7 +18,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** A running interpreter. */
 export interface Kernel {
-  /** False once it has ended. */
+  /** Returns false after the interpreter has ended. */
   alive(): boolean;
   /** How the interpreter ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
   end(): string | undefined;
