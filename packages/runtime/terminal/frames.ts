@@ -114,7 +114,7 @@ function takeMessage(socket: WebSocket, { running }: Process, window: OutputWind
 }
 
 /**
- * Closes a socket whose client has not answered two pings. A paused socket is not closed, because its answers are not
+ * Closes a socket whose client has been silent since the previous ping. A paused socket is not closed, because its answers are not
  * read.
  */
 function keepAlive(socket: WebSocket): () => void {

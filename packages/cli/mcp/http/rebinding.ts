@@ -16,7 +16,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
  *
  * | header | allowed |
  * |---|---|
- * | no Origin | yes: pages of other origins always send one |
+ * | no Origin | yes: the client is not a page, or is a page of the same origin |
  * | Origin | one of `origins` |
  * | Host, on loopback or with `hosts` | a loopback name with any port (on loopback), or one of `hosts` |
  * | Host, otherwise | any: this address requires a token, which no page has |
