@@ -1,15 +1,17 @@
-/** The options that all commands share which talk to a cluster. No behaviour beyond reading them. @module */
+/** Defines and reads the options that all commands share that use a cluster. @module */
 import type { Command } from "commander";
 import type { Where } from "./commandcontext.ts";
 
-/** What the shared options say. */
+/** Values of the shared options. */
 export interface ClusterOptions extends Where {
   allNamespaces?: boolean;
 }
 
 const HEADING = "Cluster:";
 
-/** Adds the options that say which cluster and namespace. To be called last: help shows them below a command's own. */
+/**
+ * Adds the options for cluster and namespace. Call it last, so that help shows them below the command's own options.
+ */
 export function withCluster(command: Command): Command {
   const option = (flags: string, description: string) =>
     command.addOption(command.createOption(flags, description).helpGroup(HEADING));
@@ -22,7 +24,7 @@ export function withCluster(command: Command): Command {
   return command;
 }
 
-/** Adds the options that say how to get into sandboxes, too. */
+/** Adds the options for the way into sandboxes. */
 export function withRouter(command: Command): Command {
   const option = (flags: string, description: string) =>
     command.addOption(command.createOption(flags, description).helpGroup(HEADING));
@@ -39,7 +41,7 @@ export function withAllNamespaces(command: Command): Command {
   return command.option("-A, --all-namespaces", "of all namespaces");
 }
 
-/** Reads all options of a command; those before its name count, too. */
+/** Reads all options of a command, including those before its name. */
 export function optionsOf<T extends object = object>(command: Command): T & ClusterOptions {
   const before = command.parent ? optionsOf(command.parent) : {};
   return { ...before, ...command.opts() } as T & ClusterOptions;

@@ -1,31 +1,31 @@
-/** What commands are given: streams, environment, clock, cluster. Types only; tests bring their own. @module */
+/** Types of what commands use: streams, environment, clock, cluster. Tests replace them. @module */
 import type { Readable, Writable } from "node:stream";
 import type { Answer, Api } from "../kube/api.ts";
 import type { SandboxClient } from "../sdk/client.ts";
 import type { SandboxTransport } from "../sdk/transport/transport.ts";
 
-/** Where a command writes. */
+/** An output stream of a command. */
 export interface Output {
-  /** Of text that commands write control characters are shown but newline and tab; bytes pass as they are. */
+  /** Writes data. In text, control characters other than newline and tab are escaped; bytes are written unchanged. */
   write(data: string | Uint8Array): void;
-  /** Resolves when there is room for more: at once, unless who reads is slow. */
+  /** Resolves when there is room for more data: immediately, unless the reader is slow. */
   drained(): Promise<void>;
   isTTY: boolean;
-  /** Size of the terminal, in characters; undefined if it is none. */
+  /** Size of the terminal, in characters; undefined if it is not a terminal. */
   columns: number | undefined;
   rows: number | undefined;
-  /** Of a process: for what draws. */
+  /** The process's stream, for libraries that draw. */
   stream?: Writable;
 }
 
-/** Where a command reads. */
+/** The input stream of a command. */
 export interface Input extends Readable {
   isTTY?: boolean;
-  /** Of a terminal: keys come as they are pressed, Ctrl-C included. */
+  /** Only for terminals: receives each key when it is pressed, including Ctrl-C. */
   setRawMode?(isRaw: boolean): unknown;
 }
 
-/** Which cluster, as command lines say it; absent means the default. */
+/** The cluster and router from command line options. An absent value means the default. */
 export interface Where {
   kubeconfig?: string | undefined;
   context?: string | undefined;
@@ -36,48 +36,48 @@ export interface Where {
   token?: string | undefined;
 }
 
-/** The SDK, bound to the cluster, and the way that it takes into sandboxes. */
+/** A client of the SDK, and how it reaches sandboxes. */
 export interface Connection {
   client: SandboxClient;
-  /** Addresses of `forward` last only as long as the process. */
+  /** With `forward`, URLs of ports work only while the process runs. */
   way: "router" | "direct" | "forward";
-  /** The way to one Sandbox, for questions that the client does not ask. */
+  /** Returns the transport to one Sandbox, for requests that the client does not send. */
   transportTo(namespace: string, sandboxName: string): Promise<SandboxTransport>;
 }
 
-/** A cluster that a command talks to. */
+/** The cluster of a command. */
 export interface Cluster {
   api: Api;
-  /** Opens an answer that is text and may never end. */
+  /** Opens a response that is text and may be endless. */
   read(
     path: string,
     query: Record<string, string>,
     signal: AbortSignal,
   ): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }>;
-  /** The one that was asked for, else the context's, else `default`. */
+  /** The requested namespace, else the context's, else `default`. */
   namespace: string;
   /** URL of the API server. */
   server: string;
-  /** Where the credentials come from: a file and its context, or the Pod. */
+  /** Source of the credentials: a file and its context, or the Pod. */
   source: string;
 }
 
-/** Everything outside of a command. */
+/** Everything that a command uses outside of its own code. */
 export interface CommandContext {
-  /** What people type to get here: `hookbox` or `kubectl hookbox`. */
+  /** The command that the user types: `hookbox` or `kubectl hookbox`. */
   program: string;
   env: Record<string, string | undefined>;
   stdin: Input;
-  /** For results, and nothing else. */
+  /** For results only. */
   stdout: Output;
-  /** For progress and complaints. */
+  /** For progress and errors. */
   stderr: Output;
   now(): Date;
-  /** Fires at Ctrl-C; its reason is an {@link Interruption}. Commands then clear away what they have made. */
+  /** Aborts at Ctrl-C, with an {@link Interruption} as its reason. Commands then delete what they have created. */
   signal: AbortSignal;
   fetch: typeof fetch;
   reach(where: Where): Promise<Cluster>;
   connect(where: Where): Promise<Connection>;
-  /** Opens an address in a browser; false if there is none. */
+  /** Opens a URL in a browser; returns false if there is none. */
   browse(url: string): Promise<boolean>;
 }

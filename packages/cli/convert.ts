@@ -1,4 +1,4 @@
-/** Reads files of Kubernetes objects, and prints those of v1alpha1 as v1beta1. @module */
+/** Reads files of Kubernetes objects, and prints v1alpha1 objects as v1beta1. @module */
 import { withoutBigInts } from "../api/objects/exactjson.ts";
 import { text } from "node:stream/consumers";
 import { parseAllDocuments } from "yaml";
@@ -19,7 +19,7 @@ interface Reference {
   name: string;
 }
 
-/** Converts the files, and prints all that they hold. @throws {Failure} if one cannot be read or converted */
+/** Converts the files, and prints all objects in them. @throws {Failure} if a file cannot be read or converted */
 export async function runConvert(context: CommandContext, files: string[], format: "json" | "yaml"): Promise<void> {
   const found: KubeObject[] = [];
   for (const file of files) {
@@ -36,7 +36,7 @@ export async function runConvert(context: CommandContext, files: string[], forma
   context.stdout.write(documents.join("---\n"));
 }
 
-/** Reads the documents of a file, and what is in lists. */
+/** Reads the objects of a file, including those in lists. */
 function objectsIn(content: string, file: string): KubeObject[] {
   return parseAllDocuments(content, { intAsBigInt: true }).flatMap((document) => {
     const [error] = document.errors;
@@ -57,7 +57,7 @@ function checked(value: unknown, file: string): KubeObject {
   throw new Failure(`Cannot convert ${file}: a ${kind} has no metadata.name`, "Give it a name.");
 }
 
-/** Converts objects, in their order; a pool that a claim needs comes before the first claim of it. */
+/** Converts objects in their order. A pool that a claim needs is inserted before the first such claim. */
 function converted(objects: KubeObject[], say: (line: string) => void): KubeObject[] {
   const old = objects.map((object) => isOurs(object) ? inPlace(object) : object);
   const pools = old.filter(({ kind }) => kind === "SandboxWarmPool");
@@ -99,8 +99,8 @@ function convert(object: KubeObject): KubeObject {
 }
 
 /**
- * Puts into its place what early documents write otherwise: extensions in the core group, `template` and `size`. No API
- * server has ever taken these.
+ * Moves what early documents wrote elsewhere: extensions in the core group, `template` and `size`. No API server has
+ * ever accepted these.
  */
 function inPlace(object: KubeObject): KubeObject {
   if (object.kind === "Sandbox") return object;
@@ -117,7 +117,9 @@ function inPlace(object: KubeObject): KubeObject {
   return { ...object, apiVersion: `${EXTENSIONS}/${OLD}`, spec: placed };
 }
 
-/** A file is what its author says; what an API server keeps for the way back does not belong there. */
+/**
+ * Removes the annotation with the original object. API servers need it to convert an object back, but a file does not.
+ */
 function withoutState(object: KubeObject): KubeObject {
   const { annotations = {}, ...metadata } = object.metadata;
   const { [stateAnnotation(object.kind)]: _, ...left } = annotations;

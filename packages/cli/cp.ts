@@ -1,4 +1,4 @@
-/** Copies files and folders between this machine and a sandbox, telling how far it is. @module */
+/** Copies files and folders between this machine and a sandbox, and shows the progress. @module */
 import { stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { Readable } from "node:stream";
@@ -13,7 +13,7 @@ import { oneLine } from "./terminal/plain.ts";
 import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** Copies from this machine into a sandbox. @throws {Failure | SandboxError} */
+/** Copies from this machine to a sandbox. @throws {Failure | SandboxError} */
 export async function copyUp(
   context: CommandContext,
   where: Where,
@@ -61,7 +61,7 @@ export async function copyDown(
       return;
     }
     const isInto = to.endsWith("/") || await stat(to).then((found) => found.isDirectory(), () => false);
-    // The SDK finds the name under which it goes into a folder, and refuses "..". The root goes by the sandbox's name.
+    // The SDK chooses the name inside a folder, and refuses "..". The root gets the name of the sandbox.
     const into = /^\/*$/.test(path) ? join(to, name) : `${to}/`;
     const target = isInto ? into : to;
     await transferring(context, `${name}:${path}`, (onProgress) => {

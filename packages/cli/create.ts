@@ -1,4 +1,4 @@
-/** Makes a sandbox for `hookbox create` and prints what there is then. @module */
+/** Creates a sandbox for `hookbox create`, and prints it. @module */
 import type { KubeObject } from "../api/objects/objects.ts";
 import { create } from "../sdk/control/create.ts";
 import type { Target } from "../sdk/control/target.ts";
@@ -9,13 +9,13 @@ import { createSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** How. */
+/** Options of the creation. */
 export interface CreateRequest {
   wait: boolean;
   format: Format | undefined;
 }
 
-/** Makes it. @throws {SandboxError} if it cannot be made, or does not become Ready */
+/** Creates the sandbox. @throws {SandboxError} if that fails, or it does not become Ready */
 export async function runCreate(
   context: CommandContext,
   where: Where,

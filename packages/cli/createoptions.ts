@@ -1,11 +1,11 @@
-/** The options that say what sandbox to make, for `create` and `run`. @module */
+/** The options that describe a new sandbox, for `create` and `run`. @module */
 import type { Command } from "commander";
 import type { CreateOptions, VolumeOptions } from "../sdk/options.ts";
 import type { ClusterOptions } from "./clusteroptions.ts";
 import { UsageError } from "./failure.ts";
 import { collect, durationMs, pairs, wholeNumber } from "./values.ts";
 
-/** What they say. */
+/** Values of these options. */
 export interface SandboxOptions extends ClusterOptions {
   pool?: string;
   template?: string;
@@ -23,7 +23,7 @@ export interface SandboxOptions extends ClusterOptions {
 
 const HEADING = "Sandbox:";
 
-/** Adds them. */
+/** Adds the options. */
 export function withSandbox(command: Command): Command {
   const option = (flags: string, description: string, isList = false) => {
     const made = command.createOption(flags, description).helpGroup(HEADING);
@@ -43,7 +43,11 @@ export function withSandbox(command: Command): Command {
   return command;
 }
 
-/** Reads them. @param lifetimeMs how long it lives; undefined: for ever @throws {UsageError} if one makes no sense */
+/**
+ * Converts the options.
+ *
+ * @param lifetimeMs time until it is deleted; undefined: never @throws {UsageError} if one is invalid
+ */
 export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | undefined): CreateOptions {
   const { pool, template, image, name, namespace, env, label, annotation, idle, port, volume, readyTimeout } = options;
   if ([pool, template, image].filter((source) => source !== undefined).length !== 1) {

@@ -1,4 +1,4 @@
-/** Asks a cluster whether hookbox can work in it: the list of checks, and how they are shown. Changes nothing. @module */
+/** Checks whether hookbox can work in a cluster: the list of checks, and how results are shown. @module */
 import { checkAccounts } from "./doctor/accounts.ts";
 import type { Check, Diagnosis, Patient } from "./doctor/check.ts";
 import { checkControllers, checkMetacontroller } from "./doctor/engine.ts";
@@ -22,7 +22,10 @@ const CHECKS: Check[] = [
   checkStorage,
 ];
 
-/** Yields what the checks find, in their order, as soon as it is there. Without an API server the first says all. */
+/**
+ * Yields the results in the order of the checks, as soon as they are known. If the API server does not answer, only the
+ * first check is done.
+ */
 export async function* examine(patient: Patient): AsyncGenerator<Diagnosis> {
   const [first, ...others] = CHECKS;
   const server = await first?.(patient) ?? [];
@@ -33,10 +36,10 @@ export async function* examine(patient: Patient): AsyncGenerator<Diagnosis> {
 }
 
 const MARKS = { ok: ["green", "✓"], warn: ["yellow", "!"], fail: ["red", "✗"] } as const;
-/** Longer names push their text to the right. */
+/** Longer names move their text to the right. */
 const WIDTH = 24;
 
-/** Writes one finding: mark, what, text, and below it what to do. */
+/** Renders one result: mark, subject and text, and below them what to do. */
 export function renderDiagnosis(diagnosis: Diagnosis, paint: Paint): string {
   const { mark, what, text, remedy } = plainly(diagnosis);
   const [color, sign] = MARKS[mark];

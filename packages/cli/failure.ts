@@ -1,11 +1,11 @@
-/** What goes wrong in a command: what is said of it, and the exit code. Writes nothing. @module */
+/** Errors of commands, with their messages and exit codes. @module */
 import { CommanderError } from "commander";
 import { SandboxError } from "../sdk/errors.ts";
 
-/** Exit codes beside those of commands that run in a sandbox. */
+/** Exit codes of hookbox itself; commands in a sandbox have their own. */
 export const EXIT = { failure: 1, usage: 2, timeout: 124, interrupted: 130 } as const;
 
-/** Ends a command with an exit code; what there is to say has been said. */
+/** Ends a command with an exit code. The message has already been written. */
 export class Ended extends Error {
   override readonly name: string = "Ended";
   readonly code: number;
@@ -15,15 +15,15 @@ export class Ended extends Error {
   }
 }
 
-/** The arguments make no sense: exit code 2. */
+/** The arguments are invalid: exit code 2. */
 export class UsageError extends Error {
   override readonly name: string = "UsageError";
 }
 
-/** Something failed, and this is what to do about it. */
+/** A failure, and what to do about it. */
 export class Failure extends Error {
   override readonly name: string = "Failure";
-  /** One sentence; undefined if there is nothing to say. */
+  /** One sentence; undefined if there is no advice. */
   readonly remedy: string | undefined;
   constructor(message: string, remedy?: string) {
     super(message);
@@ -31,7 +31,7 @@ export class Failure extends Error {
   }
 }
 
-/** Somebody pressed Ctrl-C, or a signal came. */
+/** The user pressed Ctrl-C, or a signal arrived. */
 export class Interruption extends Error {
   override readonly name: string = "Interruption";
   readonly code: number;
@@ -41,16 +41,16 @@ export class Interruption extends Error {
   }
 }
 
-/** An exit code, and the lines that explain it; none where all is said. */
+/** An exit code and the lines of the error message. No lines: the message has already been written. */
 export interface Verdict {
   code: number;
   lines: string[];
 }
 
-/** Judges what a command has thrown. */
+/** Returns the exit code and message for an error that a command has thrown. */
 export function verdictOf(error: unknown): Verdict {
   if (error instanceof Ended || error instanceof Interruption) return { code: error.code, lines: [] };
-  // Commander has printed the help, or its complaint.
+  // Commander has already printed the help or its error.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
   if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };
   if (error instanceof SandboxError) {
@@ -61,7 +61,10 @@ export function verdictOf(error: unknown): Verdict {
   return { code: EXIT.failure, lines: [error instanceof Error ? error.message : String(error)] };
 }
 
-/** What modules below throw where a value makes no sense; RangeErrors of the language do not begin so. */
+/**
+ * Lower modules throw a RangeError with such a message for an invalid value. JavaScript's own RangeErrors have other
+ * messages.
+ */
 function isUsage(error: unknown): error is RangeError {
   return error instanceof RangeError && error.message.startsWith("Cannot ");
 }
@@ -71,12 +74,12 @@ function codeOf({ code }: SandboxError): number {
   return code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.failure;
 }
 
-/** The SDK's messages end with the remedy, which has a line of its own here. */
+/** Removes the remedy from the end of the SDK's message, because it is shown on its own line. */
 function withoutTail(message: string, remedy: string | undefined): string {
   return remedy !== undefined && message.endsWith(`. ${remedy}`) ? message.slice(0, -remedy.length - 2) : message;
 }
 
-/** What the SDK calls its options is an option here as well. */
+/** Replaces names of the SDK's options by the command's options. */
 const WORDS: [RegExp, string][] = [
   [/the option (?=`)/g, ""],
   [/the client a (?=`)/g, ""],

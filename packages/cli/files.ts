@@ -1,7 +1,7 @@
-/** Reads files that a command line names. @module */
+/** Reads files that are named on the command line. @module */
 import { Failure } from "./failure.ts";
 
-/** What most often keeps a file from being read, without the name of a system call. */
+/** Common reasons why a file cannot be read, in plain words. */
 const REASONS: Record<string, string> = {
   ENOENT: "there is no such file",
   ENOTDIR: "there is no such file",
@@ -15,7 +15,11 @@ export async function contentOf(file: string): Promise<string> {
   return await readingFile(file, () => readFile(file, "utf8"));
 }
 
-/** Runs what reads a file, and says in plain words why it cannot. @throws {Failure} in place of the system's errors */
+/**
+ * Runs a function that reads a file, and explains its errors in plain words.
+ *
+ * @throws {Failure} instead of the system's errors
+ */
 export async function readingFile<T>(file: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();

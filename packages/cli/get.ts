@@ -1,4 +1,4 @@
-/** Shows objects as tables or as they are, once or as they change. Reads only. @module */
+/** Shows objects in a table or as JSON or YAML, once or whenever they change. @module */
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "../summary/kinds.ts";
 import { getObject, listObjects } from "./cluster/objects.ts";
@@ -7,10 +7,10 @@ import { type Format, serialize } from "./output/print.ts";
 import { renderTable, widthsOf } from "./output/table.ts";
 import type { Cluster, CommandContext, Where } from "./commandcontext.ts";
 
-/** What is to be shown, and how. */
+/** What to show, and in which format. */
 export interface GetRequest extends Where {
   kind: Kind;
-  /** Empty: all. */
+  /** Empty: all objects. */
   names: string[];
   allNamespaces: boolean;
   selector?: string;
@@ -20,7 +20,7 @@ export interface GetRequest extends Where {
   watch: boolean;
 }
 
-/** Shows them. @throws {SandboxError} if one that is named does not exist */
+/** Shows the objects. @throws {SandboxError} if a named object does not exist */
 export async function runGet(context: CommandContext, request: GetRequest): Promise<void> {
   const cluster = await context.reach(request);
   if (request.watch) {
@@ -53,7 +53,7 @@ async function renderObjects(objects: KubeObject[], request: GetRequest, now: Da
   return table.render(objects, now);
 }
 
-/** A table that may go on: later rows keep the first ones' columns. */
+/** Creates a table to which rows can be added; later rows keep the column widths of the first ones. */
 export function createTable({ kind, format, allNamespaces, headers }: GetRequest) {
   const columns = columnsOf(kind, { isWide: format === "wide", allNamespaces });
   let widths: number[] | undefined;

@@ -1,4 +1,4 @@
-/** Shows objects and then each of their changes, until somebody interrupts. Reads only. @module */
+/** Shows objects and each of their changes, until the command is interrupted. @module */
 import { pathOf } from "../kube/api.ts";
 import { type EventHandler, listAndWatch } from "../kube/watch.ts";
 import { createLog } from "../process/log.ts";
@@ -7,7 +7,7 @@ import { createTable, type GetRequest } from "./get.ts";
 import { serialize } from "./output/print.ts";
 import type { Cluster, CommandContext } from "./commandcontext.ts";
 
-/** Shows them: a row, or a document, for each change. Returns never but by the context's signal, whose reason it throws. */
+/** Shows a row or document for each change. Never returns; throws the reason of the context's signal. */
 export async function watchObjects(
   context: CommandContext,
   { api, namespace }: Cluster,
@@ -15,7 +15,7 @@ export async function watchObjects(
 ): Promise<void> {
   const { kind, allNamespaces, selector, names } = request;
   const print = createPrinter(context, request);
-  // What a list shows comes at once, so that its columns fit.
+  // Objects of the initial list are printed together, so that their columns are aligned.
   let listed: KubeObject[] | undefined = [];
   let work = Promise.resolve();
   const show = (objects: KubeObject[]) => work = work.then(() => print(objects));
@@ -59,7 +59,7 @@ function createPrinter(context: CommandContext, request: GetRequest): (objects: 
   };
 }
 
-/** People read what a log says, not its JSON. */
+/** Returns the message of a log line, without its JSON. */
 function messageOf(line: string): string {
   const { message, error } = JSON.parse(line) as { message: string; error?: string };
   return error === undefined ? message : `${message}: ${error}`;

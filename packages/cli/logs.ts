@@ -1,4 +1,4 @@
-/** Prints what a container prints, as it comes. Reads only. @module */
+/** Prints the log of a container. @module */
 import { isOk, pathOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
 import { errorOfKube } from "../sdk/control/kube.ts";
@@ -7,7 +7,7 @@ import { Failure } from "./failure.ts";
 import { durationMs, wholeNumber } from "./values.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** What of it, as the command line says it. */
+/** Options of `hookbox logs`. */
 export interface LogsRequest extends Where {
   follow?: boolean;
   container?: string;
@@ -17,7 +17,7 @@ export interface LogsRequest extends Where {
   timestamps?: boolean;
 }
 
-/** Prints it. @throws {SandboxError} if there is no such sandbox, or no Pod of it */
+/** Prints the log. @throws {SandboxError} if there is no such sandbox, or it has no Pod */
 export async function runLogs(context: CommandContext, name: string, request: LogsRequest): Promise<void> {
   const query = queryOf(request);
   const { api, namespace, read } = await context.reach(request);

@@ -1,4 +1,4 @@
-/** Lists a folder of a sandbox as `ls` does, or describes one file. Reads only. @module */
+/** Lists a folder of a sandbox as `ls` does, or describes one file. @module */
 import type { Entry } from "../sdk/files/entry.ts";
 import { openSandbox } from "./sandbox.ts";
 import { type Format, serialize } from "./output/print.ts";
@@ -7,15 +7,15 @@ import { oneLine } from "./terminal/plain.ts";
 import type { RemotePath } from "./remotepath.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** How. */
+/** Options of `hookbox ls`. */
 export interface LsRequest {
   long: boolean;
-  /** Those whose names begin with a dot, too. */
+  /** Whether to show names that begin with a dot. */
   all: boolean;
   format: Format | undefined;
 }
 
-/** Lists it. @throws {FileNotFoundError} if there is nothing */
+/** Lists the folder or file. @throws {FileNotFoundError} if it does not exist */
 export async function runLs(
   context: CommandContext,
   where: Where,
@@ -55,7 +55,7 @@ function nameOf({ name, type }: Entry): string {
 
 const LETTERS = { directory: "d", symlink: "l", file: "-", other: "?" } as const;
 
-/** As ls writes it: drwxr-xr-x. */
+/** Formats the mode as ls does: drwxr-xr-x. */
 function modeOf({ type, mode }: Entry): string {
   const bits = ["r", "w", "x"];
   const rights = Array.from({ length: 9 }, (_, i) => mode & (1 << (8 - i)) ? bits[i % 3] : "-").join("");

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `hookbox`, also as `kubectl hookbox`: looks whether the runtime is new enough, and runs it. @module */
+/** The entry point of `hookbox`: checks the version of Node, and runs the command line. @module */
 import process from "node:process";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

@@ -1,4 +1,4 @@
-/** Serves MCP as a command line asks for it, over the streams of the process or over HTTP. @module */
+/** Serves MCP as the command line options say: over the streams of the process, or over HTTP. @module */
 import { realpath, stat } from "node:fs/promises";
 import { systemClock } from "../process/clock.ts";
 import { parseAddress } from "./mcp/http/address.ts";
@@ -22,7 +22,11 @@ const NEEDS_HTTP = [
   "sessionIdle",
 ] as const;
 
-/** Serves until the agent is gone or the process is told to end. @throws {UsageError} if options do not go together */
+/**
+ * Serves until the client disconnects or the process is stopped.
+ *
+ * @throws {UsageError} if options contradict each other
+ */
 export async function runMCP(context: CommandContext, options: MCPOptions & Where): Promise<void> {
   const limits = limitsOf(options);
   const localRoot = await folderOf(options.localRoot);
@@ -36,7 +40,7 @@ export async function runMCP(context: CommandContext, options: MCPOptions & Wher
   else await overStdio(context, makeServer());
 }
 
-/** Reads what sessions may do. @throws {UsageError} */
+/** Reads the limits of sessions. @throws {UsageError} */
 function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
   const { pool: pools = [], allowImages = false, selector, http, localRoot } = options;
   for (const name of http === undefined ? NEEDS_HTTP : []) {
@@ -76,7 +80,7 @@ async function overStdio({ stdin, stdout, stderr, signal }: CommandContext, made
 
 type ListenOptions = Omit<HTTPOptions, "makeServer" | "note" | "clock">;
 
-/** Reads where to listen, and to whom. @throws {UsageError} */
+/** Reads the address to listen on, and who has access. @throws {UsageError} */
 async function listenOptionsOf(http: string, options: MCPOptions): Promise<ListenOptions> {
   const address = parseAddress(http);
   return {
@@ -102,7 +106,7 @@ async function overHTTP(
   await server.stop();
 }
 
-/** Nobody listens without a token by accident. @throws {UsageError} */
+/** Requires a token, unless the address is loopback or the user allows anonymous access. @throws {UsageError} */
 async function authenticationOf({ tokenFile, allowAnonymous }: MCPOptions, isLoopback: boolean): Promise<Authenticate> {
   if (tokenFile !== undefined) {
     if (!allowAnonymous) return await tokensIn(tokenFile);

@@ -1,17 +1,17 @@
-/** The context of a real process, on Node or Deno. Reaches for a cluster when a command asks, not before. @module */
+/** The context of a real process, in Node or Deno; it connects to a cluster only when a command needs it. @module */
 import { basename } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
 import { Interruption } from "./failure.ts";
 import type { CommandContext, Output } from "./commandcontext.ts";
 
-/** A process: its arguments, and a way to wait until all that was written is out. */
+/** The context of a process: also its arguments, and a function that waits until all output is written. */
 export interface NodeContext extends CommandContext {
   args: string[];
   flush(): Promise<void>;
 }
 
-/** Makes the context of this process. */
+/** Creates the context of this process. */
 export function nodeContext(): NodeContext {
   const called = basename(process.argv[1] ?? "").replace(/\.[a-z]+$/, "");
   const interrupt = createInterrupt();
@@ -65,7 +65,10 @@ async function drainOf(stream: Writable): Promise<void> {
   });
 }
 
-/** Who reads no further (`… | head`) ends the command as SIGPIPE would; it still clears away what it has made. */
+/**
+ * Ends the command as SIGPIPE would if the reader of its output has ended (`… | head`). The command still deletes what
+ * it has created.
+ */
 function onBroken(fire: (code: number) => void): (error: NodeJS.ErrnoException) => void {
   return (error) => {
     if (error.code !== "EPIPE") throw error;
@@ -73,7 +76,7 @@ function onBroken(fire: (code: number) => void): (error: NodeJS.ErrnoException) 
   };
 }
 
-/** Listens for signals from the first question on; the second one ends the process. */
+/** Listens for signals as soon as the context's signal is used. The second signal ends the process. */
 function createInterrupt() {
   const controller = new AbortController();
   let isListening = false;

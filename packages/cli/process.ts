@@ -1,4 +1,4 @@
-/** Runs one command in a sandbox, its streams bound to this process', with or without a terminal. @module */
+/** Runs one command in a sandbox, with the streams or the terminal of this process. @module */
 import { constants } from "node:os";
 import { Readable } from "node:stream";
 import type { CommandOptions, RunOptions } from "../sdk/commands/types.ts";
@@ -7,11 +7,11 @@ import { Interruption } from "./failure.ts";
 import { withRawMode } from "./terminal/rawmode.ts";
 import type { CommandContext } from "./commandcontext.ts";
 
-/** How to run it. */
+/** How to run the command. */
 export interface ProcessRequest {
-  /** Empty: a shell, with a terminal. */
+  /** Empty: a shell in a terminal. */
   command: string[];
-  /** This process' input goes to it. */
+  /** Whether the command gets the input of this process. */
   stdin: boolean;
   tty: boolean;
   cwd?: string | undefined;
@@ -19,7 +19,7 @@ export interface ProcessRequest {
   timeoutMs?: number | undefined;
 }
 
-/** Runs it to its end; returns its exit code, 128 and the number of the signal that ended it. */
+/** Runs the command until its end. Returns its exit code; if a signal ended it, 128 plus the number of the signal. */
 export async function runProcess(
   context: CommandContext,
   sandbox: SandboxHandle,
@@ -51,7 +51,7 @@ async function plain(
       output.write(bytes);
       await output.drained();
     },
-    // It goes by: nothing is kept.
+    // The output is only passed on, not kept.
     maxOutputLength: 0,
   };
   const { exitCode, signal } = await commands.run(request.command, run);
@@ -85,7 +85,7 @@ async function onTerminal(
     stdout.stream?.on("resize", onResize);
     try {
       const { exitCode } = await terminal.wait();
-      // A shell that a signal has ended.
+      // A signal ended the shell.
       if (exitCode < 0) throw new Interruption(137);
       return exitCode;
     } finally {

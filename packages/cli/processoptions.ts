@@ -1,11 +1,11 @@
-/** The options that say how a command runs in a sandbox, for `exec` and `run`. @module */
+/** The options for running a command in a sandbox, for `exec` and `run`. @module */
 import type { Command } from "commander";
 import { UsageError } from "./failure.ts";
 import type { ProcessRequest } from "./process.ts";
 import { durationMs } from "./values.ts";
 import type { CommandContext } from "./commandcontext.ts";
 
-/** What they say. */
+/** Values of these options. */
 export interface ProcessOptions {
   stdin?: boolean;
   tty?: boolean;
@@ -13,7 +13,7 @@ export interface ProcessOptions {
   timeout?: string;
 }
 
-/** Adds them. */
+/** Adds the options. */
 export function withProcess(command: Command): Command {
   return command
     .option("-i, --stdin", "pass this command's input to it")
@@ -22,7 +22,11 @@ export function withProcess(command: Command): Command {
     .option("--timeout <time>", "kill it after so long, and end with code 124");
 }
 
-/** Reads them; where there is no terminal it says so and does without. @throws {UsageError} if they make no sense */
+/**
+ * Converts the options. If there is no terminal, it prints a note and uses none.
+ *
+ * @throws {UsageError} if one is invalid
+ */
 export function processRequestOf(
   { stdin, stderr }: CommandContext,
   command: string[],

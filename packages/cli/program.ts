@@ -1,4 +1,4 @@
-/** The whole command line: a table of contents over commands/. Starts nothing. @module */
+/** Assembles the command line from the files in commands/. @module */
 import { Command } from "commander";
 import manifest from "./package.json" with { type: "json" };
 import { withCluster } from "./clusteroptions.ts";
@@ -29,7 +29,7 @@ import { whyCommand } from "./commands/why.ts";
 import { Ended } from "./failure.ts";
 import type { CommandContext } from "./commandcontext.ts";
 
-/** Makes one command; what it needs beyond this is imported when it runs. */
+/** Creates one command. Modules that only its action needs are imported when it runs. */
 export type MakeCommand = (context: CommandContext) => Command;
 
 const GROUPS: [heading: string, commands: MakeCommand[]][] = [
@@ -51,13 +51,13 @@ const GROUPS: [heading: string, commands: MakeCommand[]][] = [
   ]],
 ];
 
-/** What takes another command's line behind its own. */
+/** Commands that accept the command line of another program after their own arguments. */
 const RUNNING: MakeCommand[] = [createCommand, execCommand, runCommand];
 
 /**
- * Builds the program; its output goes to the streams of the context, and it throws where Commander would end the process.
+ * Builds the program. It writes to the streams of the context, and throws where Commander would end the process.
  *
- * @param completes false leaves out what completion is made by, which brings that along itself
+ * @param completes false: without the commands for completion, because the completion library adds its own
  */
 export function buildProgram(context: CommandContext, completes = true): Command {
   const program = new Command(context.program)
@@ -88,7 +88,7 @@ See "${program} <command> --help". A cluster is found as kubectl finds it: by --
 KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 }
 
-/** What Commander has to say goes to the context, and where it would end the process it throws. */
+/** Makes Commander write to the context's streams, and throw instead of ending the process. */
 function withContext(command: Command, context: CommandContext): Command {
   for (const inner of command.commands) withContext(inner, context);
   return command.exitOverride().configureOutput({
@@ -106,7 +106,7 @@ function showVersion({ stdout }: CommandContext): never {
   throw new Ended(0);
 }
 
-/** The shared options may stand before the command, too; help shows them where they belong. */
+/** Hides the shared options in the program's own help. They may precede the command, but its help lists them. */
 function hidden(program: Command): Command {
   for (const option of program.options) if (option.long !== "--version") option.hideHelp();
   return program;

@@ -1,4 +1,4 @@
-/** The processes that the command can become, each with the table of its options; loaded when they are asked for. @module */
+/** The processes that `hookbox` can run, each with its options; loaded when they are needed. @module */
 import type { Program } from "../process/flags.ts";
 
 /** Loads the description of a process. */

@@ -1,14 +1,14 @@
-/** Runs one command line in a context and says what went wrong in it. Ends no process. @module */
+/** Runs one command line in a context, and prints its errors. @module */
 import { verdictOf } from "./failure.ts";
 import { buildProgram } from "./program.ts";
 import { withPlainText } from "./terminal/plain.ts";
 import type { CommandContext } from "./commandcontext.ts";
 
 /**
- * Runs a command line to its end.
+ * Runs a command line until its end.
  *
  * @param args without the program's name
- * @returns the exit code: 0, that of a command in a sandbox, or 1 failed, 2 usage, 124 timeout, 130 interrupted
+ * @returns the exit code: 0, that of a command in a sandbox, or 1 failure, 2 usage, 124 timeout, 130 interrupted
  */
 export async function runCLI(args: readonly string[], given: CommandContext): Promise<number> {
   const context = withPlainText(given);

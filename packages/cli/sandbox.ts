@@ -1,11 +1,15 @@
-/** Makes and opens sandboxes while telling how far they are. @module */
+/** Creates and opens sandboxes, and shows the progress. @module */
 import type { CreateOptions, Progress } from "../sdk/options.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { humanDuration } from "../summary/age.ts";
 import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Connection } from "./commandcontext.ts";
 
-/** Makes it and waits until it is Ready. @throws {SandboxError} if it does not become Ready; it is then deleted */
+/**
+ * Creates a sandbox and waits until it is Ready.
+ *
+ * @throws {SandboxError} if it does not become Ready; it is then deleted
+ */
 export async function createSandbox(
   context: CommandContext,
   { client }: Connection,
@@ -17,7 +21,11 @@ export async function createSandbox(
   });
 }
 
-/** Opens a sandbox, which wakes where it is suspended. @throws {SandboxError} if there is none, or it does not wake */
+/**
+ * Opens a sandbox; resumes it if it is suspended.
+ *
+ * @throws {SandboxError} if it does not exist, or does not become Ready
+ */
 export async function openSandbox(
   context: CommandContext,
   { client }: Connection,

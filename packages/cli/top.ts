@@ -1,4 +1,4 @@
-/** Shows what sandboxes use: by the cluster's metrics, or by their own runtimes. Changes nothing, wakes nobody. @module */
+/** Shows the CPU and memory usage of sandboxes, from the cluster's metrics or from their runtimes. @module */
 import { type Api, isOk, messageOf } from "../kube/api.ts";
 import { find } from "../sdk/control/find.ts";
 import { infoOf } from "../sdk/control/readiness.ts";
@@ -11,26 +11,26 @@ import { createRedraw } from "./terminal/redraw.ts";
 import { type Usage, usageOfMetrics } from "./top/usage.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** Of what, and by whom. */
+/** Options of `hookbox top`. */
 export interface TopRequest {
-  /** Empty: all that are Ready. */
+  /** Empty: all Ready sandboxes. */
   names: string[];
   selector: string | undefined;
   allNamespaces: boolean;
-  /** Undefined: the cluster's metrics where there are any. */
+  /** Undefined: the cluster's metrics if there are any, else the runtimes. */
   source: "metrics" | "runtime" | undefined;
   format: Format | undefined;
   sortBy: "name" | "cpu" | "memory";
 }
 
-/** Numbers, and who has them; `usages` is empty where no sandbox is Ready. */
+/** Usage, and its source. `usages` is empty if no sandbox is Ready. */
 interface Look {
   usages: Usage[];
-  /** For people. */
+  /** Name of the source, for the user. */
   source: string;
 }
 
-/** Shows it once. @throws {Failure} if nobody has numbers */
+/** Shows the usage once. @throws {Failure} if there are no metrics */
 export async function runTop(context: CommandContext, where: Where, request: TopRequest): Promise<void> {
   const { format } = request;
   const { usages, source } = await look(context, where, request);
@@ -41,9 +41,9 @@ export async function runTop(context: CommandContext, where: Where, request: Top
 }
 
 /**
- * Shows it again and again, on a terminal in place. What goes wrong is shown, and tried again.
+ * Shows the usage repeatedly; in a terminal, in place. Errors are shown, and the next try follows.
  *
- * @throws the reason of the context's signal, and never returns
+ * @throws the reason of the context's signal; never returns
  */
 export async function watchTop(
   context: CommandContext,

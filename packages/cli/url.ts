@@ -1,21 +1,21 @@
-/** Finds the address of a port of a sandbox, and prints or opens it. @module */
+/** Prints or opens the URL of a port of a sandbox. @module */
 import { once } from "node:events";
 import { openSandbox } from "./sandbox.ts";
 import type { CommandContext, Where } from "./commandcontext.ts";
 
-/** Which address, and what becomes of it. */
+/** Options of `hookbox url` and `hookbox open`. */
 export interface URLRequest {
   name: string;
   port: number;
-  /** Begins with a slash, or is empty. */
+  /** Starts with a slash, or is empty. */
   path: string;
-  /** Undefined: the address alone lets nobody in. */
+  /** Undefined: the URL contains no token. */
   signedForMs: number | undefined;
-  /** Open it in a browser, where there is one. */
+  /** Whether to open it in a browser, if there is one. */
   browse: boolean;
 }
 
-/** Prints or opens it; what is forwarded stays so until Ctrl-C, which is then no failure. */
+/** Prints or opens the URL. A forwarded port stays open until Ctrl-C, which then is not an error. */
 export async function runURL(context: CommandContext, where: Where, request: URLRequest): Promise<void> {
   const { name, port, path, signedForMs, browse } = request;
   const connection = await context.connect(where);
@@ -31,7 +31,7 @@ export async function runURL(context: CommandContext, where: Where, request: URL
 
 async function untilInterrupted({ signal, stderr }: CommandContext, port: number): Promise<void> {
   stderr.write(`Port ${port} is forwarded as long as this runs; Ctrl-C ends it.\n`);
-  // A listener alone keeps no process alive.
+  // A listener alone does not keep the process running.
   const alive = setInterval(() => {}, 1 << 30);
   if (!signal.aborted) await once(signal, "abort");
   clearInterval(alive);

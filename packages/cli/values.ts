@@ -1,10 +1,10 @@
-/** Values of options: numbers, lengths of time, pairs. Pure. @module */
+/** Parses values of options: numbers, durations, pairs. @module */
 import { parseDuration } from "../process/durations.ts";
 import { refusalOf } from "../process/flags.ts";
 import { DURATION, type FlagType, number, wholeNumber as wholeNumberFrom } from "../process/flagtypes.ts";
 import { UsageError } from "./failure.ts";
 
-/** Reads a whole number of at least `least`. @throws {UsageError} */
+/** Parses an integer of at least `least`. @throws {UsageError} */
 export function wholeNumber(option: string, text: string, least?: number, most?: number): number {
   return read(option, wholeNumberFrom(least, most), text);
 }
@@ -14,18 +14,18 @@ const ABOVE_ZERO: FlagType<number> = {
   read: (text, refuse) => number().read(text, refuse) || refuse(),
 };
 
-/** Reads a number above 0. @throws {UsageError} */
+/** Parses a number above 0. @throws {UsageError} */
 export function aboveZero(option: string, text: string): number {
   return read(option, ABOVE_ZERO, text);
 }
 
-/** As long as it may be: not all are for timers. */
+/** Without the upper limit of timers, because not all durations are for timers. */
 const LENGTH: FlagType<number> = {
   ...{ ...DURATION, allowed: "a length of time such as 30s, 5m or 1h30m" },
   read: (text, refuse) => parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text) || refuse(),
 };
 
-/** Reads a length of time above 0 into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
+/** Parses a duration above 0 into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
 export function durationMs(option: string, text: string): number {
   return read(option, LENGTH, text);
 }
@@ -36,7 +36,7 @@ function read<T>(option: string, type: FlagType<T>, text: string): T {
   });
 }
 
-/** Reads `key=value` pairs. @throws {UsageError} if one has no key or no `=` */
+/** Parses `key=value` pairs. @throws {UsageError} if a pair has no key or no `=` */
 export function pairs(option: string, texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(texts.map((text) => {
     const at = text.indexOf("=");
@@ -45,7 +45,7 @@ export function pairs(option: string, texts: readonly string[]): Record<string, 
   }));
 }
 
-/** For options that may be given several times. */
+/** For options that can be repeated. */
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }

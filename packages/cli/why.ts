@@ -1,4 +1,4 @@
-/** What `hookbox why` does: finds the subject, and asks about it. Prints nothing. @module */
+/** Finds the object of `hookbox why`, and diagnoses it. @module */
 import { CATALOGUE } from "../api/diagnosis/catalogue.ts";
 import type { Subject } from "../api/diagnosis/facts.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
@@ -6,15 +6,15 @@ import type { Api } from "../kube/api.ts";
 import { explain } from "../sdk/control/facts.ts";
 import { findKind } from "../summary/kinds.ts";
 
-/** A bare name is tried in this order. */
+/** Order in which a name without a kind is searched. */
 const ANY: Subject["kind"][] = ["SandboxClaim", "Sandbox", "SandboxWarmPool"];
 const ALL: Subject["kind"][] = [...ANY, "SandboxTemplate"];
 
 /**
- * Finds out why an object is as it is. Of a bare name the claim is asked about, else the Sandbox, else the pool.
+ * Finds out why an object is in its state. A name without a kind means the claim, else the Sandbox, else the pool.
  *
  * @param name such as `claim/demo`, or without a kind
- * @throws {RangeError} if the kind is none of ours, or the name is missing
+ * @throws {RangeError} if the kind is unknown, or the name is missing
  */
 export async function runWhy(api: Api, name: string, namespace: string, signal?: AbortSignal): Promise<Finding> {
   const [first = "", second, ...more] = name.split("/");

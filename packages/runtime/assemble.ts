@@ -1,4 +1,4 @@
-/** Puts the runtime together; opens no port. @module */
+/** Creates the parts of the runtime and connects them, without opening a port. @module */
 import process from "node:process";
 import type { Log } from "../process/log.ts";
 import { createBinding } from "./bind.ts";
@@ -15,13 +15,13 @@ import { createWebHandler } from "./rpc/web.ts";
 import { createTerminalSockets } from "./terminal/socket.ts";
 import { createTokenCheck } from "./token.ts";
 
-/** When new requests are refused, and when those that run are ended. */
+/** `stop` aborts when new requests must be refused, `kill` when running ones must end. */
 export interface RuntimeSignals {
   stop: AbortSignal;
   kill: AbortSignal;
 }
 
-/** Makes everything that needs no port: an app for each, and what they work on. @throws if the root cannot be made */
+/** Creates one app per port, and the parts that they share. @throws if the root cannot be created */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
   const { maxOutput, execTimeout, maxUpload, tokenScope, allowedHosts, podUid } = options;
   const root = await createRoot(options.root);

@@ -1,4 +1,4 @@
-/** Late binding: env and files delivered into a running sandbox; no value is logged or given back. @module */
+/** Late binding: delivers environment variables and files to a running sandbox. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -8,44 +8,44 @@ import { Refused, refusedFor } from "./files/refused.ts";
 import { removePath } from "./files/remove.ts";
 import { commit, discard, withTarget, writeTemporary } from "./files/write.ts";
 
-/** What is bound, by name only. */
+/** Names of what is bound; never values. */
 export interface Bound {
-  /** `sha256:<hex>` over everything delivered: see `digestOf`. */
+  /** `sha256:<hex>` of the whole delivery; `digestOf` describes the format. */
   digest: string;
-  /** Names of variables, sorted. */
+  /** Names of the variables, sorted. */
   env: string[];
-  /** Paths from the root on, sorted. */
+  /** Paths relative to the root, sorted. */
   files: string[];
 }
 
-/** The one binding of a sandbox. */
+/** The binding of a sandbox; there is only one. */
 export interface Binding {
-  /** Variables for processes that start from now on. */
+  /** Returns the variables for processes that start from now on. */
   env(): Record<string, string>;
-  /** What is bound; undefined if nothing is. */
+  /** Returns the names of what is bound; undefined if nothing is bound. */
   bound(): Bound | undefined;
   /**
-   * Binds what `delivery` holds in place of what was bound before: all files are put in place one right after the
-   * other, then the env; files of the former binding that are not in this one are removed. If a file cannot be written
-   * nothing changes. The same delivery gives the same answer.
+   * Replaces the current binding by `delivery`. All files are written first, then moved to their paths one right after
+   * the other, then the variables are set. Files of the previous binding that are not in this one are deleted. If a
+   * file cannot be written, nothing changes. The same delivery always gives the same result.
    *
-   * @param delivery parsed JSON: see `deliverySchema`
-   * @throws {Refused} INVALID_ARGUMENT names fields, never values; also what a write throws
+   * @param delivery parsed JSON; `deliverySchema` describes it
+   * @throws {Refused} INVALID_ARGUMENT, with names of fields but never values; or an error of writing a file
    */
   bind(delivery: unknown): Promise<Bound>;
-  /** Takes env and files away again; processes that run keep what they got. */
+  /** Removes variables and files. Running processes keep the variables that they have. */
   revoke(): Promise<void>;
 }
 
-/** Names that the published clients accept. */
+/** Variable names that the published clients accept. */
 const ENV_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
 const MOST_FILES = 256;
 const SECRET_MODE = "0600";
 
 const fileSchema = z.strictObject({
-  /** From the root on. */
+  /** Relative to the root. */
   path: z.string().min(1),
-  /** As text, or in base64: one of the two. */
+  /** Content as text or in base64; exactly one of the two is set. */
   content: z.string().optional(),
   content_base64: z.base64().optional(),
   mode: z.string().refine((mode) => parseMode(mode) !== undefined, "must be four octal digits such as 0600").optional(),
@@ -54,7 +54,7 @@ const fileSchema = z.strictObject({
   "must have one of content and content_base64",
 );
 
-/** What is delivered: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}]}`. */
+/** A delivery: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}]}`. */
 export const deliverySchema = z.strictObject({
   env: z.record(
     z.string().regex(ENV_NAME, "is not a variable name"),
@@ -69,11 +69,11 @@ interface Secret {
   content: Buffer;
 }
 
-/** Makes the binding of the sandbox at `root`; nothing is bound at first. */
+/** Creates the binding of the sandbox at `root`. It is empty at first. */
 export function createBinding(root: Root): Binding {
   let env: Record<string, string> = {};
   let bound: Bound | undefined;
-  // One after another: two deliveries at once would mix.
+  // One delivery at a time: two at the same time would mix their files.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
     const next = last.then(act, act);
@@ -135,7 +135,7 @@ async function secretsOf(root: Root, files: z.infer<typeof fileSchema>[]): Promi
   return secrets;
 }
 
-/** Writes all files beside their places and then puts them there: whatever fails while writing changes nothing. */
+/** Writes all files under temporary names, then renames them. If writing fails, nothing has changed. */
 async function deliver(root: Root, [secret, ...rest]: Secret[]): Promise<void> {
   if (!secret) return;
   const { path, mode, content } = secret;
@@ -159,7 +159,8 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /**
  * Returns `sha256:<hex>` of the JSON `[[[name, value], …], [[path, mode, <sha256 hex of the content>], …]]` without
- * blanks, both lists sorted by their first element: whoever delivered can compute it and compare.
+ * blanks. Both lists are sorted by their first element. The sender of a delivery can compute the same digest and
+ * compare.
  */
 function digestOf(env: Record<string, string>, secrets: Secret[]): string {
   const variables = Object.entries(env).sort(([a], [b]) => a < b ? -1 : 1);

@@ -1,64 +1,65 @@
-/** Finds where a path inside the root ends up, through every symlink; reads folders and links, changes nothing. @module */
+/** Resolves a path inside the root through all symlinks, and refuses paths that lead out. @module */
 import { lstat, mkdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { bytePath, readTarget } from "../process/bytepaths.ts";
 import { bytesOfName } from "../process/filenames.ts";
 
-/** A path that ends up outside the root, or would have to leave it on its way. */
+/** The path leads out of the root, or passes through a folder outside of it. */
 export class OutsideError extends Error {
   override name = "OutsideError";
 }
 
-/** A path at which nothing is, or that goes on below something that is not a folder. */
+/** Nothing exists at the path, or a parent of it is not a folder. */
 export class MissingError extends Error {
   override name = "MissingError";
 }
 
-/** A path that no file can have: a NUL byte, a name over the limit, or links in a circle. */
+/** A path that no file can have: it contains a NUL byte or a name that is too long, or its symlinks form a circle. */
 export class InvalidPathError extends Error {
   override name = "InvalidPathError";
 }
 
-/** What to do where nothing is at a path: refuse it, or say where it would be. */
+/** How to resolve a path. */
 export interface ResolveOptions {
-  /** @default {"refuse"} */
+  /** What to do if nothing exists at the path: throw, or return where it would be. @default {"refuse"} */
   missing?: "refuse" | "allow";
-  /** False: a symlink at the last step stands for itself. @default {true} */
+  /** Whether to follow a symlink at the last step. @default {true} */
   followLast?: boolean;
 }
 
-/** Where a path ends up. */
+/** Real location of a path. */
 export interface Location {
-  /** Names from the root on, no symlink among them; empty for the root itself. */
+  /** Names from the root to the file, without symlinks; empty for the root itself. */
   parts: string[];
-  /** The same as an absolute path. For `node:fs`, convert it by `bytePath`. */
+  /** The same as an absolute path. Convert it with `bytePath` for `node:fs`. */
   path: string;
-  /** False where nothing is there (yet). */
+  /** False if nothing exists there. */
   exists: boolean;
 }
 
-/** A folder that nothing leads out of. */
+/** A folder to which all paths are confined. */
 export interface Root {
-  /** Its real path: absolute, without symlinks. */
+  /** Its real path: absolute and without symlinks. */
   path: string;
   /**
-   * Returns the real absolute path of `path`: relative to the root, or absolute and within it.
+   * Returns the real absolute path of `path`, which is relative to the root, or absolute and inside it.
    *
-   * The answer is true at this moment only; to open or change a file use `withParent` of `folder.ts`, which holds on.
+   * The result is valid only at this moment. To open or change a file, use `withParent` of `folder.ts`, which keeps the
+   * folder open.
    *
    * @throws {OutsideError | MissingError | InvalidPathError}
    */
   resolve(path: string, options?: ResolveOptions): Promise<string>;
-  /** As `resolve`, with the names from the root on and whether anything is there. */
+  /** As `resolve`, but returns also the names from the root, and whether the file exists. */
   locate(path: string, options?: ResolveOptions): Promise<Location>;
 }
 
-/** As many symlinks as Linux follows on one path. */
+/** The number of symlinks that Linux follows in one path. */
 const MOST_LINKS = 40;
 const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 4095;
 
-/** Makes the root of `directory`, which is created if missing. @throws if it is not a folder */
+/** Creates the root at `directory`, which is created if it does not exist. @throws if it is not a folder */
 export async function createRoot(directory: string): Promise<Root> {
   await mkdir(directory, { recursive: true });
   const path = await realpath(directory);
@@ -67,7 +68,10 @@ export async function createRoot(directory: string): Promise<Root> {
   return { path, locate: locateIn, resolve: async (wanted, options) => (await locateIn(wanted, options)).path };
 }
 
-/** Where a walk is: `position` are names from `/` on, real but for the last `missing` ones; `pending` is a stack. */
+/**
+ * State of resolving a path. `position` are the names from `/` to the current place; all are real except the last
+ * `missing` ones. `pending` is the stack of names that are still to be resolved.
+ */
 interface Walk {
   root: string[];
   wanted: string;
@@ -92,7 +96,7 @@ async function locate(root: string, wanted: string, options: ResolveOptions): Pr
   return { parts, path: join(root, ...parts), exists: walk.missing === 0 };
 }
 
-/** Puts the names of `target` before what is pending; an absolute one starts at `/`. */
+/** Puts the names of `target` on top of the stack. An absolute target starts at `/`. */
 function enter(walk: Walk, target: string, from: string[]): void {
   walk.position = target.startsWith("/") ? [] : [...from];
   walk.pending.push(...namesOf(target).reverse());
@@ -106,7 +110,8 @@ function stepUp(walk: Walk): void {
 async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<void> {
   const { root, position, wanted } = walk;
   checkName(name, wanted);
-  // Above the root only the way back to it is known, and its real path holds no links: nothing is looked at there.
+  // Above the root, only the names of the root's own real path are allowed. They contain no symlinks, so they need no
+  // check.
   if (position.length < root.length) {
     if (root[position.length] !== name) throw outside(wanted);
     position.push(name);
@@ -144,22 +149,22 @@ function checkName(name: string, wanted: string): void {
   }
 }
 
-/** Splits a path; empty names and `.` say nothing. */
+/** Splits a path, without empty names and `.`. */
 function namesOf(path: string): string[] {
   return path.split("/").filter((name) => name !== "" && name !== ".");
 }
 
-/** Makes the error for a path that leads out. The message names what was asked for, never where it would have led. */
+/** Creates the error for a path that leads out. The message shows the requested path, not where it leads. */
 export function outside(wanted: string): OutsideError {
   return new OutsideError(`Cannot use "${wanted}": it leads out of the root`);
 }
 
-/** Makes the error for a path at which nothing is. */
+/** Creates the error for a path at which nothing exists. */
 export function missing(wanted: string): MissingError {
   return new MissingError(`Cannot find "${wanted}": nothing is there`);
 }
 
-/** Returns the code of a system error (`ENOENT`); undefined for anything else. */
+/** Returns the code of a system error, such as `ENOENT`; undefined for other errors. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

@@ -1,4 +1,4 @@
-/** Port 9090: gRPC over plaintext HTTP/2, and on the same port HTTP/1.1 for gRPC-web and Connect. Knows no service. @module */
+/** Listens on port 9090: gRPC over plaintext HTTP/2; gRPC-web and Connect over HTTP/1.1. @module */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { createServer as createHTTP1, type IncomingMessage } from "node:http";
 import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2Session } from "node:http2";
@@ -12,22 +12,25 @@ import { isForOther, refuseOther } from "./http/otherpod.ts";
 import type { Routes } from "./rpc/routes.ts";
 import type { TokenCheck } from "./token.ts";
 
-/** How long a connection may stay silent before its first bytes, in milliseconds. */
+/** How long a new connection may be silent, in milliseconds. */
 const FIRST_BYTES_MS = 10_000;
-/** Calls at a time on one connection of HTTP/2; who has more waits, or opens another. */
+/**
+ * Largest number of concurrent calls per HTTP/2 connection. A client with more calls waits, or opens another
+ * connection.
+ */
 const MOST_STREAMS = 1000;
 
-/** Who is let in; each call asks for the token itself. */
+/** Checks before a request reaches the services. Each call also checks the token itself. */
 export interface Door {
-  /** Undefined: no token is asked for. */
+  /** Undefined: no token is required. */
   token: TokenCheck | undefined;
-  /** Names of this machine, see packages/process/hosts.ts. */
+  /** Other names of this machine; see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
-  /** UID of this process's Pod; absent or empty: unknown. */
+  /** UID of the Pod of this process; absent or empty: not known. */
   podUID?: string;
 }
 
-/** Listens; `port` 0 takes a free one. @throws if the port is taken */
+/** Listens on a port; 0 uses a free one. @throws if the port is in use */
 export async function listenGRPC(
   routes: Routes,
   host: string,
@@ -40,7 +43,7 @@ export async function listenGRPC(
     try {
       handler(request, response);
     } catch {
-      // It makes a URL of what the client calls the host.
+      // The handler throws if the Host header of the request is not part of a valid URL.
       response.writeHead(400);
       response.end();
     }
@@ -54,14 +57,14 @@ export async function listenGRPC(
       running.end();
       if (connection) waiting.end(connection);
     }).once("finish", () => giveUp(request));
-    // The adapter stops listening when the answer has ended; a body that is still coming can break after that.
+    // The adapter removes its listeners when the response has ended, but the request body can still fail after that.
     request.on("error", () => {});
     if (isForOther(request.headers, podUID)) return refuseOther(request, response);
     const why = strangeness(request, allowedHosts);
     if (why === undefined) return answer(request, response);
     let isGone = false;
     response.once("close", () => isGone = true);
-    // A page that has a token may come from anywhere: whether it is the right one is for the call to say.
+    // A page from another origin is allowed if it sends a token. Each call checks whether the token is right.
     void Promise.resolve(token?.(request.headers.authorization) ?? "none").then((verdict) => {
       if (isGone) return;
       if (verdict !== "none") return answer(request, response);
@@ -83,7 +86,7 @@ export async function listenGRPC(
     sockets.add(socket.once("close", () => sockets.delete(socket)));
     waiting.open(socket);
     sortByVersion(socket, FIRST_BYTES_MS, (version) => {
-      // From here on its session stands for it.
+      // From here on, the HTTP/2 session is counted instead of its socket.
       if (version === 2) waiting.begin(socket);
       (version === 2 ? http2 : http1).emit("connection", socket);
     });
@@ -96,7 +99,7 @@ export async function listenGRPC(
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
       http1.closeIdleConnections();
-      // Callers are told first that nothing more is taken; then whatever still hangs on is cut.
+      // First tell clients that no more requests are accepted, then close the remaining connections.
       const cut = setTimeout(() => sockets.forEach((socket) => socket.destroy()), LAST_BYTES_MS);
       await closed;
       clearTimeout(cut);
@@ -104,14 +107,17 @@ export async function listenGRPC(
   };
 }
 
-/** What is left of a request of HTTP/1.1 comes before the next one: whoever does not send it keeps no connection. */
+/**
+ * The rest of an HTTP/1.1 request body arrives before the next request. If the client does not send it, the connection
+ * is closed.
+ */
 function giveUp(request: IncomingMessage | Http2ServerRequest): void {
   if ("stream" in request || request.complete) return;
   const timer = setTimeout(() => request.socket.destroy(), DISCARD_MS);
   request.once("close", () => clearTimeout(timer));
 }
 
-/** Says why a request may be one of a page of somebody else; undefined if it is none. */
+/** Returns why a request may come from a page of another site; undefined if it does not. */
 function strangeness({ headers, socket }: IncomingMessage | Http2ServerRequest, allowedHosts: readonly string[]) {
   const host = headers[":authority"] ?? headers.host;
   return keptOut((name) => (name === "host" ? host : headers[name])?.toString(), socket.localAddress, allowedHosts);

@@ -1,4 +1,4 @@
-/** Listens on a port for HTTP/1.1 and stops without cutting what runs; knows no app. @module */
+/** Listens on a port for HTTP/1.1, and reports when no request is running. @module */
 import type { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
@@ -6,26 +6,26 @@ import { KEEP_ALIVE_MS, listenOn } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 import { createWaiting } from "../process/waiting.ts";
 
-/** Connections on one port that wait for a request, at a time. */
+/** Largest number of connections per port that wait for a request. */
 export const MOST_WAITING = 1024;
 
-/** A port that is listened on. */
+/** A port that this process listens on. */
 export interface Listening {
   port: number;
-  /** Resolves when no request runs. */
+  /** Resolves when no request is running. */
   idle(): Promise<void>;
-  /** Takes no more connections and drops those there are. */
+  /** Stops accepting connections, and closes the open ones. */
   close(): Promise<void>;
 }
 
-/** Takes over connections for another protocol, such as WebSocket. */
+/** Handles connections that change to another protocol, such as WebSocket. */
 export interface Upgrades {
-  /** False: the request is answered as any other. */
+  /** Returns false if the request must be handled as a normal one. */
   wants(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): unknown;
 }
 
-/** Listens; `port` 0 takes a free one. @throws if the port is taken */
+/** Listens on a port; 0 uses a free one. @throws if the port is in use */
 export async function listen(
   listener: RequestListener,
   host: string,
@@ -38,7 +38,7 @@ export async function listen(
     const { socket } = request;
     running.begin();
     waiting.begin(socket);
-    // With the last byte of the answer, or when the client is gone.
+    // Emitted after the last byte of the response, or when the client has disconnected.
     response.once("close", running.end).once("close", () => waiting.end(socket));
     listener(request, response);
   });
@@ -52,7 +52,7 @@ export async function listen(
     }));
     upgrades.upgrade(request, socket, head);
   });
-  // An upload may take as long as it takes; only the headers have to come soon.
+  // An upload may take any time; only the headers must arrive soon.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on("connection", waiting.open);

@@ -1,4 +1,4 @@
-/** The runtime as a process: `node packages/runtime/main.ts --root DIR`. Starts, and stops on a signal. @module */
+/** The entry point of the runtime: `node packages/runtime/main.ts --root DIR`. @module */
 import { once } from "node:events";
 import { createLog } from "../process/log.ts";
 import { helpOf } from "../process/flaghelp.ts";

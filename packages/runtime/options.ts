@@ -1,4 +1,4 @@
-/** The runtime's command line. Reads nothing but its arguments and the environment that it is given. @module */
+/** Defines and reads the runtime's command line options. @module */
 import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { choice, DURATION, PORT, SIZE, TEXT } from "../process/flagtypes.ts";
 import { ALLOWED_HOSTS, LOG_LEVEL } from "../process/sharedflags.ts";
@@ -57,14 +57,14 @@ export const RUNTIME = {
   notes: "Durations: 500ms, 10s, 5m, or seconds. Sizes: bytes, or with Ki, Mi, Gi.",
 } satisfies Program;
 
-/** What the command line says. Times in milliseconds, sizes in bytes. */
+/** The options. Times are in milliseconds, sizes in bytes. */
 export interface RuntimeOptions extends Omit<Values<typeof RUNTIME.flags>, "tokenFile"> {
   tokenFile: string;
-  /** The file was named: without it nobody is let in. */
+  /** Whether the token file was set explicitly. If so, nobody has access while the file does not exist. */
   tokenRequired: boolean;
 }
 
-/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if one makes no sense */
+/** Reads the arguments; undefined if they ask for help. @throws {RangeError} if an option is invalid */
 export function readOptions(args: string[], env?: Environment): RuntimeOptions | undefined {
   const values = readCommandLine(RUNTIME, args, env)?.values;
   if (!values) return undefined;

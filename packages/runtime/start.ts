@@ -1,4 +1,4 @@
-/** Starts the runtime on its ports and stops it; reads no command line. @module */
+/** Starts the runtime on its ports, and stops it. @module */
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../process/log.ts";
 import { assemble } from "./assemble.ts";
@@ -8,25 +8,25 @@ import { listen, type Listening } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { tokenIsMounted } from "./token.ts";
 
-/** A runtime that listens. */
+/** A running runtime. */
 export interface Runtime {
   port: number;
   restPort: number;
   grpcPort: number;
   /**
-   * Stops: health says 503, new requests are refused, running ones may end for `shutdownTimeout`; then commands are killed
-   * with all their children, and the ports close.
+   * Stops the runtime. The health check returns 503, new requests are refused, and running requests may continue for
+   * `shutdownTimeout`. Then commands are killed with all processes that they started, and the ports are closed.
    */
   stop(): Promise<void>;
 }
 
-/** How long answers of commands that were killed may take to get out, in milliseconds. */
+/** How long the responses of killed commands may take to be sent, in milliseconds. */
 const LAST_ANSWERS_MS = 1000;
 
 /**
  * Starts the runtime.
  *
- * @throws if a port is taken, the root cannot be made or the token cannot be read; nothing is left listening then
+ * @throws if a port is in use, the root cannot be created, or the token cannot be read. No port is open then
  */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
   const [stopping, killing] = [new AbortController(), new AbortController()];
@@ -63,7 +63,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
   return { port, restPort, grpcPort, stop: () => stopped ??= stop() };
 }
 
-/** Opens one port after another; if one cannot be had the others are given back. */
+/** Opens the ports one after another. If one fails, the others are closed. */
 async function listenAll(opening: (() => Promise<Listening>)[]): Promise<Listening[]> {
   const ports: Listening[] = [];
   try {

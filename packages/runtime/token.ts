@@ -1,29 +1,30 @@
-/** The bearer token that guards a sandbox, read from a mounted file; never logged, never in an answer. @module */
+/** Checks the bearer token of requests against a mounted file; the token is never logged or returned. @module */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { codeOf } from "./confine.ts";
 
 /**
- * What a token file says about a request.
+ * Result of checking a request's token.
  *
  * | verdict | meaning |
  * |---|---|
- * | `none` | no token is mounted: nobody can be told from anybody |
+ * | `none` | no token is mounted, so requests cannot be authenticated |
  * | `right` | the request has the token |
- * | `missing`, `wrong` | it has none, or another one |
+ * | `missing`, `wrong` | the request has no token, or another one |
  */
 export type Verdict = "none" | "right" | "missing" | "wrong";
 
-/** Judges the value of an `Authorization` header. */
+/** Checks the value of an `Authorization` header. */
 export type TokenCheck = (authorization: string | null | undefined) => Promise<Verdict>;
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 
 /**
- * Makes the check against the token in `file`. The file is read for each request: a mounted Secret changes in place.
+ * Creates a check against the token in `file`. The file is read for each request, because a mounted Secret changes in
+ * place.
  *
- * @param file undefined: there is none
- * @param required a missing file counts as a token that nobody has, not as no token
+ * @param file undefined: there is no token
+ * @param required whether a missing file means that no request is allowed, instead of that no token is required
  */
 export function createTokenCheck(file: string | undefined, required: boolean): TokenCheck {
   return async (authorization) => {
@@ -31,16 +32,16 @@ export function createTokenCheck(file: string | undefined, required: boolean): T
     if (token === undefined && !required) return "none";
     const given = BEARER.exec(authorization ?? "")?.[1];
     if (given === undefined) return "missing";
-    // An empty file is a mistake: it must not open the door.
+    // An empty file is a mistake, and must not allow every request.
     return token && timingSafeEqual(digest(given), digest(token)) ? "right" : "wrong";
   };
 }
 
 /**
- * Looks at the token file once, before anybody is let in or not.
+ * Checks the token file once, at the start.
  *
- * @returns whether there is one
- * @throws {Error} if it cannot be read or is empty, or is missing and required
+ * @returns whether a token is mounted
+ * @throws {Error} if the file cannot be read or is empty, or if it is required and missing
  */
 export async function tokenIsMounted(file: string, required: boolean): Promise<boolean> {
   const refuse = (why: string) => new Error(`Cannot use the token in "${file}": ${why}`);
@@ -65,12 +66,12 @@ async function readToken(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (error) {
-    // Anything but "there is none" (no right to read it, a folder) fails closed.
+    // Any other error, such as a missing permission, must not mean that no token is required.
     return isAbsent(error) ? undefined : "";
   }
 }
 
-/** Digests are equally long, so comparing them tells nothing about the lengths of the tokens. */
+/** Digests have the same length, so the comparison does not reveal the length of the token. */
 function digest(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }

@@ -1,4 +1,4 @@
-/** The verbs of the SDK, bound to one cluster. @module */
+/** The client of the SDK: creates, finds, lists and changes the sandboxes of one cluster. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
@@ -14,27 +14,28 @@ import type { ClientOptions } from "./setup/options.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
 import { addAttributes, type Attributes, spanAttributes, traceCarrier, traced } from "./tracing.ts";
 
-/** What a span says of where a sandbox comes from. */
+/** Returns the span attributes that tell where a new sandbox comes from: its pool, template or image. */
 function sourceOf(namespace: string, { pool, template, image }: CreateOptions): Attributes {
   const source = { "sandbox.pool": pool, "sandbox.template": template, "container.image.name": image };
   return { "k8s.namespace.name": namespace, ...source };
 }
 
-/** Where a sandbox is looked for, and who may give up. */
+/** Where to look for a sandbox, and a signal that cancels the call. */
 export interface NameOptions {
-  /** @default the client's */
+  /** Namespace of the sandbox. @default the client's */
   namespace?: string;
   signal?: AbortSignal;
 }
 
-/** A list of sandboxes: iterate over it, or take it page by page. */
+/** A list of sandboxes: iterate over all of them, or read it page by page. */
 export interface SandboxList extends AsyncIterable<SandboxInfo> {
-  /** Returns some of them, 100 of a kind unless told otherwise, and the cursor for the next call. */
+  /** Returns one page of at most `limit` sandboxes (default 100), and the cursor of the next page. */
   page(options?: { limit?: number; cursor?: string }): Promise<SandboxPage>;
 }
 
 /**
- * The SDK's verbs, bound to one cluster and one way to sandboxes.
+ * A client for one cluster. It also defines how requests reach the sandboxes: see `connection` in
+ * {@link ClientOptions}.
  *
  * ```ts
  * const client = new SandboxClient({ context: "staging", namespace: "agents" });
@@ -44,17 +45,18 @@ export interface SandboxList extends AsyncIterable<SandboxInfo> {
 export class SandboxClient {
   readonly #context: ClientContext;
 
-  /** Asks for nothing yet. */
+  /** Sends no request; the cluster is looked up at the first call. */
   constructor(options: ClientOptions = {}) {
     this.#context = createClientContext(options);
   }
 
   /**
-   * Makes a sandbox and waits until it is Ready. What does not become Ready is deleted again, and says why.
+   * Creates a sandbox and waits until it is Ready. If it does not become Ready, it is deleted again, and the error
+   * contains the cause. To keep it instead, set `keepFailed`.
    *
-   * @throws {@link InvalidArgumentError} if the options make no sense
-   * @throws {@link ConflictError} if there is one of that name
-   * @throws {@link SandboxFailedError} as soon as it is certain that it cannot become Ready, with the cause
+   * @throws {@link InvalidArgumentError} if an option is invalid, or if options contradict each other
+   * @throws {@link ConflictError} if a sandbox of that name exists
+   * @throws {@link SandboxFailedError} with the cause, as soon as it is certain that the sandbox cannot become Ready
    * @throws {@link TimeoutError} after `readyTimeoutMs`
    */
   async create(options: CreateOptions): Promise<SandboxHandle> {
@@ -62,7 +64,7 @@ export class SandboxClient {
     const api = await context.api();
     const namespace = options.namespace ?? await context.namespace();
     return await traced("hookbox.create", sourceOf(namespace, options), async () => {
-      // What others do for the object is part of the whole, not of this request.
+      // Taken before the span of the request starts: work of other components belongs to the whole creation.
       const trace = traceCarrier();
       const request = () => create(api, namespace, options, new Date(), trace);
       const created = await traced("hookbox.create_object", {}, request);
@@ -71,14 +73,18 @@ export class SandboxClient {
         return await traced("hookbox.wait_until_ready", {}, () => this.#opened(created, options));
       } catch (error) {
         const { metadata: { uid } } = created.claimOrSandbox;
-        // The failure that is told is the first one.
+        // If the deletion fails too, the caller gets the first error.
         if (!options.keepFailed) await remove(api, created.target, uid).catch(() => {});
         throw error;
       }
     });
   }
 
-  /** Opens the sandbox of a name; wakes it where it is suspended. @throws {@link SandboxNotFoundError} if there is none */
+  /**
+   * Opens an existing sandbox by name, and resumes it if it is suspended.
+   *
+   * @throws {@link SandboxNotFoundError} if there is no such sandbox
+   */
   async connect(name: string, options: NameOptions & WaitOptions = {}): Promise<SandboxHandle> {
     const context = this.#context;
     const namespace = options.namespace ?? await context.namespace();
@@ -99,7 +105,7 @@ export class SandboxClient {
     );
   }
 
-  /** Opens the sandbox of a name as {@link SandboxClient.connect} does, and makes it if there is none. */
+  /** Opens a sandbox by name, as {@link SandboxClient.connect} does, or creates it if it does not exist. */
   async getOrCreate(name: string, options: CreateOptions): Promise<SandboxHandle> {
     const namespace = options.namespace ?? await this.#context.namespace();
     if (await findIfAny(await this.#context.api(), namespace, name, options.signal)) {
@@ -108,13 +114,13 @@ export class SandboxClient {
     try {
       return await this.create({ ...options, name });
     } catch (error) {
-      // Somebody else has made it just now.
+      // Another caller created it at the same time.
       if (error instanceof ConflictError) return await this.connect(name, options);
       throw error;
     }
   }
 
-  /** Lists sandboxes: claims, and Sandboxes of their own; not what waits in pools. */
+  /** Lists claims, and Sandboxes that were created without a claim. Unused Sandboxes of pools are not listed. */
   list(options: ListOptions = {}): SandboxList {
     const page: SandboxList["page"] = async (where) => {
       const namespace = options.namespace ?? await this.#context.namespace();
@@ -129,7 +135,7 @@ export class SandboxClient {
     return { page, [Symbol.asyncIterator]: all };
   }
 
-  /** Deletes a sandbox with all it has; false if there is none. */
+  /** Deletes a sandbox with its Pod and volumes. Returns false if there is no such sandbox. */
   async kill(name: string, options: NameOptions = {}): Promise<boolean> {
     const found = await this.#find(name, options, true);
     return found
@@ -137,39 +143,46 @@ export class SandboxClient {
       : false;
   }
 
-  /** Ends a sandbox's Pod and keeps the rest. */
+  /** Suspends a sandbox: deletes its Pod, and keeps its name, volumes and Service. Resolves when the Pod is gone. */
   async suspend(name: string, options: NameOptions = {}): Promise<void> {
     await (await this.#handle(name, options)).suspend(options);
   }
 
-  /** Gives a sandbox a Pod again; resolves when it is Ready. */
+  /** Resumes a suspended sandbox: creates a new Pod for it. Resolves when the sandbox is Ready. */
   async resume(name: string, options: NameOptions & WaitOptions = {}): Promise<void> {
     await (await this.#handle(name, options)).resume(options);
   }
 
-  /** Gives a sandbox another Pod, made from its spec as that is now; resolves when it is Ready. */
+  /** Restarts a sandbox: replaces its Pod by a new one, created from the current spec. Resolves when it is Ready. */
   async restart(name: string, options: NameOptions & WaitOptions = {}): Promise<void> {
     await (await this.#handle(name, options)).restart(options);
   }
 
-  /** Lets a sandbox live so many milliseconds from now; null: for ever. Returns when it will end. */
+  /**
+   * Sets the time until a sandbox is deleted, in milliseconds from now. With null, it is never deleted. Returns the
+   * time of the deletion.
+   */
   async setTimeout(name: string, ms: number | null, options: NameOptions = {}): Promise<Date | undefined> {
     const { target } = await this.#find(name, options);
     return await setTimeoutOf(await this.#context.api(), target, ms, new Date(), options.signal);
   }
 
-  /** Adds to the time that a sandbox has left. Returns when it will end. */
+  /** Extends the time until a sandbox is deleted, by this many milliseconds. Returns the new time of the deletion. */
   async extendTimeout(name: string, ms: number, options: NameOptions = {}): Promise<Date> {
     const { target } = await this.#find(name, options);
     return await extendTimeoutOf(await this.#context.api(), target, ms, options.signal);
   }
 
-  /** Reads how a sandbox is. @throws {@link SandboxNotFoundError} if there is none */
+  /** Reads the current state of a sandbox. @throws {@link SandboxNotFoundError} if there is no such sandbox */
   async getInfo(name: string, options: NameOptions = {}): Promise<SandboxInfo> {
     return await (await this.#handle(name, options)).getInfo(options);
   }
 
-  /** Finds out why a sandbox is as it is. @throws {@link SandboxNotFoundError} if there is none */
+  /**
+   * Finds out why a sandbox is in its current state.
+   *
+   * @throws {@link SandboxNotFoundError} if there is no such sandbox
+   */
   async why(name: string, options: NameOptions = {}): Promise<Finding> {
     const { target } = await this.#find(name, options);
     return await this.#context.why(target, options.signal);

@@ -1,15 +1,19 @@
-/** Environment variables, as callers of the SDK give them. @module */
+/** Environment variables as options of the SDK. @module */
 import { InvalidArgumentError } from "./errors.ts";
 
-/** Environment variables, by either of the names that SDKs have for them. */
+/** Environment variables. Both names are accepted, because SDKs use either. */
 export interface EnvOptions {
-  /** Names and values. */
+  /** Environment variables by name. */
   env?: Record<string, string> | undefined;
-  /** The same as `env`. */
+  /** Another name for `env`. Set only one of them. */
   envs?: Record<string, string> | undefined;
 }
 
-/** Returns them. @throws {@link InvalidArgumentError} if both names are used */
+/**
+ * Returns the variables, by whichever name they were set.
+ *
+ * @throws {@link InvalidArgumentError} if both names are used
+ */
 export function envOf({ env, envs }: EnvOptions): Record<string, string> {
   if (env && envs) {
     throw new InvalidArgumentError("Cannot set variables: `env` and `envs` are the same, and both are given");

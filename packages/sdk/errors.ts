@@ -1,7 +1,7 @@
-/** What the SDK throws: every error says what failed, why, of which object, and what to do. @module */
+/** Error classes of the SDK. Each error says what failed, why, for which object, and what to do. @module */
 import type { ObjectRef } from "../api/diagnosis/finding.ts";
 
-/** What kind of failure it is, for programs; the classes below are the same distinction for `instanceof`. */
+/** The kind of failure, as a string. The classes below make the same distinction for `instanceof`. */
 export type ErrorCode =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
@@ -19,26 +19,26 @@ export type ErrorCode =
 
 export type { ObjectRef };
 
-/** What an error says beside its message. */
+/** What an error contains in addition to its message. */
 export interface ErrorDetails {
-  /** Why, in one word: a reason of the API or of {@link https://kubernetes.io | Kubernetes}, such as `TemplateNotFound`. */
+  /** The reason in one word, from hookbox or {@link https://kubernetes.io | Kubernetes}, such as `TemplateNotFound`. */
   reason?: string | undefined;
-  /** The object that the cause lies in. */
+  /** The object that caused the failure. */
   object?: ObjectRef | undefined;
-  /** What to do about it, one sentence; it stands in the message, too. */
+  /** What to do about it, in one sentence. The message ends with it. */
   remedy?: string | undefined;
   cause?: unknown;
 }
 
-/** Any failure of the SDK. An aborted call throws its signal's reason instead. */
+/** Base class of all errors of the SDK. If a call is aborted, it throws the reason of its signal instead. */
 export class SandboxError extends Error {
   override readonly name: string = "SandboxError";
   readonly code: ErrorCode = "INTERNAL";
-  /** Why, in one word; undefined if nobody said. */
+  /** The reason in one word. Undefined if it is not known. */
   readonly reason: string | undefined;
-  /** The object that the cause lies in; undefined if it lies in none. */
+  /** The object that caused the failure. Undefined if no object did. */
   readonly object: ObjectRef | undefined;
-  /** What to do about it; undefined if there is nothing to say. */
+  /** What to do about it. Undefined if there is no advice. */
   readonly remedy: string | undefined;
 
   constructor(message: string, { reason, object, remedy, cause }: ErrorDetails = {}) {
@@ -49,13 +49,13 @@ export class SandboxError extends Error {
   }
 }
 
-/** An argument makes no sense, or does not fit the others. Nothing was sent. */
+/** An argument is invalid, or contradicts another one. If the SDK detects it, no request was sent. */
 export class InvalidArgumentError extends SandboxError {
   override readonly name: string = "InvalidArgumentError";
   override readonly code: ErrorCode = "INVALID_ARGUMENT";
 }
 
-/** What was asked for does not exist. */
+/** The requested object does not exist. */
 export class NotFoundError extends SandboxError {
   override readonly name: string = "NotFoundError";
   override readonly code: ErrorCode = "NOT_FOUND";
@@ -71,29 +71,29 @@ export class FileNotFoundError extends NotFoundError {
   override readonly name: string = "FileNotFoundError";
 }
 
-/** Something else is there already, or has changed meanwhile. */
+/** An object of that name exists already, or the object was changed at the same time. */
 export class ConflictError extends SandboxError {
   override readonly name: string = "ConflictError";
   override readonly code: ErrorCode = "CONFLICT";
 }
 
-/** Nobody knows who asks: a token or certificate is missing or no longer good. */
+/** The server does not know who sent the request: the token or certificate is missing, invalid or expired. */
 export class AuthenticationError extends SandboxError {
   override readonly name: string = "AuthenticationError";
   override readonly code: ErrorCode = "UNAUTHENTICATED";
 }
 
-/** Who asks may not do that. */
+/** The user is not allowed to do this. */
 export class AuthorizationError extends SandboxError {
   override readonly name: string = "AuthorizationError";
   override readonly code: ErrorCode = "PERMISSION_DENIED";
 }
 
-/** Too much was asked for at once; later it will do. */
+/** Too many requests were sent. Try again later. */
 export class RateLimitError extends SandboxError {
   override readonly name: string = "RateLimitError";
   override readonly code: ErrorCode = "RATE_LIMITED";
-  /** How long to wait, in milliseconds; undefined if nobody said. */
+  /** How long to wait before the next try, in milliseconds. Undefined if the server did not say it. */
   readonly retryAfterMs: number | undefined;
   constructor(
     message: string,
@@ -104,34 +104,36 @@ export class RateLimitError extends SandboxError {
   }
 }
 
-/** The sandbox's disk is full, or a file is larger than the runtime takes. */
+/** The sandbox's disk is full, or a file is larger than the runtime accepts. */
 export class NotEnoughSpaceError extends SandboxError {
   override readonly name: string = "NotEnoughSpaceError";
   override readonly code: ErrorCode = "NO_SPACE";
 }
 
-/** It took longer than the caller's limit. `reason` is what it waited for where that is known. */
+/** The call took longer than its time limit. If it is known what the call waited for, that is the `reason`. */
 export class TimeoutError extends SandboxError {
   override readonly name: string = "TimeoutError";
   override readonly code: ErrorCode = "TIMEOUT";
 }
 
-/** The sandbox cannot become Ready, however long one waits: `reason`, `object` and `remedy` are those of `why`. */
+/**
+ * The sandbox cannot become Ready, however long you wait. `reason`, `object` and `remedy` are those that `why` returns.
+ */
 export class SandboxFailedError extends SandboxError {
   override readonly name: string = "SandboxFailedError";
   override readonly code: ErrorCode = "FAILED";
 }
 
-/** The pool or the template is missing, or refuses what was asked for. */
+/** The pool or template does not exist, or does not allow an option of the request. */
 export class TemplateError extends SandboxFailedError {
   override readonly name: string = "TemplateError";
 }
 
-/** Nobody answers, or a connection broke. */
+/** The server does not answer, or the connection broke. */
 export class ConnectionError extends SandboxError {
   override readonly name: string = "ConnectionError";
   override readonly code: ErrorCode = "UNAVAILABLE";
-  /** Whether the request can have arrived, so that what it asked for may have happened. */
+  /** Whether the request may have reached the server. If true, the requested change may have happened. */
   readonly mayHaveArrived: boolean;
   constructor(
     message: string,
@@ -142,7 +144,7 @@ export class ConnectionError extends SandboxError {
   }
 }
 
-/** What runs inside the sandbox, or the way to it, cannot do that. */
+/** The runtime in the sandbox, or the connection to it, does not support this operation. */
 export class UnsupportedError extends SandboxError {
   override readonly name: string = "UnsupportedError";
   override readonly code: ErrorCode = "UNSUPPORTED";

@@ -8,8 +8,8 @@
  * const { stdout } = await sandbox.commands.run("python3 --version");
  * ```
  *
- * In a browser: `connect` by a `routerUrl` of the page's own origin, with the name of a Sandbox; then everything inside it
- * but `upload` and `download`. A stream as a file's content needs HTTP/2 there.
+ * In a browser, call `connect` with the name of a Sandbox, and set `routerUrl` to the page's own origin. All methods of
+ * the sandbox then work, except `upload` and `download`. To write a file from a stream, a browser needs HTTP/2.
  *
  * @module hookbox
  */
@@ -20,77 +20,77 @@ import { SandboxHandle } from "./sandbox.ts";
 
 let shared: SandboxClient | undefined;
 
-/** The client that the environment describes. */
+/** Returns the client that the environment variables describe. It is created at the first call. */
 function client(): SandboxClient {
   return shared ??= new SandboxClient();
 }
 
 /**
- * A sandbox, and the calls that make or find one in the cluster that the environment describes: see
- * {@link ClientOptions} for its variables, and {@link SandboxClient} for other clusters.
+ * A sandbox, and static methods that create or find sandboxes in the cluster that the environment describes.
+ * {@link ClientOptions} lists the environment variables. To use another cluster, create a {@link SandboxClient}.
  */
 export class Sandbox extends SandboxHandle {
-  /** Every handle is a Sandbox, whichever client has made it. @internal */
+  /** Every handle is an instance of Sandbox, whichever client created it. @internal */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof SandboxHandle;
   }
 
-  /** Makes a sandbox and waits until it is Ready: {@link SandboxClient.create}. */
+  /** Creates a sandbox and waits until it is Ready. See {@link SandboxClient.create}. */
   static async create(options: CreateOptions): Promise<Sandbox> {
     return await client().create(options);
   }
 
-  /** Opens the sandbox of a name, and wakes it where it is suspended: {@link SandboxClient.connect}. */
+  /** Opens an existing sandbox by name, and resumes it if it is suspended. See {@link SandboxClient.connect}. */
   static async connect(name: string, options?: NameOptions & WaitOptions): Promise<Sandbox> {
     return await client().connect(name, options);
   }
 
-  /** Opens the sandbox of a name, and makes it if there is none: {@link SandboxClient.getOrCreate}. */
+  /** Opens a sandbox by name, or creates it if it does not exist. See {@link SandboxClient.getOrCreate}. */
   static async getOrCreate(name: string, options: CreateOptions): Promise<Sandbox> {
     return await client().getOrCreate(name, options);
   }
 
-  /** Lists sandboxes: {@link SandboxClient.list}. */
+  /** Lists sandboxes. See {@link SandboxClient.list}. */
   static list(options?: ListOptions): SandboxList {
     return client().list(options);
   }
 
-  /** Deletes a sandbox with all it has; false if there is none. */
+  /** Deletes a sandbox with its Pod and volumes. Returns false if there is no such sandbox. */
   static async kill(name: string, options?: NameOptions): Promise<boolean> {
     return await client().kill(name, options);
   }
 
-  /** Ends a sandbox's Pod and keeps the rest. */
+  /** Suspends a sandbox: deletes its Pod, and keeps its name, volumes and Service. */
   static async suspend(name: string, options?: NameOptions): Promise<void> {
     await client().suspend(name, options);
   }
 
-  /** Gives a sandbox a Pod again. */
+  /** Resumes a suspended sandbox: creates a new Pod for it, and waits until it is Ready. */
   static async resume(name: string, options?: NameOptions & WaitOptions): Promise<void> {
     await client().resume(name, options);
   }
 
-  /** Gives a sandbox another Pod, made from its spec as that is now. */
+  /** Restarts a sandbox: replaces its Pod by a new one, created from the current spec. */
   static async restart(name: string, options?: NameOptions & WaitOptions): Promise<void> {
     await client().restart(name, options);
   }
 
-  /** Lets a sandbox live so many milliseconds from now; null: for ever. */
+  /** Sets the time until a sandbox is deleted, in milliseconds from now. With null, it is never deleted. */
   static async setTimeout(name: string, ms: number | null, options?: NameOptions): Promise<Date | undefined> {
     return await client().setTimeout(name, ms, options);
   }
 
-  /** Adds to the time that a sandbox has left. */
+  /** Extends the time until a sandbox is deleted, by this many milliseconds. */
   static async extendTimeout(name: string, ms: number, options?: NameOptions): Promise<Date> {
     return await client().extendTimeout(name, ms, options);
   }
 
-  /** Reads how a sandbox is. */
+  /** Reads the current state of a sandbox. */
   static async getInfo(name: string, options?: NameOptions): Promise<SandboxInfo> {
     return await client().getInfo(name, options);
   }
 
-  /** Finds out why a sandbox is as it is. */
+  /** Finds out why a sandbox is in its current state. */
   static async why(name: string, options?: NameOptions): Promise<Finding> {
     return await client().why(name, options);
   }

@@ -1,102 +1,108 @@
-/** What callers of the SDK may ask for. No behaviour. @module */
+/** Options of the SDK for creating, waiting for and listing sandboxes, and what a list contains. @module */
 import type { EnvOptions } from "./env.ts";
 
-/** A volume of its own for a sandbox: it lasts as long as the sandbox does, through suspension too. */
+/** A volume for one sandbox. It lasts as long as the sandbox, also while the sandbox is suspended. */
 export interface VolumeOptions {
   name: string;
-  /** A quantity of Kubernetes, such as `1Gi`. */
+  /** Size as a Kubernetes quantity, such as `1Gi`. */
   size: string;
-  /** Where it is mounted. With `image` only: elsewhere the template says so, by the volume's name. */
+  /** Path at which it is mounted. Only with `image`; otherwise the template has a mount for the volume's name. */
   path?: string;
-  /** @default the cluster's own */
+  /** Name of a StorageClass. @default the cluster's default class */
   storageClass?: string;
 }
 
-/** How far a sandbox is, while one waits for it. */
+/** The state of a sandbox while a call waits for it. */
 export interface Progress {
-  /** Reason of the Ready condition; empty until there is one. */
+  /** Reason of the Ready condition; empty while there is no condition. */
   reason: string;
-  /** What it waits for, for people; may be empty. */
+  /** What the sandbox is waiting for, as a sentence; may be empty. */
   message: string;
-  /** Milliseconds since the call. */
+  /** Milliseconds since the call started. */
   elapsedMs: number;
 }
 
-/** How long to wait for a sandbox, and who may give up. */
+/** How long to wait for a sandbox, and a signal that cancels the wait. */
 export interface WaitOptions {
-  /** Longest wait until the sandbox is Ready. @default 180000 */
+  /** How long to wait until the sandbox is Ready, in milliseconds. @default 180000 */
   readyTimeoutMs?: number;
-  /** Gives up; what was created for the call is deleted again. */
+  /** Cancels the call. An object that the call created is deleted again. */
   signal?: AbortSignal;
-  /** Told of every change of state while one waits. */
+  /** Called whenever the reason of the state changes during the wait. */
   onProgress?: (progress: Progress) => void;
 }
 
-/** What to make. Exactly one of `pool`, `template` and `image`. */
+/** What to create. Set exactly one of `pool`, `template` and `image`. */
 export interface CreateOptions extends WaitOptions, EnvOptions {
-  /** A SandboxWarmPool: the sandbox is there at once where the pool has one left. */
+  /** Name of a SandboxWarmPool. If the pool has a free Sandbox, the sandbox is Ready at once. */
   pool?: string;
-  /** A SandboxTemplate: a pool of it is used if there is one; else the sandbox starts cold, from an empty pool made for it. */
+  /**
+   * Name of a SandboxTemplate. A pool of this template is used if there is one. Otherwise the sandbox starts cold, from
+   * a pool of size 0 that is created for it.
+   */
   template?: string;
-  /** A container image: a Sandbox of its own, of no template. */
+  /** Container image. Creates a Sandbox without a template and without a claim. */
   image?: string;
-  /** @default `sandbox-` and eight characters at random */
+  /** @default `sandbox-` and eight random characters */
   name?: string;
-  /** @default the client's */
+  /** Namespace of the new object. @default the client's */
   namespace?: string;
-  /** Environment of the sandbox's commands. With a pool or template it means a cold start, and its template must allow it. */
+  /**
+   * Environment variables of the sandbox. With a pool or template, the sandbox starts cold, and its template must allow
+   * it.
+   */
   env?: Record<string, string> | undefined;
-  /** Labels of the object that is made, for `list` and `kubectl get -l`. */
+  /** Labels of the new object, for `list` and `kubectl get -l`. */
   labels?: Record<string, string>;
-  /** Its annotations: whatever you want to remember. */
+  /** Annotations of the new object: any data you want to store. */
   metadata?: Record<string, string>;
-  /** Labels of the Pod, beside its template's. */
+  /** Labels of the Pod, in addition to those of its template. */
   podLabels?: Record<string, string>;
-  /** Annotations of the Pod, beside its template's. */
+  /** Annotations of the Pod, in addition to those of its template. */
   podAnnotations?: Record<string, string>;
-  /** How long it lives, in milliseconds from now; then it is deleted with all it has. @default for ever */
+  /** Time until the sandbox is deleted with its Pod and volumes, in milliseconds from now. @default never */
   timeoutMs?: number;
-  /** How long nobody may use it, in milliseconds, before the router suspends it. @default what its template says */
+  /** Idle time after which the router suspends the sandbox, in milliseconds. @default set by the template */
   idleMs?: number;
-  /** Ports that it serves, with `image` only: elsewhere the template says so. */
+  /** Container ports. Only with `image`; otherwise the template lists them. */
   ports?: number[];
-  /** With a pool or template they mean a cold start, and its template must allow them. */
+  /** Volumes to add. With a pool or template, the sandbox starts cold, and its template must allow it. */
   volumes?: VolumeOptions[];
-  /** What runs in it, with `image` only. @default the image's own */
+  /** Command of the container. Only with `image`. @default the image's own */
   command?: string[];
-  /** Leaves what does not become Ready where it is, to be looked into. @default false */
+  /** Keeps a sandbox that does not become Ready, so that you can look for the cause. @default false */
   keepFailed?: boolean;
 }
 
 /** Which sandboxes to list. */
 export interface ListOptions {
-  /** `"*"` for all namespaces. @default the client's */
+  /** Namespace to list; `"*"` lists all namespaces. @default the client's */
   namespace?: string;
-  /** A label selector of Kubernetes, such as `team=a,tier!=test`. */
+  /** A label selector, such as `team=a,tier!=test`. */
   labelSelector?: string;
   signal?: AbortSignal;
 }
 
-/** A sandbox, as a list shows it. */
+/** A sandbox as it appears in a list. */
 export interface SandboxInfo {
-  /** The name that the SDK's calls take: the claim's, or that of a Sandbox of its own. */
+  /** The name that calls of the SDK accept: of the claim, or of the Sandbox if there is no claim. */
   name: string;
   namespace: string;
   kind: "SandboxClaim" | "Sandbox";
-  /** Name of the Sandbox; undefined while a claim has none. */
+  /** Name of the Sandbox. Undefined while a claim has no Sandbox. */
   sandboxName: string | undefined;
   state: "Ready" | "Starting" | "Suspended" | "Failed" | "Terminating";
-  /** Reason of the Ready condition; empty until there is one. */
+  /** Reason of the Ready condition; empty while there is no condition. */
   reason: string;
   message: string;
-  /** The claim's pool. */
+  /** Name of the claim's pool. Undefined for a Sandbox without a claim. */
   pool: string | undefined;
-  /** Addresses of its Pod; empty while it has none. */
+  /** IP addresses of its Pod. Empty while there is no Pod. */
   podIPs: string[];
   createdAt: Date;
-  /** When it will be deleted; undefined: never by itself. */
+  /** When it will be deleted. Undefined: it has no time limit. */
   expiresAt: Date | undefined;
   labels: Record<string, string>;
-  /** Its annotations. */
+  /** Annotations of the object. */
   metadata: Record<string, string>;
 }

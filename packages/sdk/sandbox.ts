@@ -1,4 +1,4 @@
-/** The handle of one sandbox, and the calls that make or find one. @module */
+/** The handle of one sandbox, and functions that create handles and resume sandboxes. @module */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { type Code, createCode } from "./code/code.ts";
@@ -21,49 +21,50 @@ import type { SandboxTransport } from "./transport/transport.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
 import { signAddress } from "./setup/signing.ts";
 
-/** What a handle is made of. @internal */
+/** What a handle consists of. @internal */
 export interface HandleParts {
   context: ClientContext;
   target: Target;
-  /** Of the object when it was created or found; undefined: whichever has the name. */
+  /** UID of the claim or Sandbox when it was created or found. Undefined: any object of that name is meant. */
   uid: string | undefined;
   sandboxName: string;
   transport: SandboxTransport;
 }
 
-/** Which address of a port. */
+/** Options of `getUrl`. */
 export interface URLOptions extends CallOptions {
   /**
-   * For how many milliseconds everybody who has the address may connect, by a token in its query. Needs a router, and the
-   * router's secret or a key that the router knows. @default never
+   * Lets everybody who has the URL connect for this many milliseconds, by a token in its query. Requires a router, and
+   * its secret or a key that it knows.
+   *
+   * @default no token
    */
   signedForMs?: number | undefined;
 }
 
 /**
- * One sandbox that is there.
- *
- * Requests to what runs inside wake it where it is suspended. With `await using` it is deleted at the end of the block.
+ * An existing sandbox. A request to a program inside it resumes the sandbox if it is suspended. With `await using`, the
+ * sandbox is deleted at the end of the block.
  */
 export class SandboxHandle implements AsyncDisposable {
-  /** The name that `connect` and the other calls take: that of the claim, or of a Sandbox of its own. */
+  /** The name that `connect` and other calls accept: of the claim, or of the Sandbox if there is no claim. */
   readonly name: string;
   readonly namespace: string;
-  /** Name of the Sandbox, which a pool has given its own. */
+  /** Name of the Sandbox. It differs from `name` if the Sandbox comes from a pool. */
   readonly sandboxName: string;
   /** Runs commands. */
   readonly commands: Commands;
-  /** Its files. */
+  /** Reads, writes, lists and watches files. */
   readonly files: Files;
-  /** The same files, by the names and in the shapes of `node:fs/promises`. */
+  /** The same files, with the functions and types of `node:fs/promises`. */
   readonly fs: SandboxFS;
-  /** Terminals. */
+  /** Opens terminals. */
   readonly pty: PTY;
-  /** Runs Python and JavaScript whose state is kept between calls. */
+  /** Runs Python, JavaScript or TypeScript code. Variables are kept between calls. */
   readonly runCode: Code["runCode"];
-  /** Makes a context of its own for `runCode`. */
+  /** Creates a separate interpreter for `runCode`. */
   readonly createCodeContext: Code["createCodeContext"];
-  /** `runCode` and all that there is to its contexts. */
+  /** `runCode`, and all functions for its contexts. */
   readonly code: Code;
   readonly #parts: HandleParts;
 
@@ -85,7 +86,7 @@ export class SandboxHandle implements AsyncDisposable {
     this.createCodeContext = this.code.createCodeContext;
   }
 
-  /** Reads how it is. @throws {@link SandboxNotFoundError} if it is gone */
+  /** Reads the current state of the sandbox. @throws {@link SandboxNotFoundError} if it does not exist any more */
   async getInfo({ signal }: CallOptions = {}): Promise<SandboxInfo> {
     const { context, target } = this.#parts;
     const claimOrSandbox = await readIfAny<ClaimOrSandbox>(await context.api(), target, signal);
@@ -93,13 +94,13 @@ export class SandboxHandle implements AsyncDisposable {
     throw new SandboxNotFoundError(`Cannot read ${wordsFor(target)}: it does not exist`, { object: refOf(target) });
   }
 
-  /** Finds out why it is as it is: the root cause, the evidence, and what to do. */
+  /** Finds out why the sandbox is in its current state: the root cause, the evidence, and what to do. */
   async why({ signal }: CallOptions = {}): Promise<Finding> {
     const { context, target } = this.#parts;
     return await context.why(target, signal);
   }
 
-  /** Deletes it with all it has; false if it was gone. Waits for no Pod to end. */
+  /** Deletes the sandbox with its Pod and volumes; does not wait for the Pod. Returns false if it was gone. */
   async kill({ signal }: CallOptions = {}): Promise<boolean> {
     const { context, target, uid, transport } = this.#parts;
     await transport.close();
@@ -107,8 +108,8 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /**
-   * Ends its Pod and keeps the rest: name, volumes, addresses of its Service. Resolves when the Pod is gone, and whoever
-   * asks how it is hears so.
+   * Suspends the sandbox: deletes its Pod, keeps its name, volumes and the address of its Service. Resolves when the
+   * Pod is gone and the status of the claim shows it.
    */
   async suspend({ signal = new AbortController().signal }: CallOptions = {}): Promise<void> {
     const { context, target } = this.#parts;
@@ -117,7 +118,7 @@ export class SandboxHandle implements AsyncDisposable {
     if (target.kind === "SandboxClaim") await untilNotReady(api, target, signal);
   }
 
-  /** Gives it a Pod again; resolves when it is Ready. */
+  /** Resumes the sandbox: creates a new Pod for it. Resolves when the sandbox is Ready. */
   async resume(options: WaitOptions = {}): Promise<void> {
     const { context, target } = this.#parts;
     const api = await context.api();
@@ -125,8 +126,8 @@ export class SandboxHandle implements AsyncDisposable {
   }
 
   /**
-   * Ends its Pod and gives it another, made from its spec as that is now; name, volumes and addresses of its Service
-   * stay. Resolves when it is Ready. Given up half way, it is resumed all the same.
+   * Restarts the sandbox: replaces its Pod by one with the current spec; name, volumes and the address of its Service
+   * stay. Resolves when it is Ready. If the call is cancelled or fails halfway, the sandbox is still resumed.
    */
   async restart(options: WaitOptions = {}): Promise<void> {
     try {
@@ -138,29 +139,28 @@ export class SandboxHandle implements AsyncDisposable {
     await this.resume(options);
   }
 
-  /** Lets it live so many milliseconds from now, and be deleted then; null: for ever. Returns when it will end. */
+  /** Sets the time until the sandbox is deleted, in milliseconds from now; null: never. Returns the end. */
   async setTimeout(ms: number | null, { signal }: CallOptions = {}): Promise<Date | undefined> {
     const { context, target } = this.#parts;
     return await setTimeoutOf(await context.api(), target, ms, new Date(), signal);
   }
 
-  /** Adds to the time it has left. Returns when it will end. @throws {@link InvalidArgumentError} if it has no end */
+  /** Extends the time until it is deleted; returns the end. @throws {@link InvalidArgumentError} if it has none */
   async extendTimeout(ms: number, { signal }: CallOptions = {}): Promise<Date> {
     const { context, target } = this.#parts;
     return await extendTimeoutOf(await context.api(), target, ms, signal);
   }
 
-  /** Returns `host:port` at which programs on this machine reach a port of it. */
+  /** Returns `host:port` for a port of the sandbox, as programs on this machine reach it. */
   async getHost(port: number, options?: CallOptions): Promise<string> {
     const { host, port: number, protocol } = await this.#address(port, options);
     return number ? host : `${host}:${protocol === "https:" ? 443 : 80}`;
   }
 
   /**
-   * Returns the address of a port of it, without a slash at the end. Connects to nothing: if no program listens there, your
-   * own request fails, as of a server that is down.
+   * Returns the URL of a port, without a slash at the end. Does not check whether a program listens on the port.
    *
-   * @throws {@link InvalidArgumentError} with `signedForMs`, where the way to the sandbox is no router
+   * @throws {@link InvalidArgumentError} if `signedForMs` is set and the client does not use a router
    */
   async getUrl(port: number, { signedForMs, signal }: URLOptions = {}): Promise<string> {
     const { context, transport } = this.#parts;
@@ -176,12 +176,12 @@ export class SandboxHandle implements AsyncDisposable {
     return address.href;
   }
 
-  /** Closes what it has opened on this machine; the sandbox goes on. */
+  /** Closes the connections that this handle opened. The sandbox continues to run. */
   async disconnect(): Promise<void> {
     await this.#parts.transport.close();
   }
 
-  /** Deletes it, as {@link SandboxHandle.kill} does. */
+  /** Deletes the sandbox, as {@link SandboxHandle.kill} does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
   }
@@ -193,16 +193,16 @@ export class SandboxHandle implements AsyncDisposable {
     return await this.#parts.transport.address(port, options);
   }
 
-  /** The Sandbox itself: mode and Pod are its. */
+  /** The Sandbox itself, not its claim: operating mode and Pod belong to the Sandbox. */
   get #own(): Target {
     return { kind: "Sandbox", namespace: this.namespace, name: this.sandboxName };
   }
 }
 
 /**
- * Makes the handle of something that is Ready, or that requests will wake.
+ * Creates the handle of a sandbox that is Ready, or that the first request resumes.
  *
- * @param place its Sandbox, and the addresses of its Pod a moment ago; none: nobody knows
+ * @param place name of its Sandbox, and the last known addresses of its Pod; empty if they are not known
  * @internal
  */
 export async function openHandle(
@@ -215,7 +215,7 @@ export async function openHandle(
   return new SandboxHandle({ context, target, uid, sandboxName, transport });
 }
 
-/** Wakes the Sandbox of a target that is there, and waits until it is Ready. @internal */
+/** Resumes the Sandbox of a target if it is suspended, and waits until it is Ready. @internal */
 export async function wake(
   context: ClientContext,
   target: Target,
@@ -235,7 +235,7 @@ export async function wake(
   return await untilAwake(context, target, known, options);
 }
 
-/** Waits for the Sandbox, which knows first, and for the claim that has it, which is what others look at. */
+/** Waits for the Sandbox, whose status changes first, and then for its claim, whose status other clients read. */
 async function untilAwake(
   context: ClientContext,
   target: Target,

@@ -1,4 +1,4 @@
-/** Spans of OpenTelemetry around what the SDK does, and the trace that goes with each request. Without an OpenTelemetry SDK in the program all of it is nothing. @module */
+/** Creates OpenTelemetry spans for calls of the SDK, if the program uses an OpenTelemetry SDK. @module */
 import { type Attributes, context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { ObjectRef } from "./errors.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
@@ -7,7 +7,7 @@ export type { Attributes };
 
 const TRACER = "hookbox";
 
-/** Runs an action in a span; what it throws is recorded, and thrown. */
+/** Runs an action in a span. If the action throws, the span records the error and the error is thrown again. */
 export async function traced<T>(
   name: string,
   attributes: Attributes,
@@ -28,29 +28,32 @@ export async function traced<T>(
   });
 }
 
-/** Says more of the span under way. */
+/** Adds attributes to the current span. */
 export function addAttributes(attributes: Attributes): void {
   trace.getActiveSpan()?.setAttributes(attributes);
 }
 
-/** Notes a moment in the span under way. */
+/** Adds an event to the current span. */
 export function addEvent(name: string): void {
   trace.getActiveSpan()?.addEvent(name);
 }
 
-/** Returns what carries the trace under way to somebody else, by name; empty: there is none. */
+/** Returns the headers that pass the current trace on to another process. Empty if there is no trace. */
 export function traceCarrier(): Record<string, string> {
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);
   return carrier;
 }
 
-/** Says which sandbox a span is about. Source: OpenTelemetry's semantic conventions of Kubernetes, and the Python client's. */
+/**
+ * Returns the attributes that name the sandbox of a span. Source: OpenTelemetry's semantic conventions for Kubernetes,
+ * and the Python client.
+ */
 export function spanAttributes({ namespace, name }: Pick<ObjectRef, "namespace" | "name">): Attributes {
   return { "k8s.namespace.name": namespace, "sandbox.name": name };
 }
 
-/** Gives each request to a sandbox a span, until its answer begins, and the trace to whoever answers. */
+/** Adds a span to each request, from the request to the response headers, and passes the trace on to the sandbox. */
 export function traceTransport(transport: SandboxTransport, object: ObjectRef): SandboxTransport {
   return {
     ...transport,
@@ -60,7 +63,7 @@ export function traceTransport(transport: SandboxTransport, object: ObjectRef): 
         ...spanAttributes(object),
         "http.request.method": method,
         "server.port": port,
-        // What follows may have secrets.
+        // The query may contain secrets.
         "url.path": path.split("?")[0] ?? path,
       };
       return traced(`hookbox.request ${method}`, attributes, async () => {

@@ -1,11 +1,11 @@
-/** Binds the SDK to what a command line says of cluster, router and token. Asks nobody yet. @module */
+/** Creates a client of the SDK from the options for cluster, router and token. @module */
 import { SandboxClient } from "../../sdk/client.ts";
 import type { ClientOptions } from "../../sdk/setup/options.ts";
 import { createClientContext } from "../../sdk/setup/clientcontext.ts";
 import type { Connection, Where } from "../commandcontext.ts";
 import { findKubeconfig } from "./kubeconfig.ts";
 
-/** Makes the client. @throws {Failure} if there is neither a cluster nor a router */
+/** Creates the client; sends no request. @throws {Failure} if there is neither a cluster nor a router */
 export function connectSandboxes(where: Where, env: Record<string, string | undefined>): Connection {
   const { namespace, token } = where;
   const routerUrl = where.router ?? env["HOOKBOX_ROUTER_URL"];
@@ -24,7 +24,7 @@ export function connectSandboxes(where: Where, env: Record<string, string | unde
   };
 }
 
-/** A router alone will do for what is inside a sandbox. */
+/** Undefined if there is no cluster but a router, which is enough to work inside a sandbox. */
 function clusterIfAny(where: Where, env: Record<string, string | undefined>, hasRouter: boolean) {
   try {
     return findKubeconfig(where, env);

@@ -1,8 +1,8 @@
-/** The kind that a command line names. @module */
+/** Finds the kind that a word on the command line means. @module */
 import { findKind, type Kind, KINDS } from "../../summary/kinds.ts";
 import { UsageError } from "../failure.ts";
 
-/** Returns the kind of a word. @throws {UsageError} if it is none */
+/** Returns the kind. @throws {UsageError} if there is none of that name */
 export function kindOf(word: string): Kind {
   const kind = findKind(word);
   if (kind) return kind;

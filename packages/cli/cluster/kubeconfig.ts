@@ -1,13 +1,13 @@
-/** Which kubeconfig a command line means. @module */
+/** Finds the kubeconfig of a command line. @module */
 import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
 import { Failure } from "../failure.ts";
 import type { Where } from "../commandcontext.ts";
 
 /**
- * Finds the kubeconfig: the one that is named, else of those in `KUBECONFIG`, else `~/.kube/config`.
+ * Finds the kubeconfig: the named file, else the files in `KUBECONFIG`, else `~/.kube/config`.
  *
- * @returns undefined if there is none, and this is a Pod: its ServiceAccount is meant
- * @throws {Failure} if there is none, and this is not a Pod either
+ * @returns undefined if there is none and this is a Pod, whose ServiceAccount is then used
+ * @throws {Failure} if there is none and this is not a Pod
  */
 export function findKubeconfig(
   { kubeconfig, context }: Where,

@@ -1,17 +1,17 @@
-/** Reads objects of ours, as the API server has them. Changes nothing. @module */
+/** Reads objects of hookbox's kinds from the API server. @module */
 import { type Api, type ApiRequest, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { ask } from "../../sdk/control/kube.ts";
 import type { Kind } from "../../summary/kinds.ts";
 
-/** What narrows a list down. */
+/** Which objects to list. */
 export interface Selection {
-  /** Undefined: of all namespaces. */
+  /** Undefined: all namespaces. */
   namespace: string | undefined;
   labelSelector?: string | undefined;
 }
 
-/** Reads one object. @throws {SandboxError} if there is none, or it cannot be read */
+/** Reads one object. @throws {SandboxError} if it does not exist or cannot be read */
 export async function getObject(api: Api, kind: Kind, namespace: string, name: string): Promise<KubeObject> {
   const path = pathOf({ resource: kind.resource, namespace, name });
   const action = `get ${kind.kind} ${namespace}/${name}`;
@@ -31,7 +31,7 @@ export async function listObjects(
   for (;;) {
     type List = { items: KubeObject[]; metadata?: { continue?: string }; apiVersion: string };
     const list = await ask<List>(api, { ...request, query: { ...query }, action: `list ${kind.resource}`, object });
-    // Items of a list do not say what they are.
+    // The API server does not set the kind of items in a list.
     for (const item of list.items) objects.push({ ...item, apiVersion: list.apiVersion, kind: kind.kind });
     if (!list.metadata?.continue) return objects;
     query["continue"] = list.metadata.continue;

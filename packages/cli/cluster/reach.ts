@@ -1,14 +1,14 @@
-/** Connects a command to its cluster. The first request opens the connection. @module */
+/** Connects a command to its cluster; the first request opens the connection. @module */
 import { connect, openText } from "../../kube/connection.ts";
 import { clusterCredentials } from "../../kube/credentials.ts";
 import { Failure } from "../failure.ts";
 import type { Cluster, Where } from "../commandcontext.ts";
 import { findKubeconfig } from "./kubeconfig.ts";
 
-/** As audit logs of API servers show our requests. */
+/** User agent of the requests, as the API server's audit log shows it. */
 const USER_AGENT = "hookbox-cli";
 
-/** Finds the credentials and makes the connection. @throws {Failure} if there are none */
+/** Finds the credentials and creates the connection. @throws {Failure} if there are no credentials */
 export async function reachCluster(where: Where, env: Record<string, string | undefined>): Promise<Cluster> {
   const chosen = findKubeconfig(where, env);
   const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context })

@@ -1,4 +1,4 @@
-/** `hookbox completion`: the script that makes a shell complete hookbox' command lines. @module */
+/** `hookbox completion`: prints a script for the completion of command lines in a shell. @module */
 import { Argument, Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
 
@@ -23,7 +23,7 @@ export function completionCommand(_context: CommandContext): Command {
     });
 }
 
-/** What such a script calls as somebody presses Tab. */
+/** The command that such a script calls when the user presses Tab. */
 export function completeCommand(context: CommandContext): Command {
   return new Command("complete")
     .description("Complete a command line")

@@ -1,4 +1,4 @@
-/** `hookbox convert`: files of v1alpha1 as v1beta1. Asks no cluster. @module */
+/** `hookbox convert`: converts files from v1alpha1 to v1beta1. @module */
 import { Command } from "commander";
 import { UsageError } from "../failure.ts";
 import { formatOf } from "../output/print.ts";

@@ -1,4 +1,4 @@
-/** `hookbox cp`: files and folders between this machine and a sandbox. @module */
+/** `hookbox cp`: copies files and folders between this machine and a sandbox. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";

@@ -1,4 +1,4 @@
-/** `hookbox create`: makes a sandbox and prints its name. @module */
+/** `hookbox create`: creates a sandbox and prints its name. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { createOptionsOf, type SandboxOptions, withSandbox } from "../createoptions.ts";

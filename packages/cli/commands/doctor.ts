@@ -1,4 +1,4 @@
-/** `hookbox doctor`: what keeps hookbox from working in this cluster? Changes nothing. @module */
+/** `hookbox doctor`: checks what prevents hookbox from working in this cluster. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";

@@ -1,4 +1,4 @@
-/** `hookbox exec`: runs a command in a sandbox, and ends with its exit code. @module */
+/** `hookbox exec`: runs a command in a sandbox, and exits with its exit code. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";

@@ -1,4 +1,4 @@
-/** `hookbox get`: sandboxes, claims, pools and templates in tables. Reads only. @module */
+/** `hookbox get`: lists sandboxes, claims, pools and templates. @module */
 import { Command } from "commander";
 import { kindOf } from "../cluster/kinds.ts";
 import { CLAIM, findKind, type Kind, SANDBOX } from "../../summary/kinds.ts";
@@ -46,7 +46,7 @@ export function getCommand(context: CommandContext): Command {
   return withCluster(command);
 }
 
-/** Reads `kind`, `kind/name` and `kind name…`; without a kind Sandboxes are meant. */
+/** Parses `kind`, `kind/name` and `kind name…`. Without a kind, it means Sandboxes. */
 function wantedOf(word: string | undefined, names: string[]): { kind: Kind; names: string[] } {
   if (word === undefined) return { kind: SANDBOX, names };
   const parts = [word, ...names].map((text) => text.split("/"));

@@ -1,4 +1,4 @@
-/** `hookbox install`: brings hookbox to a cluster, or prints what it would bring. @module */
+/** `hookbox install`: installs hookbox in a cluster, or prints the manifests. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -65,7 +65,7 @@ export function installCommand(context: CommandContext): Command {
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, namespaces, processes } = options;
     const { dryRun = false, force = false } = options;
     const bundle = { hooksURL, namespace, image, crds, namespaces, processes };
-    // Whoever has it printed may apply it to any cluster.
+    // Printed manifests may be applied to any cluster, so they lack the policy that only newer API servers have.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);
     const { keepImages } = await import("../install/images.ts");
@@ -83,13 +83,13 @@ export function installCommand(context: CommandContext): Command {
   return withCluster(command);
 }
 
-/** What all others need. */
+/** Kinds that all other objects need. */
 const FIRST = ["Namespace", "CustomResourceDefinition"];
 
 /**
- * Applies Namespaces and CRDs, and then the rest if all of them were taken; what is refused is said.
+ * Applies Namespaces and CRDs, and the other objects only if all of those were accepted. Prints each refusal.
  *
- * @returns whether all were applied
+ * @returns whether all objects were applied
  * @throws {Error} if the API server does not answer
  */
 async function applyAll(

@@ -1,4 +1,4 @@
-/** `hookbox logs`: what a sandbox's containers print. Reads only. @module */
+/** `hookbox logs`: prints the logs of a sandbox's containers. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import type { LogsRequest } from "../logs.ts";

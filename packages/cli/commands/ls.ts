@@ -1,4 +1,4 @@
-/** `hookbox ls`: the files of a sandbox. Changes nothing, but wakes a suspended sandbox. @module */
+/** `hookbox ls`: lists files of a sandbox, which is resumed if it is suspended. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { formatOf } from "../output/print.ts";

@@ -1,4 +1,4 @@
-/** `hookbox manifests`: prints CRDs and controllers. Asks no cluster. @module */
+/** `hookbox manifests`: prints CRDs and controllers. @module */
 import { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
 
@@ -20,7 +20,7 @@ export function manifestsCommand(context: CommandContext): Command {
   });
 }
 
-/** Adds the options that say what the manifests hold. */
+/** Adds the options that say what the manifests contain. */
 export function withManifestOptions(command: Command): Command {
   return command
     .option(

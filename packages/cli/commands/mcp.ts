@@ -1,10 +1,10 @@
-/** `hookbox mcp`: sandboxes as tools of an agent, by the Model Context Protocol. @module */
+/** `hookbox mcp`: offers sandboxes as tools to an agent, by the Model Context Protocol. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { collect } from "../values.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
-/** What the command line says; texts as they were written. */
+/** Values of the options, as the user wrote them. */
 export interface MCPOptions {
   pool?: string[];
   allowImages?: boolean;
@@ -23,7 +23,7 @@ export interface MCPOptions {
   sessionIdle?: string;
 }
 
-/** What counts without the option. */
+/** Defaults of the options. */
 export const MCP_DEFAULTS = {
   lifetime: "1h",
   maxLifetime: "24h",

@@ -1,11 +1,11 @@
-/** `hookbox open`: a sandbox in the browser, its terminal or a port of it. @module */
+/** `hookbox open`: opens a sandbox's terminal or one of its ports in the browser. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { Failure } from "../failure.ts";
 import { durationMs, wholeNumber } from "../values.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
-/** The page is the router's own; source: docs/router.md, "A terminal in the browser". */
+/** The router's own page. Source: docs/router.md, "A terminal in the browser". */
 const TERMINAL = { port: 8080, path: "/.hookbox/terminal/" };
 
 const MORE = `

@@ -1,4 +1,4 @@
-/** `hookbox pool`: how pools stand, how well they serve, and how large they should be. Changes nothing. @module */
+/** `hookbox pool`: shows the state of pools and how well they serve claims, and recommends sizes. @module */
 import { Command } from "commander";
 import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";
@@ -55,7 +55,7 @@ Examples:
   hookbox pool simulate python --rate 2 --for 1h     if two claims per second came at random
   hookbox pool simulate --rate 2 --refill 4s         for a pool that is not there yet`;
 
-/** A pool that is not there yet is simulated without asking anybody. */
+/** Used to simulate a pool that does not exist yet, which needs no cluster. */
 const NO_CLUSTER = {
   api: { send: () => Promise.reject(new Error()), watch: () => Promise.reject(new Error()) },
   namespace: "default",

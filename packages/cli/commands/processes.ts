@@ -1,21 +1,21 @@
-/** `hookbox keeper|binder|router|runtime|serve`: the processes of hookbox. Each takes the arguments of its main module. @module */
+/** `hookbox keeper|binder|router|runtime|serve`: runs a process of hookbox with its own arguments. @module */
 import { Command } from "commander";
 import process from "node:process";
 import { helpOf } from "../../process/flaghelp.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { PROGRAMS } from "../programs.ts";
 
-/** A command that is another process, with a command line of its own. */
+/** A command that runs another process, which has its own options. */
 interface Becoming {
   name: keyof typeof PROGRAMS;
   description: string;
-  /** Shown where the command is asked for help. */
+  /** Usage text in the help of the command. */
   usage?: string;
-  /** Imports the main module, which runs as it is loaded. */
+  /** Imports the main module, which runs when it is loaded. */
   load: () => Promise<unknown>;
 }
 
-/** Makes the command: all that follows its name is the other process' own, `--help` too. */
+/** Creates the command. All arguments after its name belong to the process, including `--help`. */
 function becoming(context: CommandContext, { name, description, usage = "[options]", load }: Becoming): Command {
   return new Command(name)
     .description(description)
@@ -30,10 +30,10 @@ function becoming(context: CommandContext, { name, description, usage = "[option
     });
 }
 
-/** Runs it; it ends the process itself. */
+/** Runs the process, which ends itself. */
 async function become(args: string[], load: () => Promise<unknown>): Promise<void> {
   process.argv.splice(2, Infinity, ...args);
-  // On Deno the mains look there.
+  // In Deno, main modules read their arguments from here.
   const { Deno: deno } = globalThis as { Deno?: object };
   if (deno) Object.defineProperty(deno, "args", { value: args });
   await load();

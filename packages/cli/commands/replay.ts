@@ -1,4 +1,4 @@
-/** `hookbox replay`: recorded requests through the hooks of this version, and what they now decide otherwise. @module */
+/** `hookbox replay`: sends recorded requests to the hooks of this version, and shows which decisions differ. @module */
 import { Command } from "commander";
 import { Ended } from "../failure.ts";
 import { formatOf } from "../output/print.ts";

@@ -1,4 +1,4 @@
-/** `hookbox rm`: deletes sandboxes with all they have. @module */
+/** `hookbox rm`: deletes sandboxes with their Pods and volumes. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended, UsageError } from "../failure.ts";

@@ -1,4 +1,4 @@
-/** `hookbox run`: a sandbox for one command; it is made, used and deleted. @module */
+/** `hookbox run`: creates a sandbox for one command, and deletes it afterwards. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { createOptionsOf, type SandboxOptions, withSandbox } from "../createoptions.ts";
@@ -18,7 +18,10 @@ Examples:
   hookbox run --pool python -it -- bash
   cat job.py | hookbox run --pool python -i -- python3 -`;
 
-/** How long a sandbox outlives the limit of its command, should nobody be there to delete it. */
+/**
+ * Time from the time limit of the command until its sandbox is deleted, if this process cannot delete it. In
+ * milliseconds.
+ */
 const GRACE_MS = 5 * 60_000;
 
 export function runCommand(context: CommandContext): Command {
@@ -31,7 +34,7 @@ export function runCommand(context: CommandContext): Command {
     if (options.idle !== undefined && !options.keep) {
       throw new UsageError("Cannot use --idle without --keep: the sandbox is deleted at the end");
     }
-    // The command's alone: the sandbox's own would mean a cold start.
+    // Environment variables of the command only; with variables of its own, the sandbox would start cold.
     const { env = [], ...ofSandbox } = options;
     const request = { ...processRequestOf(context, words, options), env: pairs("--env", env) };
     const { timeoutMs } = request;

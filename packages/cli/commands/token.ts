@@ -1,4 +1,4 @@
-/** `hookbox token`: a token that opens one sandbox, for routers that check scoped tokens. Asks no cluster. @module */
+/** `hookbox token`: creates a token for one sandbox, for routers that check scoped tokens. @module */
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { TokenClaims } from "../../api/router/scopedtoken.ts";

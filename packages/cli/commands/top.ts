@@ -1,4 +1,4 @@
-/** `hookbox top`: processor and memory of sandboxes. Wakes nobody. @module */
+/** `hookbox top`: shows the CPU and memory usage of sandboxes. @module */
 import { Command } from "commander";
 import { optionsOf, withAllNamespaces, withRouter } from "../clusteroptions.ts";
 import { UsageError } from "../failure.ts";

@@ -1,4 +1,4 @@
-/** `hookbox uninstall`: takes back what `hookbox install` has brought, and says what it leaves. @module */
+/** `hookbox uninstall`: deletes what `hookbox install` created, and lists what stays. @module */
 import { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Api } from "../../kube/api.ts";
@@ -43,7 +43,7 @@ export function uninstallCommand(context: CommandContext): Command {
     const remove = createDeleter(api, !apply);
     let failed = false;
     for (const object of objects.filter((one) => crds || !isCRD(one))) {
-      // What was not deleted may go on leading by it.
+      // If an object was not deleted, its process may still need the Lease to lead.
       if (failed && object.kind === "Lease") continue;
       try {
         if (await remove(object)) context.stdout.write(`${nameOf(object)} deleted${apply ? "" : " (dry run)"}\n`);
@@ -60,7 +60,7 @@ export function uninstallCommand(context: CommandContext): Command {
   }));
 }
 
-/** Refuses to take away the account, and the rest, of a hook that API servers ask. @throws {Failure} */
+/** Refuses to delete the installation while API servers need its hook to convert objects. @throws {Failure} */
 async function checkConversion(api: Api, crds: readonly KubeObject[], namespace: string): Promise<void> {
   const { isConvertedIn } = await import("../install/crds.ts");
   const { isOk, messageOf } = await import("../../kube/api.ts");
@@ -80,11 +80,11 @@ async function checkConversion(api: Api, crds: readonly KubeObject[], namespace:
   );
 }
 
-/** Controllers first: nobody is to ask for what is being taken away. */
+/** Controllers are deleted first, so that they do not call hooks that are being deleted. */
 async function bundled(namespace: string): Promise<KubeObject[]> {
   const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
   const { BINDER_LEASE, KEEPER_LEASE } = await import("../../api/installation.ts");
-  // What processes make for themselves.
+  // Leases, which the processes create themselves.
   const leases = [KEEPER_LEASE, BINDER_LEASE].map((name): KubeObject => ({
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
@@ -94,7 +94,7 @@ async function bundled(namespace: string): Promise<KubeObject[]> {
   return [...objects.filter(({ kind }) => kind !== "Namespace"), ...leases];
 }
 
-/** Says what is left: what users have made, and where it was installed. */
+/** Returns lines that say what stays: the users' objects and the namespaces. */
 async function leftover(api: Api, namespace: string, crds: boolean): Promise<string[]> {
   const lines = [`Left: the namespaces ${namespace} and agent-sandbox-system.`];
   if (crds) return lines;

@@ -1,4 +1,4 @@
-/** `hookbox url`: the address of a port of a sandbox. @module */
+/** `hookbox url`: prints the URL of a port of a sandbox. @module */
 import { Command } from "commander";
 import { optionsOf, withRouter } from "../clusteroptions.ts";
 import { durationMs, wholeNumber } from "../values.ts";

@@ -1,4 +1,4 @@
-/** `hookbox why`: the root cause of a claim's, pool's or Sandbox's state, and what to do. Changes nothing. @module */
+/** `hookbox why`: prints the root cause of the state of a claim, pool or Sandbox, and what to do. @module */
 import { Command } from "commander";
 import { optionsOf, withCluster } from "../clusteroptions.ts";
 import { Ended } from "../failure.ts";

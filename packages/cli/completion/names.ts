@@ -1,4 +1,4 @@
-/** Reads names for completion: quickly, or not at all. Never throws. @module */
+/** Reads names for completion within a short time, and returns none if that fails. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
 import { kubeconfigPlaces, readContexts } from "../../kube/kubeconfig.ts";
 import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
@@ -6,11 +6,11 @@ import { CLAIM, type Kind, KINDS, SANDBOX } from "../../summary/kinds.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import type { Need } from "./need.ts";
 
-/** Who presses Tab waits no longer. */
+/** How long a user who presses Tab has to wait at most, in milliseconds. */
 const PATIENCE_MS = 1500;
 const MOST = "500";
 
-/** Reads them, sorted; none if that takes too long or fails. */
+/** Reads the names, sorted; none if it takes too long or fails. */
 export async function namesOf(
   context: CommandContext,
   { what, where }: Pick<Need, "what" | "where">,
@@ -25,7 +25,7 @@ export async function namesOf(
     if (what === "namespaces") return (await listed(api, { resource: "namespaces" }, signal)).map(name).sort();
     if (what !== "sandboxes") return unique((await Promise.all(what.kinds.map(read))).flat().map(name));
     const [claims, sandboxes] = await Promise.all([read(CLAIM), read(SANDBOX)]);
-    // What a pool or claim controls is not called by its own name.
+    // Sandboxes of pools and claims are not used by their own names.
     const own = sandboxes.filter(({ metadata }) => controllerOf(metadata) === undefined);
     return unique([...claims, ...own].map(name));
   } catch {

@@ -1,13 +1,13 @@
-/** What a half-written command line wants completed from the cluster. Pure: it knows the words and the commands. @module */
+/** Finds out which names a command line needs for its completion. @module */
 import type { Command } from "commander";
 import { findKind, type Kind, KINDS, POOL, TEMPLATE } from "../../summary/kinds.ts";
 import type { Where } from "../commandcontext.ts";
 
-/** Names to look for; `prefix` is what is written of them. */
+/** Names to look for; `prefix` is the part that was already typed. */
 export interface Need {
   what: "sandboxes" | "namespaces" | "contexts" | "kinds" | { kinds: Kind[] };
   prefix: string;
-  /** Added to each name: `:` where a path follows. */
+  /** Appended to each name, such as `:` before a path. */
   suffix: string;
   where: Where;
 }
@@ -20,7 +20,7 @@ const OPTIONS: Record<string, Names> = {
   pool: { kinds: [POOL] },
   template: { kinds: [TEMPLATE] },
 };
-/** What the arguments of a command are; the last one is that of all that follow. */
+/** Kinds of the arguments of each command; the last kind applies to all further arguments. */
 const ARGUMENTS: Record<string, Names[]> = {
   cp: ["sandboxes"],
   exec: ["sandboxes"],
@@ -36,10 +36,14 @@ const ARGUMENTS: Record<string, Names[]> = {
   url: ["sandboxes"],
   why: [{ kinds: KINDS.filter((kind) => kind !== TEMPLATE) }],
 };
-/** Of these only the first argument is a sandbox. */
+/** Commands of which only the first argument is a sandbox. */
 const ONE_ARGUMENT = ["exec", "logs", "ls", "open", "url", "why", "status", "simulate"];
 
-/** Tells what to look for; undefined: nothing that the cluster knows. @param words the last one may be empty */
+/**
+ * Returns which names to look for; undefined if the cluster does not have them.
+ *
+ * @param words the last one may be empty
+ */
 export function needOf(program: Command, words: readonly string[]): Need | undefined {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? "";
@@ -69,7 +73,7 @@ function argumentOf(name: string, args: readonly string[]): Names | undefined {
   return names[Math.min(args.length, names.length - 1)];
 }
 
-/** `--pool <here>` and `--pool=<here>`. */
+/** Handles `--pool <here>` and `--pool=<here>`. */
 function valueOption(command: Command, previous: string | undefined, last: string) {
   const [flag = "", value] = last.startsWith("--") && last.includes("=") ? splitOnce(last) : [previous ?? "", last];
   const option = optionOf(command, flag);
@@ -85,7 +89,7 @@ function optionOf(command: Command, flag: string) {
   return command.options.find(({ short, long }) => flag !== "" && (flag === short || flag === long));
 }
 
-/** Finds the command of the words, its arguments, and the values of its options. */
+/** Finds the command in the words, its arguments, and the values of its options. */
 function read(program: Command, words: readonly string[]) {
   let command = program;
   const args: string[] = [];

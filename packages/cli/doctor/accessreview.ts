@@ -1,7 +1,7 @@
-/** Asks an API server whether a user may do something. @module */
+/** Asks the API server whether a user is allowed to send a request. @module */
 import type { Answer, Api } from "../../kube/api.ts";
 
-/** A request to the API server, as RBAC sees it. */
+/** A request to the API server, as RBAC describes it. */
 export interface AccessQuestion {
   verb: string;
   group: string;
@@ -13,7 +13,7 @@ export interface AccessQuestion {
   namespace?: string | undefined;
 }
 
-/** Asks about `somebody`, or about the caller if that is undefined. @throws {Error} if the API server does not answer */
+/** Checks the rights of `somebody`, or of the caller if undefined. @throws {Error} if the API server does not answer */
 export async function reviewAccess(
   api: Api,
   { verb, group, resource: path, name, namespace }: AccessQuestion,
@@ -32,7 +32,7 @@ export async function reviewAccess(
   });
 }
 
-/** Reads the answer to {@link reviewAccess}. */
+/** Reads the response of {@link reviewAccess}. */
 export function isAllowed({ body }: Answer): boolean {
   return (body as { status?: { allowed?: boolean } }).status?.allowed === true;
 }

@@ -1,4 +1,4 @@
-/** Checks whether the accounts of an installation have the rights that its version needs. Changes nothing. @module */
+/** Checks whether the accounts of an installation have the rights that this version needs. @module */
 import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../api/objects/objects.ts";

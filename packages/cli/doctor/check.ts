@@ -1,31 +1,31 @@
-/** What a check of `hookbox doctor` is given, and what it says. Types, and reading that never throws. @module */
+/** Types of the checks of `hookbox doctor`, and functions that read objects without throwing. @module */
 import type { Answer } from "../../kube/api.ts";
 import type { Cluster } from "../commandcontext.ts";
 
-/** What checks look at. */
+/** What checks examine. */
 export interface Patient {
   cluster: Cluster;
-  /** URL of the router; undefined: none is named. */
+  /** URL of the router; undefined if none was given. */
   router: string | undefined;
   fetch: typeof fetch;
   now: Date;
 }
 
-/** What a check has found. */
+/** Result of a check. */
 export interface Diagnosis {
-  /** `ok`; `warn`: works, but not as well as it could, or could not be seen; `fail`: does not work. */
+  /** `ok`; `warn`: it works, but could be better, or could not be checked; `fail`: it does not work. */
   mark: "ok" | "warn" | "fail";
-  /** What was looked at, two or three words. */
+  /** What was checked, in two or three words. */
   what: string;
   text: string;
-  /** What to do, one sentence. */
+  /** What to do, in one sentence. */
   remedy?: string;
 }
 
-/** Looks at one or some things. */
+/** Checks one or more things. */
 export type Check = (patient: Patient) => Promise<Diagnosis[]>;
 
-/** Reads from the API server; without an answer the status is 0. */
+/** Reads from the API server; if there is no response, the status is 0. */
 export async function read({ cluster }: Patient, path: string, query: Record<string, string> = {}): Promise<Answer> {
   try {
     return await cluster.api.send({ method: "GET", path, query });
@@ -34,7 +34,7 @@ export async function read({ cluster }: Patient, path: string, query: Record<str
   }
 }
 
-/** Returns the items of a list; undefined if it cannot be read. */
+/** Returns the items of a list; undefined if it could not be read. */
 export function itemsOf<T>({ status, body }: Answer): T[] | undefined {
   return status === 200 ? (body as { items: T[] }).items : undefined;
 }

@@ -1,4 +1,4 @@
-/** Checks of what makes sandboxes: Metacontroller, the controllers registered with it, and their hooks. Reads only. @module */
+/** Checks Metacontroller, the controllers registered with it, and their hooks. @module */
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
@@ -16,7 +16,7 @@ interface Controller extends KubeObject {
   spec: { hooks?: Record<string, { webhook?: { url?: string } }> };
 }
 
-/** Are the controllers registered, and do their hooks answer? */
+/** Checks whether the controllers are registered, and whether their hooks answer. */
 export const checkControllers: Check = async (patient) => {
   const found = await Promise.all(CONTROLLERS.map(async ([resource, name]) => {
     return { name, answer: await read(patient, `${API}/${resource}/${name}`) };
@@ -43,7 +43,7 @@ export const checkControllers: Check = async (patient) => {
   ];
 };
 
-/** A hook is behind a Service, which the API server reaches, or somewhere else. */
+/** Checks a hook behind a Service, through the API server, or at another address. */
 async function checkHook(patient: Patient, name: string, address: string): Promise<Diagnosis> {
   const what = `Hook ${name}`;
   const url = URL.parse(address);
@@ -75,7 +75,10 @@ interface Deployment extends KubeObject {
   status?: { readyReplicas?: number };
 }
 
-/** Where NetworkPolicies are enforced only Metacontroller reaches a hook, and its node, which has asked it already. */
+/**
+ * Checks the replicas only. If NetworkPolicies are enforced, only Metacontroller and the hook's node can reach the
+ * hook, and the node's readiness probe has reached it already.
+ */
 function replicasOf(what: string, { metadata: { namespace, name }, spec, status }: Deployment): Diagnosis {
   const { replicas = 1 } = spec;
   const ready = status?.readyReplicas ?? 0;
@@ -107,7 +110,7 @@ interface Pod extends KubeObject {
   status?: { phase?: string; conditions?: { type: string; status: string }[] };
 }
 
-/** Does Metacontroller run, and with which flags? */
+/** Checks whether Metacontroller runs, and with which flags. */
 export const checkMetacontroller: Check = async (patient) => {
   const what = "Metacontroller";
   const answer = await read(patient, "/api/v1/pods", { labelSelector: "app.kubernetes.io/name=metacontroller" });
@@ -142,7 +145,7 @@ interface Standing extends KubeObject {
   status?: { observedGeneration?: number; conditions?: unknown[] };
 }
 
-/** It may run elsewhere than in a Pod: what it has done shows. */
+/** Checks the status of Sandboxes instead, because Metacontroller may run outside of the cluster. */
 async function checkWork(patient: Patient, why: string): Promise<Diagnosis> {
   const what = "Metacontroller";
   const sandboxes =

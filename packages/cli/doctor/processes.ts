@@ -1,4 +1,4 @@
-/** Checks of the keeper, the binder and the router. Reads only. @module */
+/** Checks the keeper, the binder and the router. @module */
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
 import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { messageOf } from "../../kube/api.ts";
@@ -8,16 +8,16 @@ import { type Check, itemsOf, read } from "./check.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1";
 
-/** A process that leads by a Lease. */
+/** A process that uses a Lease for leader election. */
 interface Leader {
   what: string;
   lease: string;
-  /** Follows what is wrong with the Lease; may be empty. */
+  /** Appended to the problem with the Lease; may be empty. */
   loss: string;
   remedy: string;
 }
 
-/** Does a keeper hold its Lease? */
+/** Checks whether a keeper holds its Lease. */
 export const checkKeeper: Check = checkLease({
   what: "Keeper",
   lease: KEEPER_LEASE,
@@ -25,7 +25,7 @@ export const checkKeeper: Check = checkLease({
   remedy: "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.",
 });
 
-/** Does a binder hold its Lease? */
+/** Checks whether a binder holds its Lease. */
 export const checkBinder: Check = checkLease({
   what: "Binder",
   lease: BINDER_LEASE,
@@ -55,7 +55,7 @@ function checkLease({ what, lease, loss, remedy }: Leader): Check {
   };
 }
 
-/** Does the router answer that was named? */
+/** Checks whether the given router answers. */
 export const checkRouter: Check = async ({ router, fetch }) => {
   const what = "Router";
   if (router === undefined) {

@@ -1,4 +1,4 @@
-/** The command that a remedy names: it installs what is missing where hookbox is. Reads only. @module */
+/** Creates the `hookbox install` command that remedies recommend. @module */
 import { SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { pathOf } from "../../kube/api.ts";
@@ -6,7 +6,7 @@ import { itemsOf, type Patient, read } from "./check.ts";
 
 const KEEPER = "app.kubernetes.io/part-of=hookbox,app.kubernetes.io/name=keeper";
 
-/** Returns `hookbox install` with an image, which only its user knows, and with the namespace if it is not the default. */
+/** Returns `hookbox install` with a placeholder for the image, and with the namespace if it is not the default. */
 export async function installCommand(patient: Patient): Promise<string> {
   const answer = await read(patient, pathOf({ resource: "deployments" }), { labelSelector: KEEPER });
   const [namespace = SYSTEM_NAMESPACE, ...more] = (itemsOf<KubeObject>(answer) ?? []).map(({ metadata }) =>

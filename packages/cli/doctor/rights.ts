@@ -1,4 +1,4 @@
-/** Checks of what the caller may do, and of what the cluster has for sandboxes. Changes nothing. @module */
+/** Checks the rights of the caller, and what the cluster offers to sandboxes. @module */
 import { type Answer, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { isAllowed, reviewAccess } from "./accessreview.ts";
@@ -8,14 +8,14 @@ interface Right {
   group: string;
   resource: string;
   verbs: string[];
-  /** What it is for, where one may well do without. */
+  /** What the right is for, if it is optional. */
   use?: string;
 }
 
 const AGENTS = "agents.x-k8s.io";
 const EXTENSIONS = "extensions.agents.x-k8s.io";
 
-/** What a user of claims has: see docs/howto/teams.md. */
+/** Rights of a user of claims; see docs/howto/teams.md. */
 const NEEDED: Right[] = [
   { group: EXTENSIONS, resource: "sandboxclaims", verbs: ["create", "get", "list", "watch", "delete"] },
   { group: AGENTS, resource: "sandboxes", verbs: ["get", "list", "watch"] },
@@ -35,7 +35,7 @@ const OPTIONAL: Right[] = [
   { group: "", resource: "pods/log", verbs: ["get"], use: "logs" },
 ];
 
-/** The two ways into a sandbox. */
+/** Rights for the two ways into a sandbox. */
 const FORWARD: Right = {
   ...{ group: "", resource: "pods/portforward", verbs: ["create", "get"] },
   use: "exec, cp and url without a router",
@@ -47,7 +47,7 @@ interface Reply extends Right {
   answer: Answer;
 }
 
-/** May the caller do what SDK and command do? */
+/** Checks whether the caller has the rights that the SDK and the commands need. */
 export const checkRights: Check = async ({ cluster, router }) => {
   const what = "Your rights";
   const { api, namespace } = cluster;
@@ -64,7 +64,7 @@ export const checkRights: Check = async ({ cluster, router }) => {
     ]);
     const unasked = [...needed, ...optional, ...forward, ...connect].find(({ answer }) => !isOk(answer));
     if (unasked) return [{ mark: "warn", what, text: `cannot be asked for: ${messageOf(unasked.answer)}` }];
-    // Who may connect has a router, which was not named.
+    // Users with this right have a router, whose URL was just not given.
     const isWayKnown = connect.every(({ answer }) => isAllowed(answer));
     const lacks = [...needed, ...isWayKnown ? [] : forward].filter(({ answer }) => !isAllowed(answer));
     const wants = [...optional, ...isWayKnown ? forward : []].filter(({ answer }) => !isAllowed(answer));
@@ -99,7 +99,7 @@ function wordsFor({ verb, resource }: Reply): string {
   return `${verb} ${resource}`;
 }
 
-/** Is there something that keeps code away from the node's kernel? */
+/** Checks whether there is a RuntimeClass that isolates code from the node's kernel. */
 export const checkRuntimeClasses: Check = async (patient) => {
   const what = "RuntimeClasses";
   const answer = await read(patient, "/apis/node.k8s.io/v1/runtimeclasses");
@@ -110,7 +110,7 @@ export const checkRuntimeClasses: Check = async (patient) => {
   return [{ mark: "warn", what, text: "none: sandboxes share the kernel of their node", remedy }];
 };
 
-/** Is there a StorageClass for volumes that name none? */
+/** Checks whether there is a default StorageClass. */
 export const checkStorage: Check = async (patient) => {
   const what = "StorageClass";
   const answer = await read(patient, "/apis/storage.k8s.io/v1/storageclasses");

@@ -1,4 +1,4 @@
-/** Checks of the API server and of what was installed there: its CRDs. Reads only. @module */
+/** Checks the API server and the installed CRDs. @module */
 import { parse } from "yaml";
 import { isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -7,10 +7,10 @@ import { KEEP_V1ALPHA1, type VersionedCRD, withdrawnVersions } from "../install/
 import { type Check, type Diagnosis, type Patient, read } from "./check.ts";
 import { installCommand } from "./remedy.ts";
 
-/** ValidatingAdmissionPolicies of v1, which narrow the rights of keeper and router, are there since then. */
+/** First version with ValidatingAdmissionPolicies of v1, which limit the rights of keeper and router. */
 const OLDEST_MINOR = 30;
 
-/** Does the API server answer, and is it new enough? */
+/** Checks whether the API server answers and is new enough. */
 export const checkServer: Check = async (patient) => {
   const what = "API server";
   const { server, source } = patient.cluster;
@@ -25,7 +25,7 @@ export const checkServer: Check = async (patient) => {
   return [{ mark: "fail", what, text, remedy: `Use Kubernetes 1.${OLDEST_MINOR} or later.` }];
 };
 
-/** Are the CRDs there, and as this version has them? */
+/** Checks whether the CRDs exist and have the content of this version. */
 export const checkCRDs: Check = async (patient) => {
   const wanted = readCRDs().map((text) => parse(text) as CRD);
   return await Promise.all(wanted.map(async (crd): Promise<Diagnosis> => {
@@ -55,7 +55,7 @@ async function installRemedy(patient: Patient): Promise<string> {
   return `Install them: ${await installCommand(patient)}`;
 }
 
-/** Who may not read CRDs can still see what is served. */
+/** Checks only what is served, for users who may not read CRDs. */
 async function servedOnly(patient: Patient, crd: CRD, what: string): Promise<Diagnosis> {
   const { group, names, versions: [newest] } = crd.spec;
   const answer = await read(patient, `/apis/${group}/${newest?.name}`);
@@ -66,7 +66,7 @@ async function servedOnly(patient: Patient, crd: CRD, what: string): Promise<Dia
   return { mark: "ok", what, text: `${newest?.name} is served (you may not read the CRD itself)` };
 }
 
-/** Tells whether `found` says all that `wanted` says; the API server adds defaults of its own. */
+/** Returns whether `found` contains all of `wanted`; the API server adds default values. */
 export function covers(found: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(found) && found.length === wanted.length && wanted.every((one, i) => covers(found[i], one));

@@ -1,23 +1,23 @@
-/** Applies objects of any kind to an API server, and deletes them. Decides nothing. @module */
+/** Applies objects of any kind to an API server, and deletes them. @module */
 import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { Failure } from "../failure.ts";
 import { checkVersions, leavesWebhook, type VersionedCRD } from "./crds.ts";
 
-/** What became of an object. */
+/** What happened to an object. */
 export type Outcome = "created" | "configured" | "unchanged";
 
-/** How to apply. */
+/** Options of applying objects. */
 export interface ApplyOptions {
-  /** Ask what would happen, and change nothing. */
+  /** Only checks what would happen. */
   dryRun: boolean;
-  /** Take over fields that others have set. */
+  /** Whether to take over fields that other managers have set. */
   force: boolean;
 }
 
 const FIELD_MANAGER = "hookbox-install";
 
-/** Applies objects to an API server. @throws {Failure} from the function that it returns */
+/** Returns a function that applies an object. @throws {Failure} from the function that it returns */
 export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (object: KubeObject) => Promise<Outcome> {
   const pathOf = createPaths(api);
   return async (object) => {
@@ -30,14 +30,15 @@ export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (objec
       const [live, wanted] = [before.body as VersionedCRD, object as VersionedCRD];
       checkVersions(live, wanted, force);
       if (force && leavesWebhook(live, wanted)) {
-        // An apply takes nothing away that others have set, and a dry run cannot have it taken away before.
+        // An apply cannot remove fields of other managers, and a dry run cannot remove them before. So a dry run keeps
+        // the webhook.
         if (dryRun) body = { ...wanted, spec: { ...wanted.spec, conversion: live.spec.conversion } } as VersionedCRD;
         else await endConversion(api, path, query, wanted);
       }
     }
     const forced = force ? { force: "true" } : {};
     const after = await api.send({ method: "PATCH", patch: "apply", path, query: { ...query, ...forced }, body });
-    // Its namespace would be there by now.
+    // In a dry run, the namespace is not created, so the API server does not find it.
     if (dryRun && after.status === 404) return "created";
     if (!isOk(after)) throw refused(object, after);
     if (before.status === 404) return "created";
@@ -52,9 +53,10 @@ async function endConversion(api: Api, path: string, query: Record<string, strin
 }
 
 /**
- * Deletes objects from an API server; those that Helm has brought are Helm's to delete.
+ * Returns a function that deletes an object, and returns whether it existed. Objects that Helm installed are not
+ * deleted.
  *
- * @throws {Failure} from the function that it returns, which tells whether there was anything to delete
+ * @throws {Failure} from the function that it returns
  */
 export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) => Promise<boolean> {
   const pathOf = createPaths(api);
@@ -73,7 +75,7 @@ export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) =
         : `Use: helm uninstall ${release} -n ${namespace}`;
       throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
     }
-    // Where there is a body, an API server reads none of this from the query: a dry run would delete.
+    // If a request has a body, the API server ignores these options in the query. A dry run would then delete.
     const options = { propagationPolicy: "Background", preconditions: { uid }, ...dryRun ? { dryRun: ["All"] } : {} };
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...options };
     const answer = await api.send({ method: "DELETE", path, body });
@@ -86,7 +88,7 @@ function undeleted({ kind, metadata }: KubeObject, answer: Answer | undefined): 
   return new Failure(`Cannot delete ${kind} ${metadata.name}: ${answer ? messageOf(answer) : "it cannot be found"}`);
 }
 
-/** Makes what tells where an object is; undefined: the API server does not serve its kind. */
+/** Returns a function that finds the path of an object; undefined if the API server does not serve its kind. */
 function createPaths(api: Api): (object: KubeObject) => Promise<string | undefined> {
   const resources = new Map<string, Promise<Resource[]>>();
   return async (object) => {
@@ -98,13 +100,13 @@ function createPaths(api: Api): (object: KubeObject) => Promise<string | undefin
   };
 }
 
-/** Names an object as kubectl does: `deployment.apps/sandbox`. */
+/** Returns an object's name as kubectl shows it: `deployment.apps/sandbox`. */
 export function nameOf({ apiVersion, kind, metadata }: KubeObject): string {
   const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [];
   return `${kind.toLowerCase()}${group ? `.${group}` : ""}/${metadata.name}`;
 }
 
-/** Tells whether the API server has the policy that keeps `managedFields` away: Kubernetes 1.36 or later. */
+/** Returns whether the API server supports the policy that removes `managedFields`: Kubernetes 1.36 or later. */
 export async function hasMutatingPolicies(api: Api): Promise<boolean> {
   return (await discover(api, "admissionregistration.k8s.io/v1")).some(({ kind }) =>
     kind === "MutatingAdmissionPolicy"
@@ -144,7 +146,7 @@ function refused(object: KubeObject, answer: Answer): Failure {
   return new Failure(`Cannot apply ${object.kind} ${object.metadata.name}: ${messageOf(answer)}`, remedy);
 }
 
-/** What is left when all is gone that changes without meaning anything. */
+/** Returns the object without the fields that change on every write. */
 function essence(object: unknown): string {
   const { metadata, status: _, ...rest } = object as KubeObject;
   const { managedFields: __, resourceVersion: ___, generation: ____, ...kept } = metadata;

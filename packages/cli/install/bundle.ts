@@ -1,39 +1,42 @@
-/** What `hookbox install` brings to a cluster, as YAML and as objects: deploy/, as kustomize makes it. Asks nobody. @module */
+/** Renders the objects that `hookbox install` applies, as YAML and as objects. @module */
 import { readFileSync } from "node:fs";
 import { type Document, parseAllDocuments } from "yaml";
 import { SYSTEM_NAMESPACE as SYSTEM } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { readCRDs, renderManifests } from "../../manifests/render.ts";
 
-/** What to bring. */
+/** Options of the bundle. */
 export interface BundleOptions {
-  /** Where hooks run that are not to be installed; undefined: they are, with a Service each. */
+  /** URL of hooks that run elsewhere. Undefined: hooks are installed, each with a Service. */
   hooksURL?: string | undefined;
-  /** Of hooks, keeper and binder. */
+  /** Namespace of hooks, keeper and binder. */
   namespace: string;
-  /** Of all processes; undefined: as in deploy/, from wherever nodes look for it. */
+  /** Image of all processes. Undefined: the images in deploy/, from the default registry of the nodes. */
   image?: string | undefined;
-  /** False: without the CRDs. @default true */
+  /** Whether to include the CRDs. @default true */
   crds?: boolean;
-  /** False: without the namespaces. @default true */
+  /** Whether to include the namespaces. @default true */
   namespaces?: boolean;
-  /** False: CRDs, controllers, accounts and rights, and nothing that runs. */
+  /** Whether to include the processes. False: only CRDs, controllers, accounts and rights. */
   processes: boolean;
-  /** With the policy that only API servers of Kubernetes 1.36 or later know. @default false */
+  /** Whether to include the policy that requires Kubernetes 1.36 or later. @default false */
   managedFields?: boolean;
 }
 
-/** Clients of these APIs look for the router there, and the NetworkPolicies of templates let in what is there. */
+/**
+ * Namespace of the router. Clients of the Agent Sandbox APIs expect it there, and the NetworkPolicies of templates
+ * allow traffic from it.
+ */
 const ROUTER = "agent-sandbox-system";
 
-/** Files of one namespace, and what they are for: rights are always brought. */
+/** Files of one namespace and their purpose. Rights are always included. */
 interface Part {
   namespace: string;
   of: "namespaces" | "rights" | "hooks" | "processes" | "managedFields";
   files: readonly URL[];
 }
 
-/** Each file stands here whole: that is how a bundler finds those that belong to a bundle. */
+/** Each path is written in full, because a bundler finds the files of a bundle by these expressions. */
 const PARTS: readonly Part[] = [
   {
     namespace: SYSTEM,
@@ -105,11 +108,11 @@ const CLUSTER_WIDE = [
   "MutatingAdmissionPolicyBinding",
 ];
 
-/** What must be there before the rest, in this order; controllers come last, so that what they call for is there. */
+/** Kinds that are applied first, in this order. Controllers come last, so that the hooks that they call exist. */
 const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
 const LAST = ["CompositeController", "DecoratorController"];
 
-/** Renders all of it. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
+/** Renders all objects as YAML. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace, image, crds = true, namespaces = true, processes, managedFields = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
@@ -134,7 +137,7 @@ function textsOf(isWanted: (part: Part) => boolean, namespace: string): string[]
   );
 }
 
-/** Reads them into objects, in the order in which they are to be applied. */
+/** Parses the YAML into objects, in the order in which they must be applied. */
 export function bundleObjects(text: string): KubeObject[] {
   const objects = parseAllDocuments(text).map((document) => document.toJS() as KubeObject | null);
   return objects.filter((object) => object !== null).sort((a, b) => rankOf(a) - rankOf(b));
@@ -146,7 +149,7 @@ function rankOf({ kind }: KubeObject): number {
   return rank < 0 ? ORDER.length : rank;
 }
 
-/** What has a namespace is put into that of its process, as its kustomization.yaml does. */
+/** Sets the namespace of namespaced objects to that of their process, as its kustomization.yaml does. */
 function placed(file: URL, namespace: string): string {
   return parseAllDocuments(readFileSync(file, "utf8")).map((document: Document) => {
     if (!CLUSTER_WIDE.includes(String(document.get("kind")))) document.setIn(["metadata", "namespace"], namespace);

@@ -1,8 +1,8 @@
-/** What stands in the way of CRDs of ours: versions that are served or stored, and webhooks that convert them. Pure. @module */
+/** Detects CRD versions that an installation would remove, and conversion webhooks that it would leave. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { Failure } from "../failure.ts";
 
-/** A CRD as far as its versions go (apiextensions.k8s.io/v1). */
+/** The fields of a CRD that concern its versions (apiextensions.k8s.io/v1). */
 export interface VersionedCRD extends KubeObject {
   spec: {
     conversion?: { strategy?: string; webhook?: { clientConfig?: { service?: { namespace: string; name?: string } } } };
@@ -11,10 +11,10 @@ export interface VersionedCRD extends KubeObject {
   status?: { storedVersions?: string[] };
 }
 
-/** How v1alpha1 goes on being served. */
+/** How to continue to serve v1alpha1. */
 export const KEEP_V1ALPHA1 = "apply deploy/v1alpha1, or set v1alpha1.enabled of the chart";
 
-/** Lists the versions of a CRD that `wanted` would withdraw: those that clients may use, or that objects are stored in. */
+/** Returns the versions of a CRD that `wanted` lacks although they are served, or objects are stored in them. */
 export function withdrawnVersions(live: VersionedCRD, wanted: { spec: { versions: { name: string }[] } }): string[] {
   const used = live.spec.versions.filter(({ served, storage }) => served || storage).map(({ name }) => name);
   const all = new Set([...used, ...live.status?.storedVersions ?? []]);
@@ -25,8 +25,8 @@ export function withdrawnVersions(live: VersionedCRD, wanted: { spec: { versions
 const CONVERSION = "conversion";
 
 /**
- * Refuses to apply a CRD that would withdraw versions. With `force` those of another controller may go, as long as nothing
- * is stored in them: that takes its CRDs over.
+ * Refuses to apply a CRD that would remove versions. With `force`, versions of another controller may be removed if no
+ * objects are stored in them: hookbox then takes over its CRDs.
  *
  * @throws {Failure}
  */
@@ -49,14 +49,14 @@ export function checkVersions(live: VersionedCRD, wanted: VersionedCRD, force: b
   );
 }
 
-/** Tells whether `wanted` needs no webhook to convert, where `live` names one. */
+/** Returns whether `live` names a conversion webhook, but `wanted` does not use one. */
 export function leavesWebhook(live: VersionedCRD, wanted: VersionedCRD): boolean {
   return live.spec.conversion?.webhook !== undefined && wanted.spec.conversion?.strategy !== "Webhook";
 }
 
 /**
- * Tells whether API servers ask a hook in this namespace to convert between versions of a CRD. Who else may be asked
- * goes on answering without hookbox.
+ * Returns whether API servers use a hook in this namespace to convert between versions of a CRD. A webhook in another
+ * namespace continues to work without hookbox.
  */
 export function isConvertedIn({ spec: { conversion } }: VersionedCRD, namespace: string): boolean {
   if (conversion?.strategy !== "Webhook") return false;

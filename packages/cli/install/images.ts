@@ -1,18 +1,19 @@
-/** Gives Deployments the images that they run already. Changes nothing on the cluster. @module */
+/** Sets the images of Deployments to those that are running in the cluster. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { Failure } from "../failure.ts";
 
-/** A Deployment as far as images go (apps/v1). */
+/** The fields of a Deployment that concern images (apps/v1). */
 interface Deployment extends KubeObject {
   spec: { template: { spec: { containers: { name: string; image?: string | undefined }[] } } };
 }
 
 /**
- * Returns the objects, each Deployment with the images of the one of its name that is live.
+ * Returns the objects. Each Deployment gets the images of the Deployment of its name in the cluster.
  *
- * @param isTrial what is not live keeps the image that it has here, which no registry need have
- * @throws {Failure} if one cannot be read, or, if this is no trial, is not there
+ * @param isTrial in a dry run, Deployments that do not exist keep the image in `objects`, which need not exist in a
+ * registry
+ * @throws {Failure} if a Deployment cannot be read, or, outside of a dry run, does not exist
  */
 export async function keepImages(api: Api, objects: readonly KubeObject[], isTrial: boolean): Promise<KubeObject[]> {
   const missing: string[] = [];
@@ -30,7 +31,7 @@ export async function keepImages(api: Api, objects: readonly KubeObject[], isTri
   );
 }
 
-/** Undefined: there is none, or it lacks a container. */
+/** Undefined if the Deployment does not exist, or lacks a container. */
 async function withLiveImages(api: Api, wanted: Deployment): Promise<Deployment | undefined> {
   const { namespace, name } = wanted.metadata;
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "deployments", namespace, name }) });

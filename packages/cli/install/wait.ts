@@ -1,4 +1,4 @@
-/** Waits until the Deployments of an installation run as they should, and says which do not. Changes nothing. @module */
+/** Waits until the Deployments of an installation are rolled out, and reports those that are not. @module */
 import { type Api, isOk, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
@@ -9,13 +9,13 @@ import { spinning } from "../terminal/spinner.ts";
 
 const LOOK_MS = 1000;
 
-/** A Deployment as far as a rollout goes (apps/v1). */
+/** The fields of a Deployment that concern its rollout (apps/v1). */
 export interface Rollout extends KubeObject {
   spec: { replicas?: number };
   status?: { observedGeneration?: number; updatedReplicas?: number; readyReplicas?: number; replicas?: number };
 }
 
-/** Waits for those among `objects` that are Deployments. @throws {Failure} if one does not run by then */
+/** Waits for the Deployments among `objects`. @throws {Failure} if one is not rolled out in time */
 export async function untilRolledOut(
   context: CommandContext,
   api: Api,
@@ -46,7 +46,10 @@ async function look(api: Api, { metadata: { namespace = "", name } }: KubeObject
   return lackOf(answer.body as Rollout);
 }
 
-/** Says what a Deployment lacks; undefined: all its Pods are of its newest template, and Ready, and no others are left. */
+/**
+ * Returns what is missing in the rollout of a Deployment. Undefined if all of its Pods are Ready and from the newest
+ * template, and there are no other Pods.
+ */
 export function lackOf({ metadata, spec, status = {} }: Rollout): string | undefined {
   const { replicas: wanted = 1 } = spec;
   const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0, replicas = 0 } = status;

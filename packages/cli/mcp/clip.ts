@@ -1,16 +1,16 @@
-/** Keeps the beginning and the end of a long text. Pure. @module */
+/** Shortens a long text to its beginning and end. @module */
 
-/** A text that is kept as far as there is room. */
+/** A text of which a limited part is kept. */
 export interface Clip {
   add(piece: string): void;
-  /** What is kept; in place of what is not, a line that says how much that is. */
+  /** Returns the kept text. A line replaces the removed part and says how long it was. */
   text(): string;
   isClipped(): boolean;
 }
 
 /**
- * Makes one that keeps `limit` characters, half of them from the beginning: errors stand at the end, their causes at the
- * beginning.
+ * Creates a clip that keeps `limit` characters: half from the beginning and half from the end, because an error is at
+ * the end and its cause at the beginning.
  */
 export function createClip(limit: number): Clip {
   const half = Math.ceil(limit / 2);
@@ -25,7 +25,7 @@ export function createClip(limit: number): Clip {
       const room = half - head.length;
       head += copied(piece.slice(0, room));
       tail += copied(piece.slice(Math.max(0, room)).slice(-limit));
-      // Cut now and then, not for each piece.
+      // Shortened only now and then, because doing it for each piece is slow.
       if (tail.length > 4 * limit) tail = tail.slice(-limit);
     },
     text() {
@@ -37,7 +37,7 @@ export function createClip(limit: number): Clip {
   };
 }
 
-/** What engines make of a slice keeps the whole text in memory, which may be 64 MiB. */
+/** Copies a slice. JavaScript engines keep the whole text of a slice in memory, which may be 64 MiB. */
 function copied(slice: string): string {
   return ` ${slice}`.slice(1);
 }

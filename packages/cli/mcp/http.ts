@@ -1,4 +1,4 @@
-/** The server on a port: listens, and stops cleanly. Decides nothing. @module */
+/** Runs the MCP server on a port, and stops it. @module */
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { KEEP_ALIVE_MS, listenOn } from "../../process/ports.ts";
@@ -6,13 +6,13 @@ import { type Address, hostPort } from "./http/address.ts";
 import { type AppParts, createMCPApp, MCP_PATH } from "./http/app.ts";
 import { createSourceCheck, type Sources } from "./http/rebinding.ts";
 
-/** Where to listen, and to whom. */
+/** Options of the server. */
 export interface HTTPOptions extends Omit<AppParts, "refusal"> {
   address: Address;
   sources: Sources;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface HTTPServer {
   url: string;
   port: number;
@@ -20,10 +20,10 @@ export interface HTTPServer {
   stop(): Promise<void>;
 }
 
-/** Connections at a time; each session has two or three. */
+/** Largest number of connections at a time; each session has two or three. */
 const MOST_CONNECTIONS = 1024;
 
-/** Starts listening. @throws {Error} if the port is taken */
+/** Starts listening. @throws {Error} if the port is in use */
 export async function serveHTTP({ address, sources, ...parts }: HTTPOptions): Promise<HTTPServer> {
   const { app, stop } = createMCPApp({ ...parts, refusal: createSourceCheck(address, sources) });
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;

@@ -1,23 +1,23 @@
-/** Paths of this machine that a session may touch: below one folder, whatever symlinks say. Opens no file. @module */
+/** Confines the paths on this machine that a session may use to one folder, also through symlinks. @module */
 import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { AuthorizationError, InvalidArgumentError } from "../../sdk/errors.ts";
 
-/** Returns the real path of what is there. @throws {AuthorizationError} if it is outside of the folder */
+/** Returns the real path of an existing file. @throws {AuthorizationError} if it is outside of the folder */
 export async function existingPath(root: string, path: string): Promise<string> {
   const base = await realpath(root);
   const wanted = resolve(base, path);
   const found = await realpath(wanted).catch(() => undefined);
-  // What is outside and what does not exist sound alike: nobody feels his way around.
+  // The message must not reveal whether a path outside of the folder exists.
   if (found !== undefined && isWithin(base, found)) return found;
   if (!isWithin(base, wanted) || found !== undefined) throw outside(path, root);
   throw new InvalidArgumentError(`Cannot find "${path}" on this machine: it does not exist`);
 }
 
 /**
- * Returns the real path of what may be written; the folder above it exists.
+ * Returns the real path of a file to write; its parent folder exists.
  *
- * @throws {AuthorizationError} if it is outside of the folder, or a symlink is there
+ * @throws {AuthorizationError} if it is outside of the folder, or is a symlink
  */
 export async function writablePath(root: string, path: string): Promise<string> {
   const base = await realpath(root);

@@ -1,35 +1,35 @@
-/** Makes the sandboxes of a session, and no more than it may have. @module */
+/** Creates the sandboxes of a session, up to its limit. @module */
 import type { SandboxClient } from "../../sdk/client.ts";
 import { ConflictError, RateLimitError } from "../../sdk/errors.ts";
 import type { CreateOptions } from "../../sdk/options.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
 import type { Labels, Sight } from "./sight.ts";
 
-/** What makes them. */
+/** Creates sandboxes for one session. */
 export interface Making {
-  /** Makes one. @throws {RateLimitError} if the session has all it may have */
+  /** Creates a sandbox. @throws {RateLimitError} if the session has reached its limit */
   create(options: CreateOptions, signal: AbortSignal): Promise<SandboxHandle>;
-  /** Resolves when none is being made any more. */
+  /** Resolves when no creation is running. */
   settled(): Promise<void>;
 }
 
-/** What the session is. */
+/** Options of the creation. */
 export interface MakingOptions {
   client: SandboxClient;
   sight: Sight;
-  /** Labels of what it makes. */
+  /** Labels of the session's sandboxes. */
   own: Labels;
   most: number;
-  /** How many it has at most: some of them may be gone. */
+  /** Returns the largest possible number of the session's sandboxes; some may have been deleted. */
   known: () => number;
 }
 
-/** Makes the maker. */
+/** Creates the functions. */
 export function createMaking({ client, sight, own, most, known }: MakingOptions): Making {
-  /** Names of those to come, in the order in which they were asked for, until it is known what has become of them. */
+  /** Names of sandboxes that are being created, in the order of the requests. */
   const coming = new Map<string, Promise<void>>();
 
-  /** Of several at once the earlier ones have the places that are left. */
+  /** If several requests run at the same time, the earlier ones get the free places. */
   async function checkRoom(name: string, signal: AbortSignal): Promise<void> {
     const names = [...coming.keys()];
     const earlier = names.slice(0, names.indexOf(name));

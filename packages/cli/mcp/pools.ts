@@ -1,9 +1,9 @@
-/** Which pools there are, for agents that name none. Reads only. @module */
+/** Lists the pools that an agent can use if it does not name one. @module */
 import { type Api, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { ask } from "../../sdk/control/kube.ts";
 
-/** Lists the names of a namespace's pools, those that are on their way out left out. */
+/** Returns the names of the pools in a namespace, without those that are being deleted. */
 export async function listPools(api: Api, namespace: string, signal: AbortSignal): Promise<string[]> {
   const { items } = await ask<{ items: KubeObject[] }>(api, {
     method: "GET",

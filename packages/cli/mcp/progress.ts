@@ -1,13 +1,13 @@
-/** Progress of a call, for clients that ask for it: often enough to be seen, not for every piece. @module */
+/** Reports the progress of a call to a client that asks for it, at most every 200 ms. @module */
 
-/** Tells a client how far a call is. */
+/** Reports the progress of a call. */
 export interface Progress {
   tell(message: string): void;
-  /** Tells what is left; after that nothing. To be called before the call's result goes out. */
+  /** Sends the waiting message, and no more after it. Call it before the result of the call is sent. */
   end(): void;
 }
 
-/** What a request brings along to be told of. */
+/** The parts of a request that are needed to report progress. */
 export interface Told {
   _meta?: { progressToken?: string | number | undefined } | undefined;
   signal: AbortSignal;
@@ -18,12 +18,12 @@ export interface Told {
 }
 
 const EVERY_MS = 200;
-/** A message is a glimpse; the result has more. */
+/** Progress messages are short; the result contains more. */
 const MOST_CHARACTERS = 2000;
 
 /**
- * Makes what tells; without a token it tells nobody. Messages that come within {@link EVERY_MS} of each other go out as one,
- * of which the end is kept.
+ * Creates the reporter. If the client sent no token, it does nothing. Messages within {@link EVERY_MS} of each other
+ * are sent as one, of which the end is kept.
  */
 export function createProgress({ _meta, signal, sendNotification }: Told): Progress {
   const progressToken = _meta?.progressToken;
@@ -38,7 +38,7 @@ export function createProgress({ _meta, signal, sendNotification }: Told): Progr
     const message = waiting.slice(-MOST_CHARACTERS).toWellFormed();
     waiting = "";
     if (!hasEnded) timer = setTimeout(send, EVERY_MS);
-    // A client that is gone needs no telling.
+    // If the client has disconnected, that is not an error.
     sendNotification({ method: "notifications/progress", params: { progressToken, progress: ++progress, message } })
       .catch(() => {});
   };

@@ -1,4 +1,4 @@
-/** Resources of the server: the list of sandboxes, and each of them. Changes nothing. @module */
+/** MCP resources: the list of sandboxes, and each sandbox. @module */
 import { type McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { ReadResourceResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Session } from "./session.ts";
@@ -6,7 +6,7 @@ import { shown } from "./tools/seen.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Adds them to a server. */
+/** Adds the resources to a server. */
 export function addResources(server: McpServer, session: Session): void {
   const described = (description: string) => ({ description, mimeType: JSON_TYPE });
   server.registerResource(

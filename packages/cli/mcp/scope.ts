@@ -1,22 +1,25 @@
-/** What sessions of the server may do. No behaviour. @module */
+/** Limits of the sessions of an MCP server. @module */
 
-/** Limits of every session; the operator sets them, an agent cannot change them. */
+/** Limits of every session. The operator sets them; an agent cannot change them. */
 export interface Scope {
-  /** Pools that sandboxes may come from; the first is the default. Empty: every pool and template. */
+  /** Pools for sandboxes; the first one is the default. Empty: every pool and template is allowed. */
   pools: readonly string[];
-  /** Asked where neither the agent nor `pools` names a pool. */
+  /** Finds pools if neither the agent nor `pools` names one. */
   findPools: (signal: AbortSignal) => Promise<string[]>;
-  /** Sandboxes of any image may be made, too. */
+  /** Whether sandboxes may be created from any image. */
   allowImages: boolean;
-  /** Labels that all must match: sandboxes that every session may use, beside those it has made. Empty: none. */
+  /**
+   * Labels of sandboxes that every session may use, in addition to its own. A sandbox must have all of them. Empty: no
+   * such sandboxes.
+   */
   selector: Readonly<Record<string, string>>;
-  /** How long a sandbox lives unless the agent says otherwise, and at most, in milliseconds. */
+  /** Default and longest lifetime of a sandbox, in milliseconds. */
   lifetimeMs: number;
   maxLifetimeMs: number;
-  /** Sandboxes that a session may have at a time. */
+  /** Largest number of sandboxes that a session has at a time. */
   maxSandboxes: number;
   /** Whether sandboxes of a session are deleted when it ends. */
   deleteOnExit: boolean;
-  /** Folder of this machine that files may be copied from and to; undefined: none. */
+  /** Folder on this machine from and to which files may be copied; undefined: none. */
   localRoot: string | undefined;
 }

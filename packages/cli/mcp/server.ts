@@ -1,4 +1,4 @@
-/** The MCP server of one session, before it is given a transport. @module */
+/** Creates the MCP server of one session, without a transport. @module */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 import manifest from "../package.json" with { type: "json" };
@@ -10,7 +10,7 @@ import { createSession, type Session } from "./session.ts";
 import { callTool, type Tool } from "./tool.ts";
 import { allTools } from "./tools/all.ts";
 
-/** A server and its session: when its transport closes, the session ends. */
+/** A server and its session. When its transport closes, the session ends. */
 export interface SessionServer {
   server: McpServer;
   session: Session;
@@ -20,10 +20,10 @@ const INSTRUCTIONS =
   "Sandboxes are isolated machines for code and commands that you do not want to run anywhere else. " +
   "Make one with create_sandbox, work in it by its name, and delete it with delete_sandbox when you are done. " +
   "Files stay between calls. If a sandbox does not start, ask why.";
-/** Tools after which the list of sandboxes is another one. */
+/** Tools that change the list of sandboxes. */
 const CHANGES_LIST = new Set(["create_sandbox", "delete_sandbox"]);
 
-/** Makes the server of a session on sandboxes of a client's namespace. */
+/** Creates the server of a session, for sandboxes in the client's namespace. */
 export function createSessionServer(client: SandboxClient, scope: Scope): SessionServer {
   const session = createSession(client, scope);
   const server = new McpServer(
@@ -41,7 +41,7 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
   const config = {
     title,
     description,
-    // Misspelled parameters are told, not passed over.
+    // Unknown parameters are an error, so that the agent notices a misspelled name.
     inputSchema: z.strictObject(input),
     outputSchema: z.object(output),
     annotations: { title, ...hints },

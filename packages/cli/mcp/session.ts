@@ -1,4 +1,4 @@
-/** One session of an agent: what it may do to which sandboxes, and what becomes of them. Knows no tool and no transport. @module */
+/** One session of an agent: the sandboxes that it may use, and what happens to them. @module */
 import type { SandboxClient } from "../../sdk/client.ts";
 import type { CreateOptions } from "../../sdk/options.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
@@ -6,35 +6,41 @@ import { createMaking } from "./making.ts";
 import type { Scope } from "./scope.ts";
 import { createSight, type Labels, type Seen, type Sight } from "./sight.ts";
 
-/** Label on what a session has made: its id. Source: Agent Sandbox API, section 4, label of the MCP server. */
+/**
+ * Label of a session's sandboxes; its value is the session's id. Source: Agent Sandbox API, section 4, label of the MCP
+ * server.
+ */
 export const SESSION_LABEL = "mcp.k8s-agent-sandbox/session-id";
-/** How long the end of a session may take over deleting, in milliseconds. */
+/** How long a session may take at its end to delete its sandboxes, in milliseconds. */
 const END_MS = 10_000;
 
-/** What to do to a sandbox that the session may use. */
+/** An operation on a sandbox that the session may use. */
 export type Work<T> = (client: SandboxClient, options: { signal: AbortSignal }) => Promise<T>;
 
-/** Sandboxes of one session. Its calls throw {@link NotFoundError} for those that it may not use. */
+/** The sandboxes of one session. Calls throw {@link NotFoundError} for sandboxes that it may not use. */
 export interface Session {
-  /** A UUID, which everybody may read on the sandboxes: it opens nothing. */
+  /** A UUID. It is not a secret: users can read it on the sandboxes. */
   id: string;
-  /** Makes one that is marked as the session's. @throws {RateLimitError} if the session has all it may have */
+  /** Creates a sandbox with the session's label. @throws {RateLimitError} if the session has reached its limit */
   create(options: CreateOptions, signal: AbortSignal): Promise<SandboxHandle>;
-  /** Reads how one is. */
+  /** Reads the state of a sandbox. */
   look(name: string, signal: AbortSignal): Promise<Seen>;
-  /** Opens one; wakes it where it is suspended. */
+  /** Opens a sandbox; resumes it if it is suspended. */
   open(name: string, signal: AbortSignal): Promise<SandboxHandle>;
-  /** Does something to one that need not be Ready. */
+  /** Runs an operation on a sandbox, which need not be Ready. */
   manage<T>(name: string, signal: AbortSignal, work: Work<T>): Promise<T>;
-  /** Lists those that the session may use, in order of name. */
+  /** Lists the sandboxes that the session may use, sorted by name. */
   list(signal: AbortSignal): Promise<Seen[]>;
-  /** Deletes one; false if it is gone. */
+  /** Deletes a sandbox; returns false if it was gone. */
   remove(name: string, signal: AbortSignal): Promise<boolean>;
-  /** Ends it once: what runs is broken off; with `deleteOnExit` its sandboxes go. Returns the names of those deleted. */
+  /**
+   * Ends the session: cancels running calls, and with `deleteOnExit` deletes its sandboxes. Returns the names of those
+   * deleted.
+   */
   end(): Promise<string[]>;
 }
 
-/** Begins one. */
+/** Starts a session. */
 export function createSession(client: SandboxClient, scope: Scope): Session {
   const id = crypto.randomUUID();
   const own: Labels = { [SESSION_LABEL]: id };
@@ -65,7 +71,7 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
       return handle;
     },
     async open(name, signal) {
-      // Looked at each time: somebody else may have made another one of that name.
+      // Looked up in each call: another sandbox of that name may have been created.
       const { sandboxName } = await sight.look(name, until(signal));
       const known = handles.get(name);
       if (known && known.sandboxName === sandboxName) return known;
@@ -86,7 +92,10 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
   };
 }
 
-/** Deletes what the session has made, as far as it can be done in a few seconds; its lifetime ends the rest. */
+/**
+ * Deletes the session's sandboxes, as far as a few seconds allow. The remaining ones are deleted when their lifetime
+ * ends.
+ */
 async function deleteOwn(client: SandboxClient, sight: Sight): Promise<string[]> {
   const signal = AbortSignal.timeout(END_MS);
   const standing = await sight.listOwn(signal).catch(() => []);

@@ -1,30 +1,38 @@
-/** Which sandboxes a session sees: those it has made, and those of the selector. Changes nothing. @module */
+/** Selects the sandboxes that a session may use: its own, and those that match the selector. @module */
 import type { SandboxClient } from "../../sdk/client.ts";
 import { NotFoundError, SandboxNotFoundError } from "../../sdk/errors.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
 
-/** Labels that all must match. */
+/** Labels that an object must have; all of them. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** A sandbox as a session sees it. */
 export interface Seen extends SandboxInfo {
-  /** The session has made it. */
+  /** Whether the session created it. */
   isOwn: boolean;
 }
 
-/** What a session sees. */
+/** Functions that return only sandboxes that the session may use. */
 export interface Sight {
-  /** Reads how one is. @throws {NotFoundError} if there is none that the session may use */
+  /** Reads the state of a sandbox. @throws {NotFoundError} if there is none that the session may use */
   look(name: string, signal: AbortSignal): Promise<Seen>;
-  /** The same; undefined if there is none at all. @throws {NotFoundError} if it is somebody else's */
+  /**
+   * As `look`, but returns undefined if no such sandbox exists.
+   *
+   * @throws {NotFoundError} if the session may not use it
+   */
   lookIfAny(name: string, signal: AbortSignal): Promise<Seen | undefined>;
-  /** Lists all that it may use, in order of name. */
+  /** Lists all sandboxes that the session may use, sorted by name. */
   list(signal: AbortSignal): Promise<Seen[]>;
-  /** Lists what it has made. */
+  /** Lists the sandboxes that the session created. */
   listOwn(signal: AbortSignal): Promise<Seen[]>;
 }
 
-/** Makes it. @param own labels of what the session makes @param selector of what all may use; empty: nothing */
+/**
+ * Creates the functions.
+ *
+ * @param own labels of the session's sandboxes @param selector labels of shared sandboxes; empty: none
+ */
 export function createSight(client: SandboxClient, own: Labels, selector: Labels): Sight {
   const seen = (info: SandboxInfo): Seen => ({ ...info, isOwn: matches(info.labels, own) });
   const isAllowed = ({ isOwn, labels }: Seen) => isOwn || Object.keys(selector).length > 0 && matches(labels, selector);
@@ -61,7 +69,10 @@ export function createSight(client: SandboxClient, own: Labels, selector: Labels
   };
 }
 
-/** The same words for what does not exist and for what is others': an agent learns nothing of those. */
+/**
+ * The message is the same if the sandbox does not exist and if it belongs to others, so that the agent cannot tell
+ * which.
+ */
 function missing(name: string): NotFoundError {
   return new NotFoundError(`Cannot find sandbox "${name}": it does not exist, or this session may not use it`, {
     reason: "SandboxNotFound",

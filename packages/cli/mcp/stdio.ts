@@ -1,22 +1,22 @@
-/** One session over the streams of a process: that of the agent who has started it. @module */
+/** Serves one MCP session over the streams of the process, for the agent that started it. @module */
 import { type Readable, Writable } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { SessionServer } from "./server.ts";
 
-/** Where messages go. */
+/** The stream for messages. */
 export interface Messages {
   write(data: Uint8Array): void;
   /** Resolves when there is room for more. */
   drained(): Promise<void>;
 }
 
-/** Bytes of a message. What is larger ends the session: it had better be more than any tool takes. */
+/** Largest message in bytes. A larger one ends the session, so the limit is above what any tool accepts. */
 const MOST_BYTES = 64 << 20;
 
 /**
- * Serves until the input ends or `signal` fires; then ends the session. Nothing but messages may be written to `output`.
+ * Serves until the input ends or `signal` aborts, then ends the session. Only messages may be written to `output`.
  *
- * @returns the names of sandboxes that were deleted with the session
+ * @returns the names of the sandboxes that were deleted with the session
  */
 export async function serveStdio(
   { server, session }: SessionServer,
@@ -29,7 +29,7 @@ export async function serveStdio(
   for (const event of ["end", "close", "error"]) input.once(event, end);
   signal.addEventListener("abort", end, { once: true });
   const transport = new StdioServerTransport(input, writableOf(output), { maxBufferSize: MOST_BYTES });
-  // It closes by itself where a message is larger than that.
+  // The transport closes by itself if a message is too large.
   transport.onclose = end;
   await server.connect(transport);
   if (signal.aborted || input.readableEnded) end();

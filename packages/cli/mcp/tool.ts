@@ -1,4 +1,4 @@
-/** What a tool of the server is, and how its outcome is told. Knows no single tool. @module */
+/** Defines what a tool of the MCP server is, and how its results and errors are returned. @module */
 import type { CallToolResult, ContentBlock, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { SandboxError } from "../../sdk/errors.ts";
@@ -7,18 +7,18 @@ import type { Session } from "./session.ts";
 /** One call of a tool. */
 export interface Call {
   session: Session;
-  /** Fires when the client cancels the call, or is gone. */
+  /** Aborts when the client cancels the call or disconnects. */
   signal: AbortSignal;
-  /** Tells the client how far it is, where it wants to know. */
+  /** Reports the progress to the client, if the client wants it. */
   progress: (message: string) => void;
 }
 
-/** What comes of it. */
+/** The result of a call. */
 export interface Reply<T> {
   data: T;
   /** What the model reads. */
   content: ContentBlock[];
-  /** It is a failure nevertheless. */
+  /** Whether it is a failure. */
   isError?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Reply<T> {
 export interface Tool<In extends z.ZodRawShape = z.ZodRawShape, Out extends z.ZodRawShape = z.ZodRawShape> {
   name: string;
   title: string;
-  /** For the model: what it does, and what to know before it is called. */
+  /** For the model: what the tool does, and what to know before calling it. */
   description: string;
   input: In;
   output: Out;
@@ -34,34 +34,34 @@ export interface Tool<In extends z.ZodRawShape = z.ZodRawShape, Out extends z.Zo
   run(input: z.output<z.ZodObject<In>>, call: Call): Promise<Reply<z.input<z.ZodObject<Out>>>>;
 }
 
-/** Takes a tool with its types checked, and forgets them. */
+/** Checks the types of a tool, and returns it without its type parameters. */
 export function defineTool<In extends z.ZodRawShape, Out extends z.ZodRawShape>(tool: Tool<In, Out>): Tool {
   return tool as unknown as Tool;
 }
 
-/** Changes nothing. */
+/** For tools that change nothing. */
 export const READS: Tool["hints"] = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 };
-/** Changes something; what was there before is not lost. */
+/** For tools that change something, but do not destroy existing data. */
 export const ADDS: Tool["hints"] = { ...READS, readOnlyHint: false, idempotentHint: false };
-/** What was there before may be lost; twice is as once. */
+/** For tools that may destroy existing data. Repeating a call has no further effect. */
 export const REPLACES: Tool["hints"] = { ...ADDS, destructiveHint: true, idempotentHint: true };
-/** Runs whatever the agent has written. */
+/** For tools that run code or commands of the agent. */
 export const RUNS: Tool["hints"] = { ...ADDS, destructiveHint: true, openWorldHint: true };
 
 /** The parameter that names a sandbox. */
 export const SANDBOX = z.string().min(1).describe("Name of the sandbox, as create_sandbox and list_sandboxes give it");
 
-/** Makes content of a text. */
+/** Creates text content. */
 export function text(text: string): ContentBlock {
   return { type: "text", text: text.toWellFormed() };
 }
 
-/** Runs a tool; what it throws is told as a result that an agent can act on. */
+/** Runs a tool. An error is returned as a result, so that the agent can act on it. */
 export async function callTool(tool: Tool, input: Record<string, unknown>, call: Call): Promise<CallToolResult> {
   try {
     const { data, content, isError } = await tool.run(input, call);
@@ -71,7 +71,7 @@ export async function callTool(tool: Tool, input: Record<string, unknown>, call:
   }
 }
 
-/** Message and remedy for the model, code and reason for programs; never a stack. */
+/** Creates the result for an error: message and remedy for the model, code and reason for programs; no stack. */
 export function failure(error: unknown): CallToolResult {
   const message = error instanceof Error ? error.message : String(error);
   const content = [text(/[.!?]$/.test(message) ? message : `${message}.`)];

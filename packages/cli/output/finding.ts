@@ -1,15 +1,15 @@
-/** A finding as a person reads it: the cause first, then how that is known, and what to do. Writes nothing. @module */
+/** Formats a diagnosis for people: first the cause, then the evidence, then what to do. @module */
 import { styleText } from "node:util";
 import { plainly } from "../terminal/plain.ts";
 import type { Finding, ObjectRef } from "../../api/diagnosis/finding.ts";
 
-/** How it is to look. */
+/** How to format it. */
 export interface FindingStyle {
-  /** Terminal colours. */
+  /** Whether to use terminal colours. */
   color: boolean;
 }
 
-/** Writes a finding as lines, the last one ended too. */
+/** Formats a finding as lines, each with a line end. */
 export function renderFinding(finding: Finding, { color }: FindingStyle): string {
   const { isOk, hopeless, code, summary, object, since, evidence, remedy, chain } = plainly(finding);
   const paint = (style: "bold" | "green" | "red" | "yellow", text: string) =>
@@ -28,13 +28,13 @@ export function renderFinding(finding: Finding, { color }: FindingStyle): string
   return `${lines.join("\n")}\n`;
 }
 
-/** As kubectl names objects: `pod/x`; our kinds by their short words. */
+/** Formats a reference as kubectl does: `pod/x`. hookbox's kinds have short names. */
 function path({ kind, name }: ObjectRef): string {
   const words: Record<string, string> = { SandboxClaim: "claim", SandboxWarmPool: "pool", SandboxTemplate: "template" };
   return `${words[kind] ?? kind.toLowerCase()}/${name}`;
 }
 
-/** Messages of others come in several lines. */
+/** Joins lines, because messages of other components may have several. */
 function flat(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, "; ");
 }

@@ -1,8 +1,8 @@
-/** Sizes for people. Pure. @module */
+/** Formats sizes for people. @module */
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/** Writes bytes with three digits or so: 512B, 1.5KiB, 23MiB. */
+/** Formats bytes with about three digits: 512B, 1.5KiB, 23MiB. */
 export function sizeOf(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -1,9 +1,9 @@
-/** Tables as kubectl prints them: upper-case headers, no borders, three spaces between columns. Pure. @module */
+/** Formats tables as kubectl does: upper-case headers, no borders, three spaces between columns. @module */
 import { oneLine } from "../terminal/plain.ts";
 
 const GAP = 3;
 
-/** Writes a table: lines with a newline each. `widths` are the least widths of columns; the last one is never padded. */
+/** Formats a table; each line ends with a newline. `widths` are minimum widths. The last column is never padded. */
 export function renderTable(
   headers: readonly string[] | undefined,
   rows: readonly (readonly string[])[],
@@ -17,7 +17,7 @@ export function renderTable(
     .join("");
 }
 
-/** Returns how wide each column is, without the gap. */
+/** Returns the width of each column, without the gap. */
 export function widthsOf(lines: readonly (readonly string[])[], least: readonly number[] = []): number[] {
   const columns = Math.max(0, ...lines.map((cells) => cells.length));
   return Array.from(

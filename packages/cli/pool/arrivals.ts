@@ -1,12 +1,12 @@
-/** When a load asks for its objects: all at once, at a steady rate, or at random times of a steady mean. Pure. @module */
+/** Computes the times at which a load creates its objects: all at once, at a constant rate, or at random. @module */
 
-/** How objects are asked for. Rates are per second. */
+/** How objects are created. Rates are per second. */
 export type Arrivals =
   | { kind: "burst"; clients: number }
   | { kind: "rate"; perSecond: number }
   | { kind: "poisson"; perSecond: number; seed: number };
 
-/** Lists when each of `count` objects is due, in milliseconds from the start, ascending. */
+/** Returns the times of `count` objects, in milliseconds from the start, ascending. */
 export function dueTimes(count: number, arrivals: Arrivals): number[] {
   if (arrivals.kind === "burst") return Array.from({ length: count }, () => 0);
   const gap = 1000 / arrivals.perSecond;
@@ -16,7 +16,7 @@ export function dueTimes(count: number, arrivals: Arrivals): number[] {
   return Array.from({ length: count }, () => at += -Math.log(1 - random()) * gap);
 }
 
-/** Makes a generator of numbers from 0 (inclusive) to 1: the same ones for the same seed (xorshift32). */
+/** Creates a random number generator from 0 (inclusive) to 1. The same seed gives the same numbers (xorshift32). */
 function createRandom(seed: number): () => number {
   let state = seed | 0 || 1;
   return () => {

@@ -1,4 +1,4 @@
-/** Tables of pools for people. Pure. @module */
+/** Formats tables of pools. @module */
 import { ageOf, humanDuration } from "../../summary/age.ts";
 import { renderTable } from "../output/table.ts";
 import type { PoolOutcome } from "./simulate.ts";
@@ -7,7 +7,7 @@ import type { PoolStudy } from "./study.ts";
 
 const NONE = "<none>";
 
-/** Renders pools as `kubectl get` would. @param withNamespace for pools of all namespaces */
+/** Formats pools as `kubectl get` does. @param withNamespace for pools of all namespaces */
 export function renderPoolTable(
   rows: readonly PoolRow[],
   { now, withNamespace = false }: { now: Date; withNamespace?: boolean },
@@ -28,7 +28,7 @@ export function renderPoolTable(
   return renderTable(["NAMESPACE", ...headers], cells.map((row, index) => [rows[index]?.namespace ?? "", ...row]));
 }
 
-/** Renders a simulation: what it rests on, a line for each size, and which size is good enough. */
+/** Formats a simulation: its input, a line for each size, and the smallest size that reaches the target. */
 export function renderSimulation(study: PoolStudy): string {
   const { outcomes, smallest, target, pool } = study;
   const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "WAIT P50", "P95", "P99", "IDLE", "NOTE"];
@@ -61,13 +61,13 @@ function cellsOf(outcome: PoolOutcome, { smallest, pool, demand: { spanSeconds }
     lengthOf(wait.p50),
     lengthOf(wait.p95),
     lengthOf(wait.p99),
-    // Unused members on average: what the pool costs beside what its claims use.
+    // Average number of unused Sandboxes: what the pool costs in addition to the Sandboxes in use.
     spanSeconds > 0 ? (idleSeconds / spanSeconds).toFixed(1) : NONE,
     notes.join(", "),
   ];
 }
 
-/** Never rounds up to 100 %. */
+/** Rounds down, so that 100 % is shown only if it is exact. */
 function percent(share: number): string {
   return `${(Math.floor(share * 1000 + 1e-9) / 10).toFixed(1)}%`;
 }

@@ -1,57 +1,69 @@
-/** What a pool of some size would have done for claims that came when they came. Pure: no clock, no chance. @module */
+/** Simulates how a pool of some size would have served given claims; deterministic. @module */
 import { PATIENCE_MS } from "../../binder/filter.ts";
 
-/** Claims, and how fast sandboxes start. Times in seconds. */
+/** The claims, and how fast sandboxes start. Times in seconds. */
 export interface Demand {
-  /** When each claim comes, from the beginning of the time that is looked at. */
+  /** Time of each claim, from the beginning of the simulation. */
   arrivals: readonly number[];
-  /** From the moment that a member is made until it is Ready. */
+  /** Time from the creation of a pool's Sandbox until it is Ready. */
   refillSeconds: number;
-  /** From the moment that a sandbox is made for one claim until it is Ready. */
+  /** Time from the creation of a Sandbox for one claim until it is Ready. */
   startSeconds: number;
-  /** How long a claim waits for a member on its way before one is made for it. @default {1.5} as the binder has it */
+  /**
+   * How long a claim waits for a Sandbox that is starting, before a new one is created for it.
+   *
+   * @default {1.5} as in the binder
+   */
   patienceSeconds?: number;
-  /** How long the pool stands. @default {the last arrival} */
+  /** Length of the simulation. @default {the last arrival} */
   spanSeconds?: number;
 }
 
-/** How claims fared with one size of the pool. */
+/** How claims were served with one size of the pool. */
 export interface PoolOutcome {
   replicas: number;
-  /** Claims that got a member at once, that waited for one, and that had a sandbox made for them. */
+  /**
+   * Number of claims that got a Sandbox of the pool at once, that waited for one, and for which a new one was created.
+   */
   ready: number;
   waited: number;
   cold: number;
-  /** Share of the claims that got a member, 0 to 1; 1 without claims. */
+  /** Share of the claims that got a Sandbox of the pool, 0 to 1; 1 if there were no claims. */
   hitRate: number;
-  /** How long claims waited, in seconds. */
+  /** Waiting time of claims, in seconds. */
   wait: { p50: number; p95: number; p99: number; max: number };
-  /** Seconds that Ready members stood unused, all together. */
+  /** Total time for which Ready Sandboxes were unused, in seconds. */
   idleSeconds: number;
 }
 
-/** The binder counts from a claim's creation, which is known to the second: on average half of one is over. */
+/**
+ * The binder counts from the claim's creation time, which has a precision of one second: on average, half a second is
+ * over.
+ */
 const PATIENCE_SECONDS = PATIENCE_MS / 1000 - 0.5;
-/** From a hand-over until the next member is made: claims that come together go first. */
+/**
+ * Time from the binding of a Sandbox until its replacement is created, because claims that arrive together are served
+ * first.
+ */
 const REPLACED_SECONDS = 0.05;
 
 /**
- * Simulates a pool that is full at first.
+ * Simulates a pool that is full at the beginning.
  *
- * | when a claim comes | it |
+ * | when a claim arrives | result |
  * |---|---|
- * | a member is Ready | gets it at once |
- * | one is on its way, and Ready within the claim's patience | waits for it |
- * | one is on its way, and takes longer | waits in vain, then a sandbox is made for it |
- * | none is, or older claims wait for all that are | has a sandbox made for it at once |
+ * | a Sandbox is Ready | the claim gets it at once |
+ * | a Sandbox is starting, and will be Ready within the patience | the claim waits for it |
+ * | a Sandbox is starting, but takes longer | the claim waits in vain; then a new Sandbox is created for it |
+ * | none is starting, or older claims wait for all of them | a new Sandbox is created at once |
  *
- * Each member that a claim gets is replaced a moment later.
+ * Each Sandbox that a claim gets is replaced a moment later.
  */
 export function simulatePool(demand: Demand, replicas: number): PoolOutcome {
   const { startSeconds, patienceSeconds = PATIENCE_SECONDS } = demand;
   const arrivals = demand.arrivals.toSorted((a, b) => a - b);
   const members = createMembers(demand, replicas);
-  /** When those that wait came, oldest first. */
+  /** Arrival times of the waiting claims, oldest first. */
   const waiting: number[] = [];
   const waits: number[] = [];
   const counts = { ready: 0, waited: 0, cold: 0 };
@@ -95,25 +107,28 @@ export function simulatePool(demand: Demand, replicas: number): PoolOutcome {
   return { replicas, ...counts, hitRate, wait: percentiles(waits), idleSeconds };
 }
 
-/** The members of a pool that nobody has: those that are Ready, and those on their way. */
+/** The unused Sandboxes of a pool: Ready ones and starting ones. */
 interface Members {
-  /** When one becomes Ready or is made; Infinity: never. */
+  /** Time of the next creation or readiness; Infinity if there is none. */
   next(): number;
-  /** Lets that happen. */
+  /** Processes that event. */
   pass(): void;
-  /** How many are on their way. */
+  /** Number of starting Sandboxes. */
   coming(): number;
-  /** Takes one that is Ready; false: there is none. */
+  /** Takes a Ready Sandbox; returns false if there is none. */
   take(at: number): boolean;
-  /** Unused seconds, to the end of the span. */
+  /** Total unused time until the end of the simulation, in seconds. */
   idleSeconds(span: number): number;
 }
 
 function createMembers({ refillSeconds }: Demand, replicas: number): Members {
-  /** Since when each is Ready, and when each will be: ascending, since all take as long. */
+  /**
+   * Times since which Sandboxes are Ready, and at which others will be Ready. Ascending, because all need the same
+   * time.
+   */
   const ready = Array.from({ length: replicas }, () => 0);
   const coming: number[] = [];
-  /** When the next ones are made: ascending. */
+  /** Times at which the next Sandboxes are created, ascending. */
   const due: number[] = [];
   let idle = 0;
   return {
@@ -135,7 +150,7 @@ function createMembers({ refillSeconds }: Demand, replicas: number): Members {
   };
 }
 
-/** By nearest rank; zeros for nobody. */
+/** Percentiles by the nearest-rank method; zeros if there are no claims. */
 function percentiles(waits: number[]): PoolOutcome["wait"] {
   const sorted = waits.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

@@ -1,22 +1,23 @@
-/** Which sizes of a pool are worth a look, and the smallest that is good enough. Pure. @module */
+/** Simulates a pool with several sizes, and finds the smallest one that reaches the target. @module */
 import { type Demand, type PoolOutcome, simulatePool } from "./simulate.ts";
 
-/** How a pool would fare, by size. */
+/** Results by size. */
 export interface PoolCurve {
-  /** By size, ascending. */
+  /** Ascending by size. */
   outcomes: PoolOutcome[];
-  /** The smallest size with at least the wanted hit rate. */
+  /** The smallest size that reaches the target hit rate. */
   smallest: number;
 }
 
-/** Rows between none and the size at which nobody waits. */
+/** Number of sizes between 0 and the one at which no claim waits. */
 const STEPS = 8;
 
 /**
- * Simulates sizes from none to the one at which every claim gets a member, evenly spaced, and those that matter.
+ * Simulates evenly spaced sizes, from 0 to the one at which every claim gets a Sandbox of the pool. Adds the current
+ * and the smallest sufficient size.
  *
- * @param target wanted share of claims that get a member, above 0, at most 1
- * @param current size that the pool has; undefined: there is no pool yet
+ * @param target wanted share of claims that get a Sandbox of the pool, above 0, at most 1
+ * @param current size of the pool; undefined if there is no pool yet
  */
 export function poolCurve(demand: Demand, target: number, current?: number): PoolCurve {
   const smallest = smallestPool(demand, target);
@@ -27,7 +28,7 @@ export function poolCurve(demand: Demand, target: number, current?: number): Poo
   return { outcomes, smallest };
 }
 
-/** Returns the smallest size with at least this hit rate; more members never serve fewer claims. */
+/** Returns the smallest size with at least this hit rate. A larger pool never serves fewer claims. */
 export function smallestPool(demand: Demand, target: number): number {
   let [low, high] = [0, demand.arrivals.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-/** How pools stand and how well they have served: reads the cluster once, changes nothing. @module */
+/** Reads the state of pools, and how well they have served claims. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
@@ -15,20 +15,20 @@ export interface PoolRow {
   name: string;
   ready: number;
   desired: number;
-  /** Claims that have not been given a Sandbox. */
+  /** Number of claims without a Sandbox. */
   waiting: number;
-  /** Claims of the last hour that have, as far as they still exist. */
+  /** Claims of the last hour that got a Sandbox, as far as they still exist. */
   served: Served;
-  /** Share of them that got a member, 0 to 1; undefined: none were served, or nobody knows how. */
+  /** Share of these claims that got a Sandbox of the pool, 0 to 1. Undefined if there were none, or it is not known. */
   hitRate: number | undefined;
   /** RFC 3339. */
   createdAt: string | undefined;
-  /** Why it has fewer Ready members than it should; undefined: it has not. */
+  /** Why it has fewer Ready Sandboxes than it should; undefined if it has enough. */
   notFull: string | undefined;
 }
 
 /**
- * Reads the pools of a namespace, of all for undefined; one pool by name.
+ * Reads the pools of a namespace, or of all namespaces if undefined. With `name`, reads one pool.
  *
  * @throws {SandboxError} if there is no such pool, or one of the lists cannot be read
  */
@@ -41,7 +41,7 @@ export async function poolStatus(
   return (await readPools(api, namespace, name)).map((objects) => rowOf(objects, now));
 }
 
-/** Reads pools with all that belongs to them. @throws {SandboxError} as {@link poolStatus} */
+/** Reads pools with their claims and Sandboxes. @throws {SandboxError} as {@link poolStatus} */
 export async function readPools(api: Api, namespace: string | undefined, name?: string): Promise<PoolObjects[]> {
   const pools = name === undefined
     ? listObjects(api, POOL, { namespace })
@@ -52,7 +52,7 @@ export async function readPools(api: Api, namespace: string | undefined, name?: 
     listObjects(api, SANDBOX, { namespace }),
   ];
   const [found = [], claims = [], sandboxes = []] = await Promise.all(lists);
-  // The API server has checked what it stores.
+  // Not validated again: the API server has validated the objects.
   return byPool(found as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
 }
 

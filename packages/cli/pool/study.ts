@@ -1,4 +1,4 @@
-/** Simulates a pool with claims as they came, as a file has them, or at a rate: reads the cluster, changes nothing. @module */
+/** Simulates a pool with its recent claims, the claims of a file, or claims at a rate. @module */
 import { dueTimes } from "./arrivals.ts";
 import type { Api } from "../../kube/api.ts";
 import { arrivalsOf, type PoolObjects, startTimes } from "../../summary/pools.ts";
@@ -6,34 +6,34 @@ import type { Demand } from "./simulate.ts";
 import { type PoolCurve, poolCurve } from "./sizes.ts";
 import { readPools } from "./status.ts";
 
-/** What to simulate. Times in seconds. */
+/** Input of the simulation. Times in seconds. */
 export interface StudyOptions {
   namespace: string;
   /**
-   * The pool. Undefined: the only one of the namespace; with `rate` or `trace` one that does not exist yet, which needs
-   * `refillSeconds`, too.
+   * Name of the pool. Undefined: the only pool of the namespace. With `rate` or `trace`, undefined means a pool that
+   * does not exist yet; `refillSeconds` is then required.
    */
   name?: string | undefined;
-  /** Wanted share of claims that get a member. @default {0.99} */
+  /** Wanted share of claims that get a Sandbox of the pool. @default {0.99} */
   target?: number | undefined;
-  /** Claims per second, at random times of that mean, for `spanSeconds`; in place of the pool's own. */
+  /** Average number of claims per second, at random times, for `spanSeconds`. Replaces the pool's own claims. */
   rate?: number | undefined;
-  /** When claims come, as {@link parseTrace} reads it; in place of the pool's own. */
+  /** Times of claims, as returned by {@link parseTrace}. Replaces the pool's own claims. */
   trace?: number[] | undefined;
-  /** How long claims come at `rate`. @default {3600} */
+  /** How long claims arrive at `rate`. @default {3600} */
   spanSeconds?: number | undefined;
-  /** In place of what is measured; see {@link Demand}. */
+  /** Replace the measured values; see {@link Demand}. */
   refillSeconds?: number | undefined;
   startSeconds?: number | undefined;
 }
 
-/** How a pool would fare, and what that rests on. */
+/** The results, and the input on which they are based. */
 export interface PoolStudy extends PoolCurve {
-  /** Undefined: there is no pool yet. */
+  /** Undefined if there is no pool yet. */
   pool: { namespace: string; name: string; replicas: number } | undefined;
   target: number;
   demand: { source: "claims" | "rate" | "trace"; claims: number; spanSeconds: number };
-  /** In seconds; `measured` is how many starts they are the mean of, 0: they were given. */
+  /** In seconds. `measured` is the number of starts that were averaged; 0 if the value was given. */
   refill: { seconds: number; measured: number };
   start: { seconds: number; measured: number };
 }
@@ -42,10 +42,10 @@ const HOUR_SECONDS = 3600;
 const SEED = 1;
 
 /**
- * Simulates.
+ * Runs the simulation.
  *
- * @throws {RangeError} if options contradict each other, no pool is named and there are several, nobody has come to the
- * pool, or nothing says how fast it fills
+ * @throws {RangeError} if options contradict each other, if no pool is named and there are several, if the pool had no
+ * claims, or if it is not known how fast its Sandboxes start
  * @throws {SandboxError} if there is no such pool, or it cannot be read
  */
 export async function poolSimulation(api: Api, options: StudyOptions): Promise<PoolStudy> {
@@ -74,7 +74,7 @@ export async function poolSimulation(api: Api, options: StudyOptions): Promise<P
   };
 }
 
-/** Reads the pool; undefined: it does not exist yet. */
+/** Reads the pool; undefined if it does not exist yet. */
 async function poolOf(api: Api, { namespace, name, rate, trace }: StudyOptions): Promise<PoolObjects | undefined> {
   if (name === undefined && (rate !== undefined || trace)) return undefined;
   const found = await readPools(api, namespace, name);
@@ -117,8 +117,8 @@ function title(name: string | undefined): string {
 }
 
 /**
- * Reads a trace: one claim per line, as seconds from whatever beginning, or as a time of RFC 3339; empty lines and what
- * follows a `#` mean nothing. Returns seconds, ascending.
+ * Parses a trace: one claim per line, as seconds from any starting point, or as a time in RFC 3339. Empty lines and
+ * text after `#` are ignored. Returns seconds, ascending.
  *
  * @throws {RangeError} if a line is neither
  */

@@ -1,29 +1,29 @@
-/** What differs between two answers to one request, as Metacontroller would carry them out. Pure. @module */
+/** Compares two responses to one request by their effect when Metacontroller applies them. @module */
 import { fieldChanges } from "./values.ts";
 
-/** An answer: its HTTP status and its JSON value. */
+/** A response: its HTTP status and its JSON value. */
 export interface Answered {
   status: number;
   body: unknown;
 }
 
 /**
- * One thing that the second answer does otherwise.
+ * One difference of the second response.
  *
- * | effect | what |
+ * | effect | meaning |
  * |---|---|
  * | `answers` | another HTTP status, such as an exception (500) or a refusal of the guard (429) |
- * | `deletes` | a child that is there goes: the first answer wanted it |
- * | `keeps` | a child that is there stays: the first answer left it out |
- * | `creates` | a child that is not there is wanted |
- * | `omits` | a child that is not there is not wanted any more |
- * | `changes` | a field of a child, or of the answer itself, has another value |
+ * | `deletes` | an existing child is deleted; the first response wanted it |
+ * | `keeps` | an existing child stays; the first response left it out |
+ * | `creates` | a new child is created |
+ * | `omits` | a new child is not created |
+ * | `changes` | a field of a child, or of the response itself, has another value |
  */
 export interface Change {
   effect: "answers" | "deletes" | "keeps" | "creates" | "omits" | "changes";
-  /** The child, as kind and name; absent: it is about the parent, or the whole answer. */
+  /** Kind and name of the child. Absent if the change concerns the parent, or the whole response. */
   child?: { kind: string; name: string };
-  /** Empty where it is about a whole child or the HTTP status. */
+  /** Empty if the change concerns a whole child or the HTTP status. */
   path: string;
   before: unknown;
   after: unknown;
@@ -33,8 +33,9 @@ type Child = { apiVersion?: string; kind?: string; metadata?: { name?: string } 
 type Body = Record<string, unknown> & { children?: Child[]; attachments?: Child[] };
 
 /**
- * Compares two answers: children by kind and name, conditions by type, `resyncAfterSeconds`, labels and annotations, what
- * customize asks for. The order of children means nothing. Of answers that are errors only the status counts.
+ * Compares two responses: children by kind and name, conditions by type, `resyncAfterSeconds`, labels and annotations,
+ * and the related objects of customize. The order of children has no meaning. If a response is an error, only the
+ * status is compared.
  */
 export function answerChanges(request: unknown, before: Answered, after: Answered): Change[] {
   if (before.status !== after.status) {
@@ -47,7 +48,7 @@ export function answerChanges(request: unknown, before: Answered, after: Answere
   return [...childChanges(request, before.body as Body, after.body as Body), ...ofParent];
 }
 
-/** The status, and the error that an answer names. */
+/** Returns the status, and the error message of a response. */
 function errorOf({ status, body }: Answered): string {
   const error = (body as { error?: unknown } | null)?.error;
   return typeof error === "string" ? `${status} ${error}` : String(status);

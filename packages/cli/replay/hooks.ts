@@ -1,4 +1,4 @@
-/** Makes the hooks that a recording is replayed with: this checkout's, or those of other modules. @module */
+/** Creates the hooks for a replay: those of this checkout, or of other modules. @module */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { HookCalls } from "../../webhook/hook.ts";
@@ -6,16 +6,16 @@ import { DEFAULT_SETTINGS, makeHooks } from "../../../hooks/all.ts";
 import type { HookSettings } from "../../../hooks/flags.ts";
 import { UnreadableError } from "./read.ts";
 
-/** Makes all hooks. @param settings as the recording's header has them */
+/** Creates all hooks. @param settings from the header of the recording */
 export type MakeHooks = (settings: Record<string, unknown>) => Map<string, HookCalls>;
 
 type Factory = (settings: HookSettings) => HookCalls;
 
 /**
- * Loads hooks from modules: each exports a function whose name ends in `Hook`, as `hooks/<name>/hook.ts` does, or has one
- * as its default. Without modules: all hooks of this checkout.
+ * Loads hooks from modules. A module exports functions whose names end in `Hook`, as `hooks/<name>/hook.ts` does, or
+ * one as its default export. Without modules, loads all hooks of this checkout.
  *
- * @throws {UnreadableError} if a module cannot be loaded or exports none
+ * @throws {UnreadableError} if a module cannot be loaded or exports no hook
  */
 export async function loadHooks(modules: readonly string[]): Promise<MakeHooks> {
   if (modules.length === 0) return (settings) => named(makeHooks([], completed(settings)));
@@ -34,10 +34,10 @@ async function factoriesOf(module: string): Promise<Factory[]> {
   throw new UnreadableError(`Cannot load hook "${module}": it exports no function whose name ends in Hook`);
 }
 
-/** Names that settings have in recordings of version 0.2.0. */
+/** Names of settings in recordings of version 0.2.0. */
 const FORMER_NAMES: Record<string, keyof HookSettings> = { labelDomains: "allowedLabelDomains" };
 
-/** What a recording does not say is as the command line has it by default. */
+/** Adds default values for settings that the recording lacks. */
 function completed(settings: Record<string, unknown>): HookSettings {
   const renamed = Object.entries(settings).map(([name, value]) => [FORMER_NAMES[name] ?? name, value]);
   return { ...DEFAULT_SETTINGS, ...Object.fromEntries(renamed) };

@@ -1,4 +1,4 @@
-/** Reads recordings line by line: files, or folders of them. Knows nothing of what hooks decide. @module */
+/** Reads recordings line by line, from files or folders. @module */
 import { parseJson } from "../../api/objects/exactjson.ts";
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
@@ -13,10 +13,10 @@ import {
   recordingHeaderSchema,
 } from "../../webhook/exchange.ts";
 
-/** A line of a recording: each file begins with a header. `place` is file and line, for people. */
+/** A line of a recording. Each file begins with a header. `place` is the file and line, for messages. */
 export type RecordedLine = { header: RecordingHeader } | { exchange: RecordedExchange; place: string };
 
-/** What cannot be read as a recording: says what, and why. */
+/** A file is not a valid recording. The message says which file, and why. */
 export class UnreadableError extends Error {
   override name = "UnreadableError";
 }
@@ -25,8 +25,8 @@ const RECORDING_FILE = /\.jsonl(\.zst)?$/;
 const LINE_FEED = 10;
 
 /**
- * Reads files in the order of their names, which is that of time within a process. An end that is cut off in the midst of
- * a line is one of a process that was killed, and no error.
+ * Reads files in the order of their names, which is the order of time within a process. A file that ends in the middle
+ * of a line is not an error: its process was killed.
  *
  * @throws {UnreadableError}
  */
@@ -73,7 +73,7 @@ function unreadable(path: string, error: unknown): UnreadableError {
   return new UnreadableError(`Cannot read "${path}": ${why}`, { cause: error });
 }
 
-/** Lines with their ends; what follows the last line feed is left out. */
+/** Yields complete lines with their line ends; text after the last line end is dropped. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   for await (const chunk of untilCut(bytesOf(file))) {
@@ -89,7 +89,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 
 function bytesOf(file: string): AsyncIterable<Buffer> {
   const packed = createReadStream(file);
-  // The reader is told of an error by the stream that it reads.
+  // The reader gets the error from the stream that it reads.
   return file.endsWith(".zst") ? pipeline(packed, createZstdDecompress(), () => {}) : packed;
 }
 

@@ -1,14 +1,14 @@
-/** Says what a replay has come to, as one would want it in a review. Pure. @module */
+/** Formats the result of a replay for a review. @module */
 import type { Change } from "./compare.ts";
 import type { DifferenceKind, ReplaySummary } from "./tally.ts";
 
-/** Characters of a value that are shown. */
+/** Largest number of characters of a value that are shown. */
 const VALUE_LENGTH = 72;
 
 /**
- * Renders the summary as lines, the last one with its end.
+ * Formats the summary as lines; the last one has a line end, too.
  *
- * @param mostKinds kinds of difference that are shown
+ * @param mostKinds largest number of kinds of difference that are shown
  */
 export function renderReplay(summary: ReplaySummary, mostKinds: number): string {
   const { kinds, skipped } = summary;

@@ -1,4 +1,4 @@
-/** Runs recorded requests through hooks and says which decisions differ: what `hookbox replay` does. @module */
+/** Sends recorded requests to hooks, and reports which decisions differ; implements `hookbox replay`. @module */
 import { parseJson } from "../../api/objects/exactjson.ts";
 import process from "node:process";
 import type { RecordedExchange } from "../../webhook/exchange.ts";
@@ -10,15 +10,15 @@ import { readRecordings, UnreadableError } from "./read.ts";
 import { renderReplay } from "./render.ts";
 import { createTally, type ReplaySummary } from "./tally.ts";
 
-/** What to replay, and how. */
+/** Options of a replay. */
 export interface ReplayOptions {
-  /** Files of recordings, or folders of them. */
+  /** Files of recordings, or folders with such files. */
   paths: readonly string[];
-  /** Modules of hooks to replay instead of this checkout's; the requests of other hooks are then left out. */
+  /** Modules of hooks to use instead of this checkout's hooks. Requests of other hooks are left out. */
   hooks?: readonly string[];
   /** @default {"text"} */
   output?: "text" | "json";
-  /** Kinds of difference that the text shows. @default {20} */
+  /** Largest number of kinds of difference in the text. @default {20} */
   mostKinds?: number;
   /** @default {standard output} */
   write?: (text: string) => void;
@@ -27,12 +27,12 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays, and returns the exit code.
+ * Runs a replay, and returns the exit code.
  *
- * | code | when |
+ * | code | meaning |
  * |---|---|
  * | 0 | no decision differs |
- * | 1 | some do |
+ * | 1 | some decisions differ |
  * | 2 | a recording or a hook cannot be read, or there is no request to replay |
  */
 export async function runReplay(options: ReplayOptions): Promise<0 | 1 | 2> {
@@ -54,7 +54,7 @@ export async function runReplay(options: ReplayOptions): Promise<0 | 1 | 2> {
 }
 
 /**
- * Replays, one request at a time, each with the time at which it was asked, by hooks with the settings of that time.
+ * Replays one request after another. Each hook gets the time of the original request, and the settings of that time.
  *
  * @throws {UnreadableError}
  */
@@ -79,7 +79,7 @@ export async function replay(
 
 function changesOf(hook: HookCalls, exchange: RecordedExchange): Change[] {
   const { endpoint, at, request, status, answer } = exchange;
-  // The hook reads the request as it came: one that writes to it must not change what it is compared with.
+  // The hook gets the request itself. If it changes the request, the comparison must not be affected.
   const reply = replyOf(hook, endpoint, { request }, new Date(at));
   const after = { status: reply.status, body: parseJson(reply.text) };
   return answerChanges(request, { status, body: answer }, after);

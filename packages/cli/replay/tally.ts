@@ -1,41 +1,41 @@
-/** Counts the decisions that differ, equal ones together: what is kept does not grow with the recording. @module */
+/** Counts the decisions that differ, and groups equal ones, so that memory does not grow with the recording. @module */
 import type { RecordedExchange } from "../../webhook/exchange.ts";
 import type { Change } from "./compare.ts";
 
-/** Decisions that differ in the same way, with the first of them. */
+/** Decisions that differ in the same way, with the first one as an example. */
 export interface DifferenceKind {
   hook: string;
   endpoint: "sync" | "customize";
   decisions: number;
-  /** How many parents they are about. */
+  /** Number of parents that are affected. */
   objects: number;
   example: {
     object: { kind: string; namespace: string; name: string };
-    /** Of the request, RFC 3339. */
+    /** Time of the request, RFC 3339. */
     at: string;
     /** File and line. */
     place: string;
-    /** Changes that are alike but for their values or their child are one. */
+    /** Changes that differ only in their values or their child are grouped. */
     changes: (Change & { alike: number })[];
   };
 }
 
-/** What a replay has come to. */
+/** The result of a replay. */
 export interface ReplaySummary {
-  /** Requests that were replayed, by hook. */
+  /** Number of replayed requests by hook. */
   requests: Record<string, number>;
-  /** Time of the first and of the last of them, RFC 3339; absent: there was none. */
+  /** Times of the first and the last request, RFC 3339; absent if there was none. */
   from?: string;
   to?: string;
-  /** Decisions that differ. */
+  /** Number of decisions that differ. */
   differing: number;
-  /** Requests of hooks that were not replayed, by hook. */
+  /** Number of requests that were not replayed, by hook. */
   skipped: Record<string, number>;
-  /** What deletes or fails first, then the most frequent. */
+  /** First kinds that delete or fail, then the most frequent ones. */
   kinds: DifferenceKind[];
 }
 
-/** What the counting goes into. */
+/** Collects the counts. */
 export interface Tally {
   add(exchange: RecordedExchange, place: string, changes: Change[]): void;
   skip(hook: string): void;
@@ -44,7 +44,7 @@ export interface Tally {
 
 type Counted = DifferenceKind & { uids: Set<string> };
 
-/** Makes an empty one. */
+/** Creates an empty tally. */
 export function createTally(): Tally {
   const summary: Omit<ReplaySummary, "kinds"> = { requests: {}, differing: 0, skipped: {} };
   const kinds = new Map<string, Counted>();
@@ -80,7 +80,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Puts together changes that are alike, in the order of the first of each. */
+/** Groups similar changes, in the order of the first one of each group. */
 function alikeChanges(changes: Change[]): Map<string, Change & { alike: number }> {
   const alike = new Map<string, Change & { alike: number }>();
   for (const change of changes) {
@@ -98,7 +98,10 @@ function alikeChanges(changes: Change[]): Map<string, Change & { alike: number }
   return alike;
 }
 
-/** Reasons, phases and truths say what kind of difference it is; names, numbers, times and hashes differ each time. */
+/**
+ * Reduces a value to what makes a kind of difference: reasons, phases and booleans stay. Names, numbers, times and
+ * hashes differ each time, so only their type counts.
+ */
 function wordOf(value: unknown): string {
   if (typeof value === "boolean" || value === null || value === undefined) return String(value);
   if (typeof value === "string" && /^([A-Z][A-Za-z]{1,40}|[1-5]\d\d( .*)?)$/.test(value)) return value;

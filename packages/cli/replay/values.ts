@@ -1,20 +1,23 @@
-/** Where and how two JSON values differ, in the words of Kubernetes: lists go by name where they have names. Pure. @module */
+/** Lists the differences of two JSON values; items of lists are matched by name, as in Kubernetes. @module */
 
-/** One field that differs; `undefined` on either side: it is not there. `path` is like `spec.containers[agent].image`. */
+/**
+ * One field that differs. Undefined on one side means that the field is absent there. `path` has the form
+ * `spec.containers[agent].image`.
+ */
 export interface FieldChange {
   path: string;
   before: unknown;
   after: unknown;
 }
 
-/** What lists of Kubernetes are keyed by, the first that all items have and that tells them apart. */
+/** Possible keys of list items. The first key that all items have, and that is unique, is used. */
 const LIST_KEYS = ["type", "name", "key", "mountPath", "containerPort", "port", "resource"];
 
 type Fields = Record<string, unknown>;
 
 /**
- * Lists the differing fields, in the order of the fields. The order of keys means nothing; that of a list does: where its
- * items are the same and stand otherwise, the change is `<path> (order)`.
+ * Lists the differing fields, in the order of the fields. The order of object keys has no meaning, but that of lists
+ * has. If a list has the same items in another order, the change is `<path> (order)`.
  */
 export function fieldChanges(before: unknown, after: unknown, path = ""): FieldChange[] {
   if (Object.is(before, after)) return [];
@@ -40,7 +43,7 @@ function changesOfLists(before: unknown[], after: unknown[], path: string): Fiel
   return [{ path: `${path} (order)`, before: names(before), after: names(after) }];
 }
 
-/** Items without a name: field by field while they are as many, else as a whole. */
+/** Compares items without a key: field by field if the lists have the same length, otherwise as a whole. */
 function changesOfPlaces(before: unknown[], after: unknown[], path: string): FieldChange[] {
   const areFields = before.length === after.length && [...before, ...after].every(isFields);
   if (areFields) return before.flatMap((item, index) => fieldChanges(item, after[index], `${path}[${index}]`));
@@ -64,7 +67,7 @@ function byKey(items: unknown[], key: string): Fields {
 }
 
 function joined(path: string, key: string): string {
-  // A label's key has dots and slashes of its own.
+  // Keys of labels contain dots and slashes.
   if (!/^[A-Za-z_][\w-]*$/.test(key)) return `${path}["${key}"]`;
   return path === "" ? key : `${path}.${key}`;
 }

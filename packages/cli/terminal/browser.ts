@@ -1,8 +1,8 @@
-/** Opens the browser of whoever sits here. @module */
+/** Opens a URL in the user's browser. @module */
 import { spawn } from "node:child_process";
 import process from "node:process";
 
-/** Opens an address; false if there is no browser to open it in. */
+/** Opens a URL; returns false if there is no browser. */
 export async function openBrowser(url: string, env: Record<string, string | undefined>): Promise<boolean> {
   const command = commandOf(env);
   if (!command) return false;
@@ -17,7 +17,7 @@ export async function openBrowser(url: string, env: Record<string, string | unde
   });
 }
 
-/** Over SSH a browser would open where nobody sits. */
+/** Over SSH, a browser would open on the remote machine, where the user does not see it. */
 function commandOf(env: Record<string, string | undefined>): string[] | undefined {
   if (env["BROWSER"]) return [env["BROWSER"]];
   if (env["SSH_CONNECTION"]) return undefined;

@@ -1,4 +1,4 @@
-/** Text of others without what terminals take for orders: a sandbox names its files as it likes. Pure. @module */
+/** Escapes control characters in text from sandboxes and clusters, because a terminal would execute them. @module */
 import { exactly } from "../../api/objects/exactjson.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
@@ -6,14 +6,14 @@ import type { CommandContext, Output } from "../commandcontext.ts";
 const ORDERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Shows control characters but newline and tab, and those that turn the direction of text, as JSON writes them: within a
- * string of JSON that says the same.
+ * Escapes control characters other than newline and tab, and characters that change the direction of text, as in JSON.
+ * In a JSON string, the escaped text has the same meaning.
  */
 export function plain(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(ORDERS, escaped);
 }
 
-/** The same with newlines and tabs, for what stands in a line among others. */
+/** As {@link plain}, but also escapes newlines and tabs, for text within a line. */
 export function oneLine(text: string): string {
   return plain(text).replace(/[\n\t]/g, escaped);
 }
@@ -22,19 +22,22 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** The same value with all its texts {@link plain}. */
+/** Returns the same value with all its strings escaped by {@link plain}. */
 export function plainly<T>(value: T): T {
   const part = (key: string, part: unknown, context?: { source?: string }) =>
     typeof part === "string" ? plain(part) : exactly(key, part, context ?? {});
   return JSON.parse(JSON.stringify(value), part) as T;
 }
 
-/** Bytes of a text whose orders to the terminal are ours. */
+/** Encodes text whose control characters are our own, so that they are not escaped. */
 export function drawn(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** The same context, but that all text it writes is plain. Bytes pass: of programs, and what is {@link drawn}. */
+/**
+ * Returns a context that escapes all text that it writes. Bytes are not escaped: they come from programs or
+ * {@link drawn}.
+ */
 export function withPlainText(context: CommandContext): CommandContext {
   const { stdout, stderr } = context;
   return Object.create(context, { stdout: { value: plainOutput(stdout) }, stderr: { value: plainOutput(stderr) } });

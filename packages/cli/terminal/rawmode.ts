@@ -1,7 +1,7 @@
-/** Keys as they are pressed, for as long as somebody else's program has the terminal. @module */
+/** Switches the terminal to raw mode, in which each key is passed on when it is pressed. @module */
 import type { Input } from "../commandcontext.ts";
 
-/** Does the work with the terminal in raw mode, and puts it back whatever happens. */
+/** Runs `work` with the terminal in raw mode, and restores the terminal afterwards, also after an error. */
 export async function withRawMode<T>(stdin: Input, work: () => Promise<T>): Promise<T> {
   stdin.setRawMode?.(true);
   try {

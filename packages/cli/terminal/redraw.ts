@@ -1,8 +1,8 @@
-/** Text that takes the place of what was there before, on a terminal; anywhere else it comes behind. @module */
+/** Replaces the text that was written before, on a terminal; otherwise appends. @module */
 import { drawn, plain } from "./plain.ts";
 import type { CommandContext } from "../commandcontext.ts";
 
-/** Makes what shows texts, the first below what is there. Each ends with a newline. */
+/** Creates a function that writes a text in place of the previous one. Each text ends with a newline. */
 export function createRedraw(
   { stdout, env, now }: Pick<CommandContext, "stdout" | "env" | "now">,
 ): (text: string) => void {
@@ -13,12 +13,15 @@ export function createRedraw(
     const lines = fitted(plain(text), stdout.columns, stdout.rows);
     const up = height > 0 ? `\x1b[${height}A` : "";
     height = lines.length;
-    // What is left of a longer line before goes, and so do lines below.
+    // Also clears the rest of longer old lines, and the lines below.
     stdout.write(drawn(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`));
   };
 }
 
-/** Cuts what would scroll away, and lines that would wrap: neither could be overwritten. */
+/**
+ * Removes lines that would scroll out of view, and shortens lines that would wrap, because neither could be
+ * overwritten.
+ */
 function fitted(text: string, columns = Infinity, rows = Infinity): string[] {
   const lines = text.replace(/\n$/, "").split("\n");
   const room = Math.max(2, rows - 1);

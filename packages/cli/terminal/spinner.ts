@@ -1,25 +1,25 @@
-/** Progress for people: a line on standard error that turns, on a terminal; in a log, a line every ten seconds. @module */
+/** Shows progress on standard error: a spinner on a terminal, or a line every ten seconds in a log. @module */
 import { oneLine } from "./plain.ts";
 import type { CommandContext, Output } from "../commandcontext.ts";
 
 /** The text of a spinner. A function is called each time the text is written, because the text may contain a duration. */
 export type SpinnerText = string | (() => string);
 
-/** What is going on. */
+/** Progress of some work. */
 export interface Spinner {
   say(text: SpinnerText): void;
-  /** Takes the line away. */
+  /** Removes the spinner. */
   stop(): void;
 }
 
-/** How often a log is told, in milliseconds: what takes less long says nothing there. */
+/** Time between lines in a log, in milliseconds. Work that takes less time writes none. */
 const LOG_MS = 10_000;
 /** How often the text on a terminal is updated, in milliseconds. */
 const TERMINAL_MS = 1000;
 
 const textOf = (text: SpinnerText) => typeof text === "string" ? text : text();
 
-/** Starts it. */
+/** Starts the spinner. */
 export async function startSpinner({ stderr, env }: CommandContext, text: string): Promise<Spinner> {
   if (!stderr.isTTY || !stderr.stream || env["TERM"] === "dumb") return startLines(stderr, text);
   const { default: yoctoSpinner } = await import("yocto-spinner");
@@ -39,7 +39,7 @@ export async function startSpinner({ stderr, env }: CommandContext, text: string
   };
 }
 
-/** Writes what is going on now, if that is something else than before. */
+/** Writes the current text, if it has changed. */
 function startLines(stderr: Output, text: string): Spinner {
   let now: SpinnerText = text;
   let written: SpinnerText | undefined;
@@ -50,7 +50,7 @@ function startLines(stderr: Output, text: string): Spinner {
   return { say: (text) => void (now = text), stop: () => clearInterval(timer) };
 }
 
-/** Runs work under a spinner, which goes whatever becomes of the work. */
+/** Runs work with a spinner, which is removed afterwards, also after an error. */
 export async function spinning<T>(
   context: CommandContext,
   text: string,

@@ -1,4 +1,4 @@
-/** Asks the runtimes in sandboxes what they use: twice, a second apart, for what goes by. Wakes nobody. @module */
+/** Measures the usage of sandboxes through their runtimes: reads the metrics twice, a second apart. @module */
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { errorOfConnect } from "../../sdk/runtime/answers.ts";
@@ -10,10 +10,10 @@ import type { CommandContext, Where } from "../commandcontext.ts";
 import type { Usage } from "./usage.ts";
 
 const APART_MS = 1000;
-/** Of each of the two questions. */
+/** Time limit of each of the two requests, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-/** Asks them, all at once; what does not answer says so. */
+/** Asks all runtimes at the same time. If one does not answer, its usage contains the problem. */
 export async function usageOfRuntimes(
   context: CommandContext,
   where: Where,

@@ -1,4 +1,4 @@
-/** What one sandbox uses, read from an answer of metrics.k8s.io. Pure. @module */
+/** Reads the usage of sandboxes from a response of metrics.k8s.io. @module */
 import { quantity } from "../../api/objects/quantity.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
 
@@ -7,12 +7,12 @@ export interface Usage {
   namespace: string;
   /** Name of the Sandbox; empty while there is none. */
   sandbox: string;
-  /** Processors in use; undefined: nobody knows. */
+  /** CPUs in use; undefined if it is not known. */
   cores: number | undefined;
   memoryBytes: number | undefined;
-  /** Undefined: none, or nobody knows. */
+  /** Undefined if there is no limit, or it is not known. */
   memoryLimitBytes: number | undefined;
-  /** Why nothing is known; undefined: it is. */
+  /** Why the usage is not known; absent if it is known. */
   problem?: string;
 }
 
@@ -21,7 +21,7 @@ interface PodMetrics {
   containers: { usage: { cpu: string; memory: string } }[];
 }
 
-/** Reads it: a Sandbox's Pod has its name. */
+/** Converts the response. A Sandbox's Pod has the Sandbox's name. */
 export function usageOfMetrics(body: unknown, sandboxes: readonly SandboxInfo[]): Usage[] {
   const pods = new Map((body as { items: PodMetrics[] }).items.map((pod) => {
     return [`${pod.metadata.namespace}/${pod.metadata.name}`, pod];

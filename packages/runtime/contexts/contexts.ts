@@ -1,4 +1,4 @@
-/** Code contexts by id: interpreters whose state is kept between calls; it must not know a wire. @module */
+/** Code contexts by id: interpreters that keep their variables between calls. @module */
 import { randomUUID } from "node:crypto";
 import { watchLimits } from "../processes/limits.ts";
 import type { KernelEvent } from "./events.ts";
@@ -8,19 +8,19 @@ import { type Kernel, type Language, startKernel } from "./kernel.ts";
 export interface Context {
   id: string;
   language: Language;
-  /** Absolute. */
+  /** Absolute path. */
   cwd: string;
   env: Record<string, string>;
-  /** Callers who name no context use this one. If its interpreter has ended, the next run starts a new interpreter. */
+  /** Whether it is the default context of its language. If its interpreter has ended, the next run starts a new one. */
   isDefault: boolean;
   kernel: Kernel;
-  /** Settles when the interpreter that is being started runs, or has failed to start. */
+  /** Settles when the interpreter that is being started is ready, or has failed to start. */
   starting: Promise<unknown>;
-  /** Runs code now. */
+  /** Whether code is running in it. */
   busy: boolean;
-  /** How many times code ran, since the last restart. */
+  /** Number of runs since the last restart. */
   count: number;
-  /** The end of the last run that was asked for: the next one waits for it. */
+  /** Settles when the last requested run has ended; the next run waits for it. */
   turn: Promise<unknown>;
 }
 
@@ -30,43 +30,47 @@ export interface Ran {
   timedOut: boolean;
 }
 
-/** What may end a run before its time. */
+/** What can end a run early. */
 export interface CodeLimits {
   timeoutMs?: number | undefined;
   signal?: AbortSignal;
 }
 
-/** All of them. */
+/** All contexts of the sandbox. */
 export interface Contexts {
   /** @throws {SpawnError} */
   create(language: Language, cwd: string, env: Record<string, string>): Promise<Context>;
   get(id: string): Context | undefined;
-  /** The one for those who name none; made when it is first needed. @throws {SpawnError} */
+  /** Returns the default context of a language; creates it at the first call. @throws {SpawnError} */
   default(language: Language): Promise<Context>;
   list(): Context[];
   remove(context: Context): void;
-  /** Starts a new interpreter with the same folder and environment. Waiting code runs in the new one. @throws {SpawnError} */
+  /**
+   * Starts a new interpreter with the same folder and environment. Waiting code runs in the new one.
+   *
+   * @throws {SpawnError}
+   */
   restart(context: Context): Promise<void>;
   /**
-   * Runs code after the code that already runs or waits. The last value that it yields is a {@link Ran}.
+   * Runs code after the code that is already running or waiting. The last value that it yields is a {@link Ran}.
    *
    * @throws {DeadContextError} if there is no interpreter to run it
    */
   run(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran>;
-  /** How many run code now. */
+  /** Number of contexts in which code is running. */
   busy(): number;
   killAll(): void;
 }
 
-/** A context that was removed, or whose interpreter has ended. */
+/** The context was removed, or its interpreter has ended. */
 export class DeadContextError extends Error {
   override name = "DeadContextError";
 }
 
-/** Code that does not heed an interrupt for so long is killed with its interpreter, in milliseconds. */
+/** If code does not react to an interrupt for this time, its interpreter is killed. In milliseconds. */
 const GRACE_MS = 3000;
 
-/** Makes the list. `env` is asked for at each start of an interpreter. */
+/** Creates the contexts. `env` is called at each start of an interpreter. */
 export function createContexts(root: string, env: () => Record<string, string> = () => ({})): Contexts {
   const byId = new Map<string, Context>();
   const defaults = new Map<Language, Promise<Context>>();
@@ -171,14 +175,14 @@ async function* runNow(context: Context, code: string, limits: CodeLimits): Asyn
     yield { executionCount, timedOut };
   } finally {
     unwatch();
-    // The reader has left in the middle: nobody wants the rest.
+    // The reader left before the end of the run, so nobody needs the rest.
     if (!over) breakOff(kernel, finished);
     await finished;
     context.busy = false;
   }
 }
 
-/** Interrupts, and kills what does not heed it. */
+/** Interrupts the code. If it does not react, kills its interpreter. */
 function breakOff(kernel: Kernel, finished: Promise<void>): void {
   kernel.interrupt();
   const timer = setTimeout(kernel.kill, GRACE_MS, "the code ignored an interrupt and was killed");

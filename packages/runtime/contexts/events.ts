@@ -1,29 +1,29 @@
-/** What comes of a run, waiting for its reader; it must not keep more than a reader may be behind. @module */
+/** A bounded queue between an interpreter and the reader of its events. @module */
 import type { Readable } from "node:stream";
 
-/** Forms of one thing by MIME type; binary ones are base64. */
+/** Forms of a value by MIME type; binary ones are base64. */
 export type Forms = Record<string, unknown>;
 
 /** One event of a run. */
 export type KernelEvent =
   | { stdout: string }
   | { stderr: string }
-  /** `main`: the value of the last expression. */
+  /** A displayed value. `main`: it is the value of the last expression. */
   | { result: Forms; main: boolean }
   | { error: { name: string; value: string; traceback: string } };
 
-/** Events between an interpreter and its reader. */
+/** The queue. */
 export interface Events {
-  /** Adds one; without a reader it is thrown away. */
+  /** Adds an event. Dropped if there is no reader. */
   push(event: KernelEvent): void;
-  /** Yields what is pushed from now on, until `finished`. */
+  /** Yields the events that are pushed from now on, until `finished` resolves. */
   read(finished: Promise<void>): AsyncGenerator<KernelEvent>;
 }
 
-/** How many characters of output wait for a slow reader before the interpreter is held up. */
+/** Characters of unread output from which the interpreter has to wait. */
 const HIGH_WATER = 1 << 20;
 
-/** Makes the queue; `streams` are paused while its reader is behind. */
+/** Creates the queue. While its reader is behind, `streams` are paused. */
 export function createEvents(streams: Readable[]): Events {
   let queue: KernelEvent[] | undefined;
   let waiting = 0;
@@ -78,7 +78,7 @@ function isEmpty(event: KernelEvent): boolean {
   return ("stdout" in event && event.stdout === "") || ("stderr" in event && event.stderr === "");
 }
 
-/** Adds text to the event before it, if that is of the same stream: print() writes in small pieces. */
+/** Appends text to the previous event if that is of the same stream, because print() writes small pieces. */
 function joined(last: KernelEvent | undefined, next: KernelEvent): boolean {
   if (last && "stdout" in last && "stdout" in next) last.stdout += next.stdout;
   else if (last && "stderr" in last && "stderr" in next) last.stderr += next.stderr;

@@ -1,4 +1,4 @@
-"""Runs code with top-level await on an event loop that stays for later code. It must not show the result."""
+"""Runs code with top-level await, on one event loop for all code."""
 
 import ast
 import asyncio

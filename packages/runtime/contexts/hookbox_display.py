@@ -1,4 +1,4 @@
-"""Forms of a value by MIME type, as JSON; it must not send them. Imported once, under a name that no one else has."""
+"""Converts values to forms by MIME type, as JSON. Its module name is unique, so that users' modules cannot replace it."""
 
 import base64
 import inspect
@@ -30,7 +30,7 @@ def as_json(event):
 
 
 def plain(value):
-    """The nearest thing that JSON has: no NaN, names that are strings, numpy's numbers as numbers."""
+    """Returns the nearest value that JSON can express: without NaN, with text keys, and numpy's numbers as numbers."""
     if isinstance(value, dict):
         return dict(zip(unique(value), map(plain, value.values())))
     if isinstance(value, (list, tuple, set)):
@@ -46,7 +46,7 @@ def plain(value):
 
 
 def unique(names):
-    """The names as unique texts: the second "a" becomes "a.1", as when pandas reads a table with equal names."""
+    """Returns unique texts of the names: the second "a" becomes "a.1", as in pandas when it reads equal column names."""
     texts = [str(name) for name in names]
     taken, used = set(texts), {}
     for text in texts:
@@ -59,7 +59,7 @@ def unique(names):
 
 
 def table(frame):
-    """The columns of a DataFrame by name. In pandas two columns can have the same name. None: too large, or unknown type."""
+    """Returns the columns of a DataFrame by name, or None if it is too large or unknown. In pandas, names can be equal."""
     try:
         if getattr(frame, "size", 0) > MOST_CELLS:
             return None
@@ -72,7 +72,7 @@ def table(frame):
 
 
 def is_plain(forms):
-    """Whether text is the only form."""
+    """Returns whether text is the only form."""
     return set(forms) == {"text/plain"}
 
 
@@ -81,7 +81,7 @@ def encoded(mime, value):
 
 
 def bundle(value):
-    """All forms of a value, by MIME type; one that fails is left out."""
+    """Returns all forms of a value by MIME type. A form that fails is left out."""
     forms = {}
     whole = representation(value, "_repr_mimebundle_", include=None, exclude=None)
     if isinstance(whole, tuple):
@@ -102,7 +102,7 @@ def bundle(value):
 
 
 def representation(value, method, **arguments):
-    # A class has the method too, but unbound; and some objects have every attribute that is asked for.
+    # A class also has the method, but unbound. And some objects return something for every attribute name.
     if inspect.isclass(value) or not callable(getattr(type(value), method, None)):
         return None
     try:

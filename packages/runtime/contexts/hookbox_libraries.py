@@ -1,4 +1,4 @@
-"""Makes matplotlib, IPython.display, plotly and Pillow show their output as results of code. It must not import them.
+"""Makes matplotlib, IPython.display, plotly and Pillow show their output as results of code, without importing them.
 
 `install` adds an import hook, which changes each library right after the library has been imported.
 """

@@ -1,5 +1,5 @@
 /**
- * Runs JavaScript piece by piece and keeps what it leaves behind; it must not decide who may send code.
+ * Runs JavaScript code piece by piece, and keeps its variables between the pieces.
  *
  * Requests arrive on descriptor 3, as one JSON object per line: {"code", "typescript"} or {"interrupt"}. Events go to
  * descriptor 4, as in kernel.py, and {"exiting"} with the exit code when the code ends the process. The code runs on the main
@@ -23,10 +23,10 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 
 const IMPORT = "__hookboxImport";
 const META = "__hookboxMeta";
-/** Objects that say how they are shown, as in Deno's Jupyter kernel: a method that gives MIME types. */
+/** Key of an object's own display method, which returns forms by MIME type, as in Deno's Jupyter kernel. */
 const DISPLAY = Symbol.for("Jupyter.display");
 
-/** As they are before any code runs, which may put its own in their place. */
+/** Saved before any code runs, because the code may replace them. */
 const { stringify, parse: parseJson } = JSON;
 const encoder = new TextEncoder();
 
@@ -35,10 +35,10 @@ const REPL = { replMode: true, awaitPromise: true };
 const TAKE = { functionDeclaration: "function (value) { this.value = value; }" };
 const BROKEN_OFF = Object.assign(new Error(""), { name: "Interrupted", stack: "Interrupted" });
 
-/** Places in what both threads see: who holds the lock, whether the worker wants it, the last run broken off, or ended. */
+/** Indexes in the shared memory: lock, whether the worker wants it, last interrupted run, last ended run. */
 const [LOCK, WANTED, BROKEN, ENDED] = [0, 1, 2, 3];
 const [FREE, MAIN, WORKER] = [0, 1, 2];
-/** After how long a thread that has not answered is busy with code, in milliseconds. */
+/** Time after which a main thread that has not answered counts as busy with code, in milliseconds. */
 const BUSY_MS = 10;
 const shared = isMainThread ? new Int32Array(new SharedArrayBuffer(16)) : workerData;
 
@@ -48,13 +48,13 @@ if (isMainThread) await serveMain();
 else serveWorker();
 
 /**
- * Runs `change` on the main thread, which is not broken off in it: the worker breaks off while it holds the lock, and
- * that hits the code, or this thread while it waits here.
+ * Runs `change` on the main thread, without an interrupt during `change`. The worker interrupts only while it holds the
+ * lock. The interrupt then hits the code, or this thread while it waits for the lock.
  */
 function unbroken(change) {
-  // The worker goes first: code that only prints would never leave it the lock.
+  // The worker has priority, because code that prints all the time would never leave it the lock.
   while (Atomics.load(shared, WANTED) || Atomics.compareExchange(shared, LOCK, FREE, MAIN) !== FREE) {
-    // For a moment at a time: V8 can miss that it is to break off a thread that waits.
+    // Waits only briefly each time, because V8 can miss an interrupt of a waiting thread.
     Atomics.wait(shared, WANTED, 1, 1);
   }
   try {
@@ -68,7 +68,7 @@ function unbroken(change) {
 async function serveMain() {
   await init;
   const base = pathToFileURL(join(process.cwd(), "cell.mjs")).href;
-  // Modules are looked for from the working folder, not from where this file lies.
+  // Modules are searched from the working folder, not from the folder of this file.
   registerHooks({
     resolve: (specifier, context, next) =>
       next(specifier, context.parentURL === import.meta.url ? { ...context, parentURL: base } : context),
@@ -91,7 +91,7 @@ async function serveMain() {
   for (const event of ["uncaughtException", "unhandledRejection"]) {
     process.on(event, (error) => send({ stderr: `Uncaught ${shown(error)}\n` }));
   }
-  // A child process that the code waits for gets the signal too, and ends; this one stays.
+  // A child process that the code waits for also gets the signal, and ends. This process must not end.
   process.on("SIGINT", () => {});
   tellOfExit();
   const handle = runner();
@@ -131,7 +131,7 @@ function runner() {
   };
 }
 
-/** Ends a run with its last events; one that was broken off has ended already. */
+/** Ends a run with its last events. Does nothing for an interrupted run, which has ended already. */
 function end(id, events) {
   unbroken(() => {
     if (leaving || shared[ENDED] >= id) return;
@@ -142,7 +142,7 @@ function end(id, events) {
   });
 }
 
-/** Evaluates code; `then` gets what was thrown, or the value. */
+/** Evaluates code. Calls `then` with the thrown value, or with the result. */
 function evaluate(session, { code, typescript }, then) {
   let expression;
   try {
@@ -151,17 +151,17 @@ function evaluate(session, { code, typescript }, then) {
     return then({ thrown: error });
   }
   session.post("Runtime.evaluate", { ...REPL, expression }, (error, answer) => {
-    // No answer but an error of the inspector: the code was broken off.
+    // An error of the inspector itself means that the code was interrupted.
     if (error) return then({ thrown: BROKEN_OFF });
     const { exceptionDetails, result } = answer;
     const remote = exceptionDetails ? exceptionDetails.exception ?? { value: exceptionDetails.text } : result;
-    // The way from the inspector's handle to the value itself.
+    // Gets the value itself from the inspector's handle.
     session.post("Runtime.callFunctionOn", { ...TAKE, objectId: taker(session), arguments: [argumentOf(remote)] });
     then(exceptionDetails ? { thrown: taken.value } : undefined, taken.value);
   });
 }
 
-/** The handle of `taken`. */
+/** Returns the inspector's handle of `taken`. */
 function taker(session) {
   if (takerId) return takerId;
   Object.defineProperty(globalThis, "__hookboxTaken", { value: taken, configurable: true });
@@ -195,7 +195,7 @@ function send(event) {
   unbroken(() => write(event));
 }
 
-/** Writes an event, or in its place why it cannot be written: the run ends all the same. */
+/** Writes an event. If that fails, writes the error instead, so that the run can still end. */
 function writeOrFail(event) {
   try {
     write(event);
@@ -222,7 +222,7 @@ function failure(error) {
   return { error: answerOf(() => described(error)) ?? unknown() };
 }
 
-/** Undefined: what was thrown is no error. */
+/** Describes an error; undefined if the thrown value is not an error. */
 function described(error) {
   if (error === null || typeof error !== "object") return undefined;
   const { name, message, stack } = error;
@@ -231,10 +231,14 @@ function described(error) {
   return { name: String(name), value: message, traceback: traceback + reasonsOf(error, new Set([error])) };
 }
 
-/** How many errors that led to one are shown. */
+/** Largest number of causes of an error that are shown. */
 const MOST_REASONS = 20;
 
-/** What led to an error, which its stack leaves out: of `fetch failed` the cause alone says why. @param seen errors that are shown */
+/**
+ * Returns the causes of an error, which its stack lacks: only the cause of `fetch failed` says why.
+ *
+ * @param seen errors that were already shown
+ */
 function reasonsOf({ cause, errors }, seen) {
   const reasons = [
     ...(cause === undefined ? [] : [["cause", cause]]),
@@ -252,7 +256,7 @@ function shown(error) {
   return answerOf(() => inspect(error)) ?? "<a value that cannot be shown>";
 }
 
-/** Returns undefined if `ask` throws: what was thrown can throw again when it is asked what it is. */
+/** Returns undefined if `ask` throws: a thrown value can throw again when its properties are read. */
 function answerOf(ask) {
   try {
     return ask();
@@ -261,7 +265,7 @@ function answerOf(ask) {
   }
 }
 
-/** Without what called the code. */
+/** Removes the frames below the code from a stack. */
 function ownTrace(stack) {
   const lines = stack.split("\n");
   const own = lines.findIndex((line) => line.includes("(node:inspector:"));
@@ -280,7 +284,7 @@ function bundle(value) {
   return forms;
 }
 
-/** A copy of a form of JSON. @throws if it is none: it may have a BigInt, or contain itself */
+/** Copies a form as JSON. @throws if that is not possible: it may contain a BigInt, or itself */
 function plain(form) {
   const text = stringify(form);
   return text === undefined ? undefined : parseJson(text);
@@ -293,11 +297,11 @@ function encoded(form) {
 function serveWorker() {
   const session = new Session();
   session.connectToMainThread();
-  // Not a file stream: its read blocks, and this thread could not end before the read.
+  // Not a file stream: its reads block, so this thread could not end.
   const lines = createInterface({ input: new Socket({ fd: 3, readable: true, writable: false }) });
   lines.on("close", () => process.exit(0));
   let id = 0;
-  // A request that comes after an interrupt must not be hit by it.
+  // An interrupt must not hit a request that arrives after it.
   let settled = Promise.resolve();
   lines.on("line", async (line) => {
     const request = JSON.parse(line);
@@ -309,8 +313,8 @@ function serveWorker() {
 }
 
 /**
- * Keeps from running what has not begun, ends what only waits, and breaks off what runs. Again, if need be: between two
- * turns of the event loop there is nothing to hit, and the code goes on in the next.
+ * Interrupts a run: prevents it from starting, ends it if it only waits, or interrupts the running code. Repeats this
+ * until the run has ended, because an interrupt between two turns of the event loop has no effect on the code.
  */
 async function interrupt(session, id) {
   shared[BROKEN] = id;
@@ -318,7 +322,7 @@ async function interrupt(session, id) {
     await lock();
     if (shared[ENDED] < id) {
       const hit = new Promise((resolve) => session.post("Runtime.terminateExecution", () => resolve()));
-      // If nothing runs, what comes next is hit: this has to be it.
+      // If no code runs, the interrupt hits the next code, which must be the handler of this message.
       parentPort.postMessage({ interrupted: id });
       await hit;
     }
@@ -326,7 +330,7 @@ async function interrupt(session, id) {
   }
 }
 
-/** Asks the main thread to end a run; returns whether it could, which it cannot while code keeps it busy. */
+/** Asks the main thread to end a run. Returns false if the main thread is busy with code. */
 async function isEnded(id) {
   parentPort.postMessage({ interrupted: id });
   await Atomics.waitAsync(shared, ENDED, id - 1, BUSY_MS).value;
@@ -346,13 +350,16 @@ function unlock() {
   Atomics.notify(shared, WANTED);
 }
 
-/** Replaces imports, which a script cannot have. `import x from "y"`, `import("y")` and `import.meta` call our functions. */
+/**
+ * Replaces `import x from "y"`, `import("y")` and `import.meta` by calls of our functions, because a script cannot
+ * contain imports.
+ */
 function withImports(code) {
   let imports;
   try {
     [imports] = parse(code);
   } catch {
-    // V8 says what is wrong.
+    // V8 will report the error.
     return code;
   }
   let changed = code;
@@ -388,7 +395,7 @@ function awaited(clause, specifier, attributes) {
   return `const ${space} = ${source}${object ? `; const ${object} = ${space}` : ""}`;
 }
 
-/** A value as the inspector takes it back. */
+/** Converts a value of the inspector to an argument for the inspector. */
 function argumentOf({ objectId, unserializableValue, value }) {
   if (objectId) return { objectId };
   return unserializableValue ? { unserializableValue } : { value };

@@ -1,8 +1,8 @@
-"""Runs Python code piece by piece and keeps what it leaves behind; it must not decide who may send code.
+"""Runs Python code piece by piece, and keeps its variables between the pieces.
 
-Descriptor 3 brings one JSON object per line, {"code"}, and descriptor 4 takes one per line:
+Requests arrive on descriptor 3, as one JSON object per line: {"code"}. Events go to descriptor 4, one per line:
 {"stdout"}, {"stderr"}, {"result", "main"} with MIME types as keys, {"error": {"name", "value", "traceback"}},
-and at last {"done": true}. What child processes write goes past this, to descriptors 1 and 2.
+and at the end {"done": true}. Child processes write to descriptors 1 and 2 instead.
 """
 
 import builtins
@@ -17,7 +17,7 @@ import traceback
 import types
 from json import loads
 
-# What lies beside this file is not written to.
+# No bytecode is written into the folder of this file.
 sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
 import hookbox_cells as cells  # noqa: E402
 import hookbox_libraries as libraries  # noqa: E402
@@ -36,7 +36,7 @@ OWN = {__file__, cells.__file__, libraries.__file__}
 
 
 class Interrupts:
-    """SIGINT breaks the code off, but never in the middle of a line that is being sent."""
+    """Handles SIGINT: interrupts the code, but never while a line is being sent."""
 
     def __init__(self):
         self.sending = 0
@@ -58,7 +58,7 @@ interrupts = Interrupts()
 
 
 def is_forked():
-    """Whether this process is a fork that the code has made. A fork must not write to the descriptors of hookbox."""
+    """Returns whether this process is a fork of the code. A fork must not write to the descriptors of hookbox."""
     return os.getpid() != kernel_pid
 
 
@@ -155,7 +155,7 @@ class OutputBytes(io.RawIOBase):
 
 
 def without_own(shown):
-    """Leaves out the frames of this file: print() ends in one, and so does what is interrupted."""
+    """Removes the frames of this file, in which print() and interrupted code end."""
     rest = [shown]
     while rest:
         one = rest.pop()
@@ -166,19 +166,19 @@ def without_own(shown):
 
 
 def answer_of(ask, otherwise):
-    """What the user's code answers, or `otherwise`: an error can fail again when it is asked what it says."""
+    """Returns the result of `ask`, or `otherwise` if it fails: an error can fail again when it is converted to text."""
     try:
         return ask()
     except BaseException:
         return otherwise
 
 
-#: In the words of Python's own tracebacks.
+#: The text that Python's own tracebacks use.
 UNTOLD = "<exception str() failed>"
 
 
 def report(error):
-    # The type's own: a metaclass can define another.
+    # The name of the type itself: a metaclass can define another `__name__`.
     name = type.__dict__["__name__"].__get__(type(error))
     value = answer_of(lambda: str(error), UNTOLD)
     text = answer_of(lambda: traceback_of(error), f"{name}: {value}\n")
@@ -187,7 +187,7 @@ def report(error):
 
 def traceback_of(error):
     trace = error.__traceback__
-    # What lies above the code is ours; an error of syntax has nothing below.
+    # Frames above the code are ours. A syntax error has no frames below them.
     while trace and not cells.is_cell(trace.tb_frame):
         trace = trace.tb_next
     shown = traceback.TracebackException(type(error), error, trace)
@@ -201,7 +201,7 @@ def run(code, count, space):
     interrupts.late = False
     signal.signal(signal.SIGINT, interrupts.handle)
     try:
-        # Until now an interrupt would have been lost.
+        # Before this, an interrupt would be lost.
         send(begun=True)
         value = cells.execute(code, name, space)
         if value is not None:
@@ -227,7 +227,7 @@ outputs = [Output("stdout", 1), Output("stderr", 2)]
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # It only makes a call that blocks return, so that an interrupt that came before is heeded.
+    # This signal only makes a blocking call return, so that Python handles an interrupt that arrived before.
     signal.signal(signal.SIGURG, lambda *_: None)
     os.register_at_fork(after_in_child=leave_to_parent)
     sys.stdout, sys.stderr = outputs
@@ -241,11 +241,11 @@ def main():
     for count, line in enumerate(requests, 1):
         status = 0
         try:
-            # Python ignores the mark at the beginning of a file, but not of a text.
+            # Python ignores a byte order mark at the beginning of a file, but not of a string.
             code = loads(line)["code"].removeprefix("\ufeff")
             status = run(code, count, module.__dict__)
         except KeyboardInterrupt:
-            # It came a moment too late for the code.
+            # The interrupt arrived after the end of the code.
             pass
         if is_forked():
             # This process is a fork that the code has made: it must not run the next code.

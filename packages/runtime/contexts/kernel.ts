@@ -1,4 +1,4 @@
-/** An interpreter as a child process: code in, events out, one piece at a time; it must not know a context. @module */
+/** An interpreter in a child process, which runs one piece of code at a time and sends events. @module */
 import process from "node:process";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,13 +12,13 @@ import { type Running, start } from "../processes/spawn.ts";
 import { createEvents, type KernelEvent } from "./events.ts";
 import { readLines } from "./lines.ts";
 
-/** What can be run. */
+/** Supported languages. */
 export const LANGUAGES = ["python", "javascript", "typescript"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** A running interpreter. */
 export interface Kernel {
-  /** False once it has ended. */
+  /** Returns false after the interpreter has ended. */
   alive(): boolean;
   /** How the interpreter ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
   end(): string | undefined;
@@ -27,23 +27,25 @@ export interface Kernel {
    * running: `finished` tells when it is over. If the interpreter dies, that is the last event.
    */
   run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
-  /** Breaks off what runs; the state stays. */
+  /** Interrupts the running code; variables are kept. */
   interrupt(): void;
   /** Kills the interpreter and all processes that it started. @param why part of the error that the running code ends with */
   kill(why?: string): void;
 }
 
 const LONGEST_LINE = 64 << 20;
-/** What the code's child processes wrote was in the pipe before the run ended: one turn of the event loop is enough. */
+/**
+ * The output of the code's child processes is in the pipe before the run ends, so one turn of the event loop is enough.
+ */
 const QUIET_MS = 1;
 /** How long an interpreter may take to exit after its code has called exit, in milliseconds. */
 const EXIT_MS = 3000;
 /** How long an interpreter may run after its descriptors were closed, in milliseconds. */
 const CLOSED_MS = 200;
-/** When an interpreter that has been interrupted is woken, in milliseconds after that. */
+/** Times after an interrupt at which the interpreter gets a second signal, in milliseconds. */
 const WAKE_MS = [50, 500, 5000];
 
-/** Starts an interpreter. @throws {SpawnError} if it is not there, or ends before it is ready */
+/** Starts an interpreter. @throws {SpawnError} if it does not exist, or ends before it is ready */
 export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
   const child = await start({ argv: argvOf(language), cwd, env }, { extra: 2 });
   const [requests, answers] = child.extra;
@@ -54,7 +56,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   const fate: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
   const alive = () => fate.end === undefined;
   let onDone = () => {};
-  /** Whether the code heeds interrupts by now; and whether one waits for that. */
+  /** `interrupts`: whether the code can receive interrupts. `due`: whether an interrupt is waiting for that. */
   const heeds = { interrupts: false, due: false };
   const interrupt = () => {
     heeds.due = !heeds.interrupts;
@@ -121,8 +123,9 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
 }
 
 /**
- * Python heeds a signal between two steps of its code. One that comes after the last of them and before a call that
- * blocks is heeded when the call returns; another signal, which does nothing, makes it return.
+ * Makes Python handle an interrupt. Python handles signals between two steps of its code. If the signal arrives after
+ * the last step before a blocking call, Python handles it only when the call returns. A second signal, which has no
+ * effect itself, makes the call return.
  */
 async function wake(pid: number, running: () => boolean): Promise<void> {
   for (const ms of WAKE_MS) {
@@ -132,14 +135,15 @@ async function wake(pid: number, running: () => boolean): Promise<void> {
   }
 }
 
-/** They stand beside this file, and beside the bundle that this file is part of. */
+/** These files are next to this file, and next to the bundle that contains this file. */
 const KERNELS = { python: "kernel.py", node: "kernel.mjs" };
 
 function argvOf(language: Language): string[] {
   const kernel = (name: keyof typeof KERNELS) => fileURLToPath(new URL(KERNELS[name], import.meta.url));
   if (language === "python") return ["python3", kernel("python")];
   const node = ON_DENO ? "node" : process.execPath;
-  // What is broken off inside Node's own code leaves its stack of async ids behind: a check of that would end it all.
+  // Code that is interrupted inside Node's own code leaves async ids on Node's stack. A check of that stack would end
+  // the process.
   const flags = ["--disable-warning=ExperimentalWarning", "--no-force-async-hooks-checks"];
   return [node, ...flags, kernel("node")];
 }
@@ -151,7 +155,10 @@ function send(requests: Duplex, request: object): void {
 const text = z.string().optional();
 const saidSchema = z.looseObject({ stdout: text, stderr: text, exiting: z.number().nullish() });
 
-/** Returns undefined where somebody else has written to the descriptor: nothing that follows could be trusted. */
+/**
+ * Returns undefined if the line is not valid JSON of the protocol: then the code has written to the descriptor, and
+ * later lines cannot be trusted.
+ */
 function parse(line: string): z.infer<typeof saidSchema> | undefined {
   try {
     return saidSchema.safeParse(JSON.parse(line)).data;

@@ -1,10 +1,10 @@
-/** Splits a stream into lines as they come; it must not keep a line that grows without end. @module */
+/** Splits a stream into lines as they arrive, up to a maximum length. @module */
 import type { Readable } from "node:stream";
 import { createGathered } from "../../process/gathered.ts";
 
 const NEWLINE = 10;
 
-/** Calls `onLine` for each whole line; a line of more than `longest` bytes comes cut off there, and the rest is lost. */
+/** Calls `onLine` for each complete line. A line longer than `longest` bytes is truncated. */
 export function readLines(stream: Readable, longest: number, onLine: (line: string) => void): void {
   const line = createGathered();
   const add = (part: Uint8Array) => {

@@ -1,4 +1,4 @@
-/** Collects changes in a folder for a moment, and reports them: created, written, moved, removed. Reads no content. @module */
+/** Collects changes in a folder for a moment, then reports what was created, written, moved and removed. @module */
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { entriesIn } from "../../process/bytepaths.ts";

@@ -1,18 +1,18 @@
-/** How full the disk of the root is. @module */
+/** Reads how full the disk of the root is. @module */
 import { statfs } from "node:fs/promises";
 import type { Root } from "../confine.ts";
 
-/** Bytes and files of the file system that holds the root. */
+/** Bytes and files of the file system that contains the root. */
 export interface DiskMetrics {
   total_bytes: number;
   used_bytes: number;
-  /** Free for whom the runtime runs as; less than total - used where the system keeps a reserve. */
+  /** Bytes available to the runtime's user. Less than total - used if the system keeps a reserve. */
   available_bytes: number;
   total_files: number;
   free_files: number;
 }
 
-/** Asks the file system. @throws under Deno without `--allow-sys=statfs` */
+/** Reads the numbers from the file system. @throws in Deno without `--allow-sys=statfs` */
 export async function readDisk(root: Root): Promise<DiskMetrics> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(root.path);
   return {

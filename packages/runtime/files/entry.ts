@@ -1,22 +1,22 @@
-/** What the wire says about a file: name, type, size, time, mode. Reads nothing itself. @module */
+/** Describes a file for the API: name, type, size, time, mode. @module */
 import type { Stats } from "node:fs";
 
-/** `symlink` stands for one that leads nowhere or was not followed; `other` for sockets, pipes and devices. */
+/** `symlink`: a symlink that leads nowhere or was not followed. `other`: a socket, pipe or device. */
 export type EntryType = "file" | "directory" | "symlink" | "other";
 
-/** A file as `GET /v1/files/{folder}` lists it. */
+/** A file in the response of `GET /v1/files/{folder}`. */
 export interface Entry {
   name: string;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
   type: EntryType;
-  /** RFC 3339, UTC. */
+  /** RFC 3339, in UTC. */
   modified_at: string;
   /** Permission bits as four octal digits: `0644`. */
   mode: string;
 }
 
-/** Describes the file `name`. */
+/** Describes a file under this name. */
 export function entryOf(name: string, stats: Stats): Entry {
   return {
     name,
@@ -30,7 +30,10 @@ export function entryOf(name: string, stats: Stats): Entry {
 /** The years 0 to 9999, in milliseconds since the epoch. */
 const WRITABLE_MS = { first: Date.parse("0000-01-01"), last: Date.parse("9999-12-31T23:59:59Z") };
 
-/** When the file was changed; the nearest time that RFC 3339 can write, as some file systems keep any. */
+/**
+ * Returns the modification time. A time that RFC 3339 cannot express is replaced by the nearest one, because some file
+ * systems allow any time.
+ */
 export function modifiedOf({ mtimeMs }: Stats): Date {
   return new Date(Math.min(WRITABLE_MS.last, Math.max(WRITABLE_MS.first, mtimeMs)));
 }
@@ -47,7 +50,7 @@ function modeText(mode: number): string {
 
 const MODE = /^0[0-7]{3}$/;
 
-/** Reads permission bits from four octal digits; undefined where the text is none. */
+/** Parses four octal digits as permission bits; undefined if the text is invalid. */
 export function parseMode(text: string): number | undefined {
   return MODE.test(text) ? Number.parseInt(text, 8) : undefined;
 }

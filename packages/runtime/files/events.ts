@@ -1,16 +1,16 @@
-/** A bounded queue between a source of events and a slow reader; knows nothing of files. @module */
+/** A bounded queue between a source of events and a slow reader. @module */
 
-/** Events on their way to a reader. */
+/** The queue. */
 export interface EventQueue<T> {
-  /** Adds an event; beyond the limit all that wait are replaced by `overflow`. */
+  /** Adds an event. If the queue is full, all waiting events are replaced by `overflow`. */
   push(event: T): void;
-  /** No more events come, nor are they taken: the reader ends after those that wait. */
+  /** Ends the queue: no more events are accepted, and the reader ends after the waiting ones. */
   end(): void;
-  /** Yields events as they come; `idle` each time none came for `idleMs` milliseconds. */
+  /** Yields events as they arrive, and `idle` each time none arrived for `idleMs` milliseconds. */
   take(): AsyncGenerator<T>;
 }
 
-/** How much may wait, and what is said instead. */
+/** Size of the queue, and the events that it adds. */
 export interface EventQueueOptions<T> {
   most: number;
   overflow: T;
@@ -18,7 +18,7 @@ export interface EventQueueOptions<T> {
   idleMs: number;
 }
 
-/** Makes a queue for one reader. */
+/** Creates a queue for one reader. */
 export function createEventQueue<T>({ most, overflow, idle, idleMs }: EventQueueOptions<T>): EventQueue<T> {
   let waiting: T[] = [];
   let ended = false;

@@ -1,4 +1,4 @@
-/** Holds a folder of the root open while something is done in it, so that no symlink can slip in. @module */
+/** Keeps a folder of the root open while it is used, so that no symlink can replace a parent folder. @module */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,40 +6,41 @@ import { bytePath, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { codeOf, missing, outside, type ResolveOptions, type Root } from "../confine.ts";
 
 /**
- * A folder that is held open. `at(name)` is the path of a child that goes through the open descriptor: whatever
- * happens to the names above it, it stays the child of this folder. The child itself may be a symlink: open it with
- * `O_NOFOLLOW`, look at it with `lstat`.
+ * A folder that is kept open. `at(name)` is the path of a child through the open descriptor: even if parent folders are
+ * renamed, it remains the child of this folder. The child itself may be a symlink, so open it with `O_NOFOLLOW` and
+ * read its state with `lstat`.
  */
 export interface Folder {
-  /** The folder itself, for `readdir` and the like. */
+  /** Path of the folder itself, for `readdir` and similar functions. */
   here: FSPath;
-  /** False where it is known by its path only. */
+  /** Whether the folder is open. If false, only its path is known. */
   held: boolean;
   at(name: string): FSPath;
-  /** Calls `use` with a folder in this one, held open in the same way. @throws {MissingError} if it is not a folder */
+  /** Calls `use` with a subfolder that is kept open in the same way. @throws {MissingError} if it is not a folder */
   within<T>(name: string, use: (child: Folder) => Promise<T>): Promise<T>;
 }
 
-/** What to open, and what to make on the way. */
+/** The folder to open. */
 interface Target {
-  /** Names from the root on. */
+  /** Names from the root to the folder. */
   parts: string[];
-  /** What the caller asked for, for messages. */
+  /** The path in the caller's request, for messages. */
   wanted: string;
-  /** Makes folders that are missing. */
+  /** Whether to create missing folders. */
   make?: boolean;
 }
 
-// Linux: a descriptor for finding children only; it needs no right to list the folder.
+// Linux only: such a descriptor can only be used to reach children, and needs no permission to list the folder.
 const O_PATH = 0o10000000;
 const FOLDER_FLAGS = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Calls `use` with the folder at `parts` held open: each step is opened below the one before, following no symlink.
+ * Calls `use` with the folder at `parts`, which is kept open. Each folder on the way is opened below the previous one,
+ * without following symlinks.
  *
- * Where `/proc` cannot be used (Deno with limited permissions, other systems than Linux) each step is looked at by its
- * path instead, which a process that swaps names at the right moment can get around; Deno's own permissions then
- * keep the process in.
+ * If `/proc` cannot be used (Deno with limited permissions, or a system other than Linux), each folder is checked by
+ * its path instead. A process that renames folders at the right moment can bypass that check; in Deno, Deno's own
+ * permissions then protect the files outside.
  *
  * @throws {OutsideError | MissingError}
  */
@@ -48,9 +49,10 @@ export async function withFolder<T>(root: Root, target: Target, use: (folder: Fo
 }
 
 /**
- * Calls `use` with the parent folder of `path` and the name in it, which is no symlink (unless `followLast` is false).
+ * Calls `use` with the parent folder of `path` and the last name in it. Unless `followLast` is false, that name is not
+ * a symlink.
  *
- * @param use `name` is undefined for the root itself, which has no parent: `folder` is then the root
+ * @param use for the root, which has no parent, `name` is undefined and `folder` is the root itself
  * @throws {OutsideError | MissingError | InvalidPathError}
  */
 export async function withParent<T>(
@@ -111,14 +113,14 @@ async function openChild(path: FSPath, { make, wanted }: Pick<Target, "make" | "
   });
 }
 
-/** Somebody else may make the same folder at the same moment. */
+/** Another process may create the same folder at the same time. */
 async function makeChild(path: FSPath): Promise<void> {
   await mkdir(path).catch((error) => {
     if (codeOf(error) !== "EEXIST") throw error;
   });
 }
 
-/** All names were real a moment ago: one that is a file or a link now was one, or has just been swapped. */
+/** All names were folders a moment ago, so a name that is now missing, a file or a symlink has just been replaced. */
 function whyNoFolder(error: unknown, wanted: string): unknown {
   const code = codeOf(error);
   return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP" ? missing(wanted) : error;
@@ -162,7 +164,7 @@ async function checkFolder(path: string, wanted: string): Promise<void> {
 
 let pinning: Promise<boolean> | undefined;
 
-/** Tells whether a folder can be reached through `/proc/self/fd`; asked once. */
+/** Returns whether folders can be reached through `/proc/self/fd`. Checked once per process. */
 function canPin(path: string): Promise<boolean> {
   return pinning ??= (async () => {
     try {

@@ -1,4 +1,4 @@
-/** Lists a folder and describes a single path; symlinks that lead out of the root are left out. @module */
+/** Lists folders and describes paths; by default, symlinks that lead out of the root are not listed. @module */
 import type { Stats } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
@@ -6,17 +6,17 @@ import { InvalidPathError, MissingError, OutsideError, type Root } from "../conf
 import { type Entry, entryOf } from "./entry.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
 
-/** An entry that may be a symlink, described itself. */
+/** An entry that may be a symlink. */
 export interface LinkEntry extends Entry {
-  /** For a symlink: where it leads, from the root on; absent where it leads out of it. */
+  /** Only for symlinks: the path that it leads to, from the root. Absent if it leads out of the root. */
   target?: string;
 }
 
 /**
- * Lists what is in the folder `path`, by name. A symlink within the root is described as what it leads to, one that
- * leads nowhere as `symlink`; one that leads out is left out.
+ * Lists the folder `path`, sorted by name. A symlink is described as the file that it leads to; if it leads nowhere, as
+ * `symlink`. A symlink that leads out of the root is not listed.
  *
- * @param links true: symlinks are described themselves, all of them
+ * @param links whether to list all symlinks as symlinks instead
  * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
  */
 export async function listFolder(root: Root, path: string, links = false): Promise<LinkEntry[]> {
@@ -31,13 +31,13 @@ export async function listFolder(root: Root, path: string, links = false): Promi
   });
 }
 
-/** A path described on its own. */
+/** The description of a single path. */
 export interface Description extends LinkEntry {
   path: string;
 }
 
 /**
- * Describes what is at `path` without following a symlink at the last step.
+ * Describes what exists at `path`. A symlink at the last step is not followed.
  *
  * @throws {OutsideError | MissingError | InvalidPathError}
  */
@@ -70,7 +70,7 @@ async function describeLink(root: Root, parts: string[], entry: Entry): Promise<
   return target === "outside" ? entry : { ...entry, target: target.parts.join("/") || "." };
 }
 
-/** Says where a symlink leads. One in a circle leads nowhere, which counts as within: it stands for itself. */
+/** Returns where a symlink leads. A symlink in a circle leads nowhere, but not out of the root. */
 async function follow(
   root: Root,
   parts: string[],
@@ -84,7 +84,7 @@ async function follow(
   }
 }
 
-/** What a listing names may be gone a moment later. */
+/** A listed file may have been deleted a moment later. */
 async function lstatIfThere(at: FSPath): Promise<Stats | undefined> {
   return await lstat(at).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-/** Makes a folder and those above it. @module */
+/** Creates a folder and its missing parents. @module */
 import { chmod, lstat } from "node:fs/promises";
 import { bytePath } from "../../process/bytepaths.ts";
 import { MissingError, type Root } from "../confine.ts";
@@ -6,11 +6,11 @@ import { withFolder } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /**
- * Makes the folder `path` and those above it; one that is there already stays as it is.
+ * Creates the folder `path` and its missing parents. An existing folder does not change.
  *
- * @param mode permission bits of a new folder; without, what the umask leaves
- * @returns whether it is new
- * @throws {OutsideError | InvalidPathError | Refused} CONFLICT: something else is there
+ * @param mode permission bits of a new folder; absent: those that the umask leaves
+ * @returns whether the folder is new
+ * @throws {OutsideError | InvalidPathError | Refused} CONFLICT: something else exists at the path
  */
 export async function makeFolder(root: Root, path: string, mode?: number): Promise<boolean> {
   const { parts, exists, path: real } = await root.locate(path, { missing: "allow" }).catch((error) => {
@@ -21,7 +21,7 @@ export async function makeFolder(root: Root, path: string, mode?: number): Promi
     throw occupied(new MissingError(), path);
   }
   await withFolder(root, { parts, wanted: path, make: true }, async (folder) => {
-    // Through the descriptor: the name may have been given to something else just now.
+    // By the descriptor, because the name may now belong to another file.
     if (mode !== undefined) await chmod(folder.here, mode);
   }).catch((error) => {
     throw occupied(error, path);

@@ -1,4 +1,4 @@
-/** Streams a folder or a file as a tar, which says what is missing in it; symlinks go in as links. @module */
+/** Streams a folder or file as a tar archive, which also lists the files that could not be added. @module */
 import { lstat, opendir } from "node:fs/promises";
 import { bytePath, entriesIn, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
@@ -14,18 +14,19 @@ interface Packing {
 }
 
 /**
- * Packs what is at `path`; names in the tar are relative to it (a single file is under its own name). Packing keeps
- * pace with the consumer. Sockets, pipes, devices, what may not be read and symlinks that lead out of the root stay out, and
- * the tar says so. An error while packing ends the stream with it.
+ * Packs the folder or file at `path`. Names in the archive are relative to the folder; a single file has its own name.
+ * The archive is created only as fast as the consumer reads it. Sockets, pipes, devices, unreadable files, and symlinks
+ * that lead out of the root are left out, and listed in the archive. An error during packing ends the stream with that
+ * error.
  *
- * @throws {OutsideError | MissingError | InvalidPathError} or what the system says if `path` may not be read, before the
- * stream is given
+ * @throws {OutsideError | MissingError | InvalidPathError} or an error of the system if `path` cannot be read, before
+ * the stream is returned
  */
 export async function packPath(root: Root, path: string): Promise<AsyncGenerator<Uint8Array>> {
   const { parts, path: real } = await root.locate(path);
   const stats = await lstat(bytePath(real));
   const isFolder = stats.isDirectory();
-  // Once the tar has begun, an error can only break it off.
+  // Checked before the archive begins: after that, an error could only interrupt the stream.
   if (isFolder) {
     await withFolder(root, { parts, wanted: path }, async ({ here }) => await (await opendir(here)).close());
   } else if (stats.isFile()) await withParent(root, path, {}, (folder, name = "") => readable(folder.at(name), path));
@@ -38,7 +39,7 @@ export async function packPath(root: Root, path: string): Promise<AsyncGenerator
   return tar.chunks;
 }
 
-/** @throws what the system says if it is not */
+/** Throws if the file cannot be opened. @throws an error of the system */
 async function readable(file: FSPath, path: string): Promise<void> {
   const { handle } = await openFile(file, path);
   await handle.close();
@@ -51,7 +52,7 @@ async function packFolder(packing: Packing, folder: Folder, parts: string[], pre
     try {
       await packEntry(packing, folder, parts, name, prefix);
     } catch (error) {
-      // Gone meanwhile, or swapped for something else: as if it had not been listed.
+      // The file was deleted or replaced since it was listed, so it is left out silently.
       if (codeOf(error) === "ENOENT" || error instanceof MissingError) continue;
       await packing.tar.leaveOut({ path: prefix + name, reason: whyUnread(error) });
     }
@@ -82,7 +83,7 @@ async function packEntry(
   }
 }
 
-/** @throws what is no word of the system on a file */
+/** Returns why a file cannot be read. @throws errors that do not come from the file system */
 function whyUnread(error: unknown): string {
   const reason = refusalReason(error);
   if (reason === undefined) throw error;
@@ -98,12 +99,14 @@ async function packFile({ tar }: Packing, at: FSPath, header: TarHeader): Promis
   const file = await openFile(at, header.name);
   const size = sizeOf(file);
   const missing: { reason?: string } = {};
-  // From here on the generator closes the file, so it has to be begun.
+  // From here on, the generator closes the file, so it must be started.
   await tar.putFile({ ...header, size }, padded(partOf(file, 0, size), size, missing));
   if (missing.reason !== undefined) await tar.leaveOut({ path: header.name, reason: missing.reason });
 }
 
-/** A file that cannot be read to the end is filled up with zeros, as by GNU tar: its size is in the tar before it. */
+/**
+ * Fills a file that cannot be read to its end with zeros, as GNU tar does, because its size is already in the archive.
+ */
 async function* padded(
   chunks: AsyncGenerator<Uint8Array>,
   size: number,

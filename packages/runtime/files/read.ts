@@ -1,4 +1,4 @@
-/** Opens a file for reading and streams a part of it; never follows a symlink at the last step. @module */
+/** Opens a file for reading, without following a symlink at the last step, and streams a part of it. @module */
 import { Buffer } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
@@ -12,21 +12,21 @@ import { Refused } from "./refused.ts";
 export interface OpenFile {
   stats: Stats;
   handle: FileHandle;
-  /** All that is in it, of a file that may have more or less than its size says. Undefined: the size is right. */
+  /** The whole content of a file whose size may be wrong. Undefined: the size is right. */
   content: Uint8Array | undefined;
 }
 
 /** A file that is open for reading, or a folder, which is not opened. */
 export type Opened = OpenFile | { stats: Stats; handle?: undefined };
 
-/** Bytes read at once. */
+/** Number of bytes to read at once. */
 const CHUNK_BYTES = 128 * 1024;
 
 /**
- * Opens what is at `path`.
+ * Opens the file or folder at `path`.
  *
- * @throws {OutsideError | MissingError | InvalidPathError | Refused} a pipe, socket or device is refused: a read may
- * never end
+ * @throws {OutsideError | MissingError | InvalidPathError | Refused} pipes, sockets and devices are refused, because
+ * reading them may never end
  */
 export async function openForRead(root: Root, path: string): Promise<Opened> {
   return await withParent(root, path, {}, async (folder, name) => {
@@ -38,9 +38,9 @@ export async function openForRead(root: Root, path: string): Promise<Opened> {
   });
 }
 
-/** Opens the file `name` of a folder that is held open. */
+/** Opens the file `at`. Its folder must be kept open. */
 export async function openFile(at: FSPath, wanted: string): Promise<OpenFile> {
-  // O_NONBLOCK: if a pipe took the file's place just now, opening it would wait for a writer.
+  // O_NONBLOCK: if a pipe has just replaced the file, opening it would wait for a writer.
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
@@ -52,14 +52,17 @@ export async function openFile(at: FSPath, wanted: string): Promise<OpenFile> {
   }
 }
 
-/** The largest page of memory that a kernel has: files of /sys say that they have one. */
+/** The largest memory page of any kernel. Files of /sys have the size of a page. */
 const PAGE_BYTES = 64 * 1024;
-/** Read first of what is mostly empty. */
+/** Size of the first read, because most of these files are short. */
 const FIRST_BYTES = 4 * 1024;
-/** Most bytes of a file whose size says nothing. */
+/** Largest content of a file whose size is not known. */
 const MOST_MADE_UP_BYTES = 16 * 1024 * 1024;
 
-/** Whether the kernel may make the content up when it is read, as in /proc and /sys: the size is then 0, or a page. */
+/**
+ * Returns whether the kernel may generate the content when it is read, as in /proc and /sys. The size is then 0 or one
+ * page.
+ */
 function isMadeUp({ size, blocks }: Stats): boolean {
   return size === 0 || (blocks === 0 && size <= PAGE_BYTES);
 }
@@ -81,7 +84,7 @@ async function contentOf(handle: FileHandle, wanted: string): Promise<Uint8Array
   }
 }
 
-/** Streams the bytes from `start` on, as {@link readChunks}, of an open file. */
+/** Streams bytes of an open file from `start`, as {@link readChunks}. */
 export async function* partOf(
   { handle, content }: OpenFile,
   start: number,
@@ -92,7 +95,7 @@ export async function* partOf(
   if (length > 0) yield content.subarray(start, start + length);
 }
 
-/** Returns how many bytes are in an open file. */
+/** Returns the number of bytes in an open file. */
 export function sizeOf({ stats, content }: OpenFile): number {
   return content?.length ?? stats.size;
 }
@@ -102,9 +105,9 @@ function notAFile(wanted: string): Refused {
 }
 
 /**
- * Reads `length` bytes from `start` on, a chunk at a time as the consumer asks, and closes the handle at the end.
+ * Reads `length` bytes from `start`, one chunk each time the consumer asks. Closes the handle at the end.
  *
- * @throws {RangeError} in the stream, if the file got shorter meanwhile
+ * @throws {RangeError} during the stream, if the file became shorter
  */
 export async function* readChunks(handle: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
   try {
@@ -120,7 +123,9 @@ export async function* readChunks(handle: FileHandle, start: number, length: num
   }
 }
 
-/** Turns chunks into a web stream that asks for the next one only when there is room; cancelling ends the source. */
+/**
+ * Converts chunks to a web stream that requests the next chunk only when there is room. Cancelling it ends the source.
+ */
 export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   let begun = false;
   return new ReadableStream<Uint8Array>({
@@ -131,7 +136,7 @@ export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uin
       else controller.enqueue(value);
     },
     cancel: async () => {
-      // A generator that has not begun ends without its `finally`, and would leave its files open.
+      // A generator that has not started ends without its `finally`, and would leave its files open.
       if (!begun) await chunks.next().catch(() => {});
       await chunks.return(undefined);
     },

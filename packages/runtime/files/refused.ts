@@ -1,8 +1,8 @@
-/** Why something cannot be done with a file, as the wire names it; knows no HTTP. @module */
+/** Converts errors to the codes and messages that callers get. @module */
 import { UnreachableNameError } from "../../process/bytepaths.ts";
 import { codeOf, InvalidPathError, MissingError, OutsideError } from "../confine.ts";
 
-/** Codes of `{code, message}`. */
+/** Codes in `{code, message}`. */
 export type RefusalCode =
   | "INVALID_ARGUMENT"
   | "PERMISSION_DENIED"
@@ -15,7 +15,7 @@ export type RefusalCode =
   | "UNAVAILABLE"
   | "INTERNAL";
 
-/** Something that cannot be done, with the code for the caller. */
+/** The operation cannot be done, with the code for the caller. */
 export class Refused extends Error {
   override name = "Refused";
   readonly code: RefusalCode;
@@ -49,9 +49,9 @@ const SYSTEM_ERRORS: Record<string, [RefusalCode, string]> = {
 };
 
 /**
- * Says what an error means for the caller; undefined for one that is a fault of ours.
+ * Converts an error for the caller; undefined if it is an internal error.
  *
- * @param wanted the path as the caller gave it: the system's own message would show a path of ours
+ * @param wanted the path in the caller's request; the system's message would show an internal path
  */
 export function refusedFor(error: unknown, wanted: string): Refused | undefined {
   if (error instanceof Refused) return error;
@@ -61,7 +61,7 @@ export function refusedFor(error: unknown, wanted: string): Refused | undefined 
   if (error instanceof UnreachableNameError) {
     return new Refused("INVALID_ARGUMENT", `Cannot use "${wanted}": ${error.message}`);
   }
-  // Deno's permissions, where they are narrower than the root.
+  // Deno's permissions may be narrower than the root.
   if (error instanceof Error && error.name === "NotCapable") {
     return new Refused("PERMISSION_DENIED", `Cannot use "${wanted}": the runtime has no permission`);
   }
@@ -69,7 +69,7 @@ export function refusedFor(error: unknown, wanted: string): Refused | undefined 
   return known && new Refused(known[0], `Cannot use "${wanted}": ${known[1]}`);
 }
 
-/** Says in words why the system refuses something, without a path; undefined for a fault of ours. */
+/** Returns the system's reason as text, without a path; undefined if it is an internal error. */
 export function refusalReason(error: unknown): string | undefined {
   if (error instanceof Refused) return error.message;
   const code = codeOf(error) ?? "";

@@ -1,4 +1,4 @@
-/** Removes files and whole folders; a symlink is removed itself, what it leads to never. @module */
+/** Deletes files and folders; a symlink is deleted itself, never its target. @module */
 import { lstat, rmdir, unlink } from "node:fs/promises";
 import { entriesIn } from "../../process/bytepaths.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
@@ -6,10 +6,10 @@ import { type Folder, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /**
- * Removes what is at `path`; of the root itself only what is in it.
+ * Deletes the file or folder at `path`. For the root, only its content is deleted.
  *
- * @throws {OutsideError | MissingError | Refused} CONFLICT: a folder that is not empty, and `recursive` is not set;
- * INVALID_ARGUMENT: the root, and `recursive` is not set
+ * @throws {OutsideError | MissingError | Refused} CONFLICT: the folder is not empty, and `recursive` is not set;
+ * INVALID_ARGUMENT: it is the root, and `recursive` is not set
  */
 export async function removePath(root: Root, path: string, recursive: boolean): Promise<void> {
   await withParent(root, path, { followLast: false }, async (folder, name) => {
@@ -31,7 +31,7 @@ async function removeFolder(parent: Folder, name: string, recursive: boolean): P
   await rmdir(parent.at(name));
 }
 
-/** Removes what is in a folder. What another process takes away meanwhile is no failure. */
+/** Deletes the content of a folder. Files that another process deletes at the same time are ignored. */
 async function empty(folder: Folder): Promise<void> {
   for await (const entry of entriesIn(folder.here)) {
     try {

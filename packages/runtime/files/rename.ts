@@ -6,11 +6,11 @@ import { withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
 /**
- * Moves `from` to `to`, folders above `to` made as needed.
+ * Moves `from` to `to`, and creates missing parent folders of `to`.
  *
- * @param replace true: what is at `to` is replaced in the same instant (a folder only if it is empty)
- * @throws {OutsideError | MissingError | Refused} CONFLICT: something is at `to`; INVALID_ARGUMENT: one is the root, or
- * `to` is within `from`
+ * @param replace whether an existing file at `to` is replaced atomically; a folder is replaced only if it is empty
+ * @throws {OutsideError | MissingError | Refused} CONFLICT: something exists at `to`; INVALID_ARGUMENT: one of them is
+ * the root, or `to` is inside `from`
  */
 export async function renamePath(root: Root, from: string, to: string, replace: boolean): Promise<void> {
   await withParent(root, from, { followLast: false }, async (source, oldName) => {

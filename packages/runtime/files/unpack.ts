@@ -1,4 +1,4 @@
-/** Unpacks a tar into a folder of the root, entry by entry as it arrives; no entry gets out of the root. @module */
+/** Unpacks a tar archive into a folder as it arrives; no entry can be written outside of the root. @module */
 import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, rename, symlink, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -14,15 +14,15 @@ import { makeFolder } from "./makefolder.ts";
 import { Refused, refusedFor } from "./refused.ts";
 import { TEMPORARY_PREFIX, writeWhole } from "./write.ts";
 
-/** How to unpack. */
+/** Options of unpacking. */
 export interface UnpackOptions {
-  /** The tar is compressed with gzip. */
+  /** Whether the archive is compressed with gzip. */
   gzip: boolean;
-  /** Most bytes of all files together, unpacked. */
+  /** Largest total size of all files, uncompressed, in bytes. */
   maxBytes?: number | undefined;
 }
 
-/** What has been unpacked. */
+/** Numbers of unpacked entries and bytes. */
 export interface Unpacked {
   files: number;
   directories: number;
@@ -31,11 +31,13 @@ export interface Unpacked {
 }
 
 /**
- * Unpacks `source` into the folder `path`, which is made if missing. Each file is written whole or not at all; at an
- * entry that cannot be, unpacking ends, and what came before it stays. Links at an entry's place are replaced.
+ * Unpacks `source` into the folder `path`, which is created if it does not exist. Each file is written atomically. An
+ * invalid entry ends the unpacking; files that were written before stay. An existing symlink at the path of an entry is
+ * replaced.
  *
- * @throws {OutsideError | InvalidPathError | Refused} PERMISSION_DENIED: an entry's name is absolute or has `..`, or it
- * is a link that leads out of the root; INVALID_ARGUMENT: no tar, or a pipe or device in it
+ * @throws {OutsideError | InvalidPathError | Refused} PERMISSION_DENIED: the name of an entry is absolute or contains
+ * `..`, or the entry is a symlink that leads out of the root; INVALID_ARGUMENT: the body is not a tar archive, or
+ * contains a pipe or device
  */
 export async function unpackInto(
   root: Root,
@@ -61,7 +63,7 @@ export async function unpackInto(
     }
     await reading;
   } catch (error) {
-    // tar-stream only says that it was destroyed; what was wrong with the body is what ended the pipeline.
+    // tar-stream only reports that it was destroyed. The pipeline's error says what is wrong with the body.
     const cause = codeOf(error) === "STREAM_DESTROYED" ? await reading.then(() => error, (why) => why) : error;
     throw refusedFor(cause, path) ?? noTar(cause);
   }
@@ -74,9 +76,9 @@ type TarEntry = AsyncIterable<unknown> & { header: Header };
 interface Unpacking {
   root: Root;
   base: string[];
-  /** Bytes that may still come. */
+  /** Bytes that may still be written. */
   left: number;
-  /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
+  /** Modes of folders, which are set at the end: in a folder without write permission, no files can be created. */
   modes: { parts: string[]; mode: number }[];
   done: Unpacked;
 }
@@ -113,7 +115,7 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
   }
 }
 
-/** Puts the name of an entry below the folder to unpack into. @throws {Refused} if it leads elsewhere */
+/** Returns the path of an entry inside the target folder. @throws {Refused} if the name leads out of it */
 function placeOf(base: string[], name: string): string {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   if (name.startsWith("/") || parts.includes("..")) {
@@ -125,14 +127,14 @@ function placeOf(base: string[], name: string): string {
 async function makeSymlink({ root }: Unpacking, place: string, target: string): Promise<void> {
   const options = { missing: "allow", followLast: false, make: true } as const;
   await withParent(root, place, options, async (folder, name = "", parts) => {
-    // Refused if it leads out; one that leads to a place where nothing is (yet) is fine.
+    // Throws if it leads out of the root. The target need not exist.
     const where = target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/");
     await root.locate(where, { missing: "allow" });
     await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(bytePath(target), at));
   });
 }
 
-/** A hard link names another entry, so its target is looked for below the same folder. */
+/** A hard link refers to another entry, so its target is searched in the same folder. */
 async function makeLink({ root, base }: Unpacking, place: string, target: string): Promise<void> {
   await withParent(root, placeOf(base, target), { followLast: false }, async (from, oldName = "") => {
     if (!(await lstat(from.at(oldName))).isFile()) {
@@ -149,13 +151,13 @@ function temporaryName(): string {
   return TEMPORARY_PREFIX + randomBytes(9).toString("base64url");
 }
 
-/** Makes something beside its place and then puts it there, whatever is there but a folder. */
+/** Creates a link under a temporary name, then renames it. An existing file is replaced, a folder is not. */
 async function replace(at: FSPath, temporary: FSPath, make: (at: FSPath) => Promise<void>): Promise<void> {
   await make(temporary);
   try {
     await rename(temporary, at);
   } finally {
-    // Two names of one file: rename does nothing and leaves both.
+    // If both names are the same file, rename does nothing, and the temporary name remains.
     await unlink(temporary).catch(() => {});
   }
 }

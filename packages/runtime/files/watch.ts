@@ -1,4 +1,4 @@
-/** Watches a folder of the root, and those below it if asked; reports names, never what is in the files. @module */
+/** Watches a folder of the root, and its subfolders if requested. @module */
 import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import type { Root } from "../confine.ts";
 import type { EntryType } from "./entry.ts";
@@ -7,16 +7,16 @@ import { withFolder } from "./folder.ts";
 import { addFolder, type Watching } from "./watching.ts";
 
 /**
- * What happened. `path` is relative to the folder that is watched.
+ * A change. `path` is relative to the watched folder.
  *
  * | type | meaning |
  * |---|---|
- * | `ready` | from here on nothing is missed |
- * | `created` | the name is new, or stands for another file (also after a rename); may be told twice |
+ * | `ready` | all changes after this event are reported |
+ * | `created` | the name is new, or now names another file (also after a rename); may be reported twice |
  * | `modified` | content, mode or times changed |
- * | `removed` | nothing is there any more; with `path` "." the watch ends |
- * | `overflow` | the reader was too slow: events are lost, list anew |
- * | `incomplete` | more folders than can be watched: from `path` down there will be no events |
+ * | `removed` | the file no longer exists; with `path` ".", the watch ends |
+ * | `overflow` | the reader was too slow and events were lost: list the folder again |
+ * | `incomplete` | there are too many folders to watch: changes below `path` are not reported |
  * | `alive` | nothing happened for a while |
  */
 export type WatchEvent =
@@ -24,19 +24,19 @@ export type WatchEvent =
   | { type: "created"; path: string; kind: EntryType }
   | { type: "modified" | "removed" | "incomplete"; path: string };
 
-/** What to watch, and how much may wait. */
+/** Options of a watch. */
 export interface WatchOptions {
   recursive: boolean;
   /** Ends the watch. */
   signal?: AbortSignal;
-  /** Milliseconds of silence until `alive`. @default {15000} */
+  /** Milliseconds without an event until `alive`. @default {15000} */
   aliveMs?: number;
-  /** Events that may wait for the reader. @default {4096} */
+  /** Largest number of events that wait for the reader. @default {4096} */
   mostWaiting?: number;
 }
 
 /**
- * Watches the folder `path`. The first event is `ready`; returning the generator ends the watch.
+ * Watches the folder `path`. The first event is `ready`. Returning the generator ends the watch.
  *
  * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
  */

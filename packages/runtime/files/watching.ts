@@ -1,4 +1,4 @@
-/** The folders of one watch and what happens in them; a symlink is reported, never entered. @module */
+/** The folders of one watch and their events; symlinks are reported, but not followed. @module */
 import { type FSWatcher, watch } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -11,7 +11,7 @@ import { type Folder, withFolder } from "./folder.ts";
 import type { WatchEvent } from "./watch.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 
-/** One watch. Folders are known by their path from `base`; "" is `base` itself. */
+/** One watch. Folders are identified by their path relative to `base`; "" is `base` itself. */
 export interface Watching {
   root: Root;
   base: string[];
@@ -19,25 +19,27 @@ export interface Watching {
   push(event: WatchEvent): void;
   end(): void;
   folders: Map<string, WatchedFolder>;
-  /** What is about to be looked at: a file written in a thousand pieces is looked at a few times. */
+  /** Events that wait to be handled. A file that is written in a thousand pieces is then checked only a few times. */
   pending: Set<string>;
-  /** Looks happen one after another, so events keep their order. */
+  /** Settles when all earlier events are handled. Events are handled one after another, so they stay in order. */
   last: Promise<void>;
 }
 
 interface WatchedFolder {
   watcher: FSWatcher;
   inode: number;
-  /** The name under which the system reports the folder itself: the last part of the path it was given. */
+  /** The name under which the system reports the folder itself: the last part of the path that it was given. */
   selfName: string;
-  /** What is in it, on Deno: there a folder's watcher also tells of what happens further down, by the bare name. */
+  /**
+   * The names in the folder; only in Deno, whose watcher also reports changes in subfolders, by name without a path.
+   */
   names: Set<string> | undefined;
 }
 
 const MOST_FOLDERS = 8192;
 const MOST_PENDING = 8192;
 
-/** Watches a folder first and then looks into it, so that nothing made in between is missed. */
+/** Starts to watch a folder before reading its content, so that files created in between are not missed. */
 export async function addFolder(watching: Watching, folder: Folder, path: string, isNew: boolean): Promise<void> {
   if (watching.folders.has(path) || !await startWatching(watching, folder, path)) return;
   const names = watching.folders.get(path)?.names;
@@ -55,7 +57,7 @@ async function enter(watching: Watching, folder: Folder, name: string, path: str
   try {
     await folder.within(name, (child) => addFolder(watching, child, path, isNew));
   } catch (error) {
-    // Gone again.
+    // The folder was deleted again.
     if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
   }
 }
@@ -109,7 +111,7 @@ async function onEvent(watching: Watching, path: string, kind: string, name: str
     });
   } catch (error) {
     if (!(error instanceof MissingError)) throw error;
-    // The folder itself is gone: for one further down its parent says so.
+    // The folder itself was deleted. For a subfolder, the watcher of its parent reports that.
     if (path !== "") return;
     watching.push({ type: "removed", path: "." });
     watching.end();
@@ -119,7 +121,7 @@ async function onEvent(watching: Watching, path: string, kind: string, name: str
 interface Change {
   path: string;
   name: string;
-  /** As the system says it: `rename` for what comes and goes, else `change`. */
+  /** The system's name of the event: `rename` if a name appeared or disappeared, otherwise `change`. */
   kind: string;
   selfName?: string;
   names?: Set<string> | undefined;
@@ -140,7 +142,7 @@ async function look(watching: Watching, folder: Folder, { path, name, kind, self
   await enter(watching, folder, name, path, true);
 }
 
-/** Stops watching a folder that is gone, and all below it. */
+/** Stops watching a deleted folder and its subfolders. */
 function forget({ folders }: Watching, path: string): void {
   for (const [known, { watcher }] of folders) {
     if (known !== path && !known.startsWith(`${path}/`)) continue;

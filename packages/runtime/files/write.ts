@@ -1,4 +1,4 @@
-/** Writes a file whole or not at all: a temporary file beside it, then a rename. @module */
+/** Writes files atomically: to a temporary file in the same folder, which is then renamed. @module */
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
@@ -8,29 +8,30 @@ import { codeOf, MissingError, type Root } from "../confine.ts";
 import { type Folder, withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
 
-/** How to write. */
+/** Options of writing a file. */
 export interface WriteOptions {
-  /** Permission bits. Without: those of the file that is replaced, else 0644. */
+  /** Permission bits. Absent: those of the replaced file, or 0644. */
   mode?: number | undefined;
-  /** Most bytes; more is refused and leaves nothing. */
+  /** Largest number of bytes. A longer file is refused, and nothing is written. */
   maxBytes?: number | undefined;
   /** Modification time to set. */
   modifiedAt?: Date | undefined;
-  /** False: a symlink at the path is replaced, not written through. @default {true} */
+  /** Whether to write to the target of a symlink at the path; if false, the symlink is replaced. @default {true} */
   followLast?: boolean;
 }
 
 const NEW_FILE_MODE = 0o644;
 
-/** Names of files that are being written begin so; file watches leave them out. */
+/** Prefix of the names of temporary files. Watches do not report these files. */
 export const TEMPORARY_PREFIX = ".hookbox-upload-";
 
 /**
- * Writes `source` to `path`, folders above it made as needed. Readers see the old file or the new one, nothing between;
- * if the source fails, the old one stays. A symlink to a place in the root is written through.
+ * Writes `source` to `path`, and creates missing parent folders. Readers see either the old file or the new one. If the
+ * source fails, the old file stays. If the path is a symlink to a path in the root, the target is written.
  *
- * @returns bytes written
- * @throws {OutsideError | InvalidPathError | Refused} INVALID_ARGUMENT for a folder, RESOURCE_EXHAUSTED over `maxBytes`
+ * @returns number of bytes written
+ * @throws {OutsideError | InvalidPathError | Refused} INVALID_ARGUMENT for a folder, RESOURCE_EXHAUSTED above
+ * `maxBytes`
  */
 export async function writeWhole(
   root: Root,
@@ -45,7 +46,7 @@ export async function writeWhole(
   });
 }
 
-/** Calls `use` with the folder that a file at `path` belongs in. @throws as `writeWhole` */
+/** Calls `use` with the parent folder of a file that is to be written. @throws as `writeWhole` */
 export async function withTarget<T>(
   root: Root,
   path: string,
@@ -63,13 +64,13 @@ export async function withTarget<T>(
   }
 }
 
-/** A file written beside its place. */
+/** A temporary file. */
 export interface Temporary {
   name: string;
   bytes: number;
 }
 
-/** Writes the source beside `name`. Nothing is left if it fails. */
+/** Writes the source to a temporary file in the same folder. If it fails, the temporary file is deleted. */
 export async function writeTemporary(
   folder: Folder,
   name: string,
@@ -94,7 +95,7 @@ export async function writeTemporary(
   }
 }
 
-/** Puts a file that has been written in its place. */
+/** Renames a temporary file to its final name. */
 export async function commit(folder: Folder, temporary: Temporary, name: string): Promise<void> {
   try {
     await rename(folder.at(temporary.name), folder.at(name));
@@ -104,7 +105,7 @@ export async function commit(folder: Folder, temporary: Temporary, name: string)
   }
 }
 
-/** Takes away a file that is not to be put in its place. */
+/** Deletes a temporary file. */
 export async function discard(folder: Folder, temporary: string): Promise<void> {
   await unlink(folder.at(temporary)).catch(() => {});
 }
@@ -126,18 +127,19 @@ async function pour(
   return bytes;
 }
 
-/** A write may take less than it was given. */
+/** Writes the whole chunk, because one write may accept only a part of it. */
 async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let done = 0; done < chunk.length;) {
     done += (await handle.write(Buffer.from(chunk.buffer, chunk.byteOffset + done, chunk.length - done))).bytesWritten;
   }
 }
 
-/** Mode and owner are set through the descriptor, before anyone can see the file under its name. */
+/** Sets mode and owner by the descriptor, before the file is visible under its name. */
 async function dress(handle: FileHandle, old: Stats | undefined, options: WriteOptions): Promise<void> {
   if (old?.isFile()) {
     const own = await handle.stat();
-    // Only root may give a file away; for others the file becomes theirs, as with any editor that writes this way.
+    // Only root may change the owner. For other users, the file becomes theirs, as with any editor that writes this
+    // way.
     if (own.uid !== old.uid || own.gid !== old.gid) await handle.chown(old.uid, old.gid).catch(() => {});
   }
   await handle.chmod(options.mode ?? (old?.isFile() ? old.mode & 0o777 : NEW_FILE_MODE));

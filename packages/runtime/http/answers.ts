@@ -1,4 +1,4 @@
-/** Errors as port 8080 answers them: `{code, message}` with their status; the message never shows a path of ours. @module */
+/** Error responses of port 8080: `{code, message}` with their status, and no internal paths. @module */
 import type { Context } from "hono";
 import { codeOf } from "../confine.ts";
 import { type RefusalCode, type Refused, refusedFor } from "../files/refused.ts";
@@ -17,17 +17,17 @@ const STATUS = {
   UNAVAILABLE: 503,
 } as const satisfies Record<RefusalCode, number>;
 
-/** Returns the status of a refusal. */
+/** Returns the HTTP status of an error. */
 export function statusOf({ code }: Refused): number {
   return STATUS[code];
 }
 
-/** Answers `{code, message}`. */
+/** Creates an error response. */
 export function refuse(code: RefusalCode, message: string, headers: Record<string, string> = {}): Response {
   return Response.json({ code, message }, { status: STATUS[code], headers });
 }
 
-/** Answers an error; one that is a fault of ours goes to the log, and the caller learns only that. */
+/** Answers an error. Internal errors are logged, and the caller gets only a general message. */
 export function answerError(error: unknown, c: Context, log: Log): Response {
   const refused = refusedFor(error, wantedOf(c));
   if (refused) return refuse(refused.code, refused.message);
@@ -35,13 +35,13 @@ export function answerError(error: unknown, c: Context, log: Log): Response {
   return refuse("INTERNAL", "Cannot answer: internal error, see the runtime's log");
 }
 
-/** Writes down an error that the answer does not tell of; a client that went away is none. */
+/** Logs an internal error. A client that disconnected is logged only at level debug. */
 export function logFault(error: unknown, c: Context, log: Log): void {
   const level = codeOf(error) === "ECONNRESET" ? "debug" : "error";
   log(level, "Request failed", { method: c.req.method, path: c.req.path, ...errorFields(error) });
 }
 
-/** The path as the caller knows it, for messages. */
+/** Returns the path in the caller's request, for messages. */
 function wantedOf(c: Context): string {
   const encoded = c.req.path.replace(/^\/v1\/[a-z]+\/?/, "");
   try {

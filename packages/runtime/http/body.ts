@@ -1,4 +1,4 @@
-/** Reads request bodies as streams: raw, JSON up to a limit, or the one file of a form. @module */
+/** Reads request bodies as streams: raw, as JSON up to a limit, or the file of a form. @module */
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
 import type { Context } from "hono";
 import { Readable } from "node:stream";
@@ -7,14 +7,14 @@ import { Refused } from "../files/refused.ts";
 import { createGathered } from "../../process/gathered.ts";
 import type { HTTPEnv } from "./httppath.ts";
 
-/** Returns the body as a stream that is read only as fast as it is taken. It fails if the client goes away. */
+/** Returns the body as a stream that is read only as fast as it is consumed. It fails if the client disconnects. */
 export function bodyOf(c: Context<HTTPEnv>): Readable {
   if (c.env?.incoming) return c.env.incoming;
   const { body } = c.req.raw;
   return body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
 }
 
-/** Reads a body whole, as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger */
+/** Reads the whole body as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes` */
 export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<string> {
   const gathered = createGathered();
   for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
@@ -26,7 +26,7 @@ export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<s
   return gathered.takeText();
 }
 
-/** Reads a body as JSON. @throws {Refused} INVALID_ARGUMENT if it is none; the message never quotes it */
+/** Reads the body as JSON. @throws {Refused} INVALID_ARGUMENT if it is not JSON; the message never quotes the body */
 export async function readJSON(c: Context<HTTPEnv>, maxBytes: number): Promise<unknown> {
   const text = await readText(c, maxBytes);
   try {
@@ -36,22 +36,22 @@ export async function readJSON(c: Context<HTTPEnv>, maxBytes: number): Promise<u
   }
 }
 
-/** A body that is no form, or half of one. */
+/** The body is not a form, or ends too early. */
 export class FormError extends Refused {
   override name = "FormError";
 }
 
-/** Tells whether the body is a form with files. */
+/** Returns whether the body is a form with files. */
 export function isForm(c: Context): boolean {
   return /^multipart\/form-data\b/i.test(c.req.header("Content-Type") ?? "");
 }
 
 /**
- * Calls `use` with the first part named `file` while it arrives, and returns its answer; undefined if there is none.
- * Other parts are read and thrown away.
+ * Calls `use` with the first part named `file` while it arrives, and returns its result; undefined if there is no such
+ * part. Other parts are dropped.
  *
- * @param use `filename` is as sent, folders included
- * @throws {FormError} for a body that is no form; whatever `use` throws, at once
+ * @param use `filename` is the name that the client sent, including folders
+ * @throws {FormError} if the body is not a form; errors of `use` are thrown immediately
  */
 export async function takeFile<T>(
   c: Context<HTTPEnv>,
@@ -63,7 +63,7 @@ export async function takeFile<T>(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   parser.on("file", (field, stream, filename) => {
-    // Without a listener an error of a part that nobody reads would end the process.
+    // Without a listener, an error of a part that nobody reads would end the process.
     stream.on("error", () => {});
     if (field !== "file" || used) return stream.resume();
     content = stream;

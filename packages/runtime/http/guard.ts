@@ -1,4 +1,4 @@
-/** What every request to an app goes through first: is the runtime stopping, and does the caller have the token. @module */
+/** Middleware for every request: is the runtime stopping, and does the caller have the token? @module */
 import type { MiddlewareHandler } from "hono";
 import { isRebound, reboundText } from "../../process/hosts.ts";
 import type { RefusalCode } from "../files/refused.ts";
@@ -6,21 +6,24 @@ import type { TokenCheck } from "../token.ts";
 import type { HTTPEnv } from "./httppath.ts";
 import { isForeign } from "./origin.ts";
 
-/** What to ask for, and how the app words a refusal. */
+/** What to check, and how to answer refused requests. */
 export interface GuardOptions {
-  /** Requests that go through without a token, and while the runtime stops. */
+  /** Returns whether requests for this path are allowed without a token, and while the runtime stops. */
   open(path: string): boolean;
   stopping(): boolean;
-  /** Undefined: no token is asked for. */
+  /** Undefined: no token is required. */
   token: TokenCheck | undefined;
-  /** Names of this machine, see {@link isRebound}. */
+  /** Other names of this machine; see {@link isRebound}. */
   allowedHosts: readonly string[];
-  /** Called for each request that goes through: somebody uses the sandbox. */
+  /** Called for each allowed request, because it means that the sandbox is in use. */
   touch(): void;
   refuse(code: RefusalCode, message: string, headers: Record<string, string>): Response;
 }
 
-/** Makes the middleware: 503 while stopping, 401 without the token where one is mounted, 403 for other sites' pages where none is. */
+/**
+ * Creates the middleware. It answers 503 while the runtime stops, and 401 without the mounted token. If no token is
+ * mounted, it answers 403 to pages of other sites.
+ */
 export function createGuard(
   { open, stopping, token, allowedHosts, touch, refuse }: GuardOptions,
 ): MiddlewareHandler<HTTPEnv> {
@@ -40,7 +43,10 @@ export function createGuard(
   };
 }
 
-/** Says why a request that needs no token is refused all the same: whatever site a browser has open could send it. */
+/**
+ * Returns why a request is refused although no token is required: any site in a user's browser could send it. Undefined
+ * if it is allowed.
+ */
 export function keptOut(
   header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined,
   localAddress: string | undefined,
@@ -51,13 +57,13 @@ export function keptOut(
   return isRebound(asked, allowedHosts) ? reboundText(asked) : undefined;
 }
 
-/** What is asked for while the runtime stops would be killed in a moment. */
+/** Message for requests that arrive while the runtime stops; their work would soon be killed. */
 export const STOPPING = "Cannot take requests: the runtime is stopping";
 
-/** Goes with each 401. */
+/** Header of each 401. */
 export const CHALLENGE = { "WWW-Authenticate": "Bearer" };
 
-/** Says why a caller is not let in. */
+/** Returns the message for a caller without the right token. */
 export function notLetIn(verdict: "missing" | "wrong"): string {
   return verdict === "missing"
     ? "Cannot let you in: the request has no bearer token"

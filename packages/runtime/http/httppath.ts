@@ -1,4 +1,4 @@
-/** The path of a request as it was sent: URL parsers drop `%2E%2E`, and so hide what is to be refused. @module */
+/** Reads the path of a request as it was sent, because URL parsers remove `%2E%2E`, which must be refused. @module */
 import type { Context } from "hono";
 import { sep } from "node:path";
 import type { IncomingMessage } from "node:http";
@@ -6,22 +6,22 @@ import { decodeName } from "../../process/filenames.ts";
 import type { Root } from "../confine.ts";
 import { Refused } from "../files/refused.ts";
 
-/** What the listener hands to an app; absent where an app is called without a socket. */
+/** What the listener passes to an app. Absent if an app is called without a socket. */
 export interface HTTPEnv {
   Bindings: { incoming?: IncomingMessage };
 }
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
-/** Gives Hono the raw path to route by. Use it as `getPath`. */
+/** Returns the raw path, by which Hono finds the route. For Hono's option `getPath`. */
 export function rawPath(request: Request, options?: { env?: HTTPEnv["Bindings"] }): string {
   const target = (options?.env?.incoming?.url ?? request.url).replace(ORIGIN, "");
   return /^[^?#]*/.exec(target)?.[0] || "/";
 }
 
 /**
- * Returns the part of the request's path after `prefix`, percent-decoded once. Bytes that are not UTF-8 are escaped as in
- * `packages/process/filenames.ts`.
+ * Returns the part of the request's path after `prefix`, percent-decoded once. Bytes that are not UTF-8 are escaped as
+ * in `packages/process/filenames.ts`.
  *
  * @throws {Refused} INVALID_ARGUMENT if it cannot be decoded
  */
@@ -34,14 +34,14 @@ export function pathAfter(c: Context, prefix: string): string {
 }
 
 /**
- * Reads a path of the wire, where a leading slash may mean two things: `/workspace/a` is that very file if the root is
- * `/workspace`, unless the root has a folder of its own at `workspace`. What is absolute and elsewhere is
+ * Interprets the path of a request. If the root is `/workspace`, `/workspace/a` is that file, unless the root contains
+ * a folder `workspace`. An absolute path outside of the root is handled as follows:
  *
- * | `elsewhere` | taken as |
+ * | `elsewhere` | meaning |
  * |---|---|
- * | `relative` | relative to the root |
- * | `refuse` | what it is: `locate` refuses it |
- * | `known` | relative to the root if something is there, else refused |
+ * | `relative` | it is relative to the root |
+ * | `refuse` | it stays absolute, so `locate` refuses it |
+ * | `known` | it is relative to the root if something exists there; otherwise it is refused |
  */
 export async function wirePath(
   root: Root,

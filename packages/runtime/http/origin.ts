@@ -1,9 +1,11 @@
-/** Pages of other sites: a browser that reaches the runtime must not lend them its way in. Pure. @module */
+/** Detects requests of web pages from other origins, which could use a browser to reach the runtime. @module */
 
 /**
- * Tells whether a request comes from a page of another origin than the one that it asks. What is no browser names none.
+ * Returns whether a request comes from a page of another origin than the requested host. Clients other than browsers
+ * send no origin.
  *
- * Behind a router the client asked for another host than the runtime sees; no page can set that header by itself.
+ * Behind a router, the client requested another host than the runtime sees, so `X-Forwarded-Host` is compared, too. A
+ * page cannot set that header itself.
  */
 export function isForeign(header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined): boolean {
   const origin = header("origin");

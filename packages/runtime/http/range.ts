@@ -1,6 +1,6 @@
-/** Reads a `Range` header for one range of bytes (RFC 9110, section 14). @module */
+/** Parses a `Range` header with one range of bytes (RFC 9110, section 14). @module */
 
-/** Bytes `start` to `end`, the last one included. */
+/** A range of bytes, including `end`. */
 export interface ByteRange {
   start: number;
   end: number;
@@ -9,8 +9,8 @@ export interface ByteRange {
 const ONE_RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
 
 /**
- * Returns the range to send; `whole` where there is no header, one that is malformed or one for several ranges (which a
- * server may answer with everything); `unsatisfiable` where the file has no byte of it.
+ * Returns the range to send. `whole`: there is no header, or it is malformed or contains several ranges; in the last
+ * case, a server may send everything. `unsatisfiable`: the file has no byte in the range.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | "whole" | "unsatisfiable" {
   const [, first, last] = ONE_RANGE.exec(header ?? "") ?? [];

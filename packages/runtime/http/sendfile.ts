@@ -1,11 +1,11 @@
-/** Answers with a file: whole or a range, streamed, with what caches need. @module */
+/** Answers a request with a file or a range of it, as a stream, with headers for caches. @module */
 import type { Context } from "hono";
 import { refuse } from "./answers.ts";
 import { modifiedOf } from "../files/entry.ts";
 import { type OpenFile, partOf, sizeOf, streamOf } from "../files/read.ts";
 import { parseRange } from "./range.ts";
 
-/** Answers GET and HEAD; closes the file. Memory holds one chunk, whatever the size. */
+/** Answers GET and HEAD, and closes the file. Only one chunk is in memory, whatever the size of the file. */
 export async function sendFile(c: Context, file: OpenFile): Promise<Response> {
   const { handle } = file;
   const size = sizeOf(file);
@@ -27,7 +27,7 @@ export async function sendFile(c: Context, file: OpenFile): Promise<Response> {
 
 function headersOf({ stats, content }: OpenFile): Record<string, string> {
   const tag = `"${Math.round(stats.mtimeMs * 1000).toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`;
-  // What the kernel makes up changes without a sign.
+  // Files that the kernel generates can change without a new size or time, so they get no ETag.
   const isKnown = content === undefined || content.length === stats.size;
   return {
     "Content-Type": "application/octet-stream",
@@ -37,7 +37,7 @@ function headersOf({ stats, content }: OpenFile): Record<string, string> {
   };
 }
 
-/** The headers that say when something was changed. A browser that knows only that takes it for unchanged for a while. */
+/** Returns headers with the modification time. Without `no-cache`, a browser would use its cached copy for a while. */
 export function modifiedAt(time: Date): Record<"Last-Modified" | "Cache-Control", string> {
   return { "Last-Modified": time.toUTCString(), "Cache-Control": "no-cache" };
 }

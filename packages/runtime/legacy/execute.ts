@@ -1,31 +1,31 @@
-/** `POST /execute`: splits a command line, runs it without a shell and words what came of it. @module */
+/** `POST /execute`: splits a command line, runs it without a shell and creates the response. @module */
 import type { Root } from "../confine.ts";
 import type { Command, Finished, RunLimits } from "../processes/run.ts";
 import { splitCommand } from "./shlex.ts";
 
-/** Runs a command to its end: `run` of `processes/run.ts`, or one that adds to it. */
+/** Runs a command until its end: `run` of `processes/run.ts`, or a function that extends it. */
 export type Runner = (command: Command, limits: RunLimits) => Promise<Finished>;
 
 /** How commands are run. */
 export interface ExecuteOptions {
-  /** Where they run. */
+  /** The folder in which they run. */
   root: Root;
   run: Runner;
-  /** Time limit where the request names none. */
+  /** Time limit in milliseconds if the request has none. */
   execTimeout: number;
-  /** Most bytes kept of each of stdout and stderr. */
+  /** Largest number of bytes kept of stdout and of stderr. */
   maxOutput: number;
-  /** Ends what runs. */
+  /** Kills running commands when it aborts. */
   kill: AbortSignal;
 }
 
-/** A request as it was parsed; the limit is in seconds. */
+/** A parsed request; the time limit is in seconds. */
 export interface ExecuteRequest {
   command: string;
   timeout_seconds: number | undefined;
 }
 
-/** The answer; the last two are there only where they are true. */
+/** The response. `timed_out` and `truncated` are present only if they are true. */
 export interface ExecuteAnswer {
   stdout: string;
   stderr: string;
@@ -34,10 +34,10 @@ export interface ExecuteAnswer {
   truncated?: true;
 }
 
-/** What the published runtime begins its own messages with. */
+/** Beginning of the published runtime's own messages. */
 const FAILED = "Failed to execute command: ";
 
-/** Runs the command; whatever goes wrong is in the answer, as with the published runtime: exit code 1 and a message. */
+/** Runs the command. As in the published runtime, errors are part of the response: exit code 1 and a message. */
 export async function execute(request: ExecuteRequest, options: ExecuteOptions): Promise<ExecuteAnswer> {
   const { root, run, maxOutput, kill } = options;
   const timeoutMs = request.timeout_seconds === undefined ? options.execTimeout : request.timeout_seconds * 1000;

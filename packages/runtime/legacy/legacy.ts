@@ -1,16 +1,18 @@
 /**
- * Port 8888, as a Hono app: the protocol of the published Python runtime (Agent Sandbox runtime reference, sections
- * 8.1.4 and 9.1; `timeout_seconds` and `timed_out`: 1.0 delta, section 1.5). Opens no port.
+ * The Hono app of port 8888: the protocol of the published Python runtime (Agent Sandbox runtime reference, sections
+ * 8.1.4 and 9.1; `timeout_seconds` and `timed_out`: 1.0 delta, section 1.5).
  *
- * | request | answer |
+ * | request | response |
  * |---|---|
  * | `GET /` | 200 `{status, message}` |
- * | `POST /execute {command, timeout_seconds?}` | 200 `{stdout, stderr, exit_code}`, `timed_out: true` at the time limit, `truncated: true` where output was cut; 422 for another body |
+ * | `POST /execute {command, timeout_seconds?}` | 200 `{stdout, stderr, exit_code}`, see below; 422 for another body |
  * | `POST /upload`, form with `file` | 200, 403, 422, 500 |
  * | `GET /download/{path}`, `/list/{path}`, `/exists/{path}` | 200, 403 outside the root, 404 |
  *
- * Ranges and `HEAD` work too. Errors are `{message}`. The published client drops the leading slash of a path that it
- * writes or reads, but not of one that it lists or asks for: so `/a` may mean `a` where that exists.
+ * `POST /execute` adds `timed_out: true` at the time limit, and `truncated: true` if output was cut off.
+ *
+ * Ranges and `HEAD` are also supported. Errors are `{message}`. The published client removes the leading slash of a
+ * path that it writes or reads, but not of one that it lists or checks. So `/a` means `a` if that exists.
  *
  * @module
  */
@@ -31,15 +33,15 @@ import { sendFile } from "../http/sendfile.ts";
 import type { TokenCheck } from "../token.ts";
 import { missingField, parseExecute } from "./validation.ts";
 
-/** What the app serves and may use. */
+/** What the app serves and uses. */
 export interface LegacyOptions extends ExecuteOptions {
   root: Root;
   maxUpload: number;
-  /** Undefined: no token is asked for. */
+  /** Undefined: no token is required. */
   token: TokenCheck | undefined;
-  /** Names of this machine, see packages/process/hosts.ts. */
+  /** Other names of this machine; see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
-  /** Called for each request but `GET /`. */
+  /** Called for each request except `GET /`. */
   touch(): void;
   /** Aborts when the runtime begins to stop. */
   stop: AbortSignal;
@@ -49,7 +51,7 @@ export interface LegacyOptions extends ExecuteOptions {
 /** Largest body of `POST /execute`, in bytes. */
 const COMMAND_BYTES = 4 * 1024 * 1024;
 
-/** Makes the app of port 8888. */
+/** Creates the app of port 8888. */
 export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   const { root, stop, token } = options;
   const app = new Hono<HTTPEnv>({ getPath: rawPath });
@@ -98,7 +100,7 @@ async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: Legacy
       return filename;
     });
   } catch (error) {
-    // A body that is no form is to FastAPI one in which the field is missing.
+    // For a body that is not a form, FastAPI reports that the field is missing.
     if (!(error instanceof FormError)) throw error;
   }
   if (stored === undefined) return c.json(missingField("file"), 422);

@@ -1,6 +1,6 @@
-/** Splits a command line into arguments as Python's `shlex.split` does; expands nothing and runs nothing. @module */
+/** Splits a command line into arguments as Python's `shlex.split` does. @module */
 
-/** A command line that ends within quotes or after a backslash; the messages are Python's. */
+/** The command line ends inside quotes or after a backslash. The messages are Python's. */
 export class SplitError extends Error {
   override name = "SplitError";
 }
@@ -8,8 +8,8 @@ export class SplitError extends Error {
 const WHITESPACE = " \t\r\n";
 
 /**
- * Splits `line`: quotes group, `\` escapes (within double quotes only `"` and itself, within single quotes nothing);
- * `#`, `$`, `|`, `*` and their like are ordinary characters.
+ * Splits `line`. Quotes group words, and `\` escapes the next character: in double quotes only `"` and `\`, in single
+ * quotes nothing. `#`, `$`, `|`, `*` and similar characters have no special meaning.
  *
  * @throws {SplitError}
  */

@@ -1,22 +1,22 @@
-/** Bodies of port 8888 and how FastAPI words what is wrong with them; callers may look at the fields. @module */
+/** Validates request bodies of port 8888, with the same error responses as FastAPI. @module */
 import type { ExecuteRequest } from "./execute.ts";
 
-/** One thing that is wrong. */
+/** One error in a body. */
 interface Issue {
   type: string;
-  /** From `body` down. */
+  /** Path of the field, starting with `body`. */
   loc: (string | number)[];
   msg: string;
   input: unknown;
   ctx?: Record<string, unknown>;
 }
 
-/** The body of a 422. */
+/** The body of a 422 response. */
 export interface Invalid {
   detail: Issue[];
 }
 
-/** Reads the body of `POST /execute`; fields that are not known are passed over. */
+/** Reads the body of `POST /execute`. Unknown fields are ignored. */
 export function parseExecute(text: string): ExecuteRequest | Invalid {
   if (text.trim() === "") return invalid("missing", ["body"], "Field required", null);
   let body: unknown;
@@ -41,7 +41,7 @@ export function parseExecute(text: string): ExecuteRequest | Invalid {
   };
 }
 
-/** The 422 for a form without the field. */
+/** Returns the 422 body for a form without the field. */
 export function missingField(name: string): Invalid {
   return invalid("missing", ["body", name], "Field required", null);
 }
@@ -52,7 +52,7 @@ function commandIssues(command: unknown, body: unknown): Issue[] {
   return [issue("string_type", ["body", "command"], "Input should be a valid string", command)];
 }
 
-/** Numbers may come as text, as pydantic takes them. */
+/** Accepts numbers as text, as pydantic does. */
 function timeoutIssues(value: unknown): Issue[] {
   if (value === undefined || value === null) return [];
   const loc = ["body", "timeout_seconds"];

@@ -1,26 +1,26 @@
-/** When output has to wait for its readers; it must not keep any. @module */
+/** Pauses a process whose output has not been read yet. @module */
 
-/** What writes, and how it is stopped and started again. */
+/** The writer of output: pauses and resumes it. */
 export interface Flow {
   pause(): void;
   resume(): void;
 }
 
-/** Told of what is written and what has been read, both counted from the beginning, in bytes. */
+/** Is told how many bytes were written and read, each counted from the beginning. */
 export interface Backpressure {
   written(all: number): void;
-  /** So much has arrived at a reader. */
+  /** A reader has received this many bytes. */
   taken(all: number): void;
-  /** Somebody begins to read; the answer says that they have left. */
+  /** A reader has started. Call the returned function when it leaves. */
   entered(): () => void;
 }
 
-/** How long a writer waits for a reader who has left, in milliseconds. */
+/** How long a writer waits after the last reader has left, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Stops the writer while it is `ahead` bytes or more before the reader that is furthest; not while nobody has read for
- * long.
+ * Pauses the writer while it is `ahead` bytes or more ahead of the furthest reader. If there is no reader for
+ * `patienceMs` milliseconds, the writer continues.
  */
 export function createBackpressure({ pause, resume }: Flow, ahead: number, patienceMs = PATIENCE_MS): Backpressure {
   let written = 0;

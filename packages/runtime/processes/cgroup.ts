@@ -1,19 +1,19 @@
-/** What the sandbox uses by its cgroup, v2 or v1; it must not guess: what cannot be read is absent. @module */
+/** Reads the CPU and memory usage of the sandbox from its cgroup (v2 or v1). @module */
 import { readFileSync } from "node:fs";
 
-/** Numbers of a cgroup. */
+/** Usage and limits of a cgroup. A value that cannot be read is undefined. */
 export interface CgroupUsage {
   source: "cgroup2" | "cgroup1";
   cpuSeconds: number;
-  /** Without what the kernel could drop at once, as the kubelet counts. */
+  /** Memory without inactive file cache, as the kubelet counts it. */
   memoryBytes: number;
-  /** Absent without a limit. */
+  /** Undefined if there is no limit. */
   memoryLimitBytes: number | undefined;
-  /** Processors' worth; absent without a quota. */
+  /** Limit as a number of CPUs; undefined if there is no quota. */
   cpuLimit: number | undefined;
 }
 
-/** Reads the cgroup mounted at `base`; `undefined` where there is none with these numbers. */
+/** Reads the cgroup mounted at `base`; undefined if there is none with these files. */
 export function readCgroup(base = "/sys/fs/cgroup"): CgroupUsage | undefined {
   return readV2(base) ?? readV1(base);
 }
@@ -43,7 +43,7 @@ function readV1(base: string): CgroupUsage | undefined {
     source: "cgroup1",
     cpuSeconds: cpu / 1e9,
     memoryBytes: workingSet(memory, field(read(`${base}/memory/memory.stat`), "total_inactive_file")),
-    // v1 says a number near 2^63 where there is no limit.
+    // In v1, a number near 2^63 means that there is no limit.
     memoryLimitBytes: limit !== undefined && limit < 2 ** 60 ? limit : undefined,
     cpuLimit: quota > 0 && period ? quota / period : undefined,
   };
@@ -61,7 +61,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** "max" is no number. */
+/** Undefined for "max", which means that there is no limit. */
 function number(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
 }

@@ -1,16 +1,18 @@
-/** What to run, and what execve(2) could not be told; it must not touch the system. @module */
+/** The command of a new process, and a check of its arguments. @module */
 
-/** What to run. `cwd` is absolute and already confined; `env` is what is added to the runtime's own environment. */
+/** What to run. `cwd` is absolute and inside the root. `env` is added to the runtime's own environment. */
 export interface Command {
   argv: string[];
   cwd: string;
   env: Record<string, string>;
 }
 
-/** Why nothing was started; `invalid`: an empty command, or a NUL byte or `=` where none may be. */
+/**
+ * Why no process was started. `invalid`: the command is empty, or contains a NUL byte or `=` where that is not allowed.
+ */
 export type SpawnErrorCode = "not-found" | "not-executable" | "bad-cwd" | "invalid" | "failed";
 
-/** Nothing was started. */
+/** No process was started. */
 export class SpawnError extends Error {
   readonly code: SpawnErrorCode;
   constructor(code: SpawnErrorCode, message: string) {
@@ -20,7 +22,7 @@ export class SpawnError extends Error {
   }
 }
 
-/** Refuses an empty command and bytes that cannot be passed on. @throws {SpawnError} */
+/** Checks that the command is not empty, and that the system can pass it on. @throws {SpawnError} */
 export function checkCommand({ argv, env }: Command): void {
   if (!argv[0]) throw new SpawnError("invalid", "Cannot start a process: the command is empty");
   if (argv.some((part) => part.includes("\0"))) {

@@ -1,27 +1,32 @@
-/** Tells when all that an ended process wrote has arrived; it must not wait for those it left behind. @module */
+/** Waits until all output of an ended process has arrived. @module */
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers";
 
-/** How long a pipe must stay silent before its output counts as whole, in milliseconds. */
+/** How long a pipe must be silent until its output counts as complete, in milliseconds. */
 const QUIET_MS = 20;
-/** After so many looks at a stream that is being read and never falls silent, only those left behind can be writing. */
+/**
+ * Number of checks after which a stream counts as complete although it is never silent: only background processes can
+ * still write.
+ */
 const MOST_LOOKS = 50;
 
 /**
- * Resolves, once the leader has ended, when its output has arrived: each stream has come to its end, or is kept open
- * by a process left behind and has been silent for a moment while it was read. What the leader wrote was in the pipe
- * before it ended, so a silent turn of the event loop means that nothing of it is left; and a pipe holds little, so
- * it is empty of that after a few dozen turns even if others keep writing. Waits for as long as a stream is paused.
+ * Resolves when the output of an ended process has arrived: each stream has ended, or has been silent for a moment. A
+ * background process can keep a stream open.
  *
- * @param quietMs how long the silence must last
+ * The process wrote its output into the pipe before it ended. So if nothing arrives during a turn of the event loop,
+ * nothing of that output is left. A pipe holds little, so its old content is read after a few dozen turns, even if
+ * background processes continue to write. While a stream is paused, the function waits.
+ *
+ * @param quietMs how long the silence must last, in milliseconds
  */
 export async function drained(streams: Readable[], quietMs = QUIET_MS): Promise<void> {
   await Promise.all(streams.map((stream) => quiet(stream, quietMs)));
 }
 
 /**
- * Lets the stream flow without a listener, and the event loop end before it does: a process left behind neither blocks
- * on a full pipe nor dies of SIGPIPE.
+ * Reads and drops all further output of a stream, and lets the event loop end. A background process then neither blocks
+ * on a full pipe nor is killed by SIGPIPE.
  */
 export function abandon(stream: Readable): void {
   stream.removeAllListeners("data");
@@ -41,7 +46,7 @@ function quiet(stream: Readable, quietMs: number): Promise<void> {
       resolve();
     };
     const look = () => {
-      // A paused stream is silent because its reader is slow: that says nothing.
+      // A paused stream is silent because its reader is slow, so the check does not count.
       if (!stream.isPaused() && (silent || ++looks > MOST_LOOKS)) return done();
       silent = true;
       timer = later(look, quietMs);
@@ -51,7 +56,7 @@ function quiet(stream: Readable, quietMs: number): Promise<void> {
   });
 }
 
-/** A timer that is late would look before the pipes have been polled; setImmediate comes after that. */
+/** A late timer would run before the pipes are polled, so the check runs in setImmediate, which comes after that. */
 function later(look: () => void, ms: number): ReturnType<typeof setTimeout> {
   return setTimeout(() => setImmediate(look), ms);
 }

@@ -1,17 +1,17 @@
-/** An end that many may wait for and then give up; nothing stays of those who have. @module */
+/** The end of a process, for which any number of callers can wait. @module */
 
-/** It comes once. */
+/** An event that happens once. */
 export interface Ending<T> {
   promise: Promise<T>;
   resolve(end: T): void;
   /**
-   * Resolves with the end, or with undefined when `signal` aborts. Promise.race() would leave something on the promise,
-   * for as long as that lasts.
+   * Resolves with the end, or with undefined if `signal` aborts first. Does not use Promise.race(), which would leave a
+   * reaction on the promise until it resolves.
    */
   until(signal: AbortSignal): Promise<T | undefined>;
 }
 
-/** Makes one. */
+/** Creates an ending. */
 export function createEnding<T>(): Ending<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const waiting = new Set<() => void>();

@@ -1,16 +1,16 @@
-/** Finds the program that execvp(3) would run; it must not run it. @module */
+/** Finds the program that execvp(3) would run. @module */
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import { SpawnError } from "./command.ts";
 
-/** What execvp(3) takes for an absent PATH. */
+/** The PATH that execvp(3) uses if the variable is not set. */
 const DEFAULT_PATH = "/bin:/usr/bin";
 
 /**
- * Returns the absolute path of the program `name`, looked for in `path` unless it has a slash.
+ * Returns the absolute path of a program. It is searched in `path`, unless the name contains a slash.
  *
- * @throws {SpawnError} `not-found`, or `not-executable` if all that was found may not be run
+ * @throws {SpawnError} `not-found`, or `not-executable` if programs of that name exist but must not be executed
  */
 export async function findExecutable(name: string, cwd: string, path = DEFAULT_PATH): Promise<string> {
   const candidates = name.includes("/")

@@ -1,4 +1,4 @@
-/** Kills a process and all processes that it has started, in any session. It must not kill processes of others. @module */
+/** Kills a process and all processes that it has started, in any session. @module */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";

@@ -1,11 +1,12 @@
-/** A time limit and an abort in one; it must not know what happens at the limit. @module */
+/** Combines a time limit and an abort signal. @module */
 import { setMaxListeners } from "node:events";
 import { LONGEST_TIMER_MS } from "../../process/clock.ts";
 
 /**
- * Calls `onLimit` once, at the time limit or on abort (at once if that was before). The answer takes both back.
+ * Calls `onLimit` once, at the time limit or when the signal aborts; immediately if it has aborted already. Call the
+ * returned function to cancel both.
  *
- * @param timeoutMs milliseconds; `undefined` for none
+ * @param timeoutMs milliseconds; undefined: no time limit
  */
 export function watchLimits(
   timeoutMs: number | undefined,
@@ -24,7 +25,7 @@ export function watchLimits(
     clear();
     onLimit(why);
   };
-  // One signal may end any number of processes: that is no leak to warn of.
+  // Any number of processes can wait for one signal, so Node must not warn about a memory leak.
   if (signal) setMaxListeners(0, signal);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted) fire("abort");

@@ -1,20 +1,20 @@
-/** What a process wrote, kept up to a limit and read again from any offset; it knows no process. @module */
+/** Keeps the output of a process up to a limit, and reads it from any offset. @module */
 import { createBackpressure, type Flow } from "./backpressure.ts";
 
-/** A piece of output; `offset` counts the bytes of both streams in the order in which they came. */
+/** A piece of output. `offset` counts the bytes of both streams in the order in which they arrived. */
 export interface Piece {
   offset: number;
   stream: "stdout" | "stderr";
   bytes: Uint8Array;
 }
 
-/** A piece, or how much is lost: everything before `beforeOffset`. */
+/** A piece, or a gap: everything before `beforeOffset` is lost. */
 export type Read = { piece: Piece } | { beforeOffset: number };
 
 /** Output of one process. */
 export interface OutputLog {
   append(stream: Piece["stream"], bytes: Uint8Array): void;
-  /** Nothing comes any more. */
+  /** No more output will come. */
   end(): void;
   /** Offset of the next byte. */
   size(): number;
@@ -22,31 +22,38 @@ export interface OutputLog {
   kept(): number;
   /** Drops the kept output. Readers learn that everything before `size` is lost. */
   drop(): void;
-  /** Takes note that everything before `offset` has arrived where it was sent. */
+  /** All output before `offset` has arrived at the client. */
   acknowledge(offset: number): void;
   /**
-   * Reads from `offset` on, as fast as the caller takes it, until the log has ended; without `follow` until the end of
-   * what there is. A reader that falls behind what is kept is told so and goes on with the oldest that is left.
+   * Reads from `offset` as fast as the caller takes pieces, until the log has ended. Without `follow`, reads only what
+   * has been written so far. If the reader is too slow and output was dropped, it gets a gap and continues with the
+   * oldest kept output.
    */
   read(offset: number, options: { follow: boolean; signal?: AbortSignal }): AsyncGenerator<Read>;
 }
 
-/** A piece sent at once is never longer: callers have limits on messages. */
+/** Longest piece, because clients limit the size of messages. */
 const PIECE_BYTES = 64 * 1024;
-/** A piece shorter than this takes up the next of its stream: programs write line by line. */
+/**
+ * Output is appended to the previous piece of its stream while that is shorter than this, because programs write line
+ * by line.
+ */
 const SMALL_BYTES = 4 * 1024;
-/** What a piece costs besides its bytes, so that a log of tiny ones stays within its limit too. */
+/** Overhead of a piece in bytes, so that a log of tiny pieces also stays within its limit. */
 const PIECE_COST = 128;
-/** How far what writes may be ahead of what was acknowledged. */
+/** How far the writer may be ahead of the acknowledged output, in bytes. */
 const AHEAD_BYTES = 1 << 20;
-/** What may still come when a writer is stopped: a piece that brings it to the limit, and one of the other stream. */
+/**
+ * Cost of output that can still arrive after the writer was paused: the piece that reached the limit, and one of the
+ * other stream.
+ */
 const LATE_COST = 2 * (PIECE_BYTES + PIECE_COST);
 
 /**
- * Makes a log that keeps about the last `keepBytes` bytes.
+ * Creates a log that keeps about the last `keepBytes` bytes.
  *
- * @param flow stops and starts what writes, so that no reader loses anything, for which a log has to keep some 256 KiB;
- * absent: it never waits
+ * @param flow pauses and resumes the writer, so that no reader loses output; the log then keeps at least 256 KiB.
+ * Absent: the writer never waits
  */
 export function createLog(keepBytes: number, flow?: Flow): OutputLog {
   const keep = flow ? Math.max(keepBytes, 2 * LATE_COST) : keepBytes;
@@ -73,7 +80,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
     drop: store.drop,
     acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
-      // Promise.race() would leave something on a promise of the abort for each turn.
+      // Promise.race() would leave a reaction on a promise of the signal in each turn.
       signal?.addEventListener("abort", tell);
       const left = backpressure?.entered();
       let at = offset;
@@ -83,7 +90,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
           if (at < oldest) {
             yield { beforeOffset: oldest };
             at = oldest;
-            // It may have aborted meanwhile, with nothing left to read.
+            // The signal may have aborted in between, with nothing left to read.
             continue;
           }
           const piece = store.at(at);
@@ -101,7 +108,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
   };
 }
 
-/** A piece, and what all pieces up to its end have cost. */
+/** A piece, and the total cost of all pieces up to its end. */
 interface Kept extends Piece {
   spent: number;
 }
@@ -109,16 +116,16 @@ interface Kept extends Piece {
 interface Store {
   add(stream: Piece["stream"], bytes: Uint8Array): void;
   size(): number;
-  /** Memory of the present pieces in bytes, including their overhead. */
+  /** Memory of the kept pieces in bytes, including their overhead. */
   cost(): number;
   drop(): void;
-  /** What all pieces have cost so far, those that were dropped too. */
+  /** Total cost of all pieces so far, including dropped ones. */
   spent(): number;
-  /** What all pieces that end at `offset` or before have cost. */
+  /** Total cost of all pieces that end at or before `offset`. */
   spentBefore(offset: number): number;
-  /** Offset of the first byte that is still there. */
+  /** Offset of the first byte that is still kept. */
   oldest(): number;
-  /** The piece that holds the byte at `offset`, from that byte on; `undefined` if it has not come yet. */
+  /** The piece that contains the byte at `offset`, starting with that byte; undefined if it has not arrived yet. */
   at(offset: number): Kept | undefined;
 }
 
@@ -164,7 +171,7 @@ function createStore(keepBytes: number): Store {
   };
 }
 
-/** The first index from `low` on whose piece ends after `offset`. */
+/** The first index, from `low`, of a piece that ends after `offset`. */
 function indexOf(pieces: Kept[], low: number, offset: number): number {
   let high = pieces.length;
   while (low < high) {

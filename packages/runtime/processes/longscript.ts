@@ -1,4 +1,4 @@
-/** Passes scripts to a shell that are too long for an argument of execve(2). It must not interpret the script. @module */
+/** Passes a script to a shell if it is too long for an argument of execve(2). @module */
 import { Buffer } from "node:buffer";
 import { SpawnError } from "./command.ts";
 

@@ -1,26 +1,26 @@
-/** What the sandbox and its processes use, and whether anything goes on; it must not decide that it is idle. @module */
+/** Reads the resource usage and the activity of the sandbox and its processes. @module */
 import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
 import { type CgroupUsage, readCgroup } from "./cgroup.ts";
 import type { Processes } from "./processes.ts";
 import { listProcesses, type ProcessEntry } from "../../process/proctable.ts";
 
-/** Of the whole sandbox. */
+/** Usage of the whole sandbox. */
 export interface SandboxUsage {
   cpuSeconds: number;
   memoryBytes: number;
-  /** Absent without a limit. */
+  /** Undefined if there is no limit. */
   memoryLimitBytes: number | undefined;
-  /** Processors' worth that may be used. */
+  /** Limit as a number of CPUs. */
   cpuLimit: number;
   processCount: number;
-  /** Processes that run, or would if there were a processor for them; the runtime apart. */
+  /** Number of processes that run or wait for a CPU, without the runtime itself. */
   runnableCount: number;
-  /** `none` where neither cgroup nor /proc can be read: all numbers are the runtime's own then. */
+  /** `none` if neither cgroup nor /proc can be read: all numbers are then those of the runtime alone. */
   source: "cgroup2" | "cgroup1" | "proc" | "none";
 }
 
-/** Of one process that the runtime started, its session included. */
+/** Usage of one process that the runtime started, and of its session. */
 export interface ProcessUsage {
   processId: number;
   cpuSeconds: number;
@@ -28,37 +28,37 @@ export interface ProcessUsage {
   processCount: number;
 }
 
-/** What speaks against idleness. */
+/** Activity because of which the sandbox is not idle. */
 export interface Activity {
   runningCommands: number;
   runningTerminals: number;
   attachedStreams: number;
   busyContexts: number;
-  /** Processors' worth, over the last second or more. */
+  /** Average CPU usage as a number of CPUs, over the last second or more. */
   cpuUsage: number;
   lastActiveAt: Date;
 }
 
-/** Reads all three at one moment. */
+/** Reads usage and activity at the same moment. */
 export interface Metrics {
   read(): { sandbox: SandboxUsage; activity: Activity; processes: ProcessUsage[] };
 }
 
-/** What is read, and how; all but `processes` for tests. */
+/** Where to read from. All except `processes` are for tests. */
 export interface MetricsOptions {
   processes: Processes;
-  /** How many code contexts run code now. */
+  /** Number of contexts in which code is running. */
   busyContexts?: () => number;
   cgroup?: () => CgroupUsage | undefined;
   table?: () => ProcessEntry[];
-  /** Seconds of a clock that never goes back. */
+  /** Returns the seconds of a monotonic clock. */
   clock?: () => number;
 }
 
-/** A rate over less than this, in seconds, would say little. */
+/** Shortest time for a CPU average, in seconds; a shorter one would mean little. */
 const SHORTEST_SPAN = 1;
 
-/** Makes the reader; the rate of the first reading counts from here. */
+/** Creates the reader. The first CPU average starts from now. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const { processes, busyContexts = () => 0, cgroup = readCgroup, table = listProcesses } = options;
   const clock = options.clock ?? (() => performance.now() / 1000);

@@ -1,20 +1,23 @@
-/** Reads what a running process writes, as fast as its reader takes it; it must not keep it. @module */
+/** Reads the output of a running process as fast as its reader takes it. @module */
 import type { Readable } from "node:stream";
 import { drained } from "./drain.ts";
 import type { Running } from "./spawn.ts";
 
-/** A piece of one of the two streams. */
+/** A piece of stdout or stderr. */
 export interface Chunk {
   stream: "stdout" | "stderr";
   bytes: Uint8Array;
 }
 
-/** What a piece costs besides its bytes: some programs write one byte at a time. */
+/** Overhead of a piece in bytes: some programs write one byte at a time. */
 const PIECE_COST = 128;
-/** How much waits for a slow reader before the process is held up, costs included. */
+/** Unread output in bytes, with overhead, from which the process has to wait. */
 const HIGH_WATER_BYTES = 256 * 1024;
 
-/** Yields both streams in the order in which pieces arrive, until the leader has ended and all it wrote is here. */
+/**
+ * Yields both streams in the order in which pieces arrive, until the process has ended and all of its output has
+ * arrived.
+ */
 export async function* readOutput(process: Running): AsyncGenerator<Chunk> {
   const streams = [process.stdout, process.stderr];
   const queue: Chunk[] = [];
@@ -45,7 +48,7 @@ export async function* readOutput(process: Running): AsyncGenerator<Chunk> {
       else await new Promise<void>((resolve) => wake = resolve);
     }
   } finally {
-    // A reader that leaves early leaves the process running: nobody may wait on a full pipe then.
+    // If the reader leaves early, the process continues and must not block on a full pipe.
     process.release();
   }
 }

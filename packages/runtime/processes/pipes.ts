@@ -1,4 +1,4 @@
-/** Makes real pipes for what a process writes; it must not be needed: without them spawn's own do. @module */
+/** Creates FIFOs as pipes for processes. If that fails, Node's own pipes are used. @module */
 import { execFile } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, readdirSync, rmSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
@@ -8,20 +8,22 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { ON_DENO } from "../../process/ondeno.ts";
 
-/** A pipe: our end, and the process's, which `close` gives up and must be called once the process has it. */
+/**
+ * A pipe: our end as a socket, and the descriptor for the process. Call `close` when the process has the descriptor.
+ */
 export interface Pipe {
   socket: Socket;
   fd: number;
   close(): void;
 }
 
-/** Which way a pipe leads, seen from the runtime. */
+/** Direction of a pipe, seen from the runtime. */
 export type Direction = "read" | "write";
 
 const PREFIX = "hookbox-pipes-";
-/** How many are made at a time: one run of mkfifo(1) then serves that many. */
+/** Number of FIFOs that one run of mkfifo(1) creates. */
 const BATCH = 64;
-/** After so many failures in a row there is no mkfifo, or no folder for it. */
+/** After this many failures in a row, the runtime assumes that mkfifo or a folder for it is missing. */
 const MOST_FAILURES = 3;
 
 const ready: string[] = [];
@@ -30,13 +32,14 @@ let filling: Promise<void> | undefined;
 let failures = 0;
 
 /**
- * Opens a pipe for each direction, or none where they cannot be had.
+ * Opens a pipe for each direction, or none if that is not possible.
  *
- * Node's own "pipe" is a socket, and a socket cannot be opened by name: `echo >/dev/stderr` and `curl -o /dev/stdout`
- * fail in a process that has one. Node has no pipe(2), but a FIFO that is unlinked once both ends are open is the same.
+ * Node's own "pipe" is a socket, which cannot be opened by name: `echo >/dev/stderr` and `curl -o /dev/stdout` fail in
+ * a process that has one. Node does not offer pipe(2), but a FIFO that is unlinked after both ends are open works the
+ * same way.
  */
 export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
-  // Deno's are real ones.
+  // Deno uses real pipes.
   if (ON_DENO || failures >= MOST_FAILURES) return [];
   const pipes: Pipe[] = [];
   try {
@@ -50,7 +53,7 @@ export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
       pipe.close();
       pipe.socket.destroy();
     }
-    // Somebody may have cleaned up the folder: the next ones get a new one.
+    // The folder may have been deleted, so the next call creates a new one.
     ready.length = 0;
     folder = undefined;
     failures++;
@@ -60,7 +63,7 @@ export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
 
 function open(path: string, direction: Direction): Pipe {
   const reads = direction === "read";
-  // An end that blocks opens only when the other one is there; this one is both, for a moment.
+  // A blocking end can be opened only while the other end is open. This descriptor is both ends for a moment.
   const both = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   try {
     const ours = openSync(path, constants.O_NONBLOCK | (reads ? constants.O_RDONLY : constants.O_WRONLY));
@@ -94,7 +97,10 @@ function makeFolder(): string {
   return made;
 }
 
-/** Removes what runtimes left that were killed. One that lives, but is not seen from here, makes a new folder. */
+/**
+ * Deletes the folders of runtimes that were killed. A folder whose runtime is alive but not visible here may be
+ * deleted, too; that runtime then creates a new one.
+ */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split("-")[0] : NaN);
@@ -106,7 +112,7 @@ function lives(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, and another user's.
+    // EPERM means that the process exists and belongs to another user.
     return !(error instanceof Error && "code" in error && error.code === "ESRCH");
   }
 }

@@ -1,4 +1,4 @@
-/** The processes that the runtime has started, by id; it must not know a wire. @module */
+/** The processes that the runtime has started, by id. @module */
 import type { Command } from "./command.ts";
 import { drained } from "./drain.ts";
 import { createEnding } from "./ending.ts";
@@ -11,7 +11,7 @@ import { type RunningTerminal, startTerminal, type TerminalSize } from "./termin
 
 /** How a process ended. */
 export interface End {
-  /** -1 when a signal ended it. */
+  /** -1 if a signal ended it. */
   exitCode: number;
   signal: NodeJS.Signals | undefined;
   timedOut: boolean;
@@ -24,20 +24,20 @@ export interface Process {
   command: Command;
   /** The caller's name for it; may be empty. */
   name: string;
-  /** The request that it was started for; empty if that had no id. */
+  /** Id of the request that started it; empty if it had none. */
   requestId: string;
   startedAt: Date;
-  /** Absent while it runs. */
+  /** Undefined while it runs. */
   end: End | undefined;
-  /** What it wrote; only of a detached process. */
+  /** Its output; only for detached processes. */
   log: OutputLog | undefined;
-  /** How many read its output now. */
+  /** Number of readers of its output. */
   attached: number;
   /** The caller that started it has received its end, so probably no other caller asks for it. */
   isDelivered: boolean;
-  /** Resolves when it has ended, and a detached one's log too. */
+  /** Resolves when it has ended, and for a detached process, when its log has ended. */
   ended: Promise<End>;
-  /** The same; undefined once `signal` aborts before. */
+  /** As `ended`, but resolves with undefined if `signal` aborts first. */
   endedUnless(signal: AbortSignal): Promise<End | undefined>;
   /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
@@ -45,48 +45,48 @@ export interface Process {
 
 /** How to start a process. */
 export interface ProcessOptions {
-  /** Gives it a terminal. */
+  /** Starts it in a terminal of this size. */
   size?: TerminalSize | undefined;
-  /** Keeps standard input open; a terminal's always is. @default {false} */
+  /** Keeps standard input open; always true for a terminal. @default {false} */
   stdin?: boolean;
-  /** Keeps its output, and the process in the list after its end. @default {false} */
+  /** Keeps its output, and keeps the process in the list after its end. @default {false} */
   detached?: boolean;
-  /** Holds a detached process up rather than lose output that nobody has read yet. @default {false} */
+  /** Pauses a detached process instead of dropping output that nobody has read yet. @default {false} */
   lossless?: boolean;
   name?: string;
   requestId?: string;
   /** Milliseconds until it is killed. */
   timeoutMs?: number | undefined;
-  /** Kills it when it aborts. */
+  /** Kills the process when it aborts. */
   signal?: AbortSignal;
 }
 
-/** All of them. */
+/** All processes. */
 export interface Processes {
   /** @throws {SpawnError} */
   start(command: Command, options?: ProcessOptions): Promise<Process>;
-  /** `run()` of a process that is in the list meanwhile. @throws {SpawnError} */
+  /** Runs a command as `run()` does, and lists its process in the meantime. @throws {SpawnError} */
   run(command: Command, limits: RunLimits): Promise<Finished>;
-  /** A running process, or a detached one that ended lately; `undefined` if there is none. */
+  /** Returns a running process, or a detached one that ended recently; undefined if there is none. */
   get(pid: number): Process | undefined;
   /** Oldest first. */
   list(): Process[];
-  /** Forgets a process that has ended. */
+  /** Removes an ended process from the list. */
   remove(pid: number): void;
-  /** Counts a reader of the output; the answer takes it back. */
+  /** Counts a reader of the output. Call the returned function when it leaves. */
   attach(entry: Process): () => void;
-  /** Says that somebody uses the sandbox. */
+  /** Records that the sandbox is in use. */
   touch(): void;
   lastActiveAt(): Date;
-  /** Kills all that runs. */
+  /** Kills all running processes. */
   killAll(): void;
 }
 
-/** Limits, and what is laid over the runtime's environment. */
+/** Limits, and additional environment variables. */
 export interface ProcessesOptions {
-  /** Asked at each start: late binding may have added to it. @default {() => ({})} */
+  /** Called at each start, because late binding can add variables. @default {() => ({})} */
   env?: () => Record<string, string>;
-  /** Bytes kept of a detached process's output. @default {4 MiB} */
+  /** Bytes kept of the output of a detached process. @default {4 MiB} */
   keepOutputBytes?: number;
   /** How many ended detached processes are kept whose end was delivered. @default {64} */
   keepEnded?: number;
@@ -96,7 +96,7 @@ export interface ProcessesOptions {
   keepEndedBytes?: number;
 }
 
-/** Makes the list. */
+/** Creates the list. */
 export function createProcesses(options: ProcessesOptions = {}): Processes {
   const { env = () => ({}), keepOutputBytes = 4 << 20 } = options;
   const byId = new Map<number, Process>();
@@ -107,7 +107,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
     touch();
     const log = more.detached ? createLog(keepOutputBytes, more.lossless ? flowOf(running) : undefined) : undefined;
     const entry = follow(command, running, more, log);
-    // An id is used again only when its process has ended: what is left of that one goes.
+    // The system reuses an id only after its process has ended, so an entry of that id is removed.
     byId.delete(running.pid);
     byId.set(running.pid, entry);
     entry.ended.then(() => {

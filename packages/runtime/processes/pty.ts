@@ -1,4 +1,4 @@
-/** Opens terminals by the native part of node-pty; it must not start a process. @module */
+/** Opens pseudo-terminals with the native part of node-pty. @module */
 import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { ReadStream } from "node:tty";
@@ -6,37 +6,40 @@ import type { IOType } from "node:child_process";
 import { ON_DENO } from "../../process/ondeno.ts";
 import { SpawnError } from "./command.ts";
 
-/** Both ends of a terminal: the descriptors, and the path by which a process opens its end. */
+/** Both ends of a terminal: their descriptors, and the path by which a process opens its end. */
 export interface OpenedPTY {
   master: number;
   slave: number;
   pty: string;
 }
 
-/** As version 1.1.0 of @lydell/node-pty has it, whose pin in package.json is this file's contract. */
+/**
+ * The interface of @lydell/node-pty 1.1.0. Its version is pinned in package.json because this file depends on its
+ * internals.
+ */
 interface NativePTY {
   open(cols: number, rows: number): OpenedPTY;
   resize(fd: number, cols: number, rows: number): void;
 }
 
-/** A terminal. */
+/** An open terminal. */
 export interface PTY extends OpenedPTY {
   resize(cols: number, rows: number): void;
-  /** Gives up the process's end; only once the process has ended, or the terminal hangs up on it. */
+  /** Closes the process's end. Must be called only after the process has ended; otherwise the process gets a hangup. */
   closeSlave(): void;
-  /** Says that the master has been closed. */
+  /** To be called when the master has been closed. */
   masterClosed(): void;
 }
 
-/** The native module opens descriptors that every process started later would inherit. */
+/** Descriptors opened by the native module. All processes that are started later would inherit them. */
 const inheritable = new Set<number>();
 
 /**
- * Opens a terminal of so many characters.
+ * Opens a terminal of this size, in characters.
  *
- * The library above the native part, `spawn` of node-pty, is not used: it closes the master as soon as the program has
- * closed its descriptors. One that does so before it exits, as cat does, then dies of SIGHUP one time in four, its
- * exit code lost; a reader that is 0.2 s behind at the end loses output; and other processes inherit the master.
+ * It does not use `spawn` of node-pty, which closes the master as soon as the program has closed its descriptors. If a
+ * program does that before it exits, as cat does, it is killed by SIGHUP one time in four, and its exit code is lost. A
+ * reader that is 0.2 s late also loses output at the end. And other processes inherit the master.
  *
  * @throws {SpawnError}
  */
@@ -57,22 +60,23 @@ export async function openPTY(cols: number, rows: number): Promise<PTY> {
   };
 }
 
-/** closeSync() of Deno knows only what Deno has opened; a ReadStream of Node closes a copy. */
+/** Deno's closeSync() accepts only descriptors that Deno has opened. A ReadStream of Node closes a copy. */
 function closeDescriptor(fd: number): void {
   if (!ON_DENO) return closeSync(fd);
   try {
     new ReadStream(fd).destroy();
   } catch {
-    // Without leave to do so it stays open: there are no terminals then, and this was the only one.
+    // Without permission, the descriptor stays open. Then no terminal can be opened, so this is the only one.
   }
 }
 
 let nothing: number | undefined;
 
 /**
- * Lays /dev/null over the descriptors that are not meant for a new process: Node cannot close them in it.
+ * Replaces descriptors that a new process must not inherit by /dev/null, because Node cannot close them in the new
+ * process.
  *
- * Deno has no descriptors above 2 for its children; there they are inherited.
+ * In Deno, child processes cannot have descriptors above 2, so they inherit these.
  */
 export function hideInheritable(stdio: (IOType | number)[]): (IOType | number)[] {
   if (inheritable.size === 0 || ON_DENO) return stdio;
@@ -84,11 +88,11 @@ export function hideInheritable(stdio: (IOType | number)[]): (IOType | number)[]
   return hidden;
 }
 
-/** Loaded when the first terminal is asked for: where there is no such module, everything else still works. */
+/** Loads the native module at the first terminal. If it does not exist, everything else still works. */
 async function load(): Promise<NativePTY> {
   const name = `@lydell/node-pty-${process.platform}-${process.arch}/pty.node`;
   try {
-    // A native module cannot be imported, only required; and its package is a dependency of node-pty's.
+    // A native module must be loaded by `require`, and its package is a dependency of node-pty.
     const { createRequire } = await import("node:module");
     const nodePTY = createRequire(createRequire(import.meta.url).resolve("@lydell/node-pty"));
     return nodePTY(name) as NativePTY;

@@ -1,4 +1,4 @@
-/** Runs a command to its end and gives back what it wrote; it must not know who asked. @module */
+/** Runs a command until its end, and returns its output. @module */
 import type { Readable } from "node:stream";
 import { createGathered, type Gathered } from "../../process/gathered.ts";
 import type { Command } from "./command.ts";
@@ -8,41 +8,41 @@ import { type Running, start } from "./spawn.ts";
 
 export { type Command, SpawnError, type SpawnErrorCode } from "./command.ts";
 
-/** What a command may use. */
+/** Limits of a command. */
 export interface RunLimits {
-  /** Milliseconds until the whole group is killed; `undefined` for no limit. */
+  /** Milliseconds until the command and all processes that it started are killed; undefined: no limit. */
   timeoutMs: number | undefined;
-  /** Bytes kept of each of stdout and stderr; the rest is read and thrown away. */
+  /** Largest number of bytes kept of stdout and of stderr. The rest is dropped. */
   outputBytes: number;
-  /** Kills the whole group when it aborts. */
+  /** Kills the command and all processes that it started when it aborts. */
   signal?: AbortSignal;
-  /** What happens at `outputBytes`: `discard` lets the command go on, `kill` ends it. @default {"discard"} */
+  /** At `outputBytes`, `discard` lets the command continue, and `kill` kills it. @default {"discard"} */
   overflow?: "discard" | "kill";
-  /** Called once the program runs. */
+  /** Called when the program runs. */
   onStart?: (running: Running) => void;
 }
 
-/** What came of it. */
+/** Result of a command. */
 export interface Finished {
   stdout: Uint8Array;
   stderr: Uint8Array;
-  /** -1 when a signal ended it, also ours. */
+  /** -1 if a signal ended it, including our own. */
   exitCode: number;
-  /** It was still running at the time limit. */
+  /** Whether it was killed at the time limit. */
   timedOut: boolean;
-  /** More was written than `outputBytes`, to either stream. */
+  /** Whether stdout or stderr had more than `outputBytes`. */
   truncated: boolean;
 }
 
 /**
- * Runs `command` without a shell, standard input empty, in a session and process group of its own.
+ * Runs `command` without a shell, with empty standard input, in its own session and process group.
  *
- * At the time limit or on abort, the command and all processes that it has started get SIGKILL (see `killAllOf`). If the
- * command ends by itself, its background processes continue, as after a shell's `&`: a user may start a server this way. Such
- * a process may hold the pipes open. The function therefore returns when the command has ended and its output has arrived,
- * and discards later output of background processes.
+ * At the time limit or on abort, the command and all processes that it has started get SIGKILL (see `killAllOf`). If
+ * the command ends by itself, its background processes continue, as after a shell's `&`: a user may start a server this
+ * way. Such a process may hold the pipes open. The function therefore returns when the command has ended and its output
+ * has arrived, and drops later output of background processes.
  *
- * @throws {SpawnError} if nothing was started
+ * @throws {SpawnError} if no process was started
  */
 export async function run(command: Command, limits: RunLimits): Promise<Finished> {
   const process = await start(command);

@@ -3,13 +3,13 @@ import process from "node:process";
 
 /** Sends `signal` to every process of the group; false if the group has no process left. */
 export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
-  // 0 and 1 would mean the runtime's own group and everything there is.
+  // Ids 0 and 1 would signal the runtime's own group, or all processes.
   if (!Number.isInteger(pgid) || pgid < 2) throw new RangeError(`Cannot signal group ${pgid}: no such group`);
   try {
     process.kill(-pgid, signal);
     return true;
   } catch (error) {
-    // Deno has the code in the message only.
+    // Deno has the code only in the message.
     if (error instanceof Error && /ESRCH|EPERM/.test(`${"code" in error ? error.code : ""} ${error.message}`)) {
       return false;
     }

@@ -1,4 +1,4 @@
-/** Starts a program as leader of a session and process group of its own; it must not read or limit its output. @module */
+/** Starts a program as the leader of a new session and process group. @module */
 import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -11,42 +11,42 @@ import { passLong } from "./longscript.ts";
 import { hideInheritable } from "./pty.ts";
 import { checkCommand, type Command, SpawnError } from "./command.ts";
 
-/** How a process ended: -1 when a signal ended it, as `process.v1` says it. */
+/** How a process ended. The exit code is -1 if a signal ended it, as in `process.v1`. */
 export interface Ended {
   exitCode: number;
   signal: NodeJS.Signals | undefined;
 }
 
-/** A process that has been started. */
+/** A started process. */
 export interface Running {
-  /** Also the id of its group and of its session. */
+  /** Also the id of its group and session. */
   pid: number;
-  /** Absent: its standard input is empty. */
+  /** Undefined: its standard input is empty. */
   stdin: Writable | undefined;
   stdout: Readable;
   stderr: Readable;
-  /** The further descriptors that were asked for, from 3 on. */
+  /** The requested additional descriptors, from 3. */
   extra: Duplex[];
-  /** Resolves at the end of the leader, whatever others keep open. */
+  /** Resolves when this process has ended, even if others keep its pipes open. */
   ended: Promise<Ended>;
   /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
-  /** Throws away what still comes: nobody may wait on a full pipe that has no reader. */
+  /** Drops all further output, so that background processes do not block on a full pipe. */
   release(): void;
 }
 
-/** What a process has besides its output. */
+/** Descriptors of a process in addition to its output. */
 export interface StartOptions {
-  /** Keeps standard input open for writing. @default {false} */
+  /** Keeps standard input open. @default {false} */
   stdin?: boolean;
-  /** How many further descriptors lead both ways, from 3 on. @default {0} */
+  /** Number of additional descriptors for both directions, from 3. @default {0} */
   extra?: number;
 }
 
 /**
- * Starts `command` without a shell and resolves once the program runs.
+ * Starts `command` without a shell; resolves when the program runs.
  *
- * @throws {SpawnError} if it does not
+ * @throws {SpawnError} if it could not be started
  */
 export async function start(command: Command, options: StartOptions = {}): Promise<Running> {
   checkCommand(command);
@@ -59,7 +59,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
     const [stdout = child.stdout, stderr = child.stderr, stdin = child.stdin] = pipes.map(({ socket }) => socket);
     if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
     for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {});
-    // The writing end of a FIFO does not notice that nobody is left to read.
+    // The writing end of a FIFO does not notice that the reader has gone.
     child.ended.then(() => stdin?.destroy());
     return {
       pid: child.pid,
@@ -84,7 +84,7 @@ type Child = ChildProcess & { pid: number; ended: Promise<Ended>; killAll(): voi
 /**
  * Starts the leader of a new session.
  *
- * @param through wraps the command in another one that starts it
+ * @param through wraps the command in another command that starts it
  * @throws {SpawnError}
  */
 export function launch(
@@ -101,7 +101,7 @@ export function launch(
       const { argv, script } = passLong(command.argv, env, stdio.length);
       const [program = "", ...args] = through(argv);
       const all = script === undefined ? stdio : [...stdio, "pipe" as const];
-      // detached is setsid(2): signals to the negative pid then reach the children's children too.
+      // `detached` calls setsid(2). A signal to the negative pid then reaches all descendants in the group.
       const child = spawn(program, args, { cwd: command.cwd, env, stdio: hideInheritable(all), detached: true });
       const ended = new Promise<Ended>((resolveEnd) =>
         child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
@@ -122,12 +122,12 @@ export function launch(
   });
 }
 
-/** Refuses a folder that cannot be entered: to spawn, a missing folder and a missing program are both ENOENT. */
+/** Checks that the folder can be entered. For spawn, a missing folder and a missing program are both ENOENT. */
 export async function checkCwd(cwd: string): Promise<void> {
   try {
     if ((await stat(cwd)).isDirectory()) return await access(cwd, constants.X_OK);
   } catch {
-    // Answered below.
+    // The error is thrown below.
   }
   throw new SpawnError("bad-cwd", `Cannot run in ${JSON.stringify(cwd)}: it is not a folder that can be entered`);
 }

@@ -1,4 +1,4 @@
-/** Starts a program on a terminal of its own; it must not read or limit its output. @module */
+/** Starts a program in its own terminal. @module */
 import process from "node:process";
 import { Readable, type Writable } from "node:stream";
 import { ReadStream } from "node:tty";
@@ -9,32 +9,36 @@ import { openPTY, type PTY } from "./pty.ts";
 import { checkCwd, launch, type Running } from "./spawn.ts";
 import { typing } from "./typing.ts";
 
-/** Size of a terminal, in characters; each from 1 to 65535. */
+/** Size of a terminal, in characters; from 1 to 65535. */
 export interface TerminalSize {
   cols: number;
   rows: number;
 }
 
-/** A process with a terminal: all its output is `stdout`, and `stdin` is always there. */
+/** A process in a terminal. All of its output is in `stdout`, and `stdin` always exists. */
 export type RunningTerminal = Running & { stdin: Writable; resize(size: TerminalSize): void };
 
-/** How much may wait for a slow reader before the program is held up. */
+/** Unread output in bytes from which the program has to wait. */
 const HIGH_WATER_BYTES = 256 * 1024;
 const MOST_CHARACTERS = 0xffff;
-/** The leader of a session gets the first terminal that it opens as its controlling one; then it becomes the program. */
+/**
+ * The first terminal that a session leader opens becomes its controlling terminal. Then the shell replaces itself by
+ * the program.
+ */
 const ON_TERMINAL = ["/bin/sh", "-c", 'exec "$@" <>"$0" >&0 2>&0'];
 
 /**
- * Starts `command` as leader of a session with a controlling terminal; a shell opens the terminal, none reads it.
+ * Starts `command` as a session leader with a controlling terminal. A shell only opens the terminal; it does not
+ * interpret the command.
  *
- * @throws {SpawnError} if it could not be started, or there are no terminals here
+ * @throws {SpawnError} if it could not be started, or terminals are not available
  */
 export async function startTerminal(command: Command, size: TerminalSize): Promise<RunningTerminal> {
   checkCommand(command);
   checkSize(size);
   await checkCwd(command.cwd);
   const env: Record<string, string> = { TERM: "xterm-256color", ...command.env };
-  // The shell could not say what went wrong: it is looked at before.
+  // Checked before, because the shell cannot report why it failed.
   const [name = "", ...args] = command.argv;
   const file = await findExecutable(name, command.cwd, env["PATH"] ?? process.env["PATH"]);
   const pty = await openPTY(size.cols, size.rows);
@@ -44,7 +48,7 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
     const onTerminal = (argv: string[]) => [...ON_TERMINAL, pty.pty, ...argv];
     const all = { ...command, argv: [file, ...args], env };
     const { pid, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
-    // Not before: the terminal would hang up on a program that closes its descriptors and then takes a while.
+    // Not earlier: a program that closes its descriptors before it ends would get a hangup.
     ended.then(pty.closeSlave);
     return { pid, ended, kill: killAll, extra: [], ...streamsOf(socket, pty, ended), resize: resizing(pty) };
   } catch (error) {
@@ -54,7 +58,7 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
   }
 }
 
-/** @throws {SpawnError} on Deno without leave to write everywhere: it asks for that to read a terminal */
+/** @throws {SpawnError} on Deno without permission to write everywhere, which it requires for reading a terminal */
 function readMaster(pty: PTY): ReadStream {
   try {
     return new ReadStream(pty.master).once("close", pty.masterClosed);
@@ -79,7 +83,7 @@ function streamsOf(socket: ReadStream, { master }: PTY, ended: Promise<unknown>)
   return { stdin: typing(socket, master), stdout, stderr: Readable.from([]), release };
 }
 
-/** The end of a terminal's output is the error EIO: here it is an end as any other. */
+/** The output of a terminal ends with the error EIO. Here that is a normal end. */
 function reading(socket: ReadStream): Readable {
   const stdout = new Readable({
     read: () => {

@@ -1,4 +1,4 @@
-/** What is typed into a terminal; it must not wait in a loop for a program that does not read. @module */
+/** Writes input to a terminal, without blocking if the program does not read. @module */
 import { Buffer } from "node:buffer";
 import { writeSync } from "node:fs";
 import { Writable } from "node:stream";
@@ -7,27 +7,27 @@ import type { ReadStream } from "node:tty";
 import { codeOf } from "../confine.ts";
 import { ON_DENO } from "../../process/ondeno.ts";
 
-/** Ctrl-D: what a terminal has instead of an end of input. */
+/** Ctrl-D, which a terminal uses instead of an end of input. */
 const END_OF_INPUT = "\x04";
-/** What is written in one turn of the event loop at most; a terminal holds about as much. */
+/** Largest number of bytes per turn of the event loop; about as much as a terminal holds. */
 const TURN_BYTES = 64 * 1024;
-/** How soon a terminal that is full is tried again, and how seldom at last, in milliseconds. */
+/** First and longest wait before writing to a full terminal is tried again, in milliseconds. */
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [1, 100];
 
 type Done = (error?: Error | null) => void;
 
 /**
- * Makes the input of a terminal. Node's own `socket.write()` tries again without a pause, and nothing else runs, until
- * the program reads.
+ * Creates the input stream of a terminal. Node's own `socket.write()` would try again without a pause, and block the
+ * event loop until the program reads.
  *
  * @param socket reads the same terminal, and closes `master`
- * @param master a descriptor that does not block
+ * @param master a non-blocking descriptor
  */
 export function typing(socket: ReadStream, master: number): Writable {
   const type = (bytes: Uint8Array, done: Done) => {
-    // The number may be another file's by now.
+    // The descriptor is closed, and its number may belong to another file.
     if (socket.destroyed) return done(new Error("Cannot write: the terminal is closed"));
-    // Deno's writeSync() knows only what Deno has opened.
+    // Deno's writeSync() accepts only descriptors that Deno has opened.
     if (ON_DENO) return void socket.write(bytes, done);
     typeOn(socket, master, bytes, done);
   };

@@ -1,22 +1,22 @@
-/** What `GET /v1/activity` says: whether anything goes on inside, for whoever suspends idle sandboxes. Decides nothing. @module */
+/** Reports whether anything is running in the sandbox, for `GET /v1/activity`. @module */
 import type { Metrics } from "../processes/metrics.ts";
 
-/** Counts of what goes on now. */
+/** Counts of current activity. */
 export interface ActivityAnswer {
-  /** Commands, detached ones among them, and code that contexts run. */
+  /** Running commands, including detached ones, and contexts in which code is running. */
   running: number;
   terminals: number;
-  /** Callers that follow output. */
+  /** Number of callers that read output. */
   streams: number;
-  /** Of the whole sandbox, since it began. */
+  /** CPU time of the whole sandbox since it started. */
   cpuSeconds: number;
-  /** Processes that run, or wait for a processor. */
+  /** Number of processes that run or wait for a CPU. */
   runnable: number;
-  /** Since the last request, command or terminal; 0 while one of them goes on. */
+  /** Seconds since the last request, command or terminal; 0 while any of them is active. */
   idleSeconds: number;
 }
 
-/** Words a reading of the metrics. */
+/** Converts the metrics to the response. */
 export function activityOf({ sandbox, activity }: ReturnType<Metrics["read"]>, now: Date): ActivityAnswer {
   const { runningCommands, runningTerminals: terminals, attachedStreams: streams, busyContexts } = activity;
   const running = runningCommands + busyContexts;

@@ -1,4 +1,4 @@
-/** `/v1/bind`: late binding over HTTP, for whoever has the mounted token. @module */
+/** `/v1/bind`: late binding over HTTP, for callers with the mounted token. @module */
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { refuse } from "../http/answers.ts";
 import { readJSON } from "../http/body.ts";
@@ -6,7 +6,7 @@ import { CHALLENGE, notLetIn } from "../http/guard.ts";
 import type { HTTPEnv } from "../http/httppath.ts";
 import type { RestOptions } from "./rest.ts";
 
-/** Largest delivery, in bytes: it is held in memory. */
+/** Largest delivery, in bytes; it is held in memory. */
 const DELIVERY_BYTES = 16 * 1024 * 1024;
 
 /** Adds the endpoints to the app. */
@@ -28,7 +28,9 @@ export function addBinding(app: Hono<HTTPEnv>, { binding, token, log }: RestOpti
   });
 }
 
-/** Unlike the rest, binding is refused where there is no token: anybody who reaches the port could bind. */
+/**
+ * Refuses binding if no token is mounted, unlike other endpoints: otherwise anybody who reaches the port could bind.
+ */
 function onlyWithToken(token: RestOptions["token"]): MiddlewareHandler {
   return async (c: Context, next) => {
     const verdict = await token(c.req.header("Authorization"));

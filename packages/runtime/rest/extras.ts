@@ -1,4 +1,4 @@
-/** What port 8080 has beyond the published protocol: see the table in `rest.ts`. @module */
+/** Endpoints of port 8080 beyond the published protocol; `rest.ts` has a table of them. @module */
 import type { Context, Hono } from "hono";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -17,7 +17,7 @@ import { type HTTPEnv, wirePath } from "../http/httppath.ts";
 import type { RestOptions } from "./rest.ts";
 import { flagOf, modeOf, pathOf } from "./files.ts";
 
-/** Bytes of a JSON body that names two paths. */
+/** Largest JSON body that names two paths, in bytes. */
 const SMALL_BODY_BYTES = 64 * 1024;
 const GZIP_TYPE = /^application\/(x-)?(gzip|tgz|gtar)/i;
 
@@ -62,7 +62,7 @@ async function pack(c: Context<HTTPEnv>, options: RestOptions): Promise<Response
 
 async function* compressed(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: 1 });
-  // An error of the source destroys gzip with it, and so comes out below.
+  // An error of the source also destroys gzip, and is thrown by the next line.
   pipeline(chunks, gzip).catch(() => {});
   yield* gzip as AsyncIterable<Uint8Array>;
 }
@@ -79,7 +79,7 @@ async function watch(c: Context<HTTPEnv>, options: RestOptions): Promise<Respons
   const asEvents = (c.req.header("Accept") ?? "").includes("text/event-stream");
   const headers = {
     "Content-Type": asEvents ? "text/event-stream" : "application/x-ndjson",
-    // A proxy that collects events before it sends them makes a watch useless.
+    // A proxy must not buffer events, or they arrive too late.
     "Cache-Control": "no-cache, no-transform",
     "X-Accel-Buffering": "no",
   };

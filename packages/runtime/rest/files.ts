@@ -1,4 +1,4 @@
-/** `/v1/files/{path}`: reading, writing, listing, deleting, as published. @module */
+/** `/v1/files/{path}` as published: reads, writes, lists and deletes files. @module */
 import type { Context, Hono } from "hono";
 import { bodyOf, isForm, takeFile } from "../http/body.ts";
 import { modifiedOf, parseMode } from "../files/entry.ts";
@@ -20,7 +20,7 @@ export function addFiles(app: Hono<HTTPEnv>, options: RestOptions): void {
   }
 }
 
-/** The path that a request to `/v1/<endpoint>/{path}` names. */
+/** Returns the path in a request to `/v1/<endpoint>/{path}`. */
 export async function pathOf(c: Context<HTTPEnv>, { root }: RestOptions, endpoint: string): Promise<string> {
   return await wirePath(root, pathAfter(c, `/v1/${endpoint}/`), "relative");
 }
@@ -51,7 +51,7 @@ async function remove(c: Context<HTTPEnv>, options: RestOptions): Promise<Respon
   return c.body(null, 204);
 }
 
-/** Reads `?mode=`. @throws {Refused} if it is not four octal digits */
+/** Reads the parameter `mode`. @throws {Refused} if it is not four octal digits */
 export function modeOf(c: Context): number | undefined {
   const text = c.req.query("mode");
   if (text === undefined) return undefined;
@@ -62,7 +62,7 @@ export function modeOf(c: Context): number | undefined {
   return mode;
 }
 
-/** Reads `?name=true`. @throws {Refused} if it is neither true nor false */
+/** Reads a boolean parameter. @throws {Refused} if it is neither true nor false */
 export function flagOf(c: Context, name: string): boolean {
   const text = c.req.query(name) ?? "false";
   if (text === "true" || text === "1") return true;

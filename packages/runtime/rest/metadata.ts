@@ -1,9 +1,9 @@
-/** Which environment variables a sandbox shows: those with the prefix whose name does not speak of a secret. @module */
+/** Selects the environment variables that `GET /v1/metadata` may show. @module */
 
 /** Source: Agent Sandbox runtime reference, section 9.2. */
 const SECRET_WORDS = /TOKEN|SECRET|PASSWORD|PASSWD|CRED|KEY|AUTH|BEARER|PRIVATE|CERT/i;
 
-/** Returns the variables to show, by name. */
+/** Returns the variables with the prefix, except those whose names suggest a secret. */
 export function filterMetadata(
   { prefix, env }: { prefix: string; env: Record<string, string | undefined> },
 ): Record<string, string> {

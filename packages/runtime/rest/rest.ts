@@ -1,28 +1,28 @@
 /**
- * Port 8080, as a Hono app: the published file and health protocol, and more of our own. Opens no port.
+ * The Hono app of port 8080: the published file and health protocol, and hookbox's own endpoints.
  *
  * Published (Agent Sandbox runtime reference, section 9.2): `GET`, `HEAD`, `PUT`, `DELETE /v1/files/{path}`,
- * `GET /v1/health`, `GET /v1/metadata`. Slashes in `{path}` may be percent-encoded or not. Errors are `{code, message}`.
+ * `GET /v1/health`, `GET /v1/metadata`. Slashes in `{path}` may be percent-encoded. Errors are `{code, message}`.
  *
- * Ours (`extras.ts`, `bind.ts`):
+ * hookbox's own (`extras.ts`, `bind.ts`):
  *
- * | request | answer |
+ * | request | response |
  * |---|---|
- * | `GET /v1/files/{folder}?links=true` | lists symlinks as they are, with `target`, also those that lead out |
- * | `GET /v1/stat/{path}` | one entry and its `path`; a symlink itself, with `target` where it leads within the root |
- * | `PUT /v1/folders/{path}?mode=0755` | 201 if it is new, 200 if it was there; those above it are made |
- * | `POST /v1/rename {from, to, replace?}` | 204; 409 `CONFLICT` if something is at `to` and `replace` is not true |
+ * | `GET /v1/files/{folder}?links=true` | lists symlinks as symlinks, with `target`, including those that lead out |
+ * | `GET /v1/stat/{path}` | one entry and its `path`; symlinks are not followed; `target` if it is inside the root |
+ * | `PUT /v1/folders/{path}?mode=0755` | 201 if it is new, 200 if it existed; creates missing parents |
+ * | `POST /v1/rename {from, to, replace?}` | 204; 409 `CONFLICT` if something exists at `to` and `replace` is not true |
  * | `GET /v1/archive/{path}?gzip=true` | a tar of a folder or file, streamed |
  * | `PUT /v1/archive/{path}?gzip=true` | unpacks the body there: `{files, directories, links, bytes}` |
  * | `GET /v1/watch/{path}?recursive=true` | events as JSON lines, or as `text/event-stream` if that is accepted |
  * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
- * | `GET /v1/activity` | whether anything goes on, see `activity.ts`; asks for no token and counts as no use |
- * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}` names only; `GET` says it again, `DELETE` revokes |
+ * | `GET /v1/activity` | see `activity.ts`; requires no token, and does not count as activity |
+ * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}`, only names; `GET` returns the same, `DELETE` revokes |
  *
- * And `POST /{service}/{method}`: the services of port 9090 over Connect and gRPC-web, which take HTTP/1.1.
+ * In addition, `POST /{service}/{method}`: the services of port 9090 by Connect and gRPC-web over HTTP/1.1.
  *
- * More statuses than published: 206 and 416 (ranges), 304 (`If-None-Match`), 401 (a token is mounted and the request has
- * another or none), 405, 413 (too large, or the disk is full), 503 (stopping).
+ * Statuses in addition to the published ones: 206 and 416 (ranges), 304 (`If-None-Match`), 401 (a token is mounted, and
+ * the request has another one or none), 405, 413 (too large, or the disk is full), 503 (stopping).
  *
  * @module
  */
@@ -40,31 +40,31 @@ import { addFiles } from "./files.ts";
 import { addMore } from "./extras.ts";
 import type { TokenCheck } from "../token.ts";
 
-/** What the app serves and may use. */
+/** What the app serves and uses. */
 export interface RestOptions {
   root: Root;
   binding: Binding;
-  /** What `GET /v1/metadata` shows. */
+  /** Variables for `GET /v1/metadata`. */
   metadata: { prefix: string; env: Record<string, string | undefined> };
   /** Largest file or tar, in bytes. */
   maxUpload: number;
   token: TokenCheck;
-  /** Names of this machine, see packages/process/hosts.ts. */
+  /** Other names of this machine; see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
-  /** What the token guards: everything but health, or binding alone. */
+  /** Which requests require the token: all except health and activity, or only late binding. */
   tokenScope: "all" | "bind";
-  /** What `GET /v1/activity` shows. */
+  /** Returns the response of `GET /v1/activity`. */
   activity(): ActivityAnswer;
-  /** Called for each request but health and activity. */
+  /** Called for each request except health and activity. */
   touch(): void;
-  /** Answers what is on this port besides, or `undefined`: Connect and gRPC-web. */
+  /** Handles Connect and gRPC-web requests; undefined if the path belongs to no service. */
   web(request: Request): Promise<Response> | undefined;
   /** Aborts when the runtime begins to stop. */
   stop: AbortSignal;
   log: Log;
 }
 
-/** Makes the app of port 8080. */
+/** Creates the app of port 8080. */
 export function createRest(options: RestOptions): Hono<HTTPEnv> {
   const app = new Hono<HTTPEnv>({ getPath: rawPath });
   const { stop, tokenScope, token, log } = options;

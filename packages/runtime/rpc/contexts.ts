@@ -1,4 +1,4 @@
-/** hookbox.runtime.v1.ContextsService: code that is run piece by piece, its output, values and errors. @module */
+/** hookbox.runtime.v1.ContextsService: runs code in contexts. @module */
 import type { JsonValue, MessageInitShape } from "@bufbuild/protobuf";
 import { fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -17,13 +17,13 @@ import type {
 import { coded, codedError } from "./errors.ts";
 import { folderOf, throwIfBrokenOff } from "./lookup.ts";
 
-/** What the service works on. */
+/** What the service needs. */
 export interface ContextsServiceOptions {
   root: Root;
   contexts: Contexts;
 }
 
-/** Makes the service. */
+/** Creates the service. */
 export function createContextsService({ root, contexts }: ContextsServiceOptions): ServiceImpl<typeof ContextsService> {
   const find = (id: string): Context => {
     const found = contexts.get(id);
@@ -125,7 +125,7 @@ function textOf(form: unknown): string {
   return typeof form === "string" ? form : JSON.stringify(form) ?? "";
 }
 
-/** What an object gives as JSON may be text already. */
+/** Parses a JSON form that may be JSON text or a string. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

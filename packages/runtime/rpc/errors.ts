@@ -1,4 +1,4 @@
-/** Codes of the wire for what may go wrong; it must not hide a bug behind one: what is not known stays unknown. @module */
+/** Converts errors of the runtime to Connect codes; unknown errors are not converted. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { InvalidPathError, MissingError, OutsideError } from "../confine.ts";
 import { DeadContextError } from "../contexts/contexts.ts";
@@ -12,7 +12,7 @@ const OF_SPAWN: Record<SpawnErrorCode, Code> = {
   failed: Code.Internal,
 };
 
-/** Waits for `work` and gives its error the code that callers know. @throws {ConnectError} */
+/** Waits for `work`, and converts its error to a Connect error. @throws {ConnectError} */
 export async function coded<T>(work: T | Promise<T>): Promise<T> {
   try {
     return await work;
@@ -21,7 +21,7 @@ export async function coded<T>(work: T | Promise<T>): Promise<T> {
   }
 }
 
-/** Returns an error with the code that callers know. An error without such a code is returned unchanged. */
+/** Returns an error with its Connect code. An error without one is returned unchanged. */
 export function codedError(error: unknown): unknown {
   const code = codeFor(error);
   return code === undefined || !(error instanceof Error) ? error : new ConnectError(error.message, code);

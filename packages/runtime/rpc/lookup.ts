@@ -1,4 +1,4 @@
-/** From a request's words to the runtime's: commands and processes; it must not start any. @module */
+/** Finds the command, folder or process that a request names. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readTraceparent } from "../../api/tracecontext.ts";
 import type { Root } from "../confine.ts";
@@ -8,7 +8,7 @@ import type { Process, Processes } from "../processes/processes.ts";
 import type { TerminalSize } from "../processes/terminal.ts";
 import { coded } from "./errors.ts";
 
-/** Reads a command; a folder that is not named is the root. @param headers of the request @throws {ConnectError} */
+/** Reads a command. Without a folder, it runs in the root. @param headers of the request @throws {ConnectError} */
 export async function commandOf(root: Root, config: ProcessConfig | undefined, headers: Headers): Promise<Command> {
   if (!config?.command[0]) throw new ConnectError("Cannot start a process: the command is empty", Code.InvalidArgument);
   const env = { ...traceEnvironment(headers), ...config.envVars };
@@ -16,9 +16,9 @@ export async function commandOf(root: Root, config: ProcessConfig | undefined, h
 }
 
 /**
- * Returns the variables by which a command is told of the caller's trace. One that is not recorded is not passed on: a
- * router makes one up for each request, and what the command traces itself would not be recorded, either.
- * Source: OpenTelemetry, environment variables as context propagation carriers.
+ * Returns the environment variables that pass the caller's trace on to a command. A trace that is not sampled is not
+ * passed on: a router creates one for each request, and spans of the command would not be recorded either. Source:
+ * OpenTelemetry, environment variables as context propagation carriers.
  */
 function traceEnvironment(headers: Headers): Record<string, string> {
   const traceparent = headers.get("traceparent") ?? "";
@@ -38,26 +38,26 @@ export async function folderOf(root: Root, cwd: string | undefined): Promise<str
   }
 }
 
-/** Reads a size. Absent: no terminal. */
+/** Reads the terminal size. Undefined: no terminal. */
 export function sizeOf(pty: PTY | undefined): TerminalSize | undefined {
   return pty && { cols: pty.cols, rows: pty.rows };
 }
 
-/** Finds a process, running or ended. @throws {ConnectError} */
+/** Finds a process that runs or has ended. @throws {ConnectError} */
 export function findProcess(processes: Processes, pid: number): Process {
   const found = processes.get(pid);
   if (!found) throw new ConnectError(`Cannot find process ${pid}: there is none`, Code.NotFound);
   return found;
 }
 
-/** Finds a process that still runs. @throws {ConnectError} */
+/** Finds a running process. @throws {ConnectError} */
 export function findRunning(processes: Processes, pid: number): Process {
   const found = findProcess(processes, pid);
   if (found.end) throw new ConnectError(`Cannot find process ${pid}: it has ended`, Code.NotFound);
   return found;
 }
 
-/** Throws what a call was broken off for: the caller's deadline, or that it has left. @throws {ConnectError} */
+/** Throws if the call was aborted, because its deadline is over or the caller disconnected. @throws {ConnectError} */
 export function throwIfBrokenOff(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw signal.reason instanceof ConnectError ? signal.reason : new ConnectError("The caller has left", Code.Canceled);

@@ -1,8 +1,8 @@
-/** Starts once what is asked for more than once; it must not know what is started. @module */
+/** Ensures that repeated requests with the same id are carried out once. @module */
 
 /**
- * Returns a function that calls `act` for the first request of an id, and answers the others with what came of that. An
- * id whose act has failed is free again, and so are the oldest beyond `most`.
+ * Returns a function that calls `act` for the first request of an id, and returns its result for later requests of that
+ * id. An id is forgotten if its `act` fails, or if there are more than `most` newer ids.
  */
 export function createOnce<T>(most: number): (id: string, act: () => Promise<T>) => Promise<T> {
   const known = new Map<string, Promise<T>>();

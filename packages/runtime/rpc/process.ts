@@ -1,4 +1,4 @@
-/** process.v1.ProcessService, as published clients speak it; what is more is in processes.ts. @module */
+/** process.v1.ProcessService, as published clients use it. @module */
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { Writable } from "node:stream";
 import type { Root } from "../confine.ts";
@@ -17,11 +17,11 @@ import { signalGroup } from "../processes/signals.ts";
 import { coded } from "./errors.ts";
 import { commandOf, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
 
-/** What the service works on. */
+/** What the service needs. */
 export interface ProcessServiceOptions {
   root: Root;
   processes: Processes;
-  /** Most bytes of each of stdout and stderr that Execute answers with. */
+  /** Largest number of bytes of stdout and of stderr in a response of Execute. */
   maxOutput: number;
 }
 
@@ -31,7 +31,7 @@ const SIGNALS: Partial<Record<number, NodeJS.Signals>> = {
   [Signal.SIGTERM]: "SIGTERM",
 };
 
-/** Makes the service. */
+/** Creates the service. */
 export function createProcessService(options: ProcessServiceOptions): ServiceImpl<typeof ProcessService> {
   const { processes } = options;
   return {
@@ -43,7 +43,7 @@ export function createProcessService(options: ProcessServiceOptions): ServiceImp
   };
 }
 
-/** The process belongs to the call: it is killed when the caller leaves or its deadline is over. */
+/** Starts a process that belongs to the call: it is killed when the caller disconnects or the deadline is over. */
 async function* start({ root, processes }: ProcessServiceOptions, request: StartRequest, context: HandlerContext) {
   const { signal, requestHeader } = context;
   const command = await commandOf(root, request.config, requestHeader);
@@ -62,7 +62,10 @@ async function* start({ root, processes }: ProcessServiceOptions, request: Start
   }
 }
 
-/** Runs to the end, or to the caller's deadline; too much output ends the process, for no answer could hold it. */
+/**
+ * Runs a command until its end or the caller's deadline. With too much output it is killed, because a response is
+ * limited.
+ */
 async function execute(options: ProcessServiceOptions, request: ExecuteRequest, context: HandlerContext) {
   const { signal, requestHeader } = context;
   const command = await commandOf(options.root, request.config, requestHeader);
@@ -74,7 +77,7 @@ async function execute(options: ProcessServiceOptions, request: ExecuteRequest, 
   throw new ConnectError(`Cannot answer with all output: it is over ${limit}`, Code.ResourceExhausted);
 }
 
-/** Answers when the process has the input, or the pipe has room for it. */
+/** Resolves when the process has received the input, or the pipe has room for it. */
 async function writeStdin(entry: Process, { payload }: WriteStdinRequest, { signal }: HandlerContext) {
   const { stdin, pid } = entry.running;
   if (payload.case === undefined) {
@@ -82,7 +85,7 @@ async function writeStdin(entry: Process, { payload }: WriteStdinRequest, { sign
   }
   if (!stdin?.writable) throw closedInput(pid);
   const written = payload.case === "eof" ? end(stdin) : write(stdin, payload.value);
-  // The signal aborts when the call is over, too.
+  // The signal also aborts when the call has ended.
   await Promise.race([written, entry.endedUnless(signal)]).catch(() => {
     throw closedInput(pid);
   });

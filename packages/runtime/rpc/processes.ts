@@ -1,4 +1,4 @@
-/** hookbox.runtime.v1.ProcessesService: detached processes, their output and end, and what all of them use. @module */
+/** hookbox.runtime.v1.ProcessesService: detached processes, their output and their end, and metrics. @module */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import type { Root } from "../confine.ts";
@@ -13,17 +13,17 @@ import { coded } from "./errors.ts";
 import { commandOf, findProcess, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
 import { createOnce } from "./once.ts";
 
-/** What the service works on. */
+/** What the service needs. */
 export interface ProcessesServiceOptions {
   root: Root;
   processes: Processes;
   metrics: Metrics;
 }
 
-/** How many requests are known again; whoever repeats one does so within seconds. */
+/** Number of request ids that are remembered. A client repeats a request within seconds. */
 const REMEMBERED_REQUESTS = 10_000;
 
-/** Makes the service. */
+/** Creates the service. */
 export function createProcessesService(options: ProcessesServiceOptions): ServiceImpl<typeof ProcessesService> {
   const { processes, metrics } = options;
   const once = createOnce<{ processId: number }>(REMEMBERED_REQUESTS);

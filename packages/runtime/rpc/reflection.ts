@@ -1,4 +1,4 @@
-/** gRPC server reflection: tells tools such as grpcurl what the other services are. Runs nothing. @module */
+/** gRPC server reflection: describes the other services to tools such as grpcurl. @module */
 import {
   createFileRegistry,
   type DescFile,
@@ -15,12 +15,12 @@ import {
   type ServerReflectionRequest,
 } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
 
-/** The older version, which many tools still ask: the same but for its name. */
+/** The older version of the service, which many tools use. It differs only in its name. */
 export const AlphaServerReflection = renamed(ServerReflection, "grpc.reflection.v1alpha");
 
 type Outcome = ReturnType<typeof noSuch> | ReturnType<typeof filesOf> | ReturnType<typeof servicesOf>;
 
-/** What a stream is answered with. */
+/** The reflection service. */
 export interface Reflection {
   serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>): AsyncIterable<{
     validHost: string;
@@ -29,14 +29,14 @@ export interface Reflection {
   }>;
 }
 
-/** Makes the service over other services, with their files and all that these import. */
+/** Creates the service. It describes `services`, with their files and imports. */
 export function createReflection(services: readonly DescService[]): Reflection {
   const files = new Map<string, DescFile>();
   for (const { file } of services) collect(file, files);
   const symbols = new Map([...files.values()].flatMap((file) => symbolsOf(file).map((name) => [name, file] as const)));
   return {
     async *serverReflectionInfo(requests) {
-      // A file goes over each stream once.
+      // Each file is sent only once per stream.
       const sent = new Set<string>();
       for await (const request of requests) {
         yield { validHost: request.host, originalRequest: request, messageResponse: answerTo(request) };
@@ -58,7 +58,7 @@ export function createReflection(services: readonly DescService[]): Reflection {
   };
 }
 
-/** Describes a service, and its messages with it, in another package. */
+/** Describes a service and its messages under another package name. */
 function renamed<T extends DescService>(service: T, into: string): T {
   const { proto } = service.file;
   const json = JSON.stringify(toJson(FileDescriptorProtoSchema, proto))
@@ -67,7 +67,7 @@ function renamed<T extends DescService>(service: T, into: string): T {
   const file = fromJson(FileDescriptorProtoSchema, JSON.parse(json));
   const found = createFileRegistry(file, () => undefined).getService(`${into}.${service.name}`);
   if (!found) throw new TypeError(`Cannot describe ${service.typeName} in ${into}: it is not there`);
-  // The same methods and messages under other names: what is typed for the one fits the other.
+  // The same methods and messages under other names, so the types of one fit the other.
   return found as T;
 }
 
@@ -96,7 +96,7 @@ function servicesOf(services: readonly DescService[]) {
   return { case: "listServicesResponse" as const, value: { service } };
 }
 
-/** The file first, then what it imports and the stream has not had yet. */
+/** The requested file first, then its imports that this stream has not received yet. */
 function filesOf(file: DescFile, sent: Set<string>) {
   const all = new Map<string, DescFile>();
   collect(file, all);

@@ -1,4 +1,4 @@
-/** All Connect services of the runtime as one set of routes; it must not listen. @module */
+/** Registers all Connect services of the runtime on a router. @module */
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
@@ -13,26 +13,26 @@ import { createProcessesService, type ProcessesServiceOptions } from "./processe
 import { AlphaServerReflection, createReflection } from "./reflection.ts";
 import { createWatcherService } from "./watcher.ts";
 
-/** What the services work on, and who may call them. */
+/** What the services need, and who may call them. */
 export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
-  /** Absent: anybody may call. */
+  /** Absent: no token is required. */
   token?: TokenCheck | undefined;
-  /** Aborts when the runtime begins to stop; absent: it never does. */
+  /** Aborts when the runtime begins to stop. Absent: it never stops. */
   stop?: AbortSignal;
 }
 
-/** Registers services on a router of Connect. */
+/** Registers services on a Connect router. */
 export type Routes = (router: ConnectRouter) => void;
 
-/** Longest message that is taken, in bytes: input comes in pieces. */
+/** Largest request message, in bytes. Clients split longer input. */
 const READ_MAX_BYTES = 16 << 20;
 
-/** Makes the routes; the same ones serve gRPC, gRPC-web and Connect. */
+/** Creates the routes. The same routes serve gRPC, gRPC-web and Connect. */
 export function createRoutes(options: RoutesOptions): Routes {
   const { token, stop } = options;
   const shared = {
     readMaxBytes: READ_MAX_BYTES,
-    // An interceptor is asked only once the message of a unary call is here.
+    // Not an interceptor: that one is called only after the whole message of a unary call has arrived.
     requestGate: async ({ requestHeader }: HandlerContext) => {
       if (stop?.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
       if (token) await requireToken(token, requestHeader);

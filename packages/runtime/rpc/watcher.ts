@@ -23,7 +23,7 @@ const TYPES: Record<Change["type"], FileEventType> = {
   error: FileEventType.ERROR,
 };
 
-/** Makes the service. */
+/** Creates the service. */
 export function createWatcherService({ root, stop }: WatcherServiceOptions): ServiceImpl<typeof FileWatcherService> {
   return {
     watchDir: async function* ({ path, recursive }, { signal: left }) {

@@ -1,12 +1,12 @@
-/** The routes as a web-standard handler, for HTTP/1.1 servers such as a Hono app: Connect and gRPC-web. @module */
+/** Handles Connect and gRPC-web requests in a web-standard server such as a Hono app. @module */
 import { createConnectRouter } from "@connectrpc/connect";
 import { createFetchHandler } from "@connectrpc/connect/protocol";
 import type { Routes } from "./routes.ts";
 
-/** Answers a request, or `undefined` if its path is none of the routes'. */
+/** Handles a request; undefined if its path belongs to no service. */
 export type WebHandler = (request: Request) => Promise<Response> | undefined;
 
-/** Makes the handler. gRPC itself is left out: it needs trailers, which a `Response` cannot have. */
+/** Creates the handler. gRPC is not supported: it needs trailers, which a `Response` cannot have. */
 export function createWebHandler(routes: Routes): WebHandler {
   const router = createConnectRouter({ grpc: false });
   routes(router);

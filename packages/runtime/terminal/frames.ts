@@ -1,4 +1,4 @@
-/** A terminal and a WebSocket, joined: frames in, frames out. Admits nobody and starts nothing. @module */
+/** Connects a terminal to a WebSocket: sends output as frames, and reads frames as input. @module */
 import type { Buffer } from "node:buffer";
 import type { WebSocket } from "ws";
 import { readOutput } from "../processes/output.ts";
@@ -6,18 +6,18 @@ import type { Process, Processes } from "../processes/processes.ts";
 import { createWindow, type OutputWindow } from "./window.ts";
 
 const PING_MS = 30_000;
-/** How long the other side may take to say goodbye. */
+/** How long the client may take to close the connection, in milliseconds. */
 const GOODBYE_MS = 1000;
 
-/** How to join them. */
+/** Options of a connection. */
 export interface TerminalQuery {
-  /** Of the output of a detached process. */
+  /** Offset in the output of a detached process. */
   offset: number;
-  /** Bytes of output that may be on their way before the other side says that it has dealt with some; undefined: any. */
+  /** Largest number of bytes sent but not acknowledged by the client; undefined: no limit. */
   window: number | undefined;
 }
 
-/** Joins both until one of them ends; a process that is not detached ends with its socket. */
+/** Connects both until one of them ends. A process that is not detached is killed when its socket closes. */
 export async function serveTerminal(
   socket: WebSocket,
   entry: Process,
@@ -44,7 +44,7 @@ export async function serveTerminal(
       await say(socket, { exit: { exitCode, signal: signal ?? "" } });
     }
   } catch {
-    // The socket is closed: the other side has left.
+    // The socket is closed: the client has disconnected.
   } finally {
     detach();
     stopPings();
@@ -78,7 +78,7 @@ function say(socket: WebSocket, message: object): Promise<void> {
   return sent(socket, JSON.stringify(message));
 }
 
-/** Resolves when it is on its way: a slow reader holds the program up. */
+/** Resolves when the data was sent, so that a slow client makes the program wait. */
 function sent(socket: WebSocket, data: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => socket.send(data, (error) => error ? reject(error) : resolve()));
 }
@@ -88,9 +88,9 @@ function takeInput(socket: WebSocket, entry: Process, window: OutputWindow): voi
   socket.on("message", (data: Buffer, isBinary) => {
     if (!isBinary) return takeMessage(socket, entry, window, data.toString());
     const { stdin } = running;
-    // What had come by then is still told when the socket has been paused.
+    // Messages that had arrived are still delivered after the socket was paused.
     if (!stdin?.writable || stdin.write(data) || socket.isPaused) return;
-    // The program does not read: nor does the runtime, for as long.
+    // While the program does not read, the runtime does not read either.
     socket.pause();
     window.deaf(true);
     const goOn = () => {
@@ -113,7 +113,10 @@ function takeMessage(socket: WebSocket, { running }: Process, window: OutputWind
   }
 }
 
-/** Ends a socket whose other side has been silent for two pings; not while it is paused, when no answer is read. */
+/**
+ * Closes a socket whose client has been silent since the previous ping. A paused socket is not closed, because its answers are not
+ * read.
+ */
 function keepAlive(socket: WebSocket): () => void {
   let alive = true;
   socket.on("pong", () => alive = true).on("message", () => alive = true);

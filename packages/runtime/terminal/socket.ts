@@ -1,4 +1,4 @@
-/** `GET /v1/terminal` as a WebSocket, for browsers: bytes in binary frames, the rest as JSON. Opens no port. @module */
+/** `GET /v1/terminal` as a WebSocket, for browsers: bytes in binary frames, the rest as JSON. @module */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -12,39 +12,41 @@ import type { Process, Processes } from "../processes/processes.ts";
 import { serveTerminal } from "./frames.ts";
 import type { TokenCheck } from "../token.ts";
 
-/** What terminals work on. */
+/** What terminals need. */
 export interface TerminalSocketOptions {
   root: Root;
   processes: Processes;
   token?: TokenCheck | undefined;
-  /** Names of this machine, see packages/process/hosts.ts. @default {[]} */
+  /** Other names of this machine; see packages/process/hosts.ts. @default {[]} */
   allowedHosts?: readonly string[];
-  /** Aborts when the runtime begins to stop; absent: it never does. */
+  /** Aborts when the runtime begins to stop. Absent: it never stops. */
   stop?: AbortSignal;
 }
 
 /** For `shouldUpgradeCallback` and the event `upgrade` of an HTTP/1.1 server. */
 export interface TerminalSockets {
-  /** Whether a request is one for a terminal. */
+  /** Returns whether a request asks for a terminal. */
   wants(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-/** The protocol that is answered with; a token comes as a second one, for browsers can send no header. */
+/** The WebSocket subprotocol. A browser sends its token as a second subprotocol, because it cannot set headers. */
 export const TERMINAL_PROTOCOL = "hookbox.terminal.v1";
 const PATH = "/v1/terminal";
 const DEFAULT_SIZE = { cols: "80", rows: "24" };
-/** Longest frame that is taken, in bytes. */
+/** Largest frame from the client, in bytes. */
 const LONGEST_FRAME = 1 << 20;
 /**
- * Makes the endpoint. Query: `cols`, `rows`, `cwd`, and `command` for `/bin/sh -c`, without which it is a shell; or
- * `process_id` and `offset`, to read and write a detached process that goes on when the socket closes.
+ * Creates the endpoint. Query parameters: `cols`, `rows`, `cwd`, and `command` for `/bin/sh -c`; without `command`, a
+ * shell starts. With `process_id` and `offset`, the socket reads and writes a detached process, which continues when
+ * the socket closes.
  *
- * Frames from the runtime: `{"process":{"processId"}}` first, binary output, `{"truncated":{"beforeOffset"}}`, and
- * `{"exit":{"exitCode","signal"}}` last. Frames to it: binary input, `{"resize":{"cols","rows"}}`.
+ * Frames from the runtime: first `{"process":{"processId"}}`, then binary output and `{"truncated":{"beforeOffset"}}`,
+ * and last `{"exit":{"exitCode","signal"}}`. Frames to the runtime: binary input, `{"resize":{"cols","rows"}}`.
  *
- * With `window` so many bytes of output are on their way at most, and the program waits, until `{"taken":{"bytes"}}` says
- * how many have been dealt with since the beginning: else what a program has flooded is drawn before its end is.
+ * `window` limits how many bytes are sent but not acknowledged. The program has to wait until the client sends
+ * `{"taken":{"bytes"}}` with the number of bytes that it has processed since the beginning. Without `window`, a client
+ * draws all output of a program that floods the terminal before it learns that the program has ended.
  */
 export function createTerminalSockets(options: TerminalSocketOptions): TerminalSockets {
   const { processes } = options;
@@ -69,7 +71,7 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
           isJoined = true;
           void serveTerminal(webSocket, entry, processes, joined);
         });
-        // The handshake has failed, and been answered: nobody would ever end the shell.
+        // The handshake failed and was answered, so nothing else would end the shell.
         if (!isJoined && !entry.log) entry.kill();
       } catch (error) {
         refuse(socket, asRefused(error));
@@ -78,7 +80,7 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
   };
 }
 
-/** No URL parser: it throws at what clients may well send, such as `//`. */
+/** Does not use a URL parser, which throws for paths that clients may send, such as `//`. */
 function partsOf({ url = "/" }: IncomingMessage): { path: string; query: URLSearchParams } {
   const [path = "", ...query] = url.split("?");
   return { path, query: new URLSearchParams(query.join("?")) };
@@ -105,7 +107,7 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
   return await processes.start({ argv, cwd, env: {} }, { size: { cols: cols ?? 0, rows: rows ?? 0 } });
 }
 
-/** Lets in who has the token. Where there is none, a page of another origin is kept out. */
+/** Allows requests with the token. If no token is mounted, refuses pages of another origin. */
 async function admit(
   { headers, socket }: IncomingMessage,
   { token, allowedHosts = [] }: TerminalSocketOptions,
@@ -140,7 +142,7 @@ function asRefused(error: unknown): Refused {
   return refusedFor(error, "cwd") ?? new Refused(code, error instanceof SpawnError ? error.message : "Internal error");
 }
 
-/** Answers without an upgrade, as the files beside it do. */
+/** Refuses the upgrade with an HTTP response like those of the file endpoints. */
 function refuse(socket: Duplex, { code, message }: Refused): void {
   const body = JSON.stringify({ code, message });
   const headers = {

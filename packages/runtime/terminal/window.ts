@@ -1,18 +1,21 @@
-/** How much output may be on its way that the other side has not dealt with yet. Sends nothing. @module */
+/** Limits how much output is sent to a client that it has not acknowledged. @module */
 
-/** A window; without a size it never closes. */
+/** A window. Without a size it has no limit. */
 export interface OutputWindow {
-  /** So many bytes are to be on their way; said before they are sent, or they could be taken before. */
+  /** Adds bytes that are about to be sent. To be called before sending, or the acknowledgement could come first. */
   send(bytes: number): void;
-  /** Resolves when there is room, or the other side has left. */
+  /** Resolves when there is room, or the client has disconnected. */
   room(): Promise<void>;
-  /** The other side has dealt with so many bytes since the beginning. @throws {RangeError} if that cannot be */
+  /** The client has processed this many bytes since the beginning. @throws {RangeError} if that is impossible */
   taken(bytes: number): void;
-  /** What the other side says is not read now, or is again: meanwhile there is room, or each would wait for the other. */
+  /**
+   * Sets whether messages of the client are not read at the moment. If so, there is no limit; otherwise both sides
+   * would wait for each other.
+   */
   deaf(isDeaf: boolean): void;
 }
 
-/** Makes it; `left` fires when the other side has left. @param size in bytes; undefined: no limit */
+/** Creates a window. `left` aborts when the client has disconnected. @param size in bytes; undefined: no limit */
 export function createWindow(size: number | undefined, left: AbortSignal): OutputWindow {
   let sent = 0;
   let taken = 0;

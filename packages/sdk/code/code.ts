@@ -1,4 +1,4 @@
-/** `sandbox.runCode` and its contexts: Python and JavaScript whose state is kept between calls. @module */
+/** Defines `sandbox.runCode` and `sandbox.code`: code whose variables are kept between calls. @module */
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import {
@@ -15,15 +15,16 @@ import type { Execution } from "./execution.ts";
 import { runCode, type RunCodeOptions } from "./run.ts";
 
 /**
- * Code in a sandbox.
+ * Runs code in a sandbox.
  *
- * Every call throws a {@link SandboxError} that names the sandbox: {@link ConnectionError} if nobody answers or a
- * connection breaks. No code is ever run twice: after such an error it may have run, or run still.
+ * Every call throws a {@link SandboxError} that names the sandbox. If the sandbox does not answer or a connection
+ * breaks, it is a {@link ConnectionError}. Code is never run twice: after such an error, it may have run, or may still
+ * be running.
  */
 export interface Code {
   /**
-   * Runs a piece of code after what runs in its context already; variables, imports and functions stay for the next
-   * piece. An exception in the code is not thrown: it is in `error`.
+   * Runs a piece of code. If other code is running in the same context, it waits. Variables, imports and functions are
+   * kept for the next call. An exception in the code is not thrown, but returned in `error`.
    *
    * ```ts
    * await sandbox.runCode("x = 20");
@@ -31,35 +32,35 @@ export interface Code {
    * // text === "21"
    * ```
    *
-   * @throws {@link NotFoundError} if there is no such context
-   * @throws {@link ConflictError} if the interpreter of `context` has ended: restart the context. The default context of a
-   * language starts a new interpreter by itself, and reports that in `logs.stderr`
-   * @throws {@link InvalidArgumentError} if the runtime does not know the language
-   * @throws {@link TimeoutError} at `timeoutMs`; its `cause` is the {@link Execution} so far
+   * @throws {@link NotFoundError} if the context does not exist
+   * @throws {@link ConflictError} if the interpreter of `context` has ended: restart the context. The default context
+   * of a language starts a new interpreter by itself, and reports that in `logs.stderr`
+   * @throws {@link InvalidArgumentError} if the runtime does not support the language
+   * @throws {@link TimeoutError} after `timeoutMs`; its `cause` is the {@link Execution} up to then
    */
   runCode(code: string, options?: RunCodeOptions): Promise<Execution>;
 
   /**
-   * Starts an interpreter of its own.
+   * Creates a context: starts a separate interpreter.
    *
    * ```ts
    * const context = await sandbox.code.createCodeContext({ language: "javascript", cwd: "project", env: { DEBUG: "1" } });
    * await sandbox.runCode("process.env.DEBUG", { context });
    * ```
    *
-   * @throws {@link NotFoundError} if there is no such folder, or no such interpreter in the sandbox
+   * @throws {@link NotFoundError} if the folder does not exist, or the sandbox has no interpreter for the language
    */
   createCodeContext(options?: CreateCodeContextOptions): Promise<CodeContext>;
 
-  /** Lists contexts, the default ones of their languages among them. */
+  /** Lists all contexts, including the default contexts of languages. */
   listCodeContexts(options?: CallOptions): Promise<CodeContext[]>;
 
-  /** Ends a context's interpreter and forgets the context. @throws {@link NotFoundError} */
+  /** Ends the interpreter of a context and removes the context. @throws {@link NotFoundError} */
   removeCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 
   /**
-   * Starts a new interpreter for a context, with the same folder and environment. Variables, imports and functions are lost.
-   * `{ language }` restarts the default context of that language.
+   * Starts a new interpreter for a context, with the same folder and environment. Variables, imports and functions are
+   * lost. `{ language }` restarts the default context of that language.
    *
    * @throws {@link NotFoundError}
    */
@@ -68,11 +69,11 @@ export interface Code {
     options?: CallOptions,
   ): Promise<CodeContext>;
 
-  /** Breaks off what runs in a context, if anything does; its state stays. @throws {@link NotFoundError} */
+  /** Interrupts the running code of a context, if there is any. Variables are kept. @throws {@link NotFoundError} */
   interruptCodeContext(context: CodeContext | string, options?: CallOptions): Promise<void>;
 }
 
-/** Makes the code of one sandbox. */
+/** Creates the `code` of one sandbox. */
 export function createCode(runtimeClient: RuntimeClient): Code {
   return {
     runCode: (code, options = {}) => runCode(runtimeClient, code, options),

@@ -1,4 +1,4 @@
-/** Contexts of code: interpreters in the sandbox whose state is kept between calls. Runs no code. @module */
+/** Creates, lists, restarts and removes contexts: interpreters that keep their variables. @module */
 import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { envOf, type EnvOptions } from "../env.ts";
@@ -6,35 +6,39 @@ import { call, type CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { repeating } from "../runtime/repeat.ts";
 
-/** Languages of hookbox's runtime; another runtime may know more. */
+/** A language of hookbox's runtime, or any other that another runtime supports. */
 export type CodeLanguage = "python" | "javascript" | "typescript" | (string & Record<never, never>);
 
-/** An interpreter whose state is kept. */
+/** An interpreter whose variables are kept between calls. */
 export interface CodeContext {
   id: string;
   language: string;
-  /** Its working folder, an absolute path in the sandbox. */
+  /** Its working folder, as an absolute path in the sandbox. */
   cwd: string;
   /**
-   * False: the interpreter has ended, and its variables are lost. Restart or remove the context. For the default context of a
-   * language, the next code starts a new interpreter. As of this answer.
+   * Whether the interpreter was running when this object was read. If false, its variables are lost: restart or remove
+   * the context. For the default context of a language, the next call starts a new interpreter.
    */
   isAlive: boolean;
-  /** Code runs in it. As of this answer. */
+  /** Whether code was running in it when this object was read. */
   isBusy: boolean;
 }
 
-/** What a new context is like. */
+/** Options of a new context. */
 export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
   /** @default "python" */
   language?: CodeLanguage | undefined;
-  /** Working folder, as paths of `files`. Without: the root. */
+  /** Working folder; paths are those of `files`. Absent: the root. */
   cwd?: string | undefined;
-  /** Environment variables of the interpreter, in addition to the sandbox's own. */
+  /** Environment variables of the interpreter, in addition to those of the sandbox. */
   env?: Record<string, string> | undefined;
 }
 
-/** Makes a context. Sent once: a second time there would be two. @throws as `Code.createCodeContext` */
+/**
+ * Creates a context. Sent only once: a repeated request would create a second one.
+ *
+ * @throws as `Code.createCodeContext`
+ */
 export async function createContext(
   runtimeClient: RuntimeClient,
   options: CreateCodeContextOptions,
@@ -51,21 +55,21 @@ export async function createContext(
   return contextOf(context);
 }
 
-/** Lists them. Repeated as needed: it changes nothing. */
+/** Lists the contexts. The request is repeated if the connection breaks. */
 export async function listContexts(runtimeClient: RuntimeClient, options: CallOptions): Promise<CodeContext[]> {
   const list = () =>
     call(runtimeClient, "list contexts", options, (sent) => clientOf(runtimeClient).listContexts({}, sent));
   return (await repeating(list, { repeatable: true, ...options })).contexts.map(contextOf);
 }
 
-/** Ends the interpreter and forgets the context. Sent once: a second time there would be none. */
+/** Ends the interpreter and removes the context. Sent only once: a repeated request would fail. */
 export async function removeContext(runtimeClient: RuntimeClient, context: CodeContext | string, options: CallOptions) {
   const contextId = idOf(context);
   const action = `remove context ${contextId}`;
   await call(runtimeClient, action, options, (sent) => clientOf(runtimeClient).removeContext({ contextId }, sent));
 }
 
-/** Gives it a new interpreter. Sent once: a second time what ran in it meanwhile would be lost. */
+/** Starts a new interpreter. Sent only once: a repeated request would lose what ran in between. */
 export async function restartContext(
   runtimeClient: RuntimeClient,
   context: CodeContext | string | { language: CodeLanguage },
@@ -83,7 +87,7 @@ export async function restartContext(
   return contextOf((await restart).context);
 }
 
-/** Breaks off what runs in it. Sent once: a second time it might meet the next piece of code. */
+/** Interrupts the running code. Sent only once: a repeated request could interrupt the next piece of code. */
 export async function interruptContext(
   runtimeClient: RuntimeClient,
   context: CodeContext | string,

@@ -1,9 +1,9 @@
-/** What comes of code: results in every form that they have, output, the exception. Pure. @module */
+/** The result of running code: values in all their forms, output, and the exception. @module */
 import { type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Result as WireResult } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 
-/** Forms of a result that have a field of their own. */
+/** Forms of a result that have their own field. */
 export type ResultForm =
   | "text"
   | "html"
@@ -17,9 +17,9 @@ export type ResultForm =
   | "javascript"
   | "data";
 
-/** One thing that code has shown, in every form that it has; a form that it does not have is absent. */
+/** A value that the code displayed, in all its forms. A form that the value does not have is absent. */
 export interface Result {
-  /** What `repr()` says, or `util.inspect`. */
+  /** The text of `repr()` in Python, or `util.inspect` in JavaScript. */
   text?: string;
   html?: string;
   markdown?: string;
@@ -33,39 +33,45 @@ export interface Result {
   latex?: string;
   json?: JsonValue;
   javascript?: string;
-  /** Plain data of the object: a table's columns by name. */
+  /** The value as plain data; for a table, its columns by name. */
   data?: JsonValue;
-  /** Other MIME types; binary ones in base64. */
+  /** Forms of other MIME types; binary ones in base64. */
   extra: Record<string, string>;
-  /** It is the value of the last expression, and was not displayed on the way. */
+  /** Whether it is the value of the last expression. False for values that were displayed while the code ran. */
   isMainResult: boolean;
-  /** Names of the forms that it has, those of `extra` by their MIME types. */
+  /** Names of the forms that it has; those in `extra` by their MIME types. */
   formats(): string[];
 }
 
 /** An exception that ended the code. */
 export interface ExecutionError {
-  /** Of its class: `ZeroDivisionError`. */
+  /** Name of its class, such as `ZeroDivisionError`. */
   name: string;
   /** Its message. */
   value: string;
-  /** As the language prints it, without frames of the interpreter. */
+  /** Traceback as the language prints it, without frames of the interpreter. */
   traceback: string;
 }
 
-/** What came of a piece of code. */
+/** The result of running a piece of code. */
 export interface Execution {
-  /** In the order in which they were shown; with `truncated` the first ones. */
+  /** Displayed values, in order. With `truncated`, only the first ones. */
   results: Result[];
-  /** Pieces as they came, many small ones as one: join them with "". With `truncated` the beginning of each stream. */
+  /**
+   * Pieces of output in order; small pieces are joined. To get the text, use `join("")`. With `truncated`, only the
+   * beginning of each stream.
+   */
   logs: { stdout: string[]; stderr: string[] };
-  /** The exception that ended the code; undefined if it ran to its end. */
+  /** The exception that ended the code. Undefined if there was none. */
   error?: ExecutionError;
-  /** Text of the main result; undefined if there is none, or it is not among `results`. */
+  /** Text of the main result. Undefined if there is none, or if it is not in `results`. */
   text?: string;
-  /** How many times code ran in this context since its start, this time included. */
+  /** How many times code has run in this context since its start, including this time. */
   executionCount: number;
-  /** Output or results are missing: they were more than `maxOutputLength` or `maxResultsLength`. Absent where none are. */
+  /**
+   * True if output or results are missing, because they exceeded `maxOutputLength` or `maxResultsLength`. Otherwise
+   * absent.
+   */
   truncated?: boolean;
 }
 
@@ -73,7 +79,7 @@ const BINARY = ["png", "jpeg", "pdf"] as const;
 const PLAIN = ["text", "html", "markdown", "svg", "latex", "javascript"] as const;
 const VALUES = ["json", "data"] as const;
 
-/** Reads a result of the wire. */
+/** Converts a result of the runtime's response. */
 export function resultOf(wire: WireResult): Result {
   const forms: Omit<Result, "extra" | "isMainResult" | "formats"> = {};
   for (const form of PLAIN) if (wire[form] !== undefined) forms[form] = wire[form];
@@ -88,10 +94,13 @@ function jsonOf(value: Value): JsonValue {
   return toJson(ValueSchema, value);
 }
 
-/** A call takes only so many arguments. A multiple of three: the pieces together are what all at once would be. */
+/** The number of arguments of a call is limited. A multiple of three, so that the encoded pieces can be joined. */
 const ENCODED_BYTES = 3 << 10;
 
-/** Protobuf's own makes of each character an object of 32 bytes, and all of them stay as long as the text does. */
+/**
+ * Not Protobuf's own function: that one creates an object of 32 bytes for each character, and they live as long as the
+ * text.
+ */
 function base64Of(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let at = 0; at < bytes.length; at += ENCODED_BYTES) {

@@ -1,9 +1,9 @@
-/** Gathers what comes of code, no more of it than is good for this machine: a sandbox sends what it likes. Pure. @module */
+/** Collects output and results of code up to a limit, because a sandbox may send any amount. @module */
 import type { Execution, Result } from "./execution.ts";
 
-/** Puts what comes into an execution. */
+/** Adds output and results to an execution. */
 export interface Gatherer {
-  /** What has come so far. */
+  /** The output and results so far. */
   execution: Execution;
   addOutput(stream: "stdout" | "stderr", text: string): void;
   addResult(result: Result): void;
@@ -12,12 +12,12 @@ export interface Gatherer {
 const MOST_CHARACTERS = 16 << 20;
 const RESULTS_CHARACTERS = 64 << 20;
 const MOST_RESULTS = 10_000;
-/** A small piece of text takes more than its characters: so many become one. */
+/** A short string needs more memory than its characters, so this many pieces are joined into one. */
 const PIECES = 4096;
-/** What a value takes beside its characters. */
+/** What a value counts in addition to its characters. */
 const VALUE_CHARACTERS = 32;
 
-/** Makes one for an execution that has not begun. @param most as the options of `runCode` */
+/** Creates a gatherer for an execution that has not started. @param most the limits, from the options of `runCode` */
 export function createGatherer(
   most: { maxOutputLength?: number | undefined; maxResultsLength?: number | undefined },
 ): Gatherer {
@@ -35,7 +35,7 @@ export function createGatherer(
       if (!keepers[stream](text)) execution.truncated = true;
     },
     addResult(result) {
-      // Before it is added, so that a single one is kept however long it is.
+      // Checked before the result is added, so that a single result is always kept, however long it is.
       if (length >= maxResultsLength || results.length === MOST_RESULTS) {
         execution.truncated = true;
         return;
@@ -47,7 +47,7 @@ export function createGatherer(
   };
 }
 
-/** Makes what adds text to a list as long as there is room, and tells whether all of it was kept. */
+/** Returns a function that appends text up to the limit, and returns whether all of the text was kept. */
 function createKeeper(pieces: string[], most: number): (text: string) => boolean {
   let left = most;
   let joined = 0;

@@ -1,4 +1,4 @@
-/** Runs a piece of code in a context and gathers what comes of it. It is sent once. @module */
+/** Runs a piece of code in a context and collects its output and results. The request is sent only once. @module */
 import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
@@ -9,12 +9,12 @@ import type { CodeContext, CodeLanguage } from "./contexts.ts";
 import { type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
 import { createGatherer, type Gatherer } from "./gather.ts";
 
-/** Called with what comes; where it returns a promise, that is waited for before the next call. */
+/** A callback for output, results or errors. If it returns a promise, the next call waits for it. */
 export type CodeCallback<T> = (value: T) => unknown;
 
-/** How to run code. */
+/** Options of `runCode`. */
 export interface RunCodeOptions {
-  /** Of the language's default context, made when it is first needed. Not together with `context`. @default "python" */
+  /** Language; its default context is created at the first call. Not together with `context`. @default "python" */
   language?: CodeLanguage | undefined;
   /** The context to run in, or its id. */
   context?: CodeContext | string | undefined;
@@ -22,27 +22,29 @@ export interface RunCodeOptions {
   onStderr?: CodeCallback<string> | undefined;
   onResult?: CodeCallback<Result> | undefined;
   onError?: CodeCallback<ExecutionError> | undefined;
-  /** Characters of each stream that `logs` hold; callbacks get all. @default 16777216 */
+  /** Largest number of characters per stream in `logs`; callbacks get everything. @default 16777216 */
   maxOutputLength?: number | undefined;
   /**
-   * Where what is kept of `results` has about so many characters, counted in every form, no more are kept; callbacks get
-   * all. More than 10,000 are never kept.
+   * Limit for `results`, in characters of all forms together. When it is reached, no more results are kept; callbacks
+   * get everything. At most 10,000 results are kept.
    *
    * @default 67108864
    */
   maxResultsLength?: number | undefined;
   /**
-   * Breaks the code off after so many milliseconds of running; waiting for its turn does not count. From its first output
-   * on the call ends seconds later at the latest, whatever the sandbox does. Without: no limit.
+   * Interrupts the code after it has run for this many milliseconds. Waiting for other code does not count. After the
+   * first output, the call ends a few seconds later at most, even if the sandbox does not react.
+   *
+   * @default no limit
    */
   timeoutMs?: number | undefined;
-  /** Breaks the code off; the state of the context stays. */
+  /** Cancels the call and interrupts the code. The variables of the context are kept. */
   signal?: AbortSignal | undefined;
 }
 
 const ACTION = "run code";
 
-/** Runs it. @throws as `Code.runCode` */
+/** Runs the code. @throws as `Code.runCode` */
 export async function runCode(runtimeClient: RuntimeClient, code: string, options: RunCodeOptions): Promise<Execution> {
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
@@ -55,7 +57,7 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   const events = inTime(open, {
     signal,
     timeoutMs,
-    // Nobody says when its turn comes.
+    // The runtime does not report when other code ends and this code starts.
     beginMs: Infinity,
     isBeginning: () => true,
     late: () => tookTooLong(runtimeClient, execution, timeoutMs),
@@ -87,7 +89,7 @@ function requestOf(code: string, { language, context, timeoutMs }: RunCodeOption
   };
 }
 
-/** Passes events on; only what the call itself fails of is worded anew, not what a callback throws. */
+/** Yields the events of a call. Converts errors of the call itself, but not errors that a callback throws. */
 async function* failing(
   events: AsyncIterable<RunCodeResponse>,
   { object }: RuntimeClient,

@@ -1,4 +1,4 @@
-/** From the events of a process to its result. Asks nobody. @module */
+/** Collects the events of a process into its result. @module */
 import { CommandExitError } from "./request.ts";
 import { type ObjectRef, TimeoutError } from "../errors.ts";
 import type { ProcessEvent } from "./events.ts";
@@ -6,15 +6,17 @@ import { addEvent } from "../tracing.ts";
 import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";
 
 const MOST_CHARACTERS = 16 << 20;
-/** A small piece of text takes more than its characters: so many become one. */
+/** A short string needs more memory than its characters, so this many pieces are joined into one. */
 const PIECES = 4096;
 
 type Ended = Extract<ProcessEvent, { type: "end" }>;
 
-/** A byte order mark at the beginning is text like any other. */
+/** Keeps a byte order mark at the beginning: it is part of the output. */
 const textDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Yields output as text: a character that comes in two pieces is whole. Returns how the process ended. */
+/**
+ * Yields output as text. A character that is split between two pieces is yielded in one. Returns how the process ended.
+ */
 export async function* textOf(
   events: AsyncIterable<ProcessEvent>,
   onData: RunOptions["onData"] = () => {},
@@ -37,14 +39,14 @@ export async function* textOf(
   throw new TypeError("Cannot read a process: its events have no end");
 }
 
-/** What the result is for: words for errors, and what the caller wants of it. */
+/** Where the output goes, and what errors need. */
 export interface Collecting
   extends Pick<RunOptions, "onData" | "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
   action: string;
   object: ObjectRef;
 }
 
-/** Reads to the end. @throws {@link TimeoutError} or {@link CommandExitError} */
+/** Reads all events and returns the result. @throws {@link TimeoutError} or {@link CommandExitError} */
 export async function collect(events: AsyncIterable<ProcessEvent>, collecting: Collecting): Promise<CommandResult> {
   const { onData, onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
   const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };

@@ -1,4 +1,4 @@
-/** `sandbox.commands`: runs commands in a sandbox by hookbox's runtime. @module */
+/** Implements `sandbox.commands`: runs commands, by hookbox's runtime if the sandbox has it. @module */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
@@ -16,7 +16,7 @@ import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
 import { spanAttributes, traced } from "../tracing.ts";
 import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
 
-/** Makes them. */
+/** Creates the commands of one sandbox. */
 export function createCommands(runtimeClient: RuntimeClient): Commands {
   async function run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;
   async function run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
@@ -48,7 +48,7 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
   };
 }
 
-/** The first word: what follows may have secrets. */
+/** Returns only the program: its arguments may contain secrets. */
 function executableOf(command: string | string[]): string {
   return (typeof command === "string" ? command.trim().split(/\s/, 1) : command)[0] ?? "";
 }
@@ -69,7 +69,7 @@ async function runThrough(
   }
 }
 
-/** Runs it without hookbox's runtime; a call that gives up leaves it to itself. */
+/** Runs the command without hookbox's runtime. If the call is cancelled, the command continues to run. */
 async function runWithout(
   runtimeClient: RuntimeClient,
   command: string | string[],
@@ -95,7 +95,7 @@ async function runWithout(
   return await collect(events, { ...options, action, object: runtimeClient.object });
 }
 
-/** Runs it to its end; a call that gives up kills it. */
+/** Runs the command through the runtime until it ends. If the call is cancelled, the command is killed. */
 async function runByRuntime(
   runtimeClient: RuntimeClient,
   command: string | string[],
@@ -118,7 +118,7 @@ async function runByRuntime(
     const limit = timeoutMs === undefined ? {} : { timeoutMs };
     return await collect(events(), { ...options, ...limit, action, object: runtimeClient.object });
   } catch (error) {
-    // A handler that throws, or a caller that gives up, leaves nothing running.
+    // If a callback throws, or the caller cancels the call, the command must not continue to run.
     const { kill } = process ?? {};
     if (kill) await inGrace((signal) => kill("SIGKILL", { signal }));
     throw error;
@@ -143,7 +143,7 @@ async function tell(handle: CommandHandle, { onStdout, onStderr }: RunOptions): 
   for await (const { stream, text } of handle) await (stream === "stdout" ? onStdout : onStderr)?.(text);
 }
 
-/** Starts it, once. */
+/** Starts the command, once, and returns its process id. */
 async function started(
   runtimeClient: RuntimeClient,
   request: ReturnType<typeof requestOf>,
@@ -152,11 +152,11 @@ async function started(
 ): Promise<number> {
   const start = () =>
     call(runtimeClient, action, { signal }, (sent) => clientOf(runtimeClient).startDetached(request, sent));
-  // The same id starts nothing twice.
+  // Safe to repeat: the runtime does not start a second process for the same request id.
   return (await repeating(start, { repeatable: true, signal })).processId;
 }
 
-/** Sends input whole, and ends it; a command that does not read it to its end is no failure. */
+/** Sends all of the input, then closes it. If the command does not read its input, that is not an error. */
 async function feed(
   process: { write(data: Uint8Array): Promise<void>; closeStdin(): Promise<void> },
   stdin: string | Uint8Array | ReadableStream<Uint8Array>,

@@ -1,4 +1,4 @@
-/** What becomes of one process, read to its end whatever happens to connections. Collects nothing. @module */
+/** Follows one process until it ends, and reconnects if a connection breaks. @module */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import {
@@ -19,31 +19,36 @@ import { pause } from "../runtime/repeat.ts";
 export type ProcessEvent =
   | { type: "started"; processId: number }
   | { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array }
-  /** Output that the sandbox no longer keeps. */
+  /** Output that the sandbox did not keep. */
   | { type: "lost" }
   | { type: "end"; exitCode: number; signal: string; timedOut: boolean };
 
-/** Which process: one that is to be started, or one that was. */
+/** The process: to be started, or running already. */
 export type Source =
   | { start: MessageInitShape<typeof StartDetachedRequestSchema> & { requestId: string } }
   | { processId: number };
 
-/** Waits before it is tried to go on, in milliseconds; output begins them anew, and a connection that stood for a while. */
+/**
+ * Waits before each new connection, in milliseconds. After output, or a connection of more than {@link STOOD_MS}, they
+ * start from the beginning.
+ */
 const WAITS_MS = [50, 100, 400, 1600, 3000, 5000];
-/** The same, where nothing inside has ever answered. */
+/** The waits while the runtime in the sandbox has never answered. */
 const FIRST_WAITS_MS = WAITS_MS.slice(0, 3);
 const STOOD_MS = 10_000;
-/** How long a command may take to start: its sandbox may have to be woken, and a router waits for that and for the answer. */
+/** How long a command may take to start: a router waits for a suspended sandbox to resume, then for the response. */
 const START_MS = WAKE_TIMEOUT_MS + RESPONSE_HEADER_TIMEOUT_MS;
-/** How much is received before that is said: well under what may be on its way. */
+/**
+ * Received bytes after which the SDK acknowledges them. Much less than the runtime sends without an acknowledgement.
+ */
 const ACKNOWLEDGE_BYTES = 256 * 1024;
 
 /**
- * Starts or follows the process; ends after its end. A process is started once: a request that may have arrived is sent
- * again with the same id, which starts nothing twice.
+ * Starts or follows the process, and returns after its end. The process is started only once: if a request may have
+ * arrived, it is sent again with the same id, and the runtime does not start a second process.
  *
- * @param isGivenUp whether the caller has given up: a failed request is then not tried again
- * @throws {@link ConnectionError} if the sandbox cannot be reached for some ten seconds, or was restarted
+ * @param isGivenUp returns whether the caller cancelled the call; a failed request is then not repeated
+ * @throws {@link ConnectionError} if the sandbox cannot be reached for about ten seconds, or was restarted
  */
 export async function* eventsOf(
   runtimeClient: RuntimeClient,
@@ -76,9 +81,9 @@ export async function* eventsOf(
 }
 
 /**
- * Starts a process and follows it, no longer than its time limit and some seconds.
+ * Starts and follows a process, at most for its time limit plus a few seconds.
  *
- * @throws {@link TimeoutError} if the sandbox has not ended it by then; otherwise as {@link eventsOf}
+ * @throws {@link TimeoutError} if the sandbox has not ended the process by then; otherwise as {@link eventsOf}
  */
 export function eventsInTime(
   runtimeClient: RuntimeClient,
@@ -121,7 +126,7 @@ function createFollower(runtimeClient: RuntimeClient, source: Source, signal: Ab
   const acknowledge = () => {
     if (!isLossless || processId === undefined || offset - acknowledged < ACKNOWLEDGE_BYTES) return;
     acknowledged = offset;
-    // One that is lost is made up for by the next.
+    // If an acknowledgement is lost, the next one includes it.
     client.acknowledge({ processId, offset: BigInt(offset) }).catch(() => {});
   };
   return {
@@ -129,7 +134,8 @@ function createFollower(runtimeClient: RuntimeClient, source: Source, signal: Ab
     open(): AsyncIterable<AttachResponse> {
       if (processId === undefined && "start" in source) return client.run(source.start, options);
       const from = { processId: processId ?? 0, offset: BigInt(offset), requestId };
-      // If the sandbox was suspended, the command is gone.
+      // A process that this call started ended when its sandbox was suspended, so the request must not resume the
+      // sandbox.
       return client.attach(from, { ...options, headers: "start" in source ? NO_WAKE : {} });
     },
     take(event: AttachResponse["event"]): ProcessEvent | undefined {

@@ -1,4 +1,4 @@
-/** The handle of a command that runs in the background, and what is done to it: input, signals, size. @module */
+/** Handles of commands in the background, and functions that control a process. @module */
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService, Signal } from "../../runtime-api/gen/process/v1/process_pb.ts";
@@ -11,7 +11,7 @@ import { collect, type Collecting, textOf } from "./collect.ts";
 import { eventsOf } from "./events.ts";
 import type { CommandHandle, CommandOutput } from "./types.ts";
 
-/** Makes it; every reader of its output reads from the beginning, for itself. */
+/** Creates the handle. Each reader of the output starts at the beginning and is independent of the others. */
 export function handleOf(runtimeClient: RuntimeClient, processId: number, action: string): CommandHandle {
   const { write, closeStdin, kill } = controlOf(runtimeClient, processId);
   const events = (signal?: AbortSignal) => eventsOf(runtimeClient, { processId }, action, signal);
@@ -50,19 +50,19 @@ async function* textsOf(
   for await (const { stream, text } of output) if (stream === wanted) yield text;
 }
 
-/** Controls of one process. */
+/** Functions that control one process. */
 export interface Control {
   write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
   closeStdin(options?: CallOptions): Promise<void>;
   resize(size: { cols: number; rows: number }, options?: CallOptions): Promise<void>;
-  /** False if it has ended. */
+  /** Sends a signal. Returns false if the process has ended. */
   kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
 }
 
-/** A message of input is never longer. */
+/** Largest message of input, in bytes; longer input is split. */
 const INPUT_BYTES = 256 * 1024;
 
-/** Makes them. */
+/** Creates the control functions of a process. */
 export function controlOf(runtimeClient: RuntimeClient, processId: number): Control {
   const processes = createClient(ProcessesService, runtimeClient.connectTransport);
   const process = createClient(ProcessService, runtimeClient.connectTransport);

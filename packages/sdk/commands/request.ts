@@ -1,11 +1,15 @@
-/** What asks hookbox's runtime to start a command, the command as words, and the error of one that failed. Sends nothing. @module */
+/** Builds the request that starts a command, the words of the command, and the error of a failed command. @module */
 import { envOf } from "../env.ts";
 import { type ErrorCode, InvalidArgumentError, type ObjectRef, SandboxError } from "../errors.ts";
 import { limitOf } from "../runtime/deadline.ts";
 import { randomId } from "../runtime/randomid.ts";
 import type { CommandOptions, CommandResult, RunOptions } from "./types.ts";
 
-/** Makes the request; its id is what lets it be sent again. @throws {@link InvalidArgumentError} if the command is empty */
+/**
+ * Builds the request. Because it has an id, it can be sent again.
+ *
+ * @throws {@link InvalidArgumentError} if the command is empty
+ */
 export function requestOf(
   command: string | string[],
   options: CommandOptions & Pick<RunOptions, "stdin">,
@@ -25,12 +29,15 @@ export function requestOf(
   };
 }
 
-/** Returns the words that run it; a string is a shell's. */
+/** Returns the program and its arguments. A string is run by a shell. */
 export function argvOf(command: string | string[]): string[] {
   return typeof command === "string" ? ["/bin/sh", "-c", command] : command;
 }
 
-/** The same where nothing else can choose the folder or set variables: a shell does the one, `env` the other. */
+/**
+ * Returns the same, but sets working folder and variables within the command: by a shell and by `env`. For protocols
+ * that have no fields for them.
+ */
 export function wrappedArgvOf(
   command: string | string[],
   { cwd, ...options }: Pick<CommandOptions, "cwd" | "env" | "envs">,
@@ -41,13 +48,13 @@ export function wrappedArgvOf(
   return cwd === undefined ? withEnv : ["/bin/sh", "-c", 'cd "$0" && exec "$@"', cwd, ...withEnv];
 }
 
-/** Names a command for errors: its first words, in quotes. */
+/** Returns a command for error messages: at most 60 characters, in quotes. */
 export function wordsFor(command: string | string[]): string {
   const text = typeof command === "string" ? command : command.join(" ");
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text);
 }
 
-/** A command ended with another code than 0, and `check` was asked for. It is the result, too. */
+/** The command ended with an exit code other than 0, and `check` was set. The error also contains the result. */
 export class CommandExitError extends SandboxError implements CommandResult {
   override readonly name: string = "CommandExitError";
   override readonly code: ErrorCode = "COMMAND_FAILED";

@@ -1,48 +1,55 @@
-/** Commands as callers of the SDK see them. No behaviour. @module */
+/** Types of `sandbox.commands`. @module */
 import type { EnvOptions } from "../env.ts";
 import type { CallOptions } from "../runtime/call.ts";
 
-/** What every command may be given. */
+/** Options of every command and terminal. */
 export interface CommandOptions extends EnvOptions {
-  /** A folder inside the sandbox's root. @default the root */
+  /** Working folder, inside the sandbox's root. @default the root */
   cwd?: string;
-  /** Laid over the environment of the sandbox. */
+  /** Environment variables, in addition to those of the sandbox. */
   env?: Record<string, string> | undefined;
   /**
-   * Kills the command and all it has started after so many milliseconds. Who waits for it is told seconds later at the
-   * latest, even by a sandbox that does not kill it; one that does not even start it has five minutes more.
+   * Kills the command and all processes that it started after this many milliseconds. The call fails a few seconds
+   * later at most, even if the sandbox does not kill the command. If the sandbox does not start the command, the call
+   * waits up to five minutes more.
    *
    * @default never
    */
   timeoutMs?: number;
-  /** Gives up: kills the command where it was waited for. */
+  /** Cancels the call. If the call waits for the command, the command is killed. */
   signal?: AbortSignal;
 }
 
-/** How to run a command. */
+/** Options of `commands.run`. */
 export interface RunOptions extends CommandOptions {
-  /** Standard input, sent whole and then closed; `true` leaves it open for a handle's `write`. @default empty */
+  /** Standard input: sent completely, then closed. `true` leaves it open for the handle's `write`. @default empty */
   stdin?: string | Uint8Array | ReadableStream<Uint8Array> | true;
-  /** Told of each piece of output, in order; while a promise of it is pending the command is held up. */
+  /**
+   * Called with each piece of output, in order. If it returns a promise, the command has to wait until the promise
+   * resolves.
+   */
   onStdout?: (text: string) => unknown;
   onStderr?: (text: string) => unknown;
-  /** Told the same as bytes, before they are text: for output that is none. Not of commands in the background. */
+  /** Called with the same output as bytes, for output that is not text. Not called for commands in the background. */
   onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => unknown;
-  /** Throws {@link CommandExitError} when it ends with another code than 0. @default false */
+  /** Throws {@link CommandExitError} if the exit code is not 0. @default false */
   check?: boolean;
-  /** Characters of each stream that the result holds; callbacks get all. @default 16777216 */
+  /** Largest number of characters of each stream in the result; callbacks get everything. @default 16777216 */
   maxOutputLength?: number;
 }
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandResult {
-  /** -1 where a signal ended it. */
+  /** Exit code; -1 if a signal ended the command. */
   exitCode: number;
-  /** Name of that signal, such as `SIGKILL`. */
+  /** Name of the signal that ended the command, such as `SIGKILL`. */
   signal: string | undefined;
   stdout: string;
   stderr: string;
-  /** Output is missing: it was more than `maxOutputLength`, or more than the sandbox keeps of a background command. */
+  /**
+   * Whether output is missing: there was more than `maxOutputLength`, or more than the sandbox keeps of a background
+   * command.
+   */
   truncated: boolean;
 }
 
@@ -52,58 +59,67 @@ export interface CommandOutput {
   text: string;
 }
 
-/** A command that runs on by itself. Iterate over it for its output. */
+/** A command in the background. Iterate over it to read its output. */
 export interface CommandHandle extends AsyncIterable<CommandOutput> {
   /** Id of the process in the sandbox, for `commands.connect`. */
   processId: number;
-  /** Waits for its end, and returns all output that is kept (4 MiB). */
+  /** Waits until the command ends. Returns its output, as far as the sandbox keeps it (the last 4 MiB). */
   wait(options?: CallOptions & { check?: boolean }): Promise<CommandResult>;
-  /** Its output as streams of text, from the beginning. */
+  /** The output as streams of text, from the beginning. */
   readonly stdout: ReadableStream<string>;
   readonly stderr: ReadableStream<string>;
-  /** Writes to its standard input, which must have been left open by `stdin: true`. Sent once, whatever happens. */
+  /** Writes to standard input; requires `stdin: true`. The data is sent once, even if the connection breaks. */
   write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
-  /** Ends its standard input. */
+  /** Closes standard input. */
   closeStdin(options?: CallOptions): Promise<void>;
-  /** Ends it with all it has started; false if it has ended. @param signal @default "SIGKILL" */
+  /**
+   * Sends a signal to the command and all processes that it started. Returns false if the command has ended.
+   *
+   * @param signal @default "SIGKILL"
+   */
   kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
 }
 
-/** A command that runs, or that ran in the background lately. */
+/** A command that is running, or that ran in the background recently. */
 export interface CommandInfo {
   processId: number;
   command: string[];
   cwd: string;
   startedAt: Date;
-  /** It has a terminal. */
+  /** Whether it has a terminal. */
   terminal: boolean;
-  /** Undefined while it runs; -1 where a signal ended it. */
+  /** Undefined while it runs; -1 if a signal ended it. */
   exitCode: number | undefined;
 }
 
 /**
  * Commands of one sandbox.
  *
- * In a sandbox without hookbox's runtime, commands that are waited for run as those of `kubectl exec` do, in the first
- * container, or through a router by `POST /execute` of the contract's example runtime. Who gives up leaves them running,
- * and nothing runs in the background.
+ * A sandbox without hookbox's runtime can also run commands, but not in the background. They run in the first
+ * container, as with `kubectl exec`. Through a router, the SDK uses `POST /execute` of the API specification's example
+ * runtime instead. If a call is cancelled there, the command continues to run.
  */
 export interface Commands {
-  /** Runs a command in the background: returns once it has started. */
+  /** Runs a command in the background; resolves when it has started. */
   run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;
   /**
-   * Runs a command and waits for its end. A string is a shell's (`sh -c`); a list is a program and its arguments, and no
-   * shell reads it. The command runs once, also when connections break: the SDK goes on reading where it was.
+   * Runs a command and waits until it ends. A string is run by a shell (`sh -c`). A list is a program and its
+   * arguments, without a shell. The command runs once, even if connections break: the SDK reconnects and continues to
+   * read.
    *
    * @throws {@link TimeoutError} after `timeoutMs`; the command is killed
-   * @throws {@link CommandExitError} with `check`, if it ends with another code than 0
-   * @throws {@link NotFoundError} if there is no such program or folder
+   * @throws {@link CommandExitError} if `check` is set and the exit code is not 0
+   * @throws {@link NotFoundError} if the program or the folder does not exist
    */
   run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
-  /** Returns the handle of one that runs in the background, or did lately. @throws {@link NotFoundError} if there is none */
+  /**
+   * Returns the handle of a command that runs, or that ran in the background recently.
+   *
+   * @throws {@link NotFoundError} if there is no such command
+   */
   connect(processId: number, options?: CallOptions): Promise<CommandHandle>;
-  /** Lists what runs, and what ran in the background lately; oldest first. */
+  /** Lists running commands, and those that ran in the background recently; the oldest first. */
   list(options?: CallOptions): Promise<CommandInfo[]>;
-  /** Kills a command with all it has started; false if there is none that runs. */
+  /** Kills a command and all processes that it started. Returns false if no such command is running. */
   kill(processId: number, options?: CallOptions): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** Commands of sandboxes without hookbox's runtime: by `POST /execute` of the contract's examples, or by the API server, as `kubectl exec` does. @module */
+/** Runs commands in sandboxes without hookbox's runtime: by `POST /execute`, or through the API server. @module */
 import * as z from "zod";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
 import { errorOfAnswer } from "../runtime/answers.ts";
@@ -10,14 +10,15 @@ import type { ProcessEvent } from "./events.ts";
 import { wrappedArgvOf } from "./request.ts";
 import type { CommandOptions } from "./types.ts";
 
-/** Source: Agent Sandbox API, section 9.1. */
+/** Port of the example runtimes. Source: Agent Sandbox API, section 9.1. */
 const PORT = 8888;
 const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
 
 /**
- * Runs a command, once; all of its output comes at its end. At the limit it throws, and the command may go on.
+ * Runs a command once. All of its output arrives when it ends. At the time limit the function throws, but the command
+ * may continue to run.
  *
- * @throws {@link UnsupportedError} if no runtime there runs commands
+ * @throws {@link UnsupportedError} if no runtime in the sandbox can run commands
  */
 export async function* eventsOfLegacy(
   { transport, object }: RuntimeClient,
@@ -63,12 +64,12 @@ export async function* eventsOfLegacy(
   }
 }
 
-/** A word as a shell reads it, which is how the other side splits the command. */
+/** Quotes a word for a shell: the example runtimes split the command by a shell's rules. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Starts a command so. */
+/** Starts a command through the API server. */
 export async function startByExec(
   transport: SandboxTransport,
   command: string | string[],
@@ -82,7 +83,7 @@ export async function startByExec(
   return await transport.exec({ command: wrappedArgvOf(command, options), stdin, signal, ...size ? { size } : {} });
 }
 
-/** Reads a session as the events of a process; at the limit it throws, and the command may go on. */
+/** Converts a session to the events of a process. At the time limit it throws, but the command may continue to run. */
 export async function* eventsOfExec(
   session: ExecSession,
   action: string,

@@ -1,4 +1,4 @@
-/** The objects that the SDK creates. Pure. @module */
+/** Builds the objects that the SDK creates. @module */
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
@@ -6,11 +6,15 @@ import { envOf } from "../env.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { CreateOptions, VolumeOptions } from "../options.ts";
 
-/** Value of the contract's label `created-by`. */
+/** Value of the label `created-by`, which the API specification defines. */
 const CREATED_BY = "typescript-client";
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Refuses options that make no sense together. @throws {@link InvalidArgumentError} */
+/**
+ * Checks the options of a new sandbox.
+ *
+ * @throws {@link InvalidArgumentError} if one is invalid, or two contradict each other
+ */
 export function checkOptions(options: CreateOptions): void {
   const sources = (["pool", "template", "image"] as const).filter((key) => options[key] !== undefined);
   if (sources.length !== 1) {
@@ -31,7 +35,7 @@ export function checkOptions(options: CreateOptions): void {
       throw new InvalidArgumentError(`Cannot create a sandbox: ${key} ${ms} is not above 0`);
     }
   }
-  // Refuses two names for the same before anything is sent.
+  // Throws if both `env` and `envs` are set.
   envOf(options);
   if (image !== undefined) return;
   const remedy = "Set this in the SandboxTemplate, or create the sandbox from an image.";
@@ -48,15 +52,15 @@ export function checkOptions(options: CreateOptions): void {
   }
 }
 
-/** What is made up for one creation. */
+/** Values of one creation that are not options. */
 export interface Creation {
   name: string;
   now: Date;
-  /** What carries the trace under way, by name; empty: there is none. */
+  /** Headers that pass on the current trace; empty if there is none. */
   trace: Record<string, string>;
 }
 
-/** Makes the body of a claim on a pool. */
+/** Builds a claim on a pool. */
 export function claimBody(options: CreateOptions, pool: string, creation: Creation): object {
   const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
   const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
@@ -77,7 +81,7 @@ export function claimBody(options: CreateOptions, pool: string, creation: Creati
   };
 }
 
-/** Makes the body of a Sandbox of an image. */
+/** Builds a Sandbox from an image. */
 export function sandboxBody(options: CreateOptions, creation: Creation): object {
   const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
   const metadata = metadataOf(options, creation);
@@ -98,7 +102,7 @@ export function sandboxBody(options: CreateOptions, creation: Creation): object 
       ...timeoutMs === undefined ? {} : lifetime(timeoutMs, creation.now),
       podTemplate: {
         metadata: podMetadata(options),
-        // Agents run code that nobody has read: no token of the cluster inside.
+        // Agents run code that nobody has checked, so the container gets no token for the cluster.
         spec: { automountServiceAccountToken: false, enableServiceLinks: false, containers: [container] },
       },
       ...volumes.length > 0 ? { volumeClaimTemplates: volumes.map(volumeClaim) } : {},
@@ -106,7 +110,7 @@ export function sandboxBody(options: CreateOptions, creation: Creation): object 
   };
 }
 
-/** Makes the body of a pool that makes sandboxes when they are asked for, and keeps none. */
+/** Builds a pool of size 0: its sandboxes are created only when they are requested. */
 export function coldPoolBody(name: string, template: string): object {
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
@@ -116,7 +120,7 @@ export function coldPoolBody(name: string, template: string): object {
   };
 }
 
-/** A longer time counts as endless: about 7,000 years, because RFC 3339 has no later dates. */
+/** About 7,000 years. A longer time counts as endless, because RFC 3339 has no later dates. */
 const FOR_EVER_MS = 2.2e14;
 
 /** Removes endless times from the options: `Infinity` means the same as no option. */
@@ -129,17 +133,17 @@ export function withoutEndless(options: CreateOptions): CreateOptions {
   };
 }
 
-/** Whether a time in milliseconds counts as endless. */
+/** Returns whether a time in milliseconds counts as endless. */
 export function isEndless(ms: number): boolean {
   return ms > FOR_EVER_MS;
 }
 
-/** Returns the fields that let an object live for so long. */
+/** Returns the spec fields that let an object be deleted after this many milliseconds. */
 export function lifetime(ms: number, now: Date): { shutdownTime: string; shutdownPolicy: "Delete" } {
   return { shutdownTime: new Date(now.getTime() + ms).toISOString().replace(/\.\d+Z$/, "Z"), shutdownPolicy: "Delete" };
 }
 
-/** Writes a length of time as the router's annotations have it: whole seconds, at least one. */
+/** Formats a duration for the router's annotations: whole seconds, at least one. */
 export function secondsOf(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }

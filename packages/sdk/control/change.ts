@@ -1,4 +1,4 @@
-/** Changes to a claim or a Sandbox: its mode, its end, and its deletion. @module */
+/** Changes a claim or a Sandbox: its operating mode, its end and its annotations; or deletes it. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
@@ -10,7 +10,7 @@ import { type ClaimOrSandbox, readinessOf, shutdownTimeOf } from "./readiness.ts
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
-/** Sets the mode of a Sandbox; returns it as it then is. Waits for no Pod. */
+/** Sets the operating mode of a Sandbox; does not wait for its Pod. Returns the changed Sandbox. */
 export async function setMode(
   api: Api,
   target: Target,
@@ -22,9 +22,9 @@ export async function setMode(
 }
 
 /**
- * Waits until a Sandbox that is to be suspended has no Pod any more.
+ * Waits until a Sandbox that is being suspended has no Pod any more.
  *
- * @throws {@link ConflictError} if it is resumed before, as a request to it does by a router
+ * @throws {@link ConflictError} if it is resumed before that, for example by a request through a router
  */
 export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
   await untilHolds<Sandbox>(api, target, { known, signal }, (sandbox) => {
@@ -43,7 +43,7 @@ export async function untilSuspended(api: Api, target: Target, known: Sandbox, s
   });
 }
 
-/** Waits until a claim no longer says that it is Ready, or is gone: it learns of its Sandbox a moment later. */
+/** Waits until a claim is not Ready any more, or is deleted. Its status follows that of its Sandbox a moment later. */
 export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
   await untilHolds<ClaimOrSandbox>(api, target, { signal }, (claim) => !claim || readinessOf(claim).state !== "ready");
 }
@@ -64,7 +64,7 @@ async function untilHolds<T extends ClaimOrSandbox>(
   }
 }
 
-/** Lets it end so many milliseconds from now, and be deleted then; null: never. Returns when that is. */
+/** Sets the time until the object is deleted, in milliseconds from now. Null: never. Returns that time. */
 export async function setTimeoutOf(
   api: Api,
   target: Target,
@@ -89,10 +89,10 @@ export async function setTimeoutOf(
   );
 }
 
-/** How often somebody else may change the object between a look and a change. */
+/** Number of tries if other clients change the object between our read and our write. */
 const TRIES = 8;
 
-/** Adds to the time it has left. @throws {@link InvalidArgumentError} if it has no end */
+/** Extends the time until the object is deleted; returns it. @throws {@link InvalidArgumentError} if it has no end */
 export async function extendTimeoutOf(api: Api, target: Target, ms: number, signal?: AbortSignal): Promise<Date> {
   const action = `extend the timeout of ${wordsFor(target)}`;
   if (isEndless(ms)) {
@@ -108,13 +108,13 @@ export async function extendTimeoutOf(api: Api, target: Target, ms: number, sign
     if (!end) {
       throw new InvalidArgumentError(`Cannot ${action}: it has none`, { remedy: "Give it one by `setTimeout`." });
     }
-    // The answer to the last try was lost: it had come through.
+    // The response to the last try was lost, but the change had been made.
     if (end.getTime() === tried) return end;
     const { resourceVersion } = claimOrSandbox.metadata;
     const { shutdownTime } = lifetime(ms, end);
     tried = new Date(shutdownTime).getTime();
     try {
-      // On condition of the version: two who extend at once both count.
+      // Conditional on the version, so that two extensions at the same time are both counted.
       await patch(api, target, { metadata: { resourceVersion }, ...ending(target, ms, end) }, action, signal);
       return new Date(tried);
     } catch (error) {
@@ -123,7 +123,7 @@ export async function extendTimeoutOf(api: Api, target: Target, ms: number, sign
   }
 }
 
-/** Deletes it with all it has; false if it was not there. @param uid of the one that is meant: another of its name stays */
+/** Deletes the object; returns false if it does not exist. @param uid if set, only the object of this UID is deleted */
 export async function remove(
   api: Api,
   target: Target,

@@ -1,4 +1,4 @@
-/** Creates a claim, or a Sandbox of an image, once. @module */
+/** Creates a claim, or a Sandbox from an image, exactly once. @module */
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -10,18 +10,18 @@ import { ask, askIfAny } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
-/** What was created, as the API server answered. */
+/** The new object, as the API server returned it. */
 export interface Created {
   target: Target;
   claimOrSandbox: ClaimOrSandbox;
 }
 
 /**
- * Creates it; waits for nothing.
+ * Creates a claim or a Sandbox; does not wait until it is Ready.
  *
- * @param trace what carries the trace under way, by name; empty: there is none
- * @throws {@link InvalidArgumentError} if the options make no sense
- * @throws {@link ConflictError} if there is one of that name
+ * @param trace headers that pass on the current trace; empty if there is none
+ * @throws {@link InvalidArgumentError} if an option is invalid, or two contradict each other
+ * @throws {@link ConflictError} if an object of that name exists
  */
 export async function create(
   api: Api,
@@ -49,7 +49,7 @@ export async function create(
   return { target, claimOrSandbox };
 }
 
-/** Returns the pool of a template that has most left, or one of size 0 that is made if it is not there. */
+/** Returns the pool of a template with the most Ready Sandboxes. If there is none, creates a pool of size 0. */
 async function poolOf(api: Api, namespace: string, template: string, signal: AbortSignal | undefined): Promise<string> {
   const place = { resource: "sandboxwarmpools", namespace } as const;
   const object = { kind: "SandboxTemplate", namespace, name: template };
@@ -81,16 +81,16 @@ async function poolOf(api: Api, namespace: string, template: string, signal: Abo
       signal,
     });
   } catch (error) {
-    // Somebody else has made it just now.
+    // Another client created it at the same time.
     if (!(error instanceof ConflictError)) throw error;
   }
   return name;
 }
 
 /**
- * Posts an object of a name that is known before: when the answer is lost, it is looked whether it is there.
+ * Creates an object whose name is known. If the response is lost, it reads the object to see whether it was created.
  *
- * What is there is ours if it says the same of when it was asked for.
+ * An existing object is ours if it has the same annotation with the time of the request.
  */
 async function createOnce<T extends KubeObject>(
   api: Api,

@@ -1,30 +1,30 @@
-/** Reads for a diagnosis: what is missing or forbidden is noted, and never fails the rest. Decides nothing. @module */
+/** Reads objects for a diagnosis, and records which ones are missing or forbidden. @module */
 import type { EventFact } from "../../api/diagnosis/facts.ts";
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../../kube/api.ts";
 
-/** Turns what the API server sent into a type, or says that it is none. */
+/** Validates what the API server sent. */
 export interface Schema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false };
 }
 
 export interface FactReader {
-  /** Reads one object: `null` if it does not exist, undefined if it could not be read. */
+  /** Reads one object. `null` if it does not exist; undefined if it could not be read. */
   one<T>(path: ObjectPath & { name: string }, schema?: Schema<T>): Promise<T | null | undefined>;
   /** Reads a collection; undefined if it could not be read. */
   list<T>(path: ObjectPath, query?: Record<string, string>, schema?: Schema<T>): Promise<T[] | undefined>;
-  /** Reads the Events about all objects of a name. */
+  /** Reads the Events of all objects of this name. */
   events(namespace: string, name: string): Promise<EventFact[]>;
-  /** What could not be read so far, each once. */
+  /** The resources that could not be read so far, each once. */
   unreadable(): { what: string; message: string }[];
 }
 
-/** Makes a reader. Its functions throw only if no answer comes at all. */
+/** Creates a reader. Its functions throw only if the API server does not respond. */
 export function createFactReader(api: Api, signal?: AbortSignal): FactReader {
   const unreadable = new Map<string, string>();
   const get = async (path: ObjectPath, query?: Record<string, string>) => {
     const answer = await api.send({ method: "GET", path: pathOf(path), signal, ...(query ? { query } : {}) });
     if (isOk(answer)) return { body: answer.body };
-    // Without a Status about the object it is the kind that the cluster does not have.
+    // If the Status does not name the object, the cluster does not have this resource at all.
     const { details } = (answer.body ?? {}) as { details?: { name?: string } };
     const isMissing = answer.status === 404 && path.name !== undefined && details?.name === path.name;
     if (!isMissing) unreadable.set(path.resource, messageOf(answer));
@@ -56,7 +56,7 @@ export function createFactReader(api: Api, signal?: AbortSignal): FactReader {
   };
 }
 
-/** An Event as core/v1 shows it, whoever recorded it. */
+/** A core/v1 Event as the API server returns it. Which fields are set depends on the component that recorded it. */
 interface RawEvent {
   metadata: { creationTimestamp?: string };
   involvedObject: { kind?: string; namespace?: string; name?: string; uid?: string };

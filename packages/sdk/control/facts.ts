@@ -1,4 +1,4 @@
-/** Finds the cause of a state: reads what that needs and no more, in rounds, ending as soon as nothing is wrong. @module */
+/** Finds the cause of an object's state, and reads only the objects that this needs. @module */
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
@@ -29,29 +29,30 @@ import { nameHash } from "../../api/objects/names.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
 /**
- * Finds out why a claim, a pool or a Sandbox is as it is, at the time of the call.
+ * Finds out why a claim, a pool, a template or a Sandbox is in its state, at the time of the call.
  *
  * @throws as {@link readFacts}
  */
 export async function explain(api: Api, subject: Subject, signal?: AbortSignal): Promise<Finding> {
-  // What was read first may be long past when a busy API server has answered all: then it would look overdue.
+  // A busy API server may need long for all responses. Compared with the time at their end, the first ones would look
+  // overdue.
   const asked = new Date();
   return why(await readFacts(api, subject, signal, asked), asked);
 }
 
 /**
- * Reads the facts about a claim, a pool or a Sandbox, for {@link why}.
+ * Reads the facts about a claim, a pool, a template or a Sandbox, for {@link why}.
  *
- * | subject | requests |
+ * | object | requests |
  * |---|---|
  * | does not exist, or is Ready | 1 |
- * | Sandbox | 3, and what its Pod refers to |
- * | claim | 4 to 10, and what its Sandbox's Pod refers to |
- * | pool | 4, and those of its worst member |
+ * | Sandbox | 3, and those for the objects that its Pod refers to |
+ * | claim | 4 to 10, and those for the Pod of its Sandbox |
+ * | pool | 4, and those of its worst Sandbox |
  * | template | 2 |
  *
- * @param asked when they are for: what is over by then needs no more
- * @throws {Error} if the API server does not answer; what it forbids or does not have is told in the facts
+ * @param asked time of the diagnosis; for an object that has expired by then, nothing more is read
+ * @throws {Error} if the API server does not respond. What it forbids or does not have is listed in the facts
  */
 export async function readFacts(
   api: Api,
@@ -133,7 +134,7 @@ async function readTemplateFacts(reader: FactReader, facts: Facts): Promise<void
   set(facts, "policy", policy);
 }
 
-/** Reads a Sandbox by name and, at the same time, the Pod and the Events that most often have its name. */
+/** Reads a Sandbox by name. At the same time, reads the Pod and Events of that name, because most Pods have it. */
 async function readSandboxAndPod(reader: FactReader, facts: Facts, name: string): Promise<undefined> {
   const { namespace } = facts.subject;
   const [sandbox, pod, events] = await Promise.all([
@@ -163,7 +164,10 @@ async function readTemplate(reader: FactReader, facts: Facts, name: string): Pro
   set(facts, "template", await reader.one(path, sandboxTemplateSchema));
 }
 
-/** Reads the binder's Lease where the binder may have put it; elsewhere only if it can be looked for everywhere. */
+/**
+ * Reads the binder's Lease in the namespaces where it usually is. If it is in neither, searches all namespaces, which
+ * needs permission to list Leases.
+ */
 async function readBinder(reader: FactReader, facts: Facts): Promise<void> {
   for (const namespace of [SYSTEM_NAMESPACE, "default"]) {
     const found = await reader.one<LeaseFact>({ resource: "leases", namespace, name: BINDER_LEASE });
@@ -173,7 +177,7 @@ async function readBinder(reader: FactReader, facts: Facts): Promise<void> {
   set(facts, "binder", all && (all[0] ?? null));
 }
 
-/** Reads what the Pod refers to, and the quotas if one is in the way. */
+/** Reads the objects that the Pod refers to, and the quotas if one of them was exceeded. */
 async function readAround(reader: FactReader, facts: Facts): Promise<void> {
   const { subject: { namespace }, pod } = facts;
   const node = pod?.spec?.nodeName;
@@ -207,7 +211,7 @@ async function readAround(reader: FactReader, facts: Facts): Promise<void> {
   await Promise.all(reads);
 }
 
-/** Tells whether what has been read already says it all: nothing is wrong, or it has come to its end. */
+/** Returns whether the facts so far are enough: the object is Ready or suspended, has expired, or is being deleted. */
 function isSettled(facts: Facts, asked: Date): boolean {
   return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(why(facts, asked).code);
 }

@@ -1,4 +1,4 @@
-/** Finds what a name means: a claim, or a Sandbox of its own. @module */
+/** Finds the claim or Sandbox of a name. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { SandboxNotFoundError } from "../errors.ts";
@@ -22,14 +22,14 @@ export async function find(
   throw new SandboxNotFoundError(`Cannot find sandbox ${namespace}/${name}: ${why}`, { object, remedy });
 }
 
-/** Who asks may not be allowed to know: then there is nothing to say. */
+/** Returns false if the user may not read namespaces. */
 async function isNamespaceMissing(api: Api, name: string, signal: AbortSignal | undefined): Promise<boolean> {
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name }), signal })
     .catch(() => undefined);
   return answer?.status === 404;
 }
 
-/** The same; undefined if there is neither. */
+/** As {@link find}, but returns undefined if there is neither. */
 export async function findIfAny(api: Api, namespace: string, name: string, signal?: AbortSignal) {
   for (const kind of ["SandboxClaim", "Sandbox"] as const) {
     const target: Target = { kind, namespace, name };
@@ -39,7 +39,7 @@ export async function findIfAny(api: Api, namespace: string, name: string, signa
   return undefined;
 }
 
-/** Reads a claim or Sandbox; undefined if there is none. */
+/** Reads a claim or Sandbox; undefined if it does not exist. */
 export async function readIfAny<T>(api: Api, target: Target, signal?: AbortSignal): Promise<T | undefined> {
   const object = refOf(target);
   return await askIfAny<T>(api, {
@@ -51,7 +51,7 @@ export async function readIfAny<T>(api: Api, target: Target, signal?: AbortSigna
   });
 }
 
-/** Reads the Sandbox of a name. @throws {@link SandboxNotFoundError} if there is none */
+/** Reads a Sandbox by name. @throws {@link SandboxNotFoundError} if it does not exist */
 export async function readSandbox(api: Api, namespace: string, name: string, signal?: AbortSignal): Promise<Sandbox> {
   const target: Target = { kind: "Sandbox", namespace, name };
   const sandbox = await readIfAny<Sandbox>(api, target, signal);

@@ -1,4 +1,4 @@
-/** Requests of the SDK to the API server: answers that are no success become errors. @module */
+/** Sends requests to the API server, and converts failures to errors of the SDK. @module */
 import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../../kube/api.ts";
 import {
   AuthenticationError,
@@ -15,22 +15,26 @@ import {
 } from "../errors.ts";
 import { repeating } from "../runtime/repeat.ts";
 
-/** A request, what it is for ("create a claim"), and the object it is about. */
+/** A request with its purpose ("create a claim") and its object, for error messages. */
 export interface Asked extends ApiRequest {
   action: string;
   object: ObjectRef;
-  /** It may be sent again when its answer was lost. @default of GET, PATCH and DELETE */
+  /** Whether it may be sent again if its response was lost. @default true for GET, PATCH and DELETE */
   repeatable?: boolean;
 }
 
-/** Sends it; returns the body. What is safe to repeat is repeated. @throws {@link SandboxError} unless it succeeds */
+/**
+ * Sends a request and returns the body of the response. Repeats it if that is safe.
+ *
+ * @throws {@link SandboxError} if it fails
+ */
 export async function ask<T>(api: Api, asked: Asked): Promise<T> {
   const answer = await sent(api, asked);
   if (!isOk(answer)) throw errorOfKube(answer, asked);
   return answer.body as T;
 }
 
-/** The same; undefined if there is no such object. */
+/** As {@link ask}, but returns undefined if the object does not exist. */
 export async function askIfAny<T>(api: Api, asked: Asked): Promise<T | undefined> {
   const answer = await sent(api, asked);
   if (answer.status === 404) return undefined;
@@ -52,10 +56,10 @@ async function sent(api: Api, { action, object, repeatable, ...request }: Asked)
   return await repeating(send, { repeatable: repeatable ?? request.method !== "POST", signal: request.signal });
 }
 
-/** What to do about a namespace that does not exist. */
+/** Advice for a namespace that does not exist. */
 export const NO_NAMESPACE = "Create it, or name another one.";
 
-/** Makes the error for an answer of the API server. */
+/** Converts a failed response of the API server to an error. */
 export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "action" | "object">): SandboxError {
   const message = `Cannot ${action}: ${messageOf(answer)}`;
   const { reason, details: more } = (answer.body ?? {}) as {
@@ -86,7 +90,7 @@ export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "act
   return new SandboxError(message, details);
 }
 
-/** A 404 of a whole collection says that the CRD is missing, one of what is to be created that its namespace is. */
+/** A 404 for a collection means that the CRD is missing. A 404 for a new object means that its namespace is missing. */
 function notFound(
   action: string,
   words: string,

@@ -1,4 +1,4 @@
-/** Lists sandboxes: claims, and Sandboxes that are nobody's. @module */
+/** Lists sandboxes: claims, and Sandboxes without a claim or pool. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
@@ -6,10 +6,10 @@ import type { ListOptions, SandboxInfo } from "../options.ts";
 import { ask } from "./kube.ts";
 import { type ClaimOrSandbox, infoOf } from "./readiness.ts";
 
-/** Some sandboxes, and how to go on. */
+/** One page of a list, and the cursor of the next one. */
 export interface SandboxPage {
   items: SandboxInfo[];
-  /** For the next call; absent: that was all. */
+  /** Cursor of the next page; absent on the last page. */
   cursor?: string;
 }
 
@@ -18,10 +18,10 @@ const RESOURCES = ["sandboxclaims", "sandboxes"] as const;
 const KINDS = { sandboxclaims: "SandboxClaim", sandboxes: "Sandbox" } as const;
 
 /**
- * Returns the next of them: claims first, each kind in order of namespace and name.
+ * Returns one page: claims first, then Sandboxes, each sorted by namespace and name.
  *
- * @param namespace undefined: all
- * @param cursor of the page before; absent: from the beginning
+ * @param namespace undefined: all namespaces
+ * @param cursor the cursor of the page before; absent: the first page
  */
 export async function listPage(
   api: Api,
@@ -44,7 +44,7 @@ export async function listPage(
     object: { kind: KINDS[resource], ...namespace === undefined ? {} : { namespace }, name: "" },
     signal,
   });
-  // Items of a list carry no kind.
+  // The API server does not set the kind of items in a list.
   const claimsAndSandboxes = items.map((item) => ({ ...item, kind: KINDS[resource] }) as ClaimOrSandbox).filter(isTop);
   const next = metadata.continue
     ? `${index} ${metadata.continue}`
@@ -54,7 +54,7 @@ export async function listPage(
   return { items: claimsAndSandboxes.map(infoOf), ...next === undefined ? {} : { cursor: next } };
 }
 
-/** Sandboxes of pools and claims are shown as what they belong to, or not at all. */
+/** A Sandbox of a claim is represented by the claim. Unused Sandboxes of pools are not listed. */
 function isTop(claimOrSandbox: ClaimOrSandbox): boolean {
   if (claimOrSandbox.kind === "SandboxClaim") return true;
   const owner = controllerOf((claimOrSandbox as Sandbox).metadata);

@@ -1,4 +1,4 @@
-/** Finds the Pod of a Sandbox, and has one made where the Sandbox is suspended. @module */
+/** Finds the Pod of a Sandbox, and resumes the Sandbox if it is suspended. @module */
 import { WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
@@ -12,7 +12,7 @@ import { readinessOf } from "./readiness.ts";
 import { refOf, type Target } from "./target.ts";
 
 /**
- * Finds it; waits until the Sandbox is Ready.
+ * Finds the Pod of a Sandbox, and waits until the Sandbox is Ready.
  *
  * @throws {@link ConnectionError} if the Sandbox is suspended and `wake` is false
  */
@@ -34,14 +34,15 @@ export async function findPod(
   const readiness = readinessOf(sandbox);
   if (readiness.state === "ready") return { namespace, name: podNameOf(sandbox), ip: readiness.podIPs[0] ?? "" };
   const { claimOrSandbox, podIPs } = await untilReady(api, target, {
-    // No longer than a router would wait.
+    // The same time as a router waits.
     readyTimeoutMs: WAKE_TIMEOUT_MS,
     diagnose: diagnoseNothing,
     longer: "To wait longer, call `resume` with a `readyTimeoutMs`.",
     known: sandbox,
     ...signal ? { signal } : {},
   });
-  // Not the name from before the wait: on a copy of a Sandbox it is the original's Pod, until the keeper has looked.
+  // Read the name after the wait. On a copied Sandbox, it is the name of the original's Pod until the keeper corrects
+  // it.
   return { namespace, name: podNameOf(claimOrSandbox), ip: podIPs[0] ?? "" };
 }
 

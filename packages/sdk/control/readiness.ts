@@ -1,4 +1,4 @@
-/** Whether a claim or Sandbox is ready, may become so, or never will: from its status. Pure. @module */
+/** Reads from the status whether a claim or Sandbox is Ready, may become Ready, or never will. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { lifetimeOf } from "../../api/expiry.ts";
@@ -6,19 +6,19 @@ import { CLAIM_FINAL_REASONS } from "../../api/finalreasons.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { SandboxInfo } from "../options.ts";
 
-/** A claim or a Sandbox as the API server shows it: its status may be missing or of any age. */
+/** A claim or a Sandbox as the API server returns it; its status may be missing or outdated. */
 export type ClaimOrSandbox = SandboxClaim | Sandbox;
 
-/** How it is. */
+/** Whether a claim or Sandbox is Ready, may become Ready, or cannot. */
 export type Readiness =
   | { state: "ready"; sandboxName: string; podIPs: string[] }
-  /** It will not become Ready, whatever happens to others. */
+  /** It cannot become Ready, whatever other objects do. */
   | { state: "failed"; reason: string; message: string }
   | { state: "waiting"; reason: string; message: string };
 
 const FINAL: ReadonlySet<string> = new Set(CLAIM_FINAL_REASONS);
 
-/** Reads how it is; what its status says of an earlier generation does not count. */
+/** Reads the readiness. A condition of an earlier generation counts as no condition. */
 export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
   const { metadata, status } = claimOrSandbox;
   const ready = findCondition(status?.conditions, "Ready");
@@ -34,18 +34,21 @@ export function readinessOf(claimOrSandbox: ClaimOrSandbox): Readiness {
   return { state: "ready", sandboxName, podIPs: podIPsOf(claimOrSandbox) };
 }
 
-/** Returns the name of its Sandbox; undefined while a claim has none. */
+/** Returns the name of the Sandbox; undefined while a claim has none. */
 export function sandboxNameOf(claimOrSandbox: ClaimOrSandbox): string | undefined {
   return claimOrSandbox.kind === "Sandbox" ? claimOrSandbox.metadata.name : claimOrSandbox.status?.sandbox?.name;
 }
 
-/** Returns when it ends, RFC 3339; undefined: never. An end that a router has set and that does not count is none. */
+/**
+ * Returns when it will be deleted (RFC 3339); undefined: no time limit. An end set by a router counts only while it is
+ * valid.
+ */
 export function shutdownTimeOf(claimOrSandbox: ClaimOrSandbox): string | undefined {
   const { kind } = claimOrSandbox;
   return kind === "Sandbox" ? lifetimeOf(claimOrSandbox).shutdownTime : claimOrSandbox.spec.lifecycle?.shutdownTime;
 }
 
-/** Returns how it is for people. */
+/** Returns the description of a claim or Sandbox for lists. */
 export function infoOf(claimOrSandbox: ClaimOrSandbox): SandboxInfo {
   const { metadata: { name, namespace = "", labels = {}, annotations = {}, creationTimestamp = "" }, kind } =
     claimOrSandbox;

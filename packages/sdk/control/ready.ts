@@ -1,4 +1,4 @@
-/** Waits until a claim or a Sandbox is Ready, or is known not to become it. Changes nothing. @module */
+/** Waits until a claim or a Sandbox is Ready, or cannot become Ready. @module */
 import type { Finding } from "../../api/diagnosis/finding.ts";
 import type { Api } from "../../kube/api.ts";
 import {
@@ -14,21 +14,21 @@ import { type ClaimOrSandbox, type Readiness, readinessOf } from "./readiness.ts
 import { statesOf } from "./states.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
-/** Finds out why it is not Ready; undefined if that cannot be read. */
+/** Finds out why an object is not Ready; undefined if that cannot be read. */
 export type Diagnose = (target: Target, signal: AbortSignal) => Promise<Finding | undefined>;
 
-/** What the wait works with. */
+/** Options of the wait. */
 export interface Waiting extends WaitOptions {
   diagnose: Diagnose;
-  /** A state that is known already. */
+  /** A state of the object that was read already. */
   known?: ClaimOrSandbox;
-  /** How a caller waits longer: the end of a TimeoutError. @default {@link LONGER} */
+  /** Advice for waiting longer, at the end of a TimeoutError. @default {@link LONGER} */
   longer?: string;
 }
 
 const LONGER = "To wait longer, raise `readyTimeoutMs`.";
 
-/** It is Ready. */
+/** A Sandbox or claim that is Ready. */
 export interface Ready {
   claimOrSandbox: ClaimOrSandbox;
   sandboxName: string;
@@ -36,7 +36,10 @@ export interface Ready {
 }
 
 const PATIENCE_MS = 180_000;
-/** When one that is still not Ready is looked into, in milliseconds after the call: most are Ready long before. */
+/**
+ * Times after the call at which an object that is not Ready is diagnosed, in milliseconds. Most are Ready before the
+ * first.
+ */
 const LOOKS_MS = [2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000];
 const OF_TEMPLATE = new Set([
   "TemplateNotFound",
@@ -46,14 +49,14 @@ const OF_TEMPLATE = new Set([
 ]);
 
 /**
- * Waits by one watch.
+ * Waits with a single watch.
  *
- * | what happens | then |
+ * | event | result |
  * |---|---|
  * | Ready | returns |
- * | a final reason, or a look finds a cause that waiting does not mend | {@link SandboxFailedError} with that cause |
- * | it is deleted | {@link SandboxNotFoundError} |
- * | the time is over | {@link TimeoutError} with what it waits for |
+ * | final reason, or a diagnosis with a cause that waiting cannot fix | {@link SandboxFailedError} with the cause |
+ * | the object is deleted | {@link SandboxNotFoundError} |
+ * | the time is over | {@link TimeoutError} with what the object is waiting for |
  */
 export async function untilReady(api: Api, target: Target, waiting: Waiting): Promise<Ready> {
   const { readyTimeoutMs = PATIENCE_MS, signal, onProgress = () => {}, diagnose, known, longer = LONGER } = waiting;
@@ -95,7 +98,7 @@ export async function untilReady(api: Api, target: Target, waiting: Waiting): Pr
   }
 }
 
-/** Looks into one that takes long; `next` resolves with the error, once there is one. */
+/** Diagnoses an object that takes long. `next` resolves with an error as soon as the wait must end. */
 function lookInto(
   target: Target,
   diagnose: Diagnose,
@@ -112,7 +115,7 @@ function lookInto(
     const cause = finding && !finding.isOk ? `: ${uncapitalised(finding.summary)}` : "";
     const message = `Cannot use ${wordsFor(target)}: it was not Ready after ${timeoutMs / 1000} s${cause}`;
     const details = finding ? detailsOf(finding) : { object: refOf(target) };
-    // Of one that is on its way the finding says to wait.
+    // For an object that is starting, the remedy of the finding would be to wait.
     const remedy = finding && finding.code !== "Starting" && !finding.isOk ? `${finding.remedy} ${longer}` : longer;
     resolve(new TimeoutError(message, { ...details, remedy }));
   };
@@ -152,7 +155,7 @@ function detailsOf({ code, object, remedy }: Finding): ErrorDetails {
   return { reason: code, object, remedy };
 }
 
-/** A sentence within a sentence; a name keeps its case, and the full stop goes. */
+/** Prepares a sentence to follow a colon: lower-case first letter, unless it is a name, and no full stop. */
 function uncapitalised(sentence: string): string {
   const text = sentence.replace(/\.$/, "");
   return /^[A-Z][a-z]* /.test(text) && !/^[A-Z][a-z]+[A-Z]/.test(text)

@@ -1,4 +1,4 @@
-/** The states of one object, as they come: one watch, opened again whenever it ends. Decides nothing. @module */
+/** Yields the states of one object from a watch, which is opened again whenever it ends. @module */
 import { type Api, isOk, type ObjectPath, pathOf, type WatchEvent } from "../../kube/api.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
@@ -6,22 +6,22 @@ import type { ObjectRef } from "../errors.ts";
 import { pause } from "../runtime/repeat.ts";
 import { askIfAny, errorOfKube } from "./kube.ts";
 
-/** Which object, and from where on. */
+/** Which object to watch, and from which state. */
 export interface StatesOptions<T> {
   path: ObjectPath & { name: string };
   object: ObjectRef;
-  /** A state that is known already, and shown first; absent: it is read. */
+  /** A state that was read already; it is yielded first. Absent: the object is read. */
   known?: T;
   signal: AbortSignal;
 }
 
 /**
- * Yields the object's states, `undefined` for "it is not there"; never ends by itself.
+ * Yields the states of an object, or `undefined` while it does not exist. Does not end by itself.
  *
- * One GET unless a state is known, then one watch. A watch that breaks or is too old begins with a GET again, at once the
- * first time, then after 1 s, 2 s, … 30 s.
+ * It sends one GET, unless a state is known, and then opens one watch. If the watch breaks or its version is too old,
+ * it starts again with a GET: immediately the first time, then after 1 s, 2 s, … 30 s.
  *
- * @throws the signal's reason once it fires, or an error that the API server answers and waiting does not mend
+ * @throws the reason of the signal when it is aborted, or an error of the API server that waiting cannot fix
  */
 export async function* statesOf<T extends Pick<KubeObject, "metadata">>(
   api: Api,
@@ -71,7 +71,7 @@ async function watch(
   };
   const answer = await api.watch(pathOf(collection), query, signal);
   if (isOk(answer)) return answer.events;
-  // 410: the version is too old; the next turn reads the object anew.
+  // 410 means that the version is too old. The next turn of the loop reads the object again.
   if (answer.status === 410 || answer.status >= 500 || answer.status === 429) return noEvents();
   throw errorOfKube(answer, { action: `watch ${object.kind} ${name}`, object });
 }

@@ -1,4 +1,4 @@
-/** Brings a file or folder of a sandbox to the caller's disk. @module */
+/** Downloads a file or folder of a sandbox to the local disk. @module */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { bytePath, realPath } from "../../process/bytepaths.ts";
@@ -14,7 +14,7 @@ import { LeadsOutError, partsOf, writeWhole } from "./extract.ts";
 import { createTally } from "./tally.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 
-/** Brings it. @throws as `Files.download` */
+/** Downloads it. @throws as `Files.download` */
 export async function downloadPath(
   runtimeClient: RuntimeClient,
   remotePath: string,
@@ -30,7 +30,10 @@ export async function downloadPath(
   });
 }
 
-/** "to/" is a folder to put it into, under the name by which it was asked for: what the sandbox answers chooses none. */
+/**
+ * Returns the path on this machine. If `localPath` ends with a slash, the name is taken from the caller's `remotePath`,
+ * never from the sandbox's response.
+ */
 function targetOf(remotePath: string, localPath: string, type: Entry["type"]): string {
   if (!/[/\\]$/.test(localPath)) return localPath;
   const parts = partsOfName(remotePath);
@@ -62,7 +65,7 @@ async function followed(runtimeClient: RuntimeClient, path: string, options: Tra
   });
 }
 
-/** Through the endpoint of files, which a broken connection does not end. */
+/** Reads the file from the endpoint for single files, so that the download continues after a broken connection. */
 async function downloadFile(
   runtimeClient: RuntimeClient,
   { path, size, mode, modifiedAt }: Entry,

@@ -1,38 +1,46 @@
-/** Puts files, folders and links below one folder of the caller's disk; nothing that it is told leads out of there. @module */
+/** Writes files, folders and symlinks into one folder of the local disk, and never outside of it. @module */
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, rename, symlink, unlink, utimes } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { bytePath, type FSPath } from "../../process/bytepaths.ts";
 import { ConflictError } from "../errors.ts";
 
-/** A name or a link that would lead out of the folder. */
+/** A name or a symlink would lead out of the folder. */
 export class LeadsOutError extends Error {
   override name = "LeadsOutError";
 }
 
-/** What a file is to be like. */
+/** Mode and time of a file or folder. */
 export interface Dress {
   /** Permission bits. Other bits, such as setuid, are ignored. */
   mode: number;
   modifiedAt: Date;
 }
 
-/** The bits of a mode that a sandbox may choose. A setuid program would run as the user who downloads it. */
+/** The mode bits that a sandbox may set. A setuid program would run as the user who downloads it. */
 const PERMISSIONS = 0o777;
 
-/** A folder to put things below. Paths are parts, from {@link partsOf}. */
+/** Writes below one folder. Paths are lists of names, from {@link partsOf}. */
 export interface Extractor {
-  /** Makes a folder and those above it. @throws {@link ConflictError} if one of them is something else, were it a symlink to a folder */
+  /**
+   * Creates a folder and its missing parents.
+   *
+   * @throws {@link ConflictError} if one of them exists and is not a folder; a symlink to a folder is not a folder
+   */
   folder(parts: string[]): Promise<void>;
-  /** Writes a file whole or not at all; what is there is replaced, a symlink itself. */
+  /** Writes a file atomically. An existing file is replaced; an existing symlink too, not the file that it leads to. */
   file(parts: string[], content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void>;
-  /** Makes a symlink. @throws {LeadsOutError} if it leads out of the folder, or might */
+  /** Creates a symlink. @throws {LeadsOutError} if it leads out of the folder, or may do so */
   link(parts: string[], linkname: string): Promise<void>;
-  /** Sets modes and times of a folder, after everything in it is written. */
+  /** Sets mode and time of a folder. To be called after everything in it is written. */
   dress(parts: string[], dress: Dress): Promise<void>;
 }
 
-/** Takes the name of an entry apart. @throws {LeadsOutError} if it is absolute, has "..", or what this system takes for such */
+/**
+ * Splits the name of an entry into its parts.
+ *
+ * @throws {LeadsOutError} if it is absolute, contains "..", or has a special meaning on this system
+ */
 export function partsOf(name: string): string[] {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   const isForeign = sep === "\\" && /[\\:]/.test(name);
@@ -42,11 +50,11 @@ export function partsOf(name: string): string[] {
   return parts;
 }
 
-/** Makes an extractor to a folder that is there. @param top its real path, without symlinks */
+/** Creates an extractor for an existing folder. @param top real path of the folder, without symlinks */
 export function createExtractor(top: string): Extractor {
   const at = (parts: string[]) => join(top, ...parts);
   const place = (parts: string[]) => bytePath(at(parts));
-  // Folders that were seen to be real ones: nothing here ever replaces a folder.
+  // Paths that are known to be real folders. They stay so, because the extractor never replaces a folder.
   const known = new Set([""]);
   const folder = async (parts: string[]) => {
     for (let depth = 1; depth <= parts.length; depth++) {
@@ -75,8 +83,8 @@ export function createExtractor(top: string): Extractor {
 }
 
 /**
- * Only "..", "..", then names: a ".." behind a name that is a symlink itself goes up from where that one leads, which may
- * be higher up than it looks.
+ * Allows ".." only at the beginning of a link. If a name before ".." is itself a symlink, ".." leads to the parent of
+ * that symlink's target, which may be outside of the folder.
  */
 function checkLink(parts: string[], linkname: string): void {
   const steps = linkname.split("/").filter((step) => step !== "" && step !== ".");
@@ -96,7 +104,7 @@ async function makeRealFolder(path: string): Promise<void> {
   });
 }
 
-/** Writes a temporary file in the same folder, and then renames it. */
+/** Writes a temporary file in the same folder, then renames it. */
 export async function writeWhole(path: string, content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void> {
   await putInPlace(path, async (temporary) => {
     const handle = await open(temporary, "wx", 0o600);

@@ -1,17 +1,17 @@
-/** Counts what a transfer moves, and tells who wants to know. @module */
+/** Counts what a transfer moves, and reports the progress. @module */
 import type { TransferOptions, TransferProgress, Transferred } from "../files/transfer.ts";
 
-/** A count that goes on. */
+/** The counts of one transfer. */
 export interface Tally {
   done: Transferred;
-  /** Counts content as it goes by. */
+  /** Passes chunks of content on, and counts their bytes. */
   watch(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /** Counts a file that is through. */
+  /** Counts a file that was transferred completely. */
   file(): void;
   skip(path: string, reason: string): void;
 }
 
-/** Begins to count. @param totalBytes undefined where nobody knows */
+/** Starts a count. @param totalBytes undefined if the total is not known */
 export function createTally(onProgress: TransferOptions["onProgress"], totalBytes: number | undefined): Tally {
   const done: Transferred = { files: 0, directories: 0, links: 0, bytes: 0, skipped: [] };
   const tell = () => {

@@ -1,4 +1,4 @@
-/** Unpacks a tar from a sandbox, which may be hostile, into a folder of the caller's disk. @module */
+/** Unpacks a tar archive from a sandbox, which may be hostile, into a folder of the local disk. @module */
 import { pipeline } from "node:stream/promises";
 import type { Header } from "tar-stream";
 import { dateOf } from "../../process/tardates.ts";
@@ -7,40 +7,48 @@ import type { TransferOptions } from "../files/transfer.ts";
 import { createExtractor, type Dress, type Extractor, LeadsOutError, partsOf } from "./extract.ts";
 import type { Tally } from "./tally.ts";
 
-/** A tar that is none, is cut off, or wants to write elsewhere. */
+/** The archive is invalid or incomplete, or contains a name that leads out of the folder. */
 export class BadTarError extends Error {
   override name = "BadTarError";
 }
 
-/** How to unpack. */
+/** Options of `unpackInto`. */
 export interface UnpackOptions {
-  /** Real path of the folder to unpack into. */
+  /** Real path of the folder. */
   folder: string;
   filter: TransferOptions["filter"];
   tally: Tally;
-  /** Characters of paths that are remembered until the end, {@link PATH_CHARACTERS} more for each. @default 268435456 */
+  /**
+   * Limit for the paths that must be kept until the end, in characters; each counts {@link PATH_CHARACTERS} more.
+   *
+   * @default 268435456
+   */
   mostCharacters?: number | undefined;
 }
 
-/** What a path takes beside its characters. */
+/** What a path counts in addition to its characters. */
 const PATH_CHARACTERS = 256;
 
 interface Unpacking extends UnpackOptions {
   extractor: Extractor;
-  /** Modes of folders wait for the end: one without the right to write would keep its own files out. */
+  /** Modes of folders, which are set at the end: in a folder without write permission, no files can be created. */
   folders: Map<string, { parts: string[]; dress: Dress }>;
-  /** Remembers something of a path: a sandbox sends what it likes, and none of this need take room on a disk. @throws {BadTarError} */
+  /**
+   * Counts a path that is kept in memory. A sandbox may send endlessly many that need no space on the disk.
+   *
+   * @throws {BadTarError}
+   */
   keep: (path: string) => void;
-  /** Folder that is left out with all that is in it. */
+  /** Prefix of the paths below a folder that the filter left out. */
   left?: string;
 }
 
 type TarEntry = AsyncIterable<unknown> & { header: Header };
 
 /**
- * Unpacks it, file by file as it arrives; what came before a failure stays.
+ * Unpacks an archive, one file at a time as it arrives. Files that were written before a failure stay.
  *
- * @throws {BadTarError | ConflictError} or whatever the source or the disk failed of
+ * @throws {BadTarError | ConflictError} or the error of the source or the disk
  */
 export async function unpackInto(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<void> {
   const keep = createKeep(options.mostCharacters);
@@ -138,7 +146,7 @@ async function makeLink(unpacking: Unpacking, parts: string[], linkname: string)
   }
 }
 
-/** tar-stream only says that it was destroyed; what was wrong with the tar is what ended the pipeline. */
+/** tar-stream only reports that it was destroyed. The pipeline's error says what is wrong with the archive. */
 function whatFailed(error: unknown, why: unknown): unknown {
   const cause = (error as { code?: string }).code === "STREAM_DESTROYED" ? why ?? error : error;
   const isParser = cause instanceof Error && /tar header|Invalid header|Unexpected end|exceeds max/.test(cause.message);

@@ -1,4 +1,4 @@
-/** Sends a file or folder of the caller's disk into a sandbox, as a tar that is made while it goes. @module */
+/** Uploads a file or folder of the local disk to a sandbox, as a stream of a tar archive. @module */
 import * as z from "zod";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -14,12 +14,12 @@ import { streamOf } from "../runtime/streams.ts";
 import { createTally, type Tally } from "./tally.ts";
 import { type LocalEntry, walk } from "./walk.ts";
 
-/** Bytes read from a file at once. */
+/** Number of bytes to read from a file at once. */
 const CHUNK_BYTES = 256 * 1024;
 
 const answerSchema = z.object({ files: z.number(), directories: z.number(), links: z.number(), bytes: z.number() });
 
-/** Sends it. @throws as `Files.upload` */
+/** Uploads it. @throws as `Files.upload` */
 export async function uploadPath(
   runtimeClient: RuntimeClient,
   localPath: string,
@@ -39,7 +39,7 @@ export async function uploadPath(
   if (!stats.isFile()) {
     throw new InvalidArgumentError(`Cannot upload ${JSON.stringify(localPath)}: it is neither a file nor a folder`);
   }
-  // "to/" is a folder to put it into, under its own name.
+  // If the path ends with a slash, the file is put into that folder, under its own name.
   const isInto = nameOf(remotePath) === "" || remotePath.endsWith("/");
   const name = isInto ? basename(localPath) : nameOf(remotePath);
   const only: LocalEntry = { name, path: localPath, type: "file", stats };
@@ -75,12 +75,12 @@ async function send(
   const tar = createTarWriter();
   let failure: unknown;
   const packing = pack(tar, entries, tally).then(tar.end, (error) => {
-    // What fails once the tar is over fails because it is: the connection says why.
+    // After the end of the archive, the error of `pack` is only a consequence: the request's error has the cause.
     if (!tar.isOver()) failure = error;
     tar.fail(error);
   });
   try {
-    // Sent once: what a stream has given is gone.
+    // Not repeated: a stream can be read only once.
     const answer = await runtimeClient.request(endpointPath("archive", folder), {
       method: "PUT",
       headers: { "Content-Type": "application/x-tar" },
@@ -112,7 +112,10 @@ async function pack(tar: TarWriter, entries: AsyncGenerator<LocalEntry>, tally: 
   }
 }
 
-/** The size is in the tar before the content: what has grown meanwhile is cut, what has shrunk cannot be sent. */
+/**
+ * Reads a file whose size is already in the archive. If the file has grown since then, the rest is left out; if it has
+ * shrunk, the upload fails.
+ */
 async function* contentOf(path: string, size: number): AsyncGenerator<Uint8Array> {
   let left = size;
   if (size > 0) {

@@ -1,30 +1,30 @@
-/** Walks a folder of the caller's disk, a folder before what is in it; follows no symlink, changes nothing. @module */
+/** Walks a folder of the local disk: yields each folder before its content, and does not follow symlinks. @module */
 import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { isAbsolute, join, posix, sep } from "node:path";
 import { bytePath, entriesIn, readTarget } from "../../process/bytepaths.ts";
 import type { TransferOptions } from "../files/transfer.ts";
 
-/** Something to send. */
+/** A file, folder or symlink to upload. */
 export interface LocalEntry {
-  /** From the folder on, with slashes. */
+  /** Path relative to the folder, with slashes. */
   name: string;
-  /** Path on this machine. For `node:fs`, convert it by `bytePath`. */
+  /** Path on this machine. Convert it with `bytePath` for `node:fs`. */
   path: string;
   type: "file" | "directory" | "symlink";
   stats: Stats;
-  /** Of a symlink: what is in it. */
+  /** Only for symlinks: the path that it contains. */
   linkname?: string;
 }
 
 /** What to leave out. */
 export interface WalkOptions {
   filter?: TransferOptions["filter"];
-  /** Told of what cannot be sent. */
+  /** Called for entries that cannot be sent. */
   onSkipped(name: string, reason: string): void;
 }
 
-/** Yields what is in the folder and below. What is taken away meanwhile is not there. */
+/** Yields all entries of the folder and its subfolders. Entries that are deleted during the walk are left out. */
 export async function* walk(folder: string, options: WalkOptions, prefix = ""): AsyncGenerator<LocalEntry> {
   for await (const { name: own } of entriesIn(bytePath(folder))) {
     const name = prefix + own;

@@ -1,21 +1,24 @@
-/** What the SDK says about a file, and how the runtime says it. @module */
+/** Entries of folders and the state of the disk, as types of the SDK and as the runtime sends them. @module */
 import * as z from "zod";
 import { joinPath } from "./paths.ts";
 
-/** What is at a path in a sandbox. */
+/** A file, folder or symlink in a sandbox. */
 export interface Entry {
   /** The last part of its path; "." for the root. */
   name: string;
-  /** As other calls take it: of a listing the folder's path as it was given, and what follows. */
+  /** A path that other calls accept. In a listing, it starts with the folder's path as the caller wrote it. */
   path: string;
-  /** `other`: a socket, pipe or device. */
+  /** `other` means a socket, a pipe or a device. */
   type: "file" | "directory" | "symlink" | "other";
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
   /** Permission bits, such as `0o644`. */
   mode: number;
   modifiedAt: Date;
-  /** Of a symlink: where it leads in the end, from the root on, whether something is there or not; absent where that is outside. */
+  /**
+   * Only for symlinks: the path, from the root, of the file or folder that the symlink finally leads to. That file need
+   * not exist. Absent if the symlink leads out of the root.
+   */
   target?: string;
 }
 
@@ -30,13 +33,13 @@ const entrySchema = z.object({
   target: z.string().optional(),
 });
 
-/** Answer of `GET /v1/stat/{path}`. */
+/** Response of `GET /v1/stat/{path}`. */
 export const statSchema = entrySchema.extend({ path: z.string() });
 
-/** Answer of `GET /v1/files/{folder}`. */
+/** Response of `GET /v1/files/{folder}`. */
 export const listingSchema = z.object({ entries: z.array(entrySchema) });
 
-/** Answer of `GET /v1/disk`. */
+/** Response of `GET /v1/disk`. */
 export const diskSchema = z.object({
   total_bytes: z.number(),
   used_bytes: z.number(),
@@ -49,13 +52,13 @@ export const diskSchema = z.object({
 export interface Disk {
   totalBytes: number;
   usedBytes: number;
-  /** What may still be written: less than what is not used where the system keeps a reserve. */
+  /** Bytes that can still be written. Less than the unused bytes if the system keeps a reserve. */
   availableBytes: number;
   totalFiles: number;
   freeFiles: number;
 }
 
-/** Reads an entry of the wire. @param path for callers */
+/** Converts an entry of the runtime's response. @param path path of the entry for the caller */
 export function entryOf(
   { name, type, size, mode, modified_at, target }: z.infer<typeof entrySchema>,
   path: string,
@@ -65,12 +68,12 @@ export function entryOf(
   return target === undefined ? entry : { ...entry, target };
 }
 
-/** Reads the entries of a folder. */
+/** Converts the entries of a folder. */
 export function entriesOf({ entries }: z.infer<typeof listingSchema>, folder: string): Entry[] {
   return entries.map((entry) => entryOf(entry, joinPath(folder, entry.name)));
 }
 
-/** Reads what the wire says of the disk. */
+/** Converts the runtime's description of the disk. */
 export function diskOf(disk: z.infer<typeof diskSchema>): Disk {
   return {
     totalBytes: disk.total_bytes,

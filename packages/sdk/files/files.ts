@@ -1,4 +1,4 @@
-/** `sandbox.files`: the files of a sandbox, from outside. Holds no state but the way in. @module */
+/** Defines `sandbox.files`: all operations on the files of a sandbox. @module */
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Disk, Entry } from "./entry.ts";
@@ -18,21 +18,26 @@ import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions
 /**
  * The files of a sandbox.
  *
- * Paths are relative to the sandbox's root, the folder that its runtime serves. A leading slash means that root, too:
- * `/a` is `a`. An absolute path within the root (`/workspace/a` where the root is `/workspace`) is that very file,
- * unless the root has a folder `workspace` of its own. Nothing leads out of the root.
+ * Paths are relative to the sandbox's root, which is the folder that its runtime serves. A leading slash also means
+ * that root: `/a` is `a`. An absolute path inside the root also works: if the root is `/workspace`, `/workspace/a` is
+ * `a`, unless the root contains a folder named `workspace`. No path can lead out of the root.
  *
- * Every call throws a {@link SandboxError} that names the sandbox and the path: {@link FileNotFoundError} if nothing is
- * there, {@link AuthorizationError} if the path leads out of the root or the system forbids it,
- * {@link NotEnoughSpaceError} if the disk is full, {@link ConnectionError} if nobody answers. A `signal` that is aborted
- * ends the call with its reason.
+ * Every call throws a {@link SandboxError} that names the sandbox and the path:
+ *
+ * - {@link FileNotFoundError} if nothing exists at the path
+ * - {@link AuthorizationError} if the path leads out of the root, or the system does not permit the operation
+ * - {@link NotEnoughSpaceError} if the disk is full
+ * - {@link ConnectionError} if the sandbox does not answer
+ *
+ * If the `signal` of a call is aborted, the call throws the reason of the signal.
  */
 export interface Files {
   /**
-   * Reads a file: as text (UTF-8), as bytes, as a `Blob`, or as a stream that takes bytes only as fast as it is read.
+   * Reads a file as text (UTF-8), as bytes, as a `Blob`, or as a stream. A stream receives bytes only as fast as you
+   * read it.
    *
-   * Where the connection breaks it goes on at that byte, if the file is still the same. An offset behind the end gives
-   * nothing.
+   * If the connection breaks, reading continues at the same byte, provided that the file has not changed. If the offset
+   * is beyond the end of the file, the result is empty.
    *
    * ```ts
    * const text = await sandbox.files.read("notes/today.txt");
@@ -40,8 +45,8 @@ export interface Files {
    * ```
    *
    * @throws {@link FileNotFoundError}
-   * @throws {@link InvalidArgumentError} for a folder
-   * @throws {@link ConflictError} if the file was changed while it was read, and the connection broke
+   * @throws {@link InvalidArgumentError} if it is a folder
+   * @throws {@link ConflictError} if the connection broke, and the file was changed while it was read
    */
   read(path: string, options?: ReadOptions & { format?: "text" | undefined }): Promise<string>;
   read(path: string, options: ReadOptions & { format: "bytes" }): Promise<Bytes>;
@@ -49,59 +54,65 @@ export interface Files {
   read(path: string, options: ReadOptions & { format: "stream" }): Promise<ReadableStream<Bytes>>;
 
   /**
-   * Writes a file, or several. Folders above are made. Each is written whole or not at all: readers see the old file or
-   * the new one. A symlink is written through.
+   * Writes one or more files, and creates missing parent folders. Each file is written atomically: other programs see
+   * either the old file or the new one. If the path is a symlink, the file that it leads to is written.
    *
-   * What is no stream is sent again if its connection breaks. Of several files some are sent at once; after a failure no
-   * more are begun, and those before it stay.
+   * If the connection breaks, the data is sent again, unless it is a stream. Up to eight files are sent at the same
+   * time. After a failure, no further files are started; files that were written before stay.
    *
    * ```ts
    * await sandbox.files.write("run.sh", "#!/bin/sh\necho hello\n", { mode: 0o755 });
    * await sandbox.files.write([{ path: "a.txt", data: "a" }, { path: "b.bin", data: new Uint8Array([1, 2]) }]);
    * ```
    *
-   * @throws {@link InvalidArgumentError} if a folder is there, or something that is not a folder above it
-   * @throws {@link NotEnoughSpaceError} if the disk is full, or the file larger than the runtime takes
+   * @throws {@link InvalidArgumentError} if the path is a folder, or a parent is not a folder
+   * @throws {@link NotEnoughSpaceError} if the disk is full, or the file is larger than the runtime accepts
    */
   write(path: string, data: FileData, options?: WriteOptions): Promise<void>;
   write(files: FileToWrite[], options?: WriteOptions): Promise<void>;
 
   /**
-   * Lists a folder by name; symlinks are shown themselves. With a `depth` above 1 (`Infinity` for all) also what is in
-   * its folders, each right behind its folder, symlinks not followed.
+   * Lists a folder, sorted by name. Symlinks are listed as symlinks. With a `depth` above 1, the list also contains the
+   * content of subfolders, directly after each subfolder. `Infinity` lists all levels. Symlinks are not followed.
    *
    * @throws {@link FileNotFoundError}
    * @throws {@link InvalidArgumentError} if it is not a folder
-   * @throws {@link SandboxError} with reason `TOO_LONG` if that is more than 1,000,000 entries or 100,000 folders
+   * @throws {@link SandboxError} with reason `TOO_LONG` if there are more than 1,000,000 entries or 100,000 folders
    */
   list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
 
-  /** Describes what is at a path; a symlink itself. Its `path` is the one from the root on. @throws {@link FileNotFoundError} */
+  /**
+   * Describes the file, folder or symlink at a path; a symlink is not followed. The `path` of the result starts at the
+   * root.
+   *
+   * @throws {@link FileNotFoundError}
+   */
   stat(path: string, options?: CallOptions): Promise<Entry>;
 
-  /** Tells whether anything is at a path, were it a symlink that leads nowhere. */
+  /** Returns whether something exists at a path. True for a symlink, even if it leads nowhere. */
   exists(path: string, options?: CallOptions): Promise<boolean>;
 
   /**
-   * Makes a folder and those above it.
+   * Creates a folder and its missing parents.
    *
-   * @returns whether it is new; false also where this call made it, its answer was lost and it was asked for again
-   * @throws {@link ConflictError} if something that is not a folder is there or above
+   * @returns whether the folder is new. If the response was lost and the request was repeated, this is false although
+   * the call created the folder
+   * @throws {@link ConflictError} if the path or a parent exists and is not a folder
    */
   makeDir(path: string, options?: CallOptions & { mode?: number | undefined }): Promise<boolean>;
 
   /**
-   * Moves a file, folder or symlink; folders above `to` are made.
+   * Moves a file, folder or symlink, and creates missing parent folders of `to`.
    *
-   * @param options `replace`: what is at `to` is replaced in the same instant, a folder only if it is empty
+   * @param options with `replace`, an existing file at `to` is replaced atomically; a folder only if it is empty
    * @throws {@link FileNotFoundError}
-   * @throws {@link ConflictError} if something is at `to`
+   * @throws {@link ConflictError} if something exists at `to`
    */
   rename(from: string, to: string, options?: CallOptions & { replace?: boolean | undefined }): Promise<void>;
 
   /**
-   * Removes a file, a symlink or an empty folder; with `recursive` a folder and all that is in it. Of the root (".")
-   * only what is in it.
+   * Deletes a file, a symlink or an empty folder. With `recursive`, deletes a folder with all its content. For the root
+   * ("."), only the content is deleted.
    *
    * @throws {@link FileNotFoundError}
    * @throws {@link ConflictError} if a folder is not empty
@@ -109,9 +120,10 @@ export interface Files {
   remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
 
   /**
-   * Tells what happens in a folder, from the first event `ready` on, until the loop is left or the folder is gone.
+   * Yields the changes in a folder, until you leave the loop or the folder is deleted. The first event is `ready`: all
+   * changes after it are reported.
    *
-   * Where the connection breaks it connects again and tells a `gap`: what happened meanwhile is not known.
+   * If the connection breaks, the SDK connects again and yields a `gap`: changes in between are not known.
    *
    * ```ts
    * for await (const event of sandbox.files.watch("src", { recursive: true })) {
@@ -119,63 +131,67 @@ export interface Files {
    * }
    * ```
    *
-   * @throws {@link FileNotFoundError} also for a file
-   * @throws {@link ConnectionError} if nobody answers for some ten seconds
+   * @throws {@link FileNotFoundError} also if the path is a file
+   * @throws {@link ConnectionError} if the sandbox does not answer for about ten seconds
    */
   watch(path: string, options?: WatchOptions): AsyncGenerator<FileEvent>;
 
   /**
-   * The same with a callback, called from `ready` on, one event after another; a promise that it returns is waited for.
-   * What it throws ends the watch.
+   * Watches a folder as `watch` does, and calls a function with each event after `ready`. If the function returns a
+   * promise, the next call waits for it. If the function throws, the watch ends.
    *
-   * @returns once nothing is missed any more
+   * @returns a handle, as soon as all further changes are reported
    */
   watchDir(path: string, callback: (event: FileEvent) => unknown, options?: WatchDirOptions): Promise<WatchHandle>;
 
   /**
-   * Sends a file or a folder of this machine up, as one stream: modes, times and symlinks are kept, owners are not.
-   * Not in browsers.
+   * Sends a file or a folder of this machine to the sandbox, as one stream. Modes, times and symlinks are kept; owners
+   * are not. Not available in browsers.
    *
-   * `remotePath` is what it becomes: a file of that name, or a folder into which the contents go beside what is there.
-   * A file goes *into* a path that ends with a slash. Files that are there are replaced, each whole or not at all; if it
-   * fails on the way those before stay. It is not repeated.
+   * `remotePath` is the path of the new file or folder. If the folder exists, the content is added to it. If the path
+   * ends with a slash, a file is put into that folder. Existing files are replaced atomically. If the upload fails,
+   * files that were written before stay. The upload is not repeated.
    *
    * ```ts
    * await sandbox.files.upload("./project", "project", { filter: (path) => path !== "node_modules" });
    * ```
    *
-   * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOENT`
-   * @throws {@link InvalidArgumentError} or {@link ConflictError} if something else is where a file or folder belongs
+   * @throws {Error} an error of Node with a `code` such as `ENOENT`, for failures on this machine
+   * @throws {@link InvalidArgumentError} or {@link ConflictError} if a folder exists where a file would be written, or
+   * the other way round
    */
   upload(localPath: string, remotePath: string, options?: TransferOptions): Promise<Transferred>;
 
   /**
-   * Brings a file or a folder down to this machine, with modes, times and symlinks. Not in browsers.
+   * Copies a file or a folder of the sandbox to this machine, with modes, times and symlinks. Not available in
+   * browsers.
    *
-   * `localPath` is what it becomes, as with `upload`. A file or a folder goes *into* a path that ends with a slash, under
-   * the last name of `remotePath`, which the sandbox does not choose; of the root the contents do.
+   * `localPath` is the path of the new file or folder, as with `upload`. If it ends with a slash, the file or folder is
+   * put into that folder. Its name is then the last part of `remotePath`; the sandbox cannot choose it. If `remotePath`
+   * is the root, its content is put there.
    *
-   * Whatever the sandbox sends, nothing is written outside of what it becomes: names that lead out end the download,
-   * symlinks that lead out are skipped, and so is what is neither file, folder nor symlink. Files that are there are replaced, each whole or not at all; if it fails on the way those before stay.
+   * The sandbox cannot write outside of the target. A name that leads out of it ends the download. Symlinks that lead
+   * out of it, sockets, pipes and devices are skipped. Existing files are replaced atomically. If the download fails,
+   * files that were written before stay.
    *
-   * A single file goes on where a broken connection ended; a folder does not.
+   * If the connection breaks, the download of a single file continues; that of a folder fails.
    *
    * ```ts
    * const { files, skipped } = await sandbox.files.download("project/dist", "./dist");
    * ```
    *
    * @throws {@link FileNotFoundError}
-   * @throws {@link ConflictError} if on this machine something that is not a folder, were it a symlink to one, is where a folder
-   * belongs, or a folder where a file does
-   * @throws {Error} of Node for what fails on this machine, with its `code`, such as `ENOSPC`
+   * @throws {@link ConflictError} if, on this machine, a file or symlink exists where a folder belongs, or a folder
+   * where a file belongs
+   * @throws {Error} an error of Node with a `code` such as `ENOSPC`, for failures on this machine
    */
   download(remotePath: string, localPath: string, options?: TransferOptions): Promise<Transferred>;
 
-  /** Says how full the disk of the root is. */
+  /** Returns how full the disk is that contains the root. */
   disk(options?: CallOptions): Promise<Disk>;
 }
 
-/** Makes the files of one sandbox. */
+/** Creates the `files` of one sandbox. */
 export function createFiles(runtimeClient: RuntimeClient): Files {
   return {
     read:

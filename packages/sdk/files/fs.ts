@@ -1,4 +1,4 @@
-/** `sandbox.fs`: the files of a sandbox under the names of `node:fs/promises`. @module */
+/** Defines `sandbox.fs`: the files of a sandbox with the functions of `node:fs/promises`. @module */
 import type { ObjectRef } from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import type { Files } from "./files.ts";
@@ -8,25 +8,28 @@ import type { FSDirent, FSStats } from "./fsstats.ts";
 import type { Bytes } from "./read.ts";
 import type { FileData } from "./write.ts";
 
-/** Encodings that text is read in. */
+/** Encodings in which `readFile` returns text. */
 export type FSEncoding = "utf8" | "utf-8" | "base64";
 
-/** What `watch` tells, as `fs.promises.watch` does. */
+/** An event of `watch`, as that of `fs.promises.watch`. */
 export interface FSWatchEvent {
-  /** `rename` for what comes and goes, else `change`. */
+  /** `rename` if a name appeared or disappeared, otherwise `change`. */
   eventType: "rename" | "change";
-  /** From the folder on; null where events are lost: look at everything. */
+  /** Path relative to the folder. Null if events were lost: read the whole folder again. */
   filename: string | null;
 }
 
 /**
- * The files of a sandbox under the names of `node:fs/promises`, for code that is written for that. Paths are those of
- * {@link Files}.
+ * The files of a sandbox with the functions of `node:fs/promises`, for code that expects those. {@link Files} explains
+ * the paths.
  *
- * Errors are those of `files`, but that `code` is Node's, see {@link FSError}: `error.code === "ENOENT"` and
- * `error instanceof FileNotFoundError` are both true. What differs from Node: bytes are a `Uint8Array`, no `Buffer`;
- * `writeFile` makes the folders above and writes whole or not at all; owners, access times and descriptors do not exist.
- * What the runtime cannot do (append, links, chmod, truncate) is not there.
+ * Errors are those of `files`, but `code` is Node's: see {@link FSError}. Both `error.code === "ENOENT"` and
+ * `error instanceof FileNotFoundError` are true. Some things differ from Node:
+ *
+ * - Bytes are a `Uint8Array`, not a `Buffer`.
+ * - `writeFile` creates missing parent folders, and writes atomically.
+ * - There are no owners, access times or file descriptors.
+ * - Functions that the runtime does not support are missing: append, links, chmod, truncate.
  *
  * ```ts
  * const { fs } = sandbox;
@@ -36,47 +39,54 @@ export interface FSWatchEvent {
  * ```
  */
 export interface SandboxFS {
-  /** Reads a file: bytes, or text of an encoding. */
+  /** Reads a file as bytes, or as text if an encoding is given. */
   readFile(path: string, options?: (CallOptions & { encoding?: null | undefined }) | null): Promise<Bytes>;
   /** Reads a file as text. */
   readFile(path: string, options: FSEncoding | (CallOptions & { encoding: FSEncoding })): Promise<string>;
-  /** Flags other than `w` are refused. */
+  /** Writes a file. The only supported flag is `w`. */
   writeFile(
     path: string,
     data: FileData,
     options?: "utf8" | "utf-8" | (CallOptions & { mode?: number; encoding?: "utf8" | "utf-8"; flag?: "w" }),
   ): Promise<void>;
-  /** Names by name; with `recursive` paths from the folder on, symlinks not followed. */
+  /**
+   * Lists a folder, sorted by name. With `recursive`, returns paths relative to the folder; symlinks are not followed.
+   */
   readdir(path: string, options?: CallOptions & { recursive?: boolean; withFileTypes?: false }): Promise<string[]>;
   readdir(path: string, options: CallOptions & { recursive?: boolean; withFileTypes: true }): Promise<FSDirent[]>;
-  /** Of what a symlink leads to. */
+  /** Describes a file or folder; follows a symlink. */
   stat(path: string, options?: CallOptions): Promise<FSStats>;
-  /** Of a symlink itself. */
+  /** Describes a file, folder or symlink; does not follow a symlink. */
   lstat(path: string, options?: CallOptions): Promise<FSStats>;
-  /** Tells only whether something is there, whatever the mode asks. */
+  /** Checks only whether something exists at the path; `mode` has no effect. */
   access(path: string, mode?: number): Promise<void>;
-  /** Makes a folder. @returns with `recursive` the path if it is new (Node: the first folder that was made), else undefined */
+  /**
+   * Creates a folder.
+   *
+   * @returns with `recursive`, the path if the folder is new (Node returns the first created folder); otherwise
+   * undefined
+   */
   mkdir(
     path: string,
     options?: number | (CallOptions & { recursive?: boolean; mode?: number }),
   ): Promise<string | undefined>;
-  /** Makes a folder of its own: the prefix and six characters. @returns its path */
+  /** Creates a folder whose name is the prefix and six random characters. @returns its path */
   mkdtemp(prefix: string, options?: CallOptions): Promise<string>;
-  /** Removes a file, or with `recursive` whatever is there; with `force` also where nothing is. */
+  /** Deletes a file; with `recursive`, also a folder. With `force`, a missing path is not an error. */
   rm(path: string, options?: CallOptions & { recursive?: boolean; force?: boolean }): Promise<void>;
-  /** Removes a folder that is empty. */
+  /** Deletes an empty folder. */
   rmdir(path: string, options?: CallOptions): Promise<void>;
-  /** Removes what is not a folder. */
+  /** Deletes a file or symlink. */
   unlink(path: string, options?: CallOptions): Promise<void>;
-  /** What is at `to` is replaced, a folder only if it is empty. */
+  /** Moves a file or folder. What exists at `to` is replaced; a folder only if it is empty. */
   rename(from: string, to: string, options?: CallOptions): Promise<void>;
-  /** Through this machine: the runtime has no copy of its own. Keeps the mode. */
+  /** Copies a file and its mode. The content is sent through this machine, because the runtime cannot copy. */
   copyFile(from: string, to: string, options?: CallOptions): Promise<void>;
-  /** Tells of changes, until it is left or its signal fires. */
+  /** Yields the changes in a folder, until you leave the loop or the signal aborts. */
   watch(path: string, options?: CallOptions & { recursive?: boolean }): AsyncGenerator<FSWatchEvent>;
 }
 
-/** Makes it of the files of a sandbox. @param object the sandbox, for errors */
+/** Creates the `fs` of a sandbox. @param object the sandbox, for errors */
 export function createFS(files: Files, object: ObjectRef): SandboxFS {
   return { ...readingFS(files, object), ...changingFS(files, object) };
 }

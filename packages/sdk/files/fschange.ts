@@ -1,4 +1,4 @@
-/** The half of `sandbox.fs` that changes things. @module */
+/** The functions of `sandbox.fs` that change files. @module */
 import { randomId } from "../runtime/randomid.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import {
@@ -15,10 +15,10 @@ import { asFS, withCode } from "./fserrors.ts";
 import { folderOf } from "./paths.ts";
 import type { FileData } from "./write.ts";
 
-/** Names of this half. */
+/** Names of these functions. */
 type Changing = "writeFile" | "mkdir" | "mkdtemp" | "rm" | "rmdir" | "unlink" | "rename" | "copyFile";
 
-/** Makes it. */
+/** Creates these functions. */
 export function changingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Changing> {
   const parts = { files, object };
   return {
@@ -91,7 +91,7 @@ async function mkdtemp(files: Files, prefix: string, { signal }: CallOptions): P
 async function rm({ files, object }: Parts, path: string, options: RemoveOptions): Promise<void> {
   const { recursive = false, force = false, signal } = options;
   try {
-    // A folder is removed only if that is asked for, even an empty one.
+    // As in Node, without `recursive` even an empty folder is not deleted.
     if (!recursive && (await files.stat(path, { signal })).type === "directory") {
       throw isNo("file", "remove", "rm", path, object);
     }

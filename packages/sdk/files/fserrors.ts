@@ -1,7 +1,7 @@
-/** Errors as `node:fs` names them, on errors of ours. Pure. @module */
+/** Sets Node's error codes on errors of the SDK. @module */
 import { type ErrorCode, SandboxError } from "../errors.ts";
 
-/** Codes of `sandbox.fs`. */
+/** Error codes of `sandbox.fs`. */
 export type FSCode =
   | "ENOENT"
   | "EEXIST"
@@ -21,16 +21,16 @@ export type FSCode =
   | "EIO";
 
 /**
- * An error of `sandbox.fs`: a {@link SandboxError} of the same class as `sandbox.files` throws, whose `code` is Node's, so
- * that `error.code === "ENOENT"` means what it does with `node:fs`.
+ * An error of `sandbox.fs`. It has the same class as the error that `sandbox.files` throws. Its `code` is Node's, so
+ * that `error.code === "ENOENT"` works as with `node:fs`.
  */
 export interface FSError extends Omit<SandboxError, "code"> {
   code: FSCode;
-  /** What {@link SandboxError.code} would be. */
+  /** The value that {@link SandboxError.code} has in errors of `sandbox.files`. */
   errorCode: ErrorCode;
-  /** Name of the function that failed. */
+  /** Name of the system call that Node would report. */
   syscall: string;
-  /** The path as it was given. */
+  /** The path as the caller wrote it. */
   path: string;
 }
 
@@ -50,7 +50,10 @@ const BY_CODE: Record<ErrorCode, FSCode> = {
   INTERNAL: "EIO",
 };
 
-/** What the runtime says where its code says less than Node's (packages/runtime/files/refused.ts and its callers). */
+/**
+ * Ends of messages of the runtime whose error code is less exact than Node's (packages/runtime/files/refused.ts and its
+ * callers).
+ */
 const BY_WORDS: [RegExp, FSCode][] = [
   [/the folder is not empty$/, "ENOTEMPTY"],
   [/(it is a folder|one is a folder, the other is not)$/, "EISDIR"],
@@ -60,7 +63,7 @@ const BY_WORDS: [RegExp, FSCode][] = [
   [/too many symlinks$/, "ELOOP"],
 ];
 
-/** Awaits what a function does, and gives an error of ours Node's code; other errors stay as they are. */
+/** Runs a function. If it throws an error of the SDK, Node's code is set on that error. */
 export async function asFS<T>(syscall: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -69,7 +72,7 @@ export async function asFS<T>(syscall: string, path: string, work: () => Promise
   }
 }
 
-/** Gives an error of ours Node's code, unless it has one. */
+/** Sets Node's code on an error of the SDK, unless it has one. Returns all other errors unchanged. */
 export function asFSError(error: unknown, syscall: string, path: string): unknown {
   if (!(error instanceof SandboxError) || "errorCode" in error) return error;
   return withCode(
@@ -80,7 +83,7 @@ export function asFSError(error: unknown, syscall: string, path: string): unknow
   );
 }
 
-/** Gives an error this code. */
+/** Sets this code on an error. */
 export function withCode(error: SandboxError, code: FSCode, syscall: string, path: string): SandboxError {
   const more = { code, errorCode: error.code, syscall, path };
   for (const [name, value] of Object.entries(more)) Object.defineProperty(error, name, { value, enumerable: true });

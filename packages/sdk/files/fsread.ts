@@ -1,4 +1,4 @@
-/** The half of `sandbox.fs` that changes nothing. @module */
+/** The functions of `sandbox.fs` that do not change files. @module */
 import type { CallOptions } from "../runtime/call.ts";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { AuthorizationError, ConflictError, NotEnoughSpaceError, type ObjectRef } from "../errors.ts";
@@ -9,10 +9,10 @@ import { direntOf, type FSStats, statsOf } from "./fsstats.ts";
 import { joinPath, nameOf } from "./paths.ts";
 import type { FileEvent } from "./watch.ts";
 
-/** Names of this half. */
+/** Names of these functions. */
 type Reading = "readFile" | "readdir" | "stat" | "lstat" | "access" | "watch";
 
-/** Makes it. */
+/** Creates these functions. */
 export function readingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Reading> {
   return {
     readFile:

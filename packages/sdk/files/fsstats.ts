@@ -1,37 +1,37 @@
-/** Entries of folders in the shape of `node:fs`. Pure. @module */
+/** Converts entries to the types of `node:fs`. @module */
 import type { Entry } from "./entry.ts";
 import { folderOf } from "./paths.ts";
 
-/** What kind of thing it is. */
+/** Whether an entry is a file, a folder or a symlink. */
 export interface FSKind {
-  /** A file that has content. */
+  /** Returns whether it is a regular file. */
   isFile(): boolean;
-  /** A folder. */
+  /** Returns whether it is a folder. */
   isDirectory(): boolean;
-  /** A symlink itself. */
+  /** Returns whether it is a symlink. */
   isSymbolicLink(): boolean;
 }
 
-/** As much of `fs.Stats` as the runtime tells. */
+/** The part of `fs.Stats` that the runtime reports. */
 export interface FSStats extends FSKind {
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
-  /** Type and permission bits: `mode & 0o777` are the latter. */
+  /** Type and permission bits. `mode & 0o777` has only the permission bits. */
   mode: number;
   mtime: Date;
   mtimeMs: number;
 }
 
-/** As `fs.Dirent`. */
+/** An entry of a folder, as `fs.Dirent`. */
 export interface FSDirent extends FSKind {
   name: string;
-  /** Path of the folder that it lies in. */
+  /** Path of the folder that contains the entry. */
   parentPath: string;
 }
 
 const TYPE_BITS = { file: 0o100000, directory: 0o040000, symlink: 0o120000, other: 0 };
 
-/** Makes stats of an entry. */
+/** Converts an entry to stats. */
 export function statsOf({ type, size, mode, modifiedAt }: Entry): FSStats {
   return {
     ...kindOf(type),
@@ -42,7 +42,7 @@ export function statsOf({ type, size, mode, modifiedAt }: Entry): FSStats {
   };
 }
 
-/** Makes an entry of a folder. @param folder its path as it was given */
+/** Converts an entry to a directory entry. @param folder path of the listed folder, as the caller wrote it */
 export function direntOf({ name, path, type }: Entry, folder: string): FSDirent {
   return { ...kindOf(type), name, parentPath: folderOf(path) || folder };
 }

@@ -1,9 +1,13 @@
-/** Lines of a stream that may not end, each as soon as it is there. @module */
+/** Reads the lines of a stream as they arrive. @module */
 
-/** Longest line, in characters: no path is as long. */
+/** Longest line, in characters; longer than any path. */
 const LINE_CHARACTERS = 1 << 20;
 
-/** Yields lines without their ends; what follows the last end of line is half a line and left out. @throws if nothing comes for `silenceMs`, or a line does not end */
+/**
+ * Yields complete lines, without line ends. Text after the last line end is incomplete, and is dropped.
+ *
+ * @throws if no data arrives for `silenceMs` milliseconds, or a line is too long
+ */
 export async function* linesOf(
   body: ReadableStream<Uint8Array> | null,
   silenceMs: number,

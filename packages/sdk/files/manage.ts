@@ -1,4 +1,4 @@
-/** Looks at, makes, moves and removes files and folders of a sandbox; opens none. @module */
+/** Lists, describes, creates, moves and deletes files and folders of a sandbox. @module */
 import { FileNotFoundError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import { type CallOptions, parsed } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
@@ -6,24 +6,24 @@ import { type Disk, diskOf, diskSchema, entriesOf, type Entry, entryOf, listingS
 import { endpointPath } from "./paths.ts";
 import { modeText } from "./write.ts";
 
-/** Folders that are listed at once. */
+/** Number of folders that are listed at the same time. */
 const AT_ONCE = 8;
 
-/** What a list with a depth may come to. */
+/** Limits of a list with a depth. */
 export interface ListLimits {
-  /** Folders that are listed. */
+  /** Number of folders that are listed. */
   folders: number;
   entries: number;
-  /** Of paths, names and targets. */
+  /** Total length of paths, names and symlink targets. */
   characters: number;
 }
 
-/** As errors name them. */
+/** Names of the limits in error messages. */
 const WORDS = { folders: "folders", entries: "entries", characters: "characters of names" } as const;
 
 const MOST: ListLimits = { folders: 100_000, entries: 1_000_000, characters: 256 << 20 };
 
-/** Lists a folder. Repeated as needed: it changes nothing. @throws as `Files.list` */
+/** Lists a folder. The request is repeated if the connection breaks. @throws as `Files.list` */
 export async function listFolder(
   runtimeClient: RuntimeClient,
   path: string,
@@ -45,7 +45,7 @@ export async function listFolder(
         found.entries += entries.length;
         found.characters += charactersOf(entries);
         checkLimits(found, most, path, runtimeClient);
-        // One by one: a call takes only so many arguments.
+        // Not `push(...entries)`: the number of arguments of a call is limited.
         for (const entry of entries) all.push(entry);
         for (const folder of foldersOf(entries)) below.push(folder);
       }
@@ -63,7 +63,7 @@ function charactersOf(entries: Entry[]): number {
   return entries.reduce((sum, { path, name, target = "" }) => sum + path.length + name.length + target.length, 0);
 }
 
-/** @throws {@link SandboxError} where more was found: the folders of a sandbox need have no end */
+/** A sandbox may report endlessly many folders. @throws {@link SandboxError} if more was found than the limits allow */
 function checkLimits(found: ListLimits, most: ListLimits, path: string, { object }: RuntimeClient): void {
   for (const what of Object.keys(WORDS) as (keyof ListLimits)[]) {
     if (found[what] <= most[what]) continue;
@@ -90,7 +90,7 @@ async function listOne(runtimeClient: RuntimeClient, path: string, signal: Abort
   });
 }
 
-/** A folder further down may be gone, or something else, a moment after it was listed. */
+/** Lists a subfolder. It may have been deleted or replaced since its parent was listed; then the list is empty. */
 async function listIfThere(
   runtimeClient: RuntimeClient,
   path: string,
@@ -102,13 +102,13 @@ async function listIfThere(
   });
 }
 
-/** A folder comes right before what is in it. */
+/** Sorts entries so that each folder comes directly before its content. */
 function inOrder(entries: Entry[]): Entry[] {
   const keyed = entries.map((entry) => ({ entry, key: entry.path.replaceAll("/", "\0") }));
   return keyed.sort((a, b) => a.key < b.key ? -1 : 1).map(({ entry }) => entry);
 }
 
-/** Describes what is at a path. Repeated as needed: it changes nothing. @throws as `Files.stat` */
+/** Describes what exists at a path. The request is repeated if the connection breaks. @throws as `Files.stat` */
 export async function describe(runtimeClient: RuntimeClient, path: string, { signal }: CallOptions): Promise<Entry> {
   const action = `look at ${quoted(path)}`;
   const answer = await runtimeClient.request(endpointPath("stat", path), { signal, action, repeatable: true });
@@ -116,7 +116,11 @@ export async function describe(runtimeClient: RuntimeClient, path: string, { sig
   return entryOf(found, found.path);
 }
 
-/** Tells whether something is at a path. Repeated as needed: it changes nothing. @throws as `Files.exists` */
+/**
+ * Returns whether something exists at a path. The request is repeated if the connection breaks.
+ *
+ * @throws as `Files.exists`
+ */
 export async function exists(runtimeClient: RuntimeClient, path: string, options: CallOptions): Promise<boolean> {
   return await describe(runtimeClient, path, options).then(() => true, (error) => {
     if (error instanceof FileNotFoundError) return false;
@@ -124,7 +128,11 @@ export async function exists(runtimeClient: RuntimeClient, path: string, options
   });
 }
 
-/** Makes a folder. Repeated as needed: one that is there stays as it is. @throws as `Files.makeDir` */
+/**
+ * Creates a folder. The request is repeated if the connection breaks: an existing folder does not change.
+ *
+ * @throws as `Files.makeDir`
+ */
 export async function makeDir(
   runtimeClient: RuntimeClient,
   path: string,
@@ -136,7 +144,12 @@ export async function makeDir(
   return answer.status === 201;
 }
 
-/** Moves something. Not repeated once it may have arrived: the second time nothing would be there. @throws as `Files.rename` */
+/**
+ * Moves a file or folder. Not repeated once the request may have arrived: after a successful move the source is
+ * missing.
+ *
+ * @throws as `Files.rename`
+ */
 export async function rename(
   runtimeClient: RuntimeClient,
   from: string,
@@ -153,7 +166,11 @@ export async function rename(
   await answer.body?.cancel();
 }
 
-/** Removes something. Not repeated once it may have arrived: what somebody made there meanwhile would go. @throws as `Files.remove` */
+/**
+ * Deletes a file or folder. Not repeated once the request may have arrived: it could delete a new file of that name.
+ *
+ * @throws as `Files.remove`
+ */
 export async function remove(
   runtimeClient: RuntimeClient,
   path: string,
@@ -164,7 +181,7 @@ export async function remove(
   await answer.body?.cancel();
 }
 
-/** Says how full the disk is. Repeated as needed: it changes nothing. */
+/** Returns how full the disk is. The request is repeated if the connection breaks. */
 export async function readDisk(runtimeClient: RuntimeClient, { signal }: CallOptions): Promise<Disk> {
   const action = "ask for the disk";
   const answer = await runtimeClient.request("/v1/disk", { signal, action, repeatable: true });

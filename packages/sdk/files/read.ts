@@ -1,4 +1,4 @@
-/** Reads files of a sandbox; where a connection breaks it goes on at that byte, if the file is still the same. @module */
+/** Reads files of a sandbox; if the connection breaks, it continues at the same byte. @module */
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
 import { createGathered } from "../../process/gathered.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
@@ -6,29 +6,32 @@ import { pause } from "../runtime/repeat.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { endpointPath } from "./paths.ts";
 
-/** Which part of a file to read. */
+/** Options of `files.read`: which part of the file to read. */
 export interface ReadOptions {
-  /** Bytes to leave out at the beginning. @default 0 */
+  /** Number of bytes to skip at the beginning. @default 0 */
   offset?: number | undefined;
-  /** Most bytes to read; without, all. There may be fewer. */
+  /** Largest number of bytes to read; there may be fewer. Absent: the rest of the file. */
   length?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** How a file is given. */
+/** The form in which `files.read` returns a file. */
 export type ReadFormat = "text" | "bytes" | "blob" | "stream";
 
-/** Bytes as files have them. */
+/** Bytes as file calls return them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Chunks become one until they are so long: a chunk costs more than a kilobyte, and may be of one byte. */
+/**
+ * Chunks are joined until they have this many bytes. A chunk needs over a kilobyte of memory, and may hold a single
+ * byte.
+ */
 const PART_BYTES = 64 << 10;
-/** Breaks without a byte in between after which reading gives up. */
+/** Number of broken connections in a row without new bytes, after which reading fails. */
 const MOST_BREAKS = 3;
-/** Wait before it goes on, in milliseconds. */
+/** Wait before the next connection, in milliseconds. */
 const BREAK_MS = 50;
 
-/** Reads a file in any of the formats. @throws as `Files.read` */
+/** Reads a file in any format. @throws as `Files.read` */
 export async function readFile(
   runtimeClient: RuntimeClient,
   path: string,
@@ -44,11 +47,11 @@ export async function readFile(
   const blob = new Blob([...parts, gathered.take()]);
   if (format === "blob") return blob;
   const bytes = new Uint8Array(await blob.arrayBuffer());
-  // A mark at the beginning is text like any other: what is read and written back stays the same file.
+  // Keeps a byte order mark at the beginning, so that a file that is read and written back does not change.
   return format === "text" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes) : bytes;
 }
 
-/** Waits for the first bytes, so that a missing file is told before anybody reads. */
+/** Waits for the first bytes, so that a missing file is reported when the stream is opened, not when it is read. */
 async function openStream(runtimeClient: RuntimeClient, path: string, { signal, ...part }: ReadOptions) {
   const leaving = new AbortController();
   const signals = signal ? AbortSignal.any([signal, leaving.signal]) : leaving.signal;
@@ -62,7 +65,7 @@ async function openStream(runtimeClient: RuntimeClient, path: string, { signal, 
   return streamOf(all(), { onCancel: () => leaving.abort() });
 }
 
-/** Yields a file as it arrives. @throws as `Files.read`, also on the way */
+/** Yields the content of a file as it arrives. @throws as `Files.read`, also after the first chunk */
 export async function* readChunks(
   runtimeClient: RuntimeClient,
   path: string,
@@ -101,7 +104,7 @@ interface Asked {
   signal: AbortSignal | undefined;
 }
 
-/** Asks for the bytes from `at` on; undefined if there are none. Repeated as needed: reading changes nothing. */
+/** Requests the bytes from `at`. Undefined if there are none. The request is repeated if the connection breaks. */
 async function ask(
   runtimeClient: RuntimeClient,
   path: string,

@@ -1,46 +1,48 @@
-/** Files and folders between a sandbox and the caller's own disk. What touches that disk is loaded when it is first needed. @module */
+/** Uploads and downloads files and folders; loads the code for the local disk when it is needed. @module */
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 
-/** How far a transfer is. */
+/** Progress of a transfer. */
 export interface TransferProgress {
-  /** Content of files that has gone by, in bytes. */
+  /** Bytes of file content transferred so far. */
   bytes: number;
-  /** Files that are through. */
+  /** Files transferred completely. */
   files: number;
-  /** What it will be in the end, in bytes; undefined for folders that come down: nobody counts them before. */
+  /** Total bytes of the transfer. Undefined for downloads of folders, because their size is not known in advance. */
   totalBytes?: number;
 }
 
-/** How to transfer. */
+/** Options of `upload` and `download`. */
 export interface TransferOptions extends CallOptions {
-  /** Called as bytes go by, many times a second. */
+  /** Called many times a second during the transfer. */
   onProgress?: ((progress: TransferProgress) => void) | undefined;
   /**
-   * Says what goes; a folder that does not leaves out all that is in it. Of folders only.
+   * Returns whether to transfer an entry of a folder. If it returns false for a folder, its content is left out, too.
+   * Not called for a single file.
    *
-   * @param path from the folder on, with slashes
+   * @param path relative to the folder, with slashes
    */
   filter?: ((path: string, type: "file" | "directory" | "symlink") => boolean) | undefined;
 }
 
-/** What has been transferred. */
+/** What a transfer moved. */
 export interface Transferred {
   files: number;
-  /** The folder itself is not among them. */
+  /** Number of folders, without the transferred folder itself. */
   directories: number;
-  /** Symlinks. */
+  /** Number of symlinks. */
   links: number;
-  /** Content of files. */
+  /** Bytes of file content. */
   bytes: number;
   /**
-   * What could not go, and why: symlinks that lead out of the folder; sockets, pipes and devices; what the runtime may not
-   * read. Also a file that became shorter while it came down, and ends in zeros. Not what `filter` left out.
+   * Entries that could not be transferred, and why: symlinks that lead out of the folder, sockets, pipes, devices, and
+   * files that the runtime may not read. Also files that became shorter during a download: their end is filled with
+   * zeros. Entries left out by `filter` are not listed.
    */
   skipped: { path: string; reason: string }[];
 }
 
-/** Sends a file or folder up. @throws as `Files.upload` */
+/** Uploads a file or folder. @throws as `Files.upload` */
 export async function upload(
   runtimeClient: RuntimeClient,
   localPath: string,
@@ -51,7 +53,7 @@ export async function upload(
   return await uploadPath(runtimeClient, localPath, remotePath, options);
 }
 
-/** Brings a file or folder down. @throws as `Files.download` */
+/** Downloads a file or folder. @throws as `Files.download` */
 export async function download(
   runtimeClient: RuntimeClient,
   remotePath: string,

@@ -1,4 +1,4 @@
-/** Watches a folder of a sandbox; connects again where its connection breaks, and tells that something may be missing. @module */
+/** Watches a folder of a sandbox; if the connection breaks, it connects again and reports a gap. @module */
 import * as z from "zod";
 import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
@@ -11,16 +11,16 @@ import { NO_WAKE } from "../transport/transport.ts";
 import { endpointPath, joinPath } from "./paths.ts";
 
 /**
- * What happened in a folder. `path` is as other calls take it: the folder's path as it was given, and what follows.
+ * A change in a folder. `path` is accepted by other calls: it starts with the folder's path as the caller wrote it.
  *
  * | type | meaning |
  * |---|---|
- * | `ready` | the first event: from here on nothing is missed |
- * | `created` | the name is new, or stands for another file (also after a rename); may be told twice |
+ * | `ready` | the first event: all changes after it are reported |
+ * | `created` | the name is new, or now names another file (also after a rename); may be reported twice |
  * | `modified` | content, mode or times changed |
- * | `removed` | nothing is there any more; with the folder's own path it is the last event |
- * | `gap` | events are lost: list anew. The reader was too slow (`overflow`), or the connection broke (`reconnected`) |
- * | `incomplete` | more folders than can be watched: from `path` down there will be no events |
+ * | `removed` | the file no longer exists; with the folder's own path, this is the last event |
+ * | `gap` | events were lost: list again. The reader was too slow (`overflow`), or the connection broke (`reconnected`) |
+ * | `incomplete` | there are too many folders to watch: changes below `path` are not reported |
  */
 export type FileEvent =
   | { type: "ready" }
@@ -28,18 +28,20 @@ export type FileEvent =
   | { type: "modified" | "removed" | "incomplete"; path: string }
   | { type: "gap"; reason: "overflow" | "reconnected" };
 
-/** How to watch. */
+/** Options of `files.watch`. */
 export interface WatchOptions extends CallOptions {
-  /** Also the folders below, those that are made later among them. @default false */
+  /** Also watches all subfolders, including those created later. @default false */
   recursive?: boolean | undefined;
   /**
-   * False: a broken connection ends the watch with a {@link ConnectionError}. A new connection wakes no sandbox that was
-   * suspended meanwhile: the watch fails then. @default true
+   * Whether to connect again if the connection breaks. If false, the watch fails with a {@link ConnectionError}. A new
+   * connection does not resume a sandbox that was suspended: the watch then fails.
+   *
+   * @default true
    */
   reconnect?: boolean | undefined;
 }
 
-/** Two words of the runtime may be lost or late. */
+/** Longest silence on a connection, in milliseconds: two of the runtime's signs of life may be lost. */
 const SILENCE_MS = 3 * ALIVE_MS;
 
 const wireSchema = z.union([
@@ -49,7 +51,7 @@ const wireSchema = z.union([
 ]);
 type WireEvent = z.infer<typeof wireSchema>;
 
-/** Watches it. @param silenceMs without a word a connection counts as broken @throws as `Files.watch` */
+/** Watches a folder. @param silenceMs silence after which a connection counts as broken @throws as `Files.watch` */
 export async function* watchFolder(
   runtimeClient: RuntimeClient,
   path: string,
@@ -70,7 +72,7 @@ export async function* watchFolder(
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof FileNotFoundError && !isFirst) return yield { type: "removed", path };
-      // After the last one watching gives up.
+      // Undefined after the last wait: then the watch fails.
       const wait = WAITS_MS[breaks++];
       if (!(error instanceof ConnectionError) || isFirst || !reconnect || wait === undefined) throw error;
       await pause(wait, signal);
@@ -90,7 +92,11 @@ function eventOf(event: Exclude<WireEvent, { type: "alive" }>, folder: string, i
   }
 }
 
-/** Events of one connection. @throws {@link ConnectionError} at its end: a watch has none of its own but "removed" */
+/**
+ * Yields the events of one connection. It always ends with an error, because only "removed" ends a watch.
+ *
+ * @throws {@link ConnectionError} when the connection ends
+ */
 async function* connection(
   runtimeClient: RuntimeClient,
   path: string,
@@ -124,21 +130,21 @@ function wireEvent(line: string, { object }: RuntimeClient, action: string): Wir
   }
 }
 
-/** A watch that calls back. */
+/** The handle of a watch with a callback. */
 export interface WatchHandle {
-  /** Ends the watch; after it the callback is not called any more. */
+  /** Ends the watch. The callback is not called after that. */
   stop(): Promise<void>;
-  /** Resolves when the watch has ended: by `stop`, or because the folder is gone. Rejects with what it failed of. */
+  /** Resolves when the watch has ended, by `stop` or because the folder was deleted. Rejects if the watch failed. */
   closed: Promise<void>;
 }
 
-/** How to watch with a callback. */
+/** Options of `files.watchDir`. */
 export interface WatchDirOptions extends WatchOptions {
-  /** Called once at the end, with the error if the watch has failed. Without it, `closed` rejects with that error. */
+  /** Called once when the watch ends; with the error if it failed. `closed` rejects with the same error. */
   onExit?: ((error?: unknown) => void) | undefined;
 }
 
-/** Calls back; resolves once nothing is missed any more. @throws as `Files.watch` */
+/** Watches with a callback; resolves as soon as all further changes are reported. @throws as `Files.watch` */
 export async function watchDir(
   runtimeClient: RuntimeClient,
   path: string,

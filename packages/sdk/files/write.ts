@@ -1,15 +1,15 @@
-/** Writes files of a sandbox, each whole or not at all. @module */
+/** Writes files of a sandbox, each atomically. @module */
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { endpointPath } from "./paths.ts";
 
-/** What may be written. A stream is sent as it is read, and once. */
+/** Content to write. A stream is sent as it is read, and only once. */
 export type FileData = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
 
-/** How to write. */
+/** Options of `files.write`. */
 export interface WriteOptions {
-  /** Permission bits, such as `0o755`. Without: those of the file that is replaced, else `0o644`. */
+  /** Permission bits, such as `0o755`. Absent: those of the replaced file, or `0o644` for a new file. */
   mode?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -18,14 +18,17 @@ export interface WriteOptions {
 export interface FileToWrite {
   path: string;
   data: FileData;
-  /** As {@link WriteOptions.mode}. */
+  /** Permission bits, as {@link WriteOptions.mode}. */
   mode?: number | undefined;
 }
 
-/** Files on their way at once. */
+/** Number of files that are sent at the same time. */
 const AT_ONCE = 8;
 
-/** Writes several files, some at once. After a failure no more are begun; it is thrown when those begun are done. */
+/**
+ * Writes several files, some at the same time. After a failure, no more are started; the error is thrown when the
+ * started ones are done.
+ */
 export async function writeAll(
   runtimeClient: RuntimeClient,
   files: FileToWrite[],
@@ -44,7 +47,11 @@ export async function writeAll(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Writes a file. Repeated as needed, but for a stream: the same bytes again are the same file. @throws as `Files.write` */
+/**
+ * Writes a file. Repeated if the connection breaks, except for a stream: the same bytes give the same file.
+ *
+ * @throws as `Files.write`
+ */
 export async function writeFile(
   runtimeClient: RuntimeClient,
   path: string,
@@ -54,7 +61,7 @@ export async function writeFile(
   const { body, failure } = bodyOf(data);
   const answer = runtimeClient.request(endpointPath("files", path, { mode: modeText(options.mode) }), {
     method: "PUT",
-    // A blob's own type might be that of a form, which the runtime would take apart.
+    // The runtime would parse a form, and a Blob may have the type of a form.
     headers: { "Content-Type": "application/octet-stream" },
     body,
     signal: options.signal,
@@ -67,7 +74,11 @@ export async function writeFile(
   })).body?.cancel();
 }
 
-/** Writes permission bits as the wire has them: four octal digits. @throws {@link InvalidArgumentError} for other bits */
+/**
+ * Returns permission bits as the API expects them: four octal digits.
+ *
+ * @throws {@link InvalidArgumentError} for other bits
+ */
 export function modeText(mode: number | undefined): string | undefined {
   if (mode === undefined) return undefined;
   if (Number.isInteger(mode) && mode >= 0 && mode <= 0o777) return mode.toString(8).padStart(4, "0");
@@ -76,7 +87,7 @@ export function modeText(mode: number | undefined): string | undefined {
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
 
-/** `failure` says what the caller's own stream failed of, which `fetch` would tell as a broken connection. */
+/** `failure` returns the error of the caller's own stream. `fetch` would report it as a broken connection. */
 function bodyOf(data: FileData): { body: Body; failure: () => unknown } {
   let failed: unknown;
   const failure = () => failed;

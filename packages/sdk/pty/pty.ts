@@ -1,4 +1,4 @@
-/** `sandbox.pty`: programs on a terminal of their own. @module */
+/** Defines `sandbox.pty`: programs that run in a terminal. @module */
 import { collect } from "../commands/collect.ts";
 import { controlOf } from "../commands/handle.ts";
 import { eventsInTime, type ProcessEvent } from "../commands/events.ts";
@@ -8,39 +8,42 @@ import type { CommandOptions } from "../commands/types.ts";
 import { type CallOptions, orAborted } from "../runtime/call.ts";
 import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 
-/** Size of a terminal, in characters; each from 1 to 65535. */
+/** Size of a terminal, in characters; from 1 to 65535. */
 export interface TerminalSize {
   cols: number;
   rows: number;
 }
 
-/** How to open a terminal. */
+/** Options of `pty.create`. */
 export interface PTYOptions extends CommandOptions, TerminalSize {
-  /** What runs on it; a string is a shell's. @default a shell: bash where there is one, else sh */
+  /** Program to run; a string is run by a shell. @default a shell: bash if the sandbox has it, else sh */
   command?: string | string[];
-  /** Told of what it shows, bytes as they come; while a promise of it is pending the program is held up. */
+  /** Called with the bytes that the terminal displays. If it returns a promise, the program waits until it resolves. */
   onData?: (bytes: Uint8Array) => unknown;
 }
 
-/** A terminal. */
+/** An open terminal and the program that runs in it. */
 export interface Terminal {
   /** Undefined in a sandbox without hookbox's runtime. */
   processId: number | undefined;
-  /** Types, once. */
+  /** Sends input. It is sent once, even if the connection breaks. */
   write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
-  /** Gives it another size, and tells its program. */
+  /** Changes the size of the terminal; the program is notified. */
   resize(size: TerminalSize, options?: CallOptions): Promise<void>;
-  /** Ends the program and all it has started; false if it has ended. Without the runtime: hangs up. */
+  /**
+   * Kills the program and all processes that it started. Returns false if it has ended. In a sandbox without hookbox's
+   * runtime, it closes the terminal.
+   */
   kill(options?: CallOptions): Promise<boolean>;
-  /** Resolves when the program has ended; -1 where a signal ended it. */
+  /** Resolves when the program has ended. The exit code is -1 if a signal ended it. */
   wait(options?: CallOptions): Promise<{ exitCode: number }>;
 }
 
 /** Terminals of one sandbox. */
 export interface PTY {
   /**
-   * Opens a terminal and starts a program on it. With hookbox's runtime inside its output goes on through broken
-   * connections; without, where the API server is at hand, it is a terminal as `kubectl exec -it` opens it.
+   * Opens a terminal and starts a program in it. With hookbox's runtime, the terminal survives broken connections.
+   * Without it, and if the client can use the API server, the terminal is opened as by `kubectl exec -it`.
    *
    * ```ts
    * const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (bytes) => void process.stdout.write(bytes) });
@@ -53,7 +56,7 @@ export interface PTY {
 const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"];
 const ACTION = "open a terminal";
 
-/** Makes them. */
+/** Creates the `pty` of one sandbox. */
 export function createPTY(runtimeClient: RuntimeClient): PTY {
   return {
     async create(options) {
@@ -101,7 +104,7 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
   return { processId: undefined, write, resize: session.resize, kill, wait };
 }
 
-/** Shows what comes, to its end. Who gives up, or stops listening, leaves nothing running. */
+/** Passes output to `onData` until the program ends. If the events fail or `onData` throws, the program is killed. */
 function follow(
   { object }: RuntimeClient,
   events: AsyncIterable<ProcessEvent>,
@@ -109,7 +112,7 @@ function follow(
   kill: () => Promise<boolean>,
 ): Terminal["wait"] {
   const ended = collect(told(events, onData), { action: ACTION, object, maxOutputLength: 0 });
-  // Who does not wait is told of no failure.
+  // If nobody calls `wait`, the failure is not reported.
   ended.catch(() => kill().catch(() => {}));
   return async ({ signal } = {}) => ({ exitCode: (await orAborted(ended, signal)).exitCode });
 }

@@ -1,4 +1,4 @@
-/** Turns answers that are no success into errors: of plain requests, of calls over Connect, and of the router before them. @module */
+/** Converts failed responses to errors: of plain requests, of Connect calls, and of the router. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/headers.ts";
 import {
@@ -20,7 +20,10 @@ import {
 } from "../errors.ts";
 import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 
-/** Makes the error for an answer: `Cannot <action>: <their words>`. Reads the body, up to {@link WORDS_BYTES}. */
+/**
+ * Creates the error for a response: `Cannot <action>: <message of the response>`. Reads up to {@link WORDS_BYTES} of
+ * the body.
+ */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
   const { code, words } = wordsOf(text, answer);
@@ -62,13 +65,13 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
   return new SandboxError(message, details);
 }
 
-/** 404 without a code is the router's, or of something else that listens there. */
+/** A 404 without a code is from the router, or from another program on that port. */
 function noRuntime(message: string, details: ErrorDetails): SandboxError {
   const remedy = "Is the sandbox there, and does hookbox's runtime run in it?";
   return new UnsupportedError(message, { ...details, remedy });
 }
 
-/** The runtime answers `{code, message}`, the router `{detail}`. */
+/** Errors of the runtime have the form `{code, message}`, those of the router `{detail}`. */
 function wordsOf(text: string, { status }: Response): { code?: string; words: string } {
   try {
     const { code, message, detail } = JSON.parse(text) as Record<string, unknown>;
@@ -79,7 +82,10 @@ function wordsOf(text: string, { status }: Response): { code?: string; words: st
   }
 }
 
-/** The runtime's messages begin with "Cannot …: " as ours do: once is enough. What is in quotes may have colons. */
+/**
+ * Removes "Cannot …: " from a message of the runtime, because the SDK's message starts in the same way. Text in quotes
+ * may contain colons.
+ */
 export function trimmed(words: string): string {
   return words.slice(0, WORDS_BYTES).replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
 }
@@ -90,9 +96,10 @@ function retryAfterOf(answer: Response): number | undefined {
 }
 
 /**
- * Makes the error for a call that failed: `Cannot <action>: <their words>`. An error of ours is returned as it is.
+ * Creates the error for a failed call: `Cannot <action>: <message of the response>`. An error of the SDK is returned
+ * unchanged.
  *
- * It does not know whether the caller's signal ended the call: ask `signal?.throwIfAborted()` before.
+ * It does not check whether the caller's signal ended the call; call `signal?.throwIfAborted()` before.
  */
 export function errorOfConnect(error: unknown, action: string, object: ObjectRef): SandboxError {
   if (error instanceof SandboxError) return error;
@@ -103,7 +110,7 @@ export function errorOfConnect(error: unknown, action: string, object: ObjectRef
   return ofCode(failed.code, message, { object, reason: nameOf(failed.code) });
 }
 
-/** What has no cause came over the wire; the rest broke on this side of it. */
+/** An error without a cause came from the server. All others happened on this side of the connection. */
 function isBroken({ cause, code, rawMessage }: ConnectError): boolean {
   return cause !== undefined || code === Code.Canceled || rawMessage.startsWith("protocol error: ");
 }
@@ -142,7 +149,7 @@ function ofCode(code: Code, message: string, details: ErrorDetails): SandboxErro
   return new SandboxError(message, details);
 }
 
-/** As the runtime's other answers spell it: `NOT_FOUND`. */
+/** Spells a code as the runtime's other responses do: `NOT_FOUND`. */
 function nameOf(code: Code): string {
   return (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }

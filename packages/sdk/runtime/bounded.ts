@@ -1,4 +1,4 @@
-/** Reads answers no further than is good for this machine: a sandbox sends what it likes, and gzip makes much of little. @module */
+/** Limits how much of a response is read, because a sandbox may send any amount. @module */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type ObjectRef, SandboxError } from "../errors.ts";
 import { fieldsUpTo } from "./fields.ts";
@@ -6,21 +6,30 @@ import { createGathered } from "../../process/gathered.ts";
 import { countItems } from "../../process/jsonitems.ts";
 import { chunksOf, streamOf } from "./streams.ts";
 
-/** What is read of an answer that is an error; what is longer is cut. */
+/** Bytes that are read of an error response; the rest is cut off. */
 export const WORDS_BYTES = 64 << 10;
-/** Longest answer of JSON: a folder with some 300,000 files. */
+/** Longest JSON response, in bytes: enough for a folder with about 300,000 files. */
 export const JSON_BYTES = 32 << 20;
-/** Longest message of a call: what an interpreter may say at once, 64 MiB of JSON, is no longer as a message. */
+/**
+ * Longest message of a call, in bytes. An interpreter may send 64 MiB of JSON at once, which is not longer as a
+ * message.
+ */
 export const MESSAGE_BYTES = 64 << 20;
-/** Values in an answer of JSON, which take up to thirty times their bytes: a file of a folder has seven. */
+/**
+ * Most values in a JSON response. In memory they may need thirty times their bytes. A file in a folder listing has
+ * seven.
+ */
 const JSON_VALUES = 3_000_000;
-/** Fields of a message, which take up to a hundred times their bytes: of a list of processes, and of what code shows. */
+/**
+ * Most fields of a message; in memory they may need a hundred times their bytes. For a list of processes, and for
+ * results of code.
+ */
 const UNARY_FIELDS = 250_000;
 const STREAM_FIELDS = 2_000_000;
-/** Values in the end of a stream: an error, its details, and headers. */
+/** Most values in the message that ends a stream: an error, its details, and headers. */
 const END_VALUES = 10_000;
 
-/** Reads a body as text, so many bytes at most, and leaves the rest; `isWhole` tells whether there was none. */
+/** Reads a body as text, up to this many bytes. `isWhole` is false if there was more. */
 export async function textUpTo(answer: Response, most: number): Promise<{ text: string; isWhole: boolean }> {
   const { bytes, isWhole } = await bytesUpTo(answer, most);
   return { text: new TextDecoder().decode(bytes), isWhole };
@@ -41,9 +50,9 @@ async function bytesUpTo({ body }: Response, most: number): Promise<{ bytes: Byt
 }
 
 /**
- * Reads a body as JSON; undefined if it is none.
+ * Reads a body as JSON; undefined if it is not JSON.
  *
- * @throws {@link SandboxError} if it is longer than so many bytes, or has millions of values
+ * @throws {@link SandboxError} if it has more than `most` bytes, or more than 3,000,000 values
  */
 export async function jsonUpTo(answer: Response, most: number, action: string, object: ObjectRef): Promise<unknown> {
   const { bytes, isWhole } = await bytesUpTo(answer, most).catch(() => ({ bytes: new Uint8Array(), isWhole: true }));
@@ -57,8 +66,9 @@ export async function jsonUpTo(answer: Response, most: number, action: string, o
 }
 
 /**
- * The same answer of a call, but that it fails where a message of it is longer than {@link MESSAGE_BYTES}, or has too many
- * fields. Each message comes whole: of its parts Connect keeps each, and looks at all of them for each.
+ * Returns the same response of a call, but reading it fails if a message is longer than {@link MESSAGE_BYTES} or has
+ * too many fields. It yields each message in one chunk: Connect keeps all parts of a message, and searches all of them
+ * for each new part.
  *
  * @param schema of its messages; undefined: their fields are not counted
  */
@@ -88,7 +98,7 @@ export function boundedMessages(
   return new Response(streamOf((isStream ? framesOf : wholeOf)(chunksOf(body), limits)), { status, headers });
 }
 
-/** Each throws a {@link SandboxError}. */
+/** Each function throws a {@link SandboxError} if a limit is exceeded. */
 interface Limits {
   checkLength(bytes: number): void;
   checkFields(message: Uint8Array): void;
@@ -108,12 +118,12 @@ async function* wholeOf(chunks: AsyncIterable<Bytes>, { checkLength, checkFields
   if (message.length > 0) yield message;
 }
 
-/** Flags, and how long the message behind them is. */
+/** Bytes of a frame's head: flags, and the length of the message. */
 const HEAD_BYTES = 5;
-/** Of the message behind it: it ends the stream, and is JSON. */
+/** Flag of the last message of a stream, which is JSON. */
 const END_FLAG = 2;
 
-/** Gives messages one by one, each with its head; what is not whole at the end as it is. */
+/** Yields one frame at a time: head and message. An incomplete frame at the end is yielded as it is. */
 async function* framesOf(
   chunks: AsyncIterable<Bytes>,
   { checkLength, checkFields, checkEnd }: Limits,

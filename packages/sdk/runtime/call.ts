@@ -1,21 +1,21 @@
-/** One call to a service of the runtime: what every call takes, and how its answer is read. Knows no service. @module */
+/** Sends one call to a service of the runtime, and reads JSON responses. @module */
 import type * as z from "zod";
 import { type ObjectRef, SandboxError } from "../errors.ts";
 import { errorOfConnect } from "./answers.ts";
 import { JSON_BYTES, jsonUpTo } from "./bounded.ts";
 import type { RuntimeClient } from "./runtimeclient.ts";
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call: it throws the signal's reason. */
+  /** Cancels the call, which then throws the reason of the signal. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends a call once, with the caller's signal, and words its failure: `Cannot <action>: …`.
+ * Sends a call once. If it fails, it throws an error with the message `Cannot <action>: …`.
  *
- * @param send is given the options of the call
- * @throws {@link SandboxError} if it fails; the signal's reason once that has fired
+ * @param send sends the call with these options
+ * @throws {@link SandboxError} if it fails; the reason of the signal if that was aborted
  */
 export async function call<T>(
   { object }: RuntimeClient,
@@ -32,7 +32,11 @@ export async function call<T>(
   }
 }
 
-/** Waits no longer than the signal lets; what is waited for goes on. @throws the signal's reason once it has fired */
+/**
+ * Waits for a promise, or until the signal is aborted. The work behind the promise continues.
+ *
+ * @throws the reason of the signal
+ */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise;
   signal.throwIfAborted();
@@ -42,7 +46,11 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   return await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
-/** Reads the body of an answer as JSON of that shape. @throws {@link SandboxError} INTERNAL if it has another, or is too long */
+/**
+ * Reads a response as JSON of this shape.
+ *
+ * @throws {@link SandboxError} with code INTERNAL if it has another shape or is too long
+ */
 export async function parsed<T>(
   schema: z.ZodType<T>,
   answer: Response,

@@ -1,41 +1,46 @@
-/** A time limit on this side, for what a sandbox was told to end and does not. Knows no wire. @module */
+/** Limits how long the SDK waits if a sandbox does not end a call at its time limit. @module */
 
 import { LONGEST_TIMER_MS } from "../../process/clock.ts";
 
-/** How much longer than it was told a sandbox may take, in milliseconds. */
+/** Time that a sandbox may take beyond its time limit, in milliseconds. */
 const GRACE_MS = 5000;
 
-/** Reads a caller's time limit. Undefined: no limit, also for `Infinity` and for numbers that no clock reaches. */
+/**
+ * Returns a caller's time limit. Undefined means no limit, also for `Infinity` and for numbers that no clock reaches.
+ */
 export function limitOf(timeoutMs: number | undefined): number | undefined {
   return timeoutMs !== undefined && timeoutMs < Number.MAX_SAFE_INTEGER ? timeoutMs : undefined;
 }
 
-/** When it is too late. */
+/** When a call is too late. */
 export interface Deadline<T> {
-  /** The caller's. */
+  /** The caller's signal. */
   signal: AbortSignal | undefined;
-  /** What the sandbox was told; undefined: no limit. */
+  /** The time limit that the sandbox has, in milliseconds; undefined: no limit. */
   timeoutMs: number | undefined;
-  /** How long it may take until it begins, in milliseconds. */
+  /** How long the sandbox may take to begin, in milliseconds. */
   beginMs: number;
-  /** What tells that it has begun. */
+  /** Returns whether this value shows that the work has begun. */
   isBeginning(value: T): boolean;
   /**
-   * Whether the process in the sandbox runs on without its caller. If the caller gives up, the function then still waits for
-   * the process to begin, at most for the grace period, so that the reader knows which process to end. Absent: no.
+   * Whether the process in the sandbox continues to run if the caller cancels the call. If so, and the process has not
+   * begun, the function waits for its beginning, at most for the grace period. The reader then knows which process to
+   * kill.
+   *
+   * @default false
    */
   runsOn?: boolean;
-  /** Makes the error. */
+  /** Creates the error for a call that is too late. */
   late(): Error;
 }
 
 /**
- * Yields what comes, and ends it where this side has waited too long. What the reader takes does not count: what waits
- * for a slow one meanwhile is no fault of the sandbox.
+ * Yields the values of a call, and ends the call if it takes too long. Time that the reader needs for a value does not
+ * count.
  *
- * @param open begins the call. Its signal aborts when the caller gives up, with the caller's reason, or when it is too late,
- * with the error of `late`
- * @throws what `open` throws, or the caller's reason if the caller gave up
+ * @param open starts the call. Its signal is aborted with the caller's reason if the caller cancels the call, or with
+ * the error of `late` if it is too late
+ * @throws what `open` throws, or the caller's reason if the caller cancelled the call
  */
 export async function* inTime<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,
@@ -78,7 +83,7 @@ export async function* inTime<T>(
   }
 }
 
-/** Waits for the last thing that a sandbox is asked, no longer than the grace; what comes of it is nobody's concern. */
+/** Sends a last request to a sandbox, and waits at most for the grace period. Its result and errors are ignored. */
 export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const leaving = new AbortController();
   const cancel = after(GRACE_MS, () => leaving.abort());
@@ -87,7 +92,7 @@ export async function inGrace(ask: (signal: AbortSignal) => Promise<unknown>): P
 
 /** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
 export function after(ms: number, act: () => void): () => void {
-  // A longer timer would fire at once: what has so much left is not limited.
+  // `setTimeout` fires at once for a longer time, so such a time counts as no limit.
   if (ms > LONGEST_TIMER_MS) return () => {};
   if (ms <= 0) act();
   const timer = setTimeout(act, ms);

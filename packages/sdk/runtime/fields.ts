@@ -1,4 +1,4 @@
-/** Counts what a message consists of before anybody decodes it: two bytes become an object of a hundred. Pure. @module */
+/** Counts the fields of a Protobuf message before it is decoded, to limit its size in memory. @module */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
@@ -10,17 +10,17 @@ const METHODS = [ContextsService, ProcessesService, ProcessService].flatMap(({ t
 );
 const OUTPUTS = new Map<string, DescMessage>(METHODS);
 
-/** Returns the message that a service of the runtime answers with at a path; undefined: there is no such method. */
+/** Returns the schema of a method's response by the method's path; undefined if there is no such method. */
 export function outputAt(path: string): DescMessage | undefined {
   return OUTPUTS.get(path);
 }
 
-/** Messages within a message, by the numbers of their fields. */
+/** The fields of a message that are messages themselves, by field number. */
 type Shape = Map<number, Shape>;
 
 /**
- * Tells whether a message has so many fields at most, those of messages within it and unknown ones counted. What is no
- * message its decoder will say.
+ * Returns whether a message has at most this many fields, including unknown fields and those of nested messages. For
+ * invalid data it returns true: the decoder will report it.
  */
 export function fieldsUpTo(schema: DescMessage, bytes: Uint8Array, most: number): boolean {
   const reader = new BinaryReader(bytes);
@@ -48,10 +48,10 @@ function shapeOf(schema: DescMessage): Shape {
   const known = shapes.get(schema);
   if (known) return known;
   const shape: Shape = new Map();
-  // Before its fields are looked at: a message may hold its like.
+  // Set before the fields are read, because a message type may contain itself.
   shapes.set(schema, shape);
   for (const { fieldKind, number, message } of schema.fields) {
-    // An entry of a map is a message of its key, 1, and its value, 2.
+    // An entry of a map is a message with the fields 1 (key) and 2 (value).
     if (fieldKind === "map") shape.set(number, new Map(message ? [[2, shapeOf(message)]] : []));
     else if (message) shape.set(number, shapeOf(message));
   }

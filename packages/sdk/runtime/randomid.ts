@@ -1,6 +1,6 @@
-/** Names that nobody else has. @module */
+/** Creates random ids. @module */
 
-/** Returns 32 hexadecimal digits at random. A page that came by plain HTTP has no `crypto.randomUUID`. */
+/** Returns 32 random hexadecimal digits. `crypto.randomUUID` does not exist on pages that were loaded by plain HTTP. */
 export function randomId(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

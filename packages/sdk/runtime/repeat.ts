@@ -1,21 +1,21 @@
-/** Tries again what is safe to repeat. Knows no wire. @module */
+/** Repeats failed requests if that is safe. @module */
 import { sleep } from "../../kube/backoff.ts";
 import { ConnectionError } from "../errors.ts";
 
 /** Waits before the second, third and fourth try, in milliseconds. */
 export const WAITS_MS = [100, 400, 1600];
 
-/** What decides about another try. */
+/** Whether a request may be repeated. */
 export interface Repeatable {
-  /** It changes nothing, or the same again; otherwise only what never arrived is tried again. */
+  /** Whether repeating it has no further effect. If false, it is repeated only if the request cannot have arrived. */
   repeatable: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Calls `act` until it does not fail for its connection, four times at most.
+ * Calls `act` until it succeeds or fails for another reason than the connection; at most four times.
  *
- * @throws what the last try threw, or the signal's reason
+ * @throws the error of the last try, or the reason of the signal
  */
 export async function repeating<T>(act: () => Promise<T>, { repeatable, signal }: Repeatable): Promise<T> {
   for (let tries = 0;; tries++) {
@@ -31,7 +31,7 @@ export async function repeating<T>(act: () => Promise<T>, { repeatable, signal }
   }
 }
 
-/** Waits. @throws the signal's reason as soon as it fires */
+/** Waits. @throws the reason of the signal as soon as it is aborted */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await sleep(ms, signal ?? new AbortController().signal);
   signal?.throwIfAborted();

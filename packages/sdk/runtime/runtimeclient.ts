@@ -1,4 +1,4 @@
-/** A client of the runtime in one sandbox: plain requests, Connect calls, and whether there is a runtime at all. @module */
+/** Sends requests and Connect calls to the runtime in a sandbox, and detects if there is none. @module */
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
@@ -9,37 +9,48 @@ import { boundedMessages, textUpTo, WORDS_BYTES } from "./bounded.ts";
 import { outputAt } from "./fields.ts";
 import { repeating } from "./repeat.ts";
 
-/** Port of the runtime's files and services. */
+/** Port of the runtime. */
 export const RUNTIME_PORT = 8080;
 
-/** What a service is asked for, for messages. */
+/** Action of all Connect calls, for error messages. */
 const CALL = "call the runtime";
 
 /** A request to the runtime. */
 interface RuntimeRequest extends TransportRequest {
-  /** It may be sent again when its answer was lost: it changes nothing, or the same. @default false */
+  /**
+   * Whether it may be sent again if its response was lost, because repeating it has no further effect.
+   *
+   * @default false
+   */
   repeatable?: boolean;
-  /** What is being done, for messages: "read \"a.txt\"". */
+  /** The action for error messages, such as `read "a.txt"`. */
   action: string;
 }
 
-/** The runtime of one sandbox. */
+/** A client of the runtime in one sandbox. */
 export interface RuntimeClient {
   /** The sandbox, for errors. */
   object: ObjectRef;
-  /** Sends a request to port {@link RUNTIME_PORT}. @returns an answer of 2xx @throws {@link SandboxError} for any other */
+  /**
+   * Sends a request to port {@link RUNTIME_PORT}.
+   *
+   * @returns a response of status 2xx @throws {@link SandboxError} for any other
+   */
   request(path: string, request: RuntimeRequest): Promise<Response>;
-  /** Speaks Connect to the services on that port; calls are sent once. */
+  /** Transport for Connect calls to the services on that port. Calls are not repeated. */
   connectTransport: Transport;
   transport: SandboxTransport;
-  /** What is known by now: whether hookbox's runtime is inside; undefined: nobody has asked, or it has not answered. */
+  /**
+   * Whether hookbox's runtime runs in the sandbox. Undefined: not known yet, because it was not asked or did not
+   * answer.
+   */
   known: { runtime: boolean | undefined };
 }
 
 /**
- * Makes it.
+ * Creates the client.
  *
- * @param token of the runtime, where it asks for one
+ * @param token token of the runtime, if it requires one
  */
 export function createRuntimeClient(
   transport: SandboxTransport,
@@ -66,7 +77,7 @@ export function createRuntimeClient(
     connectTransport: createConnectTransport({
       baseUrl: "http://sandbox",
       useBinaryFormat: true,
-      // Nobody reads them, and each takes fifty times its bytes.
+      // Unknown fields are never read, and each needs fifty times its bytes in memory.
       binaryOptions: { readUnknownFields: false },
       fetch: async (input, init) => {
         const { pathname } = new URL(String(input));
@@ -87,7 +98,10 @@ export function createRuntimeClient(
   };
 }
 
-/** Returns the error of a request, in words of the runtime where nothing has ever answered at its port. */
+/**
+ * Returns the error of a request. If nothing has ever answered on the runtime's port, the message says that no runtime
+ * answers.
+ */
 function orSilent(error: unknown, known: RuntimeClient["known"], action: string, object: ObjectRef): unknown {
   if (!(error instanceof ConnectionError) || error.reason !== PORT_SILENT || known.runtime) return error;
   const { reason, mayHaveArrived } = error;
@@ -97,7 +111,10 @@ function orSilent(error: unknown, known: RuntimeClient["known"], action: string,
   return new ConnectionError(`Cannot ${action}: no runtime answers in ${where}`, details);
 }
 
-/** A service words its errors in Connect's way; what refuses a call before it (a guard, the router) does not. */
+/**
+ * Returns an error response of a service unchanged. Throws for responses that do not have Connect's form: those of a
+ * guard or the router, which refused the call.
+ */
 async function errorOfService(answer: Response, object: ObjectRef): Promise<Response> {
   const { status, headers } = answer;
   const again = new Response((await textUpTo(answer, WORDS_BYTES)).text, { status, headers });
@@ -106,15 +123,15 @@ async function errorOfService(answer: Response, object: ObjectRef): Promise<Resp
   throw await errorOfAnswer(again, CALL, object);
 }
 
-/** How long the runtime may take to say that it is there, in milliseconds. */
+/** How long the runtime may take to answer the health check, in milliseconds. */
 const PROBE_MS = 5000;
 
 /**
- * Tells whether a call failed because hookbox's runtime is not inside: something else answers there, or nothing ever has,
- * which is asked once more.
+ * Returns whether a call failed because hookbox's runtime does not run in the sandbox. If nothing has ever answered on
+ * its port, one health check is sent.
  */
 export async function lacksRuntime({ transport, known }: RuntimeClient, error: unknown): Promise<boolean> {
-  // Runtimes of others may have files and health on the same port.
+  // Another runtime may serve files and health on the same port, so the error of this call decides.
   if (error instanceof UnsupportedError) known.runtime = false;
   if (known.runtime !== undefined || !(error instanceof ConnectionError)) return known.runtime === false;
   const answers = await transport.fetch(RUNTIME_PORT, "/v1/health", { signal: AbortSignal.timeout(PROBE_MS) })

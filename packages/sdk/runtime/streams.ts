@@ -1,6 +1,6 @@
-/** Between web streams and generators, a chunk at a time: nothing is taken before there is room for it. @module */
+/** Converts between web streams and generators, one chunk at a time, so that nothing is read ahead. @module */
 
-/** Yields what a stream gives; leaving the loop cancels it. */
+/** Yields the chunks of a stream. Leaving the loop cancels the stream. */
 export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
   const reader = stream.getReader();
   try {
@@ -15,10 +15,11 @@ export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T>
 }
 
 /**
- * Turns chunks into a stream that asks for the next one only when it is read.
+ * Returns a stream that requests the next chunk only when it is read.
  *
- * @param onCancel called when nobody wants the rest, before the generator is told: it may be waiting for its next chunk
- * @param onError called with what the chunks failed of
+ * @param onCancel called when the reader cancels the stream, before the generator ends: the generator may be waiting
+ * for a chunk
+ * @param onError called with the error if the generator throws
  */
 export function streamOf<T>(
   chunks: AsyncGenerator<T>,

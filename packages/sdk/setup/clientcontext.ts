@@ -1,4 +1,4 @@
-/** What all calls of one client share: the cluster, the namespace, and the ways to sandboxes. Asks for nothing early. @module */
+/** Holds what all calls of one client share: the cluster, the namespace, and the transports to sandboxes. @module */
 import type { Finding } from "../../api/diagnosis/finding.ts";
 import type { Subject } from "../../api/diagnosis/facts.ts";
 import type { Api } from "../../kube/api.ts";
@@ -12,28 +12,28 @@ import type { Cluster } from "./cluster.ts";
 import { hasProcess, variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
-/** Name under which the API server's audit log shows the SDK. */
+/** User agent of the SDK, as the API server's audit log shows it. */
 const USER_AGENT = "hookbox-sdk";
 
-/** What a client is made of. */
+/** What all calls of one client share. */
 export interface ClientContext {
   options: ClientOptions;
   api(): Promise<Api>;
-  /** Returns the namespace to use where a call names none. */
+  /** Returns the namespace of calls that do not name one. */
   namespace(): Promise<string>;
-  /** Tells whether there is a router, and no cluster to ask: names are then taken for those of Sandboxes. */
+  /** Returns true if the client has a router but no cluster. A name then means a Sandbox, not a claim. */
   isRouterAlone(): Promise<boolean>;
   /**
-   * Makes the way to a Sandbox; nothing is opened yet.
+   * Creates the transport to a Sandbox; opens no connection yet.
    *
-   * @param podIP of its Pod a moment ago, which spares looking for it; undefined: nobody knows
+   * @param podIP last known address of its Pod, which saves a lookup; undefined: not known
    */
   transportTo(namespace: string, sandboxName: string, podIP?: string): Promise<SandboxTransport>;
-  /** Finds the root cause of how something is. */
+  /** Finds the root cause of an object's state. */
   why(subject: Subject, signal?: AbortSignal): Promise<Finding>;
 }
 
-/** Makes them. */
+/** Creates the context of a client. The cluster is looked up at the first call that needs it. */
 export function createClientContext(options: ClientOptions): ClientContext {
   let finding: Promise<Cluster> | undefined;
   const cluster = (): Promise<Cluster> => {
@@ -62,7 +62,8 @@ export function createClientContext(options: ClientOptions): ClientContext {
     async transportTo(namespace, name, podIP) {
       const kind = await kindOfTransport();
       if (kind !== "router") {
-        // Its Pod is called like it, but for pools of controllers before 1.0: those are found at the second try.
+        // The Pod has the Sandbox's name, except in pools that older controllers (before 1.0) created. If the first
+        // request fails for such a Pod, the transport looks up the Pod.
         const hint = podIP === undefined ? undefined : { namespace, name, ip: podIP };
         const access = await podAccess(kind, await cluster(), options.pods, namespace, name);
         return createPodTransport(access, namespace, name, hint);
@@ -73,7 +74,7 @@ export function createClientContext(options: ClientOptions): ClientContext {
       });
     },
     async why(subject, signal) {
-      // Most callers never ask.
+      // Loaded at the first call, because most programs never need it.
       const { explain } = await import("../control/facts.ts");
       return await explain(await api(), subject, signal);
     },
@@ -88,7 +89,7 @@ async function findOrTake(options: ClientOptions): Promise<Cluster> {
       remedy: "Give the client a `routerUrl`, and `connect` to sandboxes that are there.",
     });
   }
-  // What needs a disk and certificates stays out of browsers.
+  // This module needs a disk and certificates, so it must not be part of a bundle for browsers.
   const { findCluster } = await import("./cluster.ts");
   return await findCluster(options, USER_AGENT);
 }

@@ -1,4 +1,4 @@
-/** Finds the cluster: a kubeconfig, or the Pod this runs in. Node and Deno; loaded when it is first needed. @module */
+/** Finds the cluster of a client by a kubeconfig or the Pod's ServiceAccount. Only for Node and Deno. @module */
 import { existsSync } from "node:fs";
 import type { Api } from "../../kube/api.ts";
 import { connect } from "../../kube/connection.ts";
@@ -8,27 +8,31 @@ import { InvalidArgumentError } from "../errors.ts";
 import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
-/** A cluster that answers requests. */
+/** A connection to a cluster. */
 export interface Cluster {
   api: Api;
-  /** Undefined where the API was given. */
+  /** Undefined if the caller passed an `api`. */
   credentials: Credentials | undefined;
-  /** Of the context or the Pod; undefined if it has none. */
+  /** Namespace of the kubeconfig context or of the Pod. Undefined if there is none. */
   namespace: string | undefined;
-  /** This runs in a Pod of the cluster. */
+  /** Whether this program runs in a Pod of the cluster. */
   isInside: boolean;
 }
 
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-/** Finds it; sends nothing. @throws {@link InvalidArgumentError} if there is none, or its file cannot be read */
+/**
+ * Finds the cluster; sends no request.
+ *
+ * @throws {@link InvalidArgumentError} if there is no cluster, or its kubeconfig cannot be read
+ */
 export async function findCluster(options: ClientOptions, userAgent: string): Promise<Cluster> {
   const { credentials, isInside } = await credentialsOf(options);
   const api = connect(credentials, { userAgent, signal: new AbortController().signal });
   return { api, credentials, namespace: credentials.namespace, isInside };
 }
 
-/** As kubectl looks, but a Pod's own account comes before a file in the home folder. */
+/** Searches in the order of kubectl, except that the Pod's ServiceAccount comes before `~/.kube/config`. */
 function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isInside: boolean } {
   if (kubeconfig !== undefined) return { chosen: { path: kubeconfig, context }, isInside: false };
   const env = { KUBECONFIG: variable("KUBECONFIG"), HOME: variable("HOME") };

@@ -1,4 +1,4 @@
-/** Signs addresses of ports: with a secret that the router also has, or with a private key. @module */
+/** Signs URLs of ports with the router's secret or with a private key. @module */
 import {
   isKeyID,
   readSigningKey,
@@ -13,10 +13,11 @@ import { variable } from "./environment.ts";
 import type { ClientOptions } from "./options.ts";
 
 /**
- * Returns a token that opens a Sandbox for so many milliseconds.
+ * Returns a token that gives access to a port of a Sandbox for this many milliseconds.
  *
- * @throws {@link InvalidArgumentError} if that time is not finite, or if the client has neither a secret nor a key, or the key is unusable
- * @throws {@link SandboxNotFoundError} if there is no such Sandbox, which a key's token names by its UID
+ * @throws {@link InvalidArgumentError} if the time is not finite, if the client has neither a secret nor a key, or if
+ * the key is invalid
+ * @throws {@link SandboxNotFoundError} if a key signs and the Sandbox does not exist: the token contains its UID
  */
 export async function signAddress(
   { options, api }: Pick<ClientContext, "options" | "api">,

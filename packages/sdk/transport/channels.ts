@@ -1,35 +1,38 @@
-/** WebSockets to the API server whose messages begin with a channel: port-forward and exec. Node and Deno. @module */
+/** Opens WebSockets to the API server that have numbered channels. Node and Deno. @module */
 import { Buffer } from "node:buffer";
 import type { ClientRequest } from "node:http";
 import { WebSocket } from "ws";
 import type { Credentials } from "../../kube/credentials.ts";
 
-/** How much may be on its way to the API server before the sender has to wait. */
+/** Unsent bytes from which the sender has to wait. */
 const HIGH_WATER_BYTES = 1 << 20;
-/** How long the other side may take to confirm that the connection is closed: until then the process does not end. */
+/**
+ * How long the server may take to confirm that the connection is closed, in milliseconds. The process cannot end
+ * before.
+ */
 const CLOSE_MS = 1000;
 
 /** An open connection. */
 export interface Channels {
-  /** Resolves once there is room for more. Sends nothing on a connection that is closed. */
+  /** Resolves when there is room for more data. On a closed connection, it sends nothing. */
   send(channel: number, bytes: Uint8Array): Promise<void>;
-  /** Stops what comes, and lets it come again. */
+  /** Stops receiving messages, until `resume`. */
   pause(): void;
   resume(): void;
   close(): void;
 }
 
-/** Told of what comes. */
+/** Receives messages. */
 export interface ChannelSink {
   message(channel: number, bytes: Buffer): void;
-  /** The connection is over; absent: it was closed as it should be. */
+  /** The connection was closed; `error` is absent if it was closed normally. */
   closed(error?: Error): void;
 }
 
-/** Which connection. */
+/** Which connection to open. */
 export interface ChannelsRequest {
   path: string;
-  /** Subprotocols, the best first. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand` */
+  /** Subprotocols, the preferred one first. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand` */
   protocols: string[];
   /** Closes the connection, also while it is being opened. */
   signal?: AbortSignal | undefined;
@@ -38,9 +41,9 @@ export interface ChannelsRequest {
 }
 
 /**
- * Opens it; resolves once it is open.
+ * Opens a connection; resolves when it is open.
  *
- * @throws {Error} with the API server's words if it refuses; the signal's reason if that fires before
+ * @throws {Error} with the API server's message if it refuses; the reason of the signal if that is aborted before
  */
 export async function openChannels(
   credentials: Credentials,
@@ -50,7 +53,7 @@ export async function openChannels(
   const { headers, tls, agent } = await credentials.current();
   signal?.throwIfAborted();
   const url = credentials.server.replace(/^http/, "ws") + path;
-  // A variable, as its types do not have `closeTimeout`.
+  // In a variable, because the types of the options do not have `closeTimeout`.
   const options = {
     headers,
     ...tls,
@@ -62,13 +65,13 @@ export async function openChannels(
   const socket = new WebSocket(url, protocols, options);
   socket.binaryType = "nodebuffer";
   let isLeft = false;
-  // Before it is open: the first messages may come with the answer.
+  // Registered before the connection is open: the first messages may arrive together with the response.
   socket.on("message", (message: Buffer) => {
     if (!isLeft) sink.message(message[0] ?? 0, message.subarray(1));
   });
   const close = () => {
     isLeft = true;
-    // A paused connection would not show that the other side has closed it, too.
+    // A paused connection would not notice that the server has closed it.
     socket.resume();
     socket.close();
   };
@@ -96,7 +99,7 @@ export async function openChannels(
   };
 }
 
-/** An API server may take minutes to answer for a Pod that is gone. */
+/** Lets the process end while the request is open: an API server may need minutes to answer for a deleted Pod. */
 function finishRequest(request: ClientRequest): void {
   request.on("socket", (socket) => socket.unref()).end();
 }

@@ -1,52 +1,52 @@
-/** Straight to the Pod, or through what leads there: looks for it once, and again when it has moved. @module */
+/** Reaches the ports of a Pod directly or by port-forward; finds the Pod again after it was replaced. @module */
 import { WAKE_HEADER } from "../../api/router/headers.ts";
 import { ConnectionError, type ObjectRef, SandboxError } from "../errors.ts";
 import { orAborted } from "../runtime/call.ts";
 import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
 
-/** Where the Sandbox's Pod is. */
+/** Where the Pod of a Sandbox is. */
 export interface PodPlace {
   namespace: string;
   name: string;
   ip: string;
 }
 
-/** Whether a suspended Sandbox is woken, and what ends the search. */
+/** Options of a lookup: whether to resume a suspended Sandbox, and a signal that cancels the lookup. */
 export interface PodWishes {
   wake: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** A way to Pods in place of the network, such as that of `@hookbox/testing`. */
+/** A way to reach Pods without the network, such as that of `@hookbox/testing`. */
 export interface PodWay {
-  /** Returns where programs on this machine reach a port of a Pod. */
+  /** Returns the URL at which programs on this machine reach a port of a Pod. */
   reach(pod: PodPlace, port: number): Promise<URL>;
-  /** Answers a request to a port of a Pod; `url` is what `reach` has said, and the request's path. */
+  /** Sends a request to a port of a Pod. `url` is the URL from `reach` with the path of the request. */
   send(pod: PodPlace, port: number, url: URL, request: TransportRequest): Promise<Response>;
 }
 
-/** Ways to a Pod's ports. */
+/** Functions that find a Pod and reach its ports. */
 export interface PodAccess {
   kind: "direct" | "forward";
-  /** Finds the Pod of a Sandbox that is Ready, or becomes so. */
+  /** Finds the Pod of a Sandbox, and waits until the Sandbox is Ready. */
   find(wishes: PodWishes): Promise<PodPlace>;
-  /** Returns where a port of the Pod is reached from here. */
+  /** Returns the URL at which this machine reaches a port of the Pod. */
   reach(pod: PodPlace, port: number): Promise<URL>;
-  /** Sends a request there. @default by `fetch` */
+  /** Sends a request to a port of the Pod. @default by `fetch` */
   send?: PodWay["send"];
-  /** Runs a command in the Pod; absent: not on this way. */
+  /** Runs a command in the Pod. Absent if this is not possible. */
   exec?(pod: PodPlace, request: ExecRequest): Promise<ExecSession>;
   close(): Promise<void>;
 }
 
-/** Reason of the error if nothing answers at a port of the Pod, or on the way there. */
+/** Reason of the error if nothing answers on a port of the Pod, or on the way to it. */
 export const PORT_SILENT = "PortSilent";
 
-/** An address that was not used for so long may be another Pod's by now, in milliseconds. */
+/** Time without use after which the Pod is looked up again, in milliseconds: its address may belong to another Pod. */
 const TRUSTED_MS = 10_000;
 
-/** Makes it for a Sandbox. @param hint where its Pod was a moment ago; undefined: nobody knows */
+/** Creates the transport to a Sandbox. @param hint last known place of its Pod; undefined: not known */
 export function createPodTransport(
   access: PodAccess,
   namespace: string,
@@ -72,7 +72,7 @@ export function createPodTransport(
           return answer;
         } catch (error) {
           if (!(error instanceof ConnectionError)) throw error;
-          // It may have been suspended, or got another Pod.
+          // The Sandbox may have been suspended, or have a new Pod.
           place.forget();
           if (!again || error.mayHaveArrived || request.body instanceof ReadableStream) throw error;
         }
@@ -89,19 +89,19 @@ export function createPodTransport(
   };
 }
 
-/** A search for the Pod, or what it has found. */
+/** A lookup of the Pod: running, or with its result. */
 interface Search {
   place: Promise<PodPlace>;
   wake: boolean;
-  /** How many calls wait for it. */
+  /** Number of calls that wait for it. */
   waiting: number;
-  /** Ends it, unless the Pod is found. */
+  /** Cancels it, unless the Pod was found. */
   end(reason: unknown): void;
 }
 
 /**
- * Finds the Pod once for all who ask; again when it was not used for a while, or cannot be reached. A search that nobody
- * waits for any more ends: it may watch the Sandbox for two minutes, and the process would not end before.
+ * Looks up the Pod once for all callers; again if it was not used for a while, or cannot be reached. A lookup ends when
+ * nobody waits for it any more. Otherwise it could watch the Sandbox for two minutes and keep the process from ending.
  */
 function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
   let known: Search | undefined = hint &&
@@ -139,7 +139,7 @@ function remembered({ find }: PodAccess, hint: PodPlace | undefined) {
   };
 }
 
-/** Returns the origin of a port of a Pod that this machine can reach. */
+/** Returns the URL of a port of a Pod for a machine that can reach the Pod's address. */
 export function podOrigin({ ip }: PodPlace, port: number): URL {
   return new URL(`http://${ip.includes(":") ? `[${ip}]` : ip}:${port}`);
 }

@@ -8,16 +8,16 @@ import type { ExecRequest, ExecSession } from "./transport.ts";
 
 /** Channels of the protocol. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`, version 5. */
 const [STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE] = [0, 1, 2, 3, 4, 255] as const;
-/** Five can end the input, which four cannot. */
+/** Version 5 can close the input; version 4 cannot. */
 const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
 type Event = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
 
 /**
- * Starts it.
+ * Starts a command.
  *
- * @throws {@link ConnectionError} if the API server or the node refuses, and the signal's reason if that fires before; the
- * command did not run then
+ * @throws {@link ConnectionError} if the API server or the node refuses; the reason of the signal if that is aborted
+ * before. In both cases, the command did not run
  */
 export async function execInPod(credentials: Credentials, pod: PodPlace, request: ExecRequest): Promise<ExecSession> {
   const object: ObjectRef = { kind: "Pod", namespace: pod.namespace, name: pod.name };
@@ -93,7 +93,10 @@ interface Status {
   details?: { causes?: { reason?: string; message?: string }[] };
 }
 
-/** Undefined: the message is no Status. An error thrown in the message handler would end the caller's program. */
+/**
+ * Returns undefined if the message is not a Status. An error thrown in the message handler would end the caller's
+ * program.
+ */
 function statusOf(bytes: Buffer): Status | undefined {
   try {
     const status: unknown = JSON.parse(bytes.toString());
@@ -107,12 +110,12 @@ function broken(object: ObjectRef, why: string): ConnectionError {
   return new ConnectionError(`Cannot run a command in Pod ${object.name}: ${why}`, { object });
 }
 
-/** How much waits for a slow reader before the API server is held up, costs included. */
+/** Unread bytes, with {@link PIECE_COST} for each piece, from which the SDK stops reading from the API server. */
 const HIGH_WATER_BYTES = 1 << 20;
-/** What a piece costs besides its bytes: some programs write one byte at a time. */
+/** What a piece counts in addition to its bytes: some programs write one byte at a time. */
 const PIECE_COST = 256;
 
-/** Events between who brings and who reads them. */
+/** Creates a queue between the connection and the reader of its events. */
 function createQueue() {
   const events: Event[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Forwards ports of Pods to this machine through the API server, as `kubectl port-forward` does. Node and Deno. @module */
+/** Forwards ports of Pods to this machine, as `kubectl port-forward` does. Node and Deno. @module */
 import type { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Credentials } from "../../kube/credentials.ts";
@@ -6,14 +6,14 @@ import { listenOn } from "../../process/ports.ts";
 import { type Channels, openChannels } from "./channels.ts";
 import type { PodAccess, PodPlace } from "./direct.ts";
 
-/** Each message begins with its channel: of the first port these are data and errors. */
+/** Channels of the first port. Each message starts with the number of its channel. */
 const DATA = 0;
 const ERROR = 1;
-/** The first message of a channel is the port's number. */
+/** Length of the first message of a channel, which contains the port number. */
 const PORT_BYTES = 2;
 
 /**
- * Makes it. A listener on loopback for each port of each Pod, and a WebSocket for each connection to it.
+ * Creates a port-forward. It has one local listener for each port of a Pod, and one WebSocket for each connection.
  *
  * Source: Kubernetes, WebSocket port forwarding, subprotocol `v4.channel.k8s.io`.
  */
@@ -44,9 +44,10 @@ async function listen(credentials: Credentials, pod: PodPlace, port: number, soc
     forward(credentials, pod, port, socket).catch(() => socket.destroy());
   });
   const local = await listenOn(server, "127.0.0.1", 0);
-  // The server could not accept a connection, for example because there are no free descriptors. Its client sees that.
+  // The server could not accept a connection, for example because there are no free descriptors. Its client notices
+  // that.
   server.on("error", () => {});
-  // What is only listened for keeps no program from ending.
+  // An open listener must not keep the program from ending.
   server.unref();
   return { server, port: local };
 }
@@ -59,7 +60,7 @@ async function forward(
 ): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/pods/${name}/portforward?ports=${port}`;
   const begun = new Set<number>();
-  // What comes may come before this is known.
+  // An object, because messages may arrive before `openChannels` returns.
   const opened: { channels?: Channels } = {};
   const gone = new AbortController();
   socket.once("close", () => gone.abort());

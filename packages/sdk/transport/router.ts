@@ -1,23 +1,23 @@
-/** Through a router, which finds the sandbox by headers and wakes it. @module */
+/** Sends requests through a router, which finds the sandbox by headers and resumes it. @module */
 import { type ObjectRef, UnsupportedError } from "../errors.ts";
 import type { SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
 
-/** Where the router is, and who we are there. */
+/** URL of the router, and the token for it. */
 export interface RouterAccess {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   url: string;
-  /** Asked before each request; undefined: none is needed. */
+  /** Called before each request. Undefined: no token is needed. */
   token?: (() => Promise<string> | string) | undefined;
-  /** The router's `--domain`: sandboxes have hosts below it. */
+  /** The router's option `--domain`; hosts of sandboxes are subdomains of it. */
   domain?: string | undefined;
-  /** The router's `--path-routing-prefix`, such as `/s`. */
+  /** The router's option `--path-routing-prefix`, such as `/s`. */
   pathPrefix?: string | undefined;
-  /** Whether a browser's cookies go there, and stay. @default same-origin */
+  /** Whether a browser sends cookies to the router and stores its cookies. @default same-origin */
   credentials?: TransportRequest["credentials"];
 }
 
-/** Makes it for a Sandbox. */
+/** Creates the transport to a Sandbox. */
 export function createRouterTransport(access: RouterAccess, namespace: string, name: string): SandboxTransport {
   const object: ObjectRef = { kind: "Sandbox", namespace, name };
   return {

@@ -1,17 +1,17 @@
-/** One request by `fetch`, and why it got no answer, and whether it can have arrived. Tries nothing twice. @module */
+/** Sends one request by `fetch`. If it fails, the error says why, and whether the request can have arrived. @module */
 import { ConnectionError, type ObjectRef } from "../errors.ts";
 import type { TransportRequest } from "./transport.ts";
 
-/** What a request goes to, for the error if no answer comes. */
+/** The receiver of a request, for error messages. */
 export interface Addressee {
   object: ObjectRef;
-  /** For people. */
+  /** Name for messages. */
   what: string;
-  /** The error's reason. */
+  /** Reason of the error. */
   reason?: string;
 }
 
-/** Sends it. @throws {@link ConnectionError} if no answer comes, or the reason of its signal */
+/** Sends a request once. @throws {@link ConnectionError} if there is no response, or the reason of the signal */
 export async function send(
   url: URL,
   { method = "GET", headers = {}, body, signal, credentials = "same-origin" }: TransportRequest,
@@ -23,7 +23,7 @@ export async function send(
       headers,
       redirect: "manual",
       credentials,
-      // A sandbox changes without its browser being told.
+      // Files in a sandbox change without notice to the browser.
       cache: "no-store",
       ...bodyOf(method, body),
       ...signal ? { signal } : {},
@@ -36,15 +36,18 @@ export async function send(
   }
 }
 
-/** Holds on to answers while they are read: a signal does not end the body of one that Deno has garbage-collected. */
+/**
+ * Keeps responses alive while their bodies are read. In Deno, a signal does not end a body whose response was
+ * garbage-collected.
+ */
 const responseOf = new WeakMap<ReadableStream, Response>();
 
-/** What may be sent twice: it changes nothing, or the same again. */
+/** Methods whose requests may be sent twice: repeating them has no further effect. */
 const REPEATABLE = new Set(["GET", "HEAD", "PUT"]);
 
 /**
- * Deno's `fetch` sends a request again by itself when its connection breaks before the answer, a POST too: but not one
- * whose body is a stream.
+ * Deno's `fetch` repeats a request if its connection breaks before the response, even a POST, but not if the body is a
+ * stream. So the body of a POST is sent as a stream.
  */
 function bodyOf(method: string, body: TransportRequest["body"]) {
   const mustBeStream = "Deno" in globalThis && !REPEATABLE.has(method);
@@ -52,11 +55,11 @@ function bodyOf(method: string, body: TransportRequest["body"]) {
     ? new Blob(body === undefined ? [] : [body]).stream()
     : body;
   if (sent === undefined) return {};
-  // A stream goes out while the answer comes in.
+  // "half" is the only value that `fetch` supports for bodies that are streams.
   return sent instanceof ReadableStream ? { body: sent, duplex: "half" } : { body: sent };
 }
 
-/** What the system says when no connection came about. */
+/** Error codes of failed connections: the request was not sent. */
 const NEVER_CONNECTED = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -66,10 +69,10 @@ const NEVER_CONNECTED = new Set([
   "EAI_AGAIN",
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
-/** Deno has no codes for it. */
+/** Messages of failed connections in Deno, which has no error codes for them. */
 const NEVER_CONNECTED_WORDS = /client error \(Connect\)|dns error|Connection refused/i;
 
-/** Makes the error for a `fetch` that threw. */
+/** Creates the error for a `fetch` that failed. */
 function connectionError(error: unknown, { what, object, reason }: Addressee): ConnectionError {
   const cause = innermost(error);
   const code = (cause as { code?: unknown }).code;
@@ -79,7 +82,7 @@ function connectionError(error: unknown, { what, object, reason }: Addressee): C
   return new ConnectionError(`Cannot reach ${what}: ${why}`, { object, reason, cause: error, mayHaveArrived });
 }
 
-/** Node wraps the cause, and wraps several of them once more. */
+/** Returns the innermost cause. Node wraps the cause, and several causes twice. */
 function innermost(error: unknown): unknown {
   const { cause, errors } = error as { cause?: unknown; errors?: unknown[] };
   const inner = errors?.[0] ?? cause;

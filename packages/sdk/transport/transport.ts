@@ -1,4 +1,4 @@
-/** How requests reach the ports of one sandbox: by router, straight to its Pod, or by port-forward. Types only. @module */
+/** Types of the transports: how requests reach the ports of one sandbox. @module */
 import { WAKE_HEADER } from "../../api/router/headers.ts";
 
 /** A request to a port. `body` is sent once: a stream cannot be sent again. */
@@ -7,26 +7,26 @@ export interface TransportRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
   signal?: AbortSignal | undefined;
-  /** Whether a browser's cookies go along, and those of the answer stay. @default same-origin */
+  /** Whether a browser sends and stores cookies for this request. @default same-origin */
   credentials?: "omit" | "same-origin" | undefined;
 }
 
-/** Headers of requests that only look at what goes on. */
+/** Headers of requests that must not resume a suspended sandbox. */
 export const NO_WAKE: Record<string, string> = { [WAKE_HEADER]: "false" };
 
-/** A command for the API server to run. */
+/** A command that the API server runs. */
 export interface ExecRequest {
   command: string[];
-  /** Leaves standard input open. */
+  /** Whether standard input is open. */
   stdin: boolean;
-  /** Gives it a terminal of this size. */
+  /** Size of the command's terminal. Absent: no terminal. */
   size?: { cols: number; rows: number };
   signal?: AbortSignal | undefined;
 }
 
-/** A command that the API server runs. It cannot be found again, and its end is not that of this session. */
+/** A command that the API server runs. It cannot be found again. It continues to run if the session ends first. */
 export interface ExecSession {
-  /** Ends with the command. @throws {@link ConnectionError} if the connection breaks before */
+  /** Output, and then the end of the command. @throws {@link ConnectionError} if the connection breaks before that */
   events: AsyncIterable<
     { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array } | { type: "end"; exitCode: number }
   >;
@@ -36,26 +36,26 @@ export interface ExecSession {
   close(): void;
 }
 
-/** A way to the ports of one sandbox. */
+/** The connection to the ports of one sandbox. */
 export interface SandboxTransport {
-  /** Which way it is: through a router, straight to the Pod, or by port-forward through the API server. */
+  /** Whether requests go through a router, directly to the Pod, or by port-forward through the API server. */
   kind: "router" | "direct" | "forward";
   /**
-   * Sends a request to a port; resolves with an answer of any status, once its head is there.
+   * Sends a request to a port. Resolves with the response, of any status, when its headers have arrived.
    *
-   * What never arrived is tried again, and a suspended sandbox is woken first.
+   * Requests that did not arrive are repeated. A suspended sandbox is resumed first.
    *
-   * @param path begins with `/`, encoded
-   * @throws {@link ConnectionError} if no answer comes; it says whether the request can have arrived
+   * @param path starts with `/`, encoded
+   * @throws {@link ConnectionError} if there is no response; it says whether the request can have arrived
    */
   fetch(port: number, path: string, request?: TransportRequest): Promise<Response>;
   /**
-   * Runs a command in the Pod's first container by the API server, as `kubectl exec` does: for sandboxes that have no
-   * runtime. Absent: not on this way.
+   * Runs a command in the first container of the Pod through the API server, as `kubectl exec` does. For sandboxes
+   * without a runtime. Absent if this is not possible.
    */
   exec?(request: ExecRequest): Promise<ExecSession>;
-  /** Returns where programs on this machine reach a port, without a slash at the end. */
+  /** Returns the URL at which programs on this machine reach a port, without a slash at the end. */
   address(port: number, options?: { signal?: AbortSignal | undefined }): Promise<URL>;
-  /** Closes what it has opened; the sandbox goes on. */
+  /** Closes the connections that it opened. The sandbox continues to run. */
   close(): Promise<void>;
 }

@@ -1,29 +1,29 @@
-/** Who may talk to the server: bearer tokens from a file, which is read anew for every request. @module */
+/** Checks bearer tokens of requests against a file, which is read again for each request. @module */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { readingFile } from "../../files.ts";
 
-/** What a request's credentials come to. */
+/** Result of checking a request's credentials. */
 export type Verdict =
-  /** `owner` tells those apart who have different tokens; sessions are theirs alone. */
+  /** `owner` is different for each token. A session can be used only by its owner. */
   | { owner: string }
-  /** Value of the answer's WWW-Authenticate. Source: RFC 6750, section 3. */
+  /** Value of the header WWW-Authenticate of the response. Source: RFC 6750, section 3. */
   | { challenge: string };
 
-/** Judges the value of an `Authorization` header. */
+/** Checks the value of an `Authorization` header. */
 export type Authenticate = (authorization: string | undefined) => Promise<Verdict>;
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 const LEAST_CHARACTERS = 16;
 const REALM = 'Bearer realm="hookbox"';
 
-/** Lets everybody in. For loopback alone. */
+/** Allows every request. Only for loopback addresses. */
 export const anybody: Authenticate = () => Promise.resolve({ owner: "anybody" });
 
 /**
- * Makes the check against the tokens in a file, one in each line, so that one can take over from another.
+ * Creates a check against the tokens in a file, one per line, so that tokens can be rotated.
  *
- * @throws {Failure} if it cannot be read, {RangeError} if it has no token or one that could be guessed
+ * @throws {Failure} if the file cannot be read, {RangeError} if it contains no token, or one that is easy to guess
  */
 export async function tokensIn(file: string): Promise<Authenticate> {
   const first = await readingFile(file, () => readTokens(file));
@@ -34,9 +34,9 @@ export async function tokensIn(file: string): Promise<Authenticate> {
   return async (authorization) => {
     if (authorization === undefined) return { challenge: REALM };
     const given = digest(BEARER.exec(authorization)?.[1] ?? "");
-    // A file that cannot be read lets nobody in.
+    // If the file cannot be read, no token is accepted.
     const known = (await readTokens(file).catch(() => [])).filter((token) => !isWeak(token)).map(digest);
-    // All are compared, whichever fits: how long it takes says nothing.
+    // All tokens are compared, so that the duration does not reveal which one matches.
     const [match] = known.filter((token) => timingSafeEqual(token, given));
     if (match) return { owner: match.toString("base64url") };
     return { challenge: `${REALM}, error="invalid_token", error_description="The token is not known"` };
@@ -51,7 +51,7 @@ function isWeak(token: string): boolean {
   return token.length < LEAST_CHARACTERS;
 }
 
-/** Digests are equally long, so comparing them tells nothing of the tokens. */
+/** Digests have the same length, so comparing them reveals nothing about the tokens. */
 function digest(token: string) {
   return createHash("sha256").update(token).digest();
 }

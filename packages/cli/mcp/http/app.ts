@@ -1,4 +1,4 @@
-/** The server over HTTP as an app: who gets in, which session is meant, and its transport. Opens no port. @module */
+/** The Hono app of the MCP server: checks access, finds the session of a request, and passes the request on. @module */
 import { WebStandardStreamableHTTPServerTransport as Transport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
@@ -7,29 +7,29 @@ import type { SessionServer } from "../server.ts";
 import type { Authenticate } from "./access.ts";
 import { createSessions, type SessionLimits, type Why } from "./sessions.ts";
 
-/** What the app is made of. */
+/** Parts of the app. */
 export interface AppParts {
-  /** Makes the server of a new session. */
+  /** Creates the server of a new session. */
   makeServer: () => SessionServer;
   authenticate: Authenticate;
-  /** Says why a request is refused, by its Host and Origin; undefined: it is not. */
+  /** Returns why a request is refused because of its Host or Origin; undefined if it is allowed. */
   refusal: (host: string | undefined, origin: string | undefined) => string | undefined;
   limits: SessionLimits;
   clock: Clock;
-  /** Told that a session began or ended, in one line. */
+  /** Called with one line when a session begins or ends. */
   note: (line: string) => void;
 }
 
-/** An app, and what ends its sessions. */
+/** An app, and a function that ends its sessions. */
 export interface MCPApp {
   app: Hono;
-  /** Ends all sessions; new ones are refused from now on. */
+  /** Ends all sessions, and refuses new ones from now on. */
   stop(): Promise<void>;
 }
 
 /** Path of the server. */
 export const MCP_PATH = "/mcp";
-/** Bytes of a request: 4 MiB of a file in base64, or of a text that JSON makes longer. */
+/** Largest request in bytes: for a file of 4 MiB in base64, or a text that is longer as JSON. */
 const MOST_BYTES = 16 << 20;
 const SESSION_HEADER = "mcp-session-id";
 
@@ -37,7 +37,7 @@ interface Standing extends SessionServer {
   transport: Transport;
 }
 
-/** Makes it. */
+/** Creates the app. */
 export function createMCPApp(parts: AppParts): MCPApp {
   const { authenticate, refusal, limits, clock, note } = parts;
   let isStopping = false;
@@ -53,7 +53,7 @@ export function createMCPApp(parts: AppParts): MCPApp {
     }
     const release = sessions.reserve();
     const made = parts.makeServer();
-    // Not the id on the labels of sandboxes: others can read that.
+    // Different from the id in the labels of sandboxes, because other users can read that one.
     const id = crypto.randomUUID();
     const transport = new Transport({
       sessionIdGenerator: () => id,
@@ -69,7 +69,7 @@ export function createMCPApp(parts: AppParts): MCPApp {
       const answer = await transport.handleRequest(c.req.raw);
       const use = sessions.use(id, owner);
       if (use) return whileOpen(answer, use.done);
-      // It was no initialization, and the answer says so.
+      // The request was not an initialization, and the response says so.
       await made.server.close();
       return answer;
     } finally {
@@ -85,7 +85,7 @@ export function createMCPApp(parts: AppParts): MCPApp {
     const id = c.req.header(SESSION_HEADER);
     if (id === undefined) return await begin(c, verdict.owner);
     const use = sessions.use(id, verdict.owner);
-    // Clients begin a new session at a 404.
+    // At a 404, clients start a new session.
     if (!use) return refuse(c, 404, -32001, "Session not found");
     try {
       return whileOpen(await use.value.transport.handleRequest(c.req.raw), use.done);
@@ -113,7 +113,7 @@ export function createMCPApp(parts: AppParts): MCPApp {
   };
 }
 
-/** For pages of allowed origins; others have been refused. */
+/** CORS headers for pages of allowed origins. Other origins have been refused before. */
 const CORS = {
   allowMethods: ["GET", "POST", "DELETE"],
   allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
@@ -131,7 +131,7 @@ function refuse(
   return c.json({ jsonrpc: "2.0", error: { code, message }, id: null }, status, headers);
 }
 
-/** Calls `done` when the answer's body has gone out, or nobody reads it any more. */
+/** Calls `done` when the body of the response was sent, or nobody reads it any more. */
 function whileOpen(answer: Response, done: () => void): Response {
   if (!answer.body) {
     done();

@@ -1,27 +1,27 @@
-/** Keeps web pages out: what their requests say of where they come from and where they go. Pure. @module */
+/** Refuses requests of web pages, by the headers Host and Origin. @module */
 import type { Address } from "./address.ts";
 
-/** Hosts and origins that are let in. */
+/** Allowed hosts and origins. */
 export interface Sources {
-  /** Beside the names of loopback, where the server listens there. */
+  /** In addition to the names of the loopback address, if the server listens there. */
   hosts: readonly string[];
-  /** Pages that may use the server, such as `https://agents.example`. */
+  /** Origins of pages that may use the server, such as `https://agents.example`. */
   origins: readonly string[];
 }
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Makes the check; it returns why a request is refused, undefined if it is not.
+ * Creates the check. It returns why a request is refused, or undefined if it is allowed.
  *
- * | header | let in |
+ * | header | allowed |
  * |---|---|
- * | Origin absent | yes: no page sends it, or its browser tells the page's own origin |
- * | Origin present | one of `origins` |
- * | Host, on loopback or with `hosts` | a name of loopback with any port (on loopback), or one of `hosts` |
- * | Host, elsewhere without `hosts` | any: a token is needed there, which no page has |
+ * | no Origin | yes: the client is not a page, or is a page of the same origin |
+ * | Origin | one of `origins` |
+ * | Host, on loopback or with `hosts` | a loopback name with any port (on loopback), or one of `hosts` |
+ * | Host, otherwise | any: this address requires a token, which no page has |
  *
- * A page whose name has been bound to 127.0.0.1 (DNS rebinding) still sends its own name as Host.
+ * A page whose name was changed to resolve to 127.0.0.1 (DNS rebinding) still sends its own name as Host.
  */
 export function createSourceCheck(
   { host, isLoopback }: Address,

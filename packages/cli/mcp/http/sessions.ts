@@ -1,21 +1,21 @@
-/** The sessions that stand: how many, whose, and which nobody uses any more. Knows no protocol. @module */
+/** The table of MCP sessions: limits their number, checks their owner, and ends idle ones. @module */
 import type { Clock } from "../../../process/clock.ts";
 
 /** Limits of the table. */
 export interface SessionLimits {
-  /** Sessions at a time. */
+  /** Largest number of sessions at a time. */
   most: number;
-  /** Milliseconds after its last request, or the end of its last stream, after which one ends. */
+  /** Time after the last request or stream after which a session ends, in milliseconds. */
   idleMs: number;
 }
 
-/** What ends a session. */
+/** Why a session ended. */
 export type Why = "closed" | "idle" | "stopped";
 
 interface Entry<T> {
   value: T;
   owner: string;
-  /** Requests and streams that are open. */
+  /** Number of open requests and streams. */
   open: number;
   cancelTimer: () => void;
 }
@@ -23,17 +23,19 @@ interface Entry<T> {
 /** Sessions by their ids. */
 export interface Sessions<T> {
   isFull(): boolean;
-  /** Keeps a place for one to come; to be given back by `add` or the function returned. */
+  /** Reserves a place for a new session. Call the returned function to release it. */
   reserve(): () => void;
   add(id: string, owner: string, value: T): void;
-  /** Returns one and counts a use of it, which ends by `done`; undefined if there is none, or it is somebody else's. */
+  /**
+   * Returns a session, and counts as a use until `done` is called. Undefined if it does not exist or has another owner.
+   */
   use(id: string, owner: string): { value: T; done: () => void } | undefined;
-  /** Forgets one and ends it. */
+  /** Removes a session and ends it. */
   end(id: string, why: Why): Promise<void>;
   endAll(): Promise<void>;
 }
 
-/** Makes an empty table. @param onEnd ends what a session is made of */
+/** Creates an empty table. @param onEnd ends the session */
 export function createSessions<T>(
   { most, idleMs }: SessionLimits,
   clock: Clock,

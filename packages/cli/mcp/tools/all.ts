@@ -1,4 +1,4 @@
-/** The tools of the server, in the order in which clients show them. A table of contents. @module */
+/** The tools of the MCP server, in the order in which clients show them. @module */
 import type { Scope } from "../scope.ts";
 import type { Tool } from "../tool.ts";
 import { runCode } from "./code.ts";
@@ -9,7 +9,7 @@ import { deleteSandbox, listSandboxes, resumeSandbox, setLifetimeTool, suspendSa
 import { transferTools } from "./transfer.ts";
 import { getURL } from "./url.ts";
 
-/** Makes them; some take what sessions may do into their parameters. */
+/** Creates the tools. The parameters of some depend on the limits of sessions. */
 export function allTools(scope: Scope): Tool[] {
   return [
     createSandboxTool(scope),

@@ -1,4 +1,4 @@
-/** The tool that runs code with results: text, tables, images. @module */
+/** The MCP tool that runs code and returns its results: text, tables, images. @module */
 import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { TimeoutError } from "../../../sdk/errors.ts";
@@ -6,17 +6,17 @@ import type { Execution, ExecutionError, Result } from "../../../sdk/code/execut
 import { type Clip, clipped, createClip } from "../clip.ts";
 import { defineTool, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
 
-/** Characters of base64: larger images are left out, clients choke on them. */
+/** Largest image, in characters of base64. Larger ones are left out, because clients cannot handle them. */
 const MOST_IMAGE = 4 << 20;
-/** The same of all images together. */
+/** Largest total size of all images, in characters of base64. */
 const MOST_IMAGES = 16 << 20;
-/** Results that are returned beside the main one. */
+/** Largest number of results in addition to the main one. */
 const MOST_RESULTS = 100;
-/** Names of forms that are returned of a result, and how long each may be. */
+/** Largest number of form names per result, and their largest length. */
 const MOST_FORMATS = 20;
 const MOST_FORMAT = 100;
 const IMAGES = { png: "image/png", jpeg: "image/jpeg" } as const;
-/** Forms that a model reads, the best first. */
+/** Forms that a model can read, the preferred one first. */
 const READABLE = ["markdown", "text", "latex", "html", "svg", "javascript"] as const;
 
 export const runCode: Tool = defineTool({
@@ -54,7 +54,7 @@ export const runCode: Tool = defineTool({
   async run({ sandbox, code, language, restart, timeoutMs, maxOutput }, { session, signal, progress }) {
     const handle = await session.open(sandbox, signal);
     if (restart) await handle.code.restartCodeContext({ language }, { signal });
-    // Only what is returned is kept: all sessions share the server's memory.
+    // Only what is returned is kept, because all sessions share the server's memory.
     const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
     const shown = createShown(maxOutput);
     const keep = (clip: Clip) => (piece: string) => {
@@ -98,7 +98,7 @@ export const runCode: Tool = defineTool({
   },
 });
 
-/** A result as it is returned. */
+/** A result in the form in which it is returned. */
 interface Shown {
   data: { formats: string[]; text?: string };
   content: ContentBlock;
@@ -106,7 +106,7 @@ interface Shown {
   mainText?: string;
 }
 
-/** Makes what keeps results as they are returned: the main one and the first of the others; `left` counts the rest. */
+/** Creates a collector for results. It keeps the main result and the first others; `left` counts the rest. */
 function createShown(maxOutput: number) {
   const clip = (whole: string) => clipped(whole, maxOutput);
   const others: Shown[] = [];
@@ -141,7 +141,7 @@ function labelled(name: string, output: string): ContentBlock[] {
   return output === "" ? [] : [text(`--- ${name}\n${output.replace(/\n$/, "")}`)];
 }
 
-/** The image that a result has, or how large it is where it is larger than that; undefined if it has none. */
+/** Returns the image of a result, or its size if it is too large; undefined if the result has no image. */
 function imageOf(result: Result, most: number): ContentBlock | undefined {
   for (const [form, mimeType] of Object.entries(IMAGES)) {
     const data = result[form as keyof typeof IMAGES];

@@ -1,4 +1,4 @@
-/** Tools that run commands in a sandbox. @module */
+/** MCP tools that run commands in a sandbox. @module */
 import * as z from "zod";
 import { TimeoutError } from "../../../sdk/errors.ts";
 import { type Clip, createClip } from "../clip.ts";

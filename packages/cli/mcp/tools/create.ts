@@ -1,4 +1,4 @@
-/** The tool that makes sandboxes. @module */
+/** The MCP tool that creates sandboxes. @module */
 import * as z from "zod";
 import { AuthorizationError, InvalidArgumentError } from "../../../sdk/errors.ts";
 import type { CreateOptions } from "../../../sdk/options.ts";
@@ -6,7 +6,7 @@ import type { Scope } from "../scope.ts";
 import { ADDS, defineTool, text, type Tool } from "../tool.ts";
 import { lineOf, SEEN, shown } from "./seen.ts";
 
-/** Makes the tool; what it takes depends on what sessions may do. */
+/** Creates the tool. Its parameters depend on the limits of sessions. */
 export function createSandboxTool(scope: Scope): Tool {
   return defineTool({
     name: "create_sandbox",
@@ -61,10 +61,10 @@ function sourcesOf({ pools, allowImages }: Scope) {
   return allowImages ? { ...open, image } : open;
 }
 
-/** Chooses the default where the agent names nothing. The schema has kept out what the scope forbids. */
+/** Chooses the default if the agent names no source. The schema has already refused sources that are not allowed. */
 async function chooseSource(scope: Scope, { pool, template, image }: Source, signal: AbortSignal): Promise<Source> {
   if (template !== undefined || image !== undefined) {
-    // One that names two is told so by the SDK.
+    // If the agent names two sources, the SDK reports the error.
     return { ...pool && { pool }, ...template && { template }, ...image && { image } };
   }
   if (pool !== undefined) return { pool };

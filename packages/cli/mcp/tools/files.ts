@@ -1,4 +1,4 @@
-/** Tools for text files and folders in a sandbox. @module */
+/** MCP tools for text files and folders in a sandbox. @module */
 import * as z from "zod";
 import { FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts";
 import type { Entry } from "../../../sdk/files/entry.ts";
@@ -6,10 +6,10 @@ import { defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.t
 
 const PATH = z.string().min(1).describe("Path from the sandbox's root, such as `project/main.py`");
 const MOST_ENTRIES = 10_000;
-/** Of the entries of a list, as text: a sandbox makes paths as long as it likes. */
+/** Largest length of a list as text, because a sandbox may have long paths. */
 const MOST_CHARACTERS = 100_000;
 const MOST_DEPTH = 20;
-/** Bytes of a file that is written at once. */
+/** Largest file that can be written in one call, in bytes. */
 const MOST_CONTENT = 4 << 20;
 
 export const readFile: Tool = defineTool({
@@ -30,7 +30,7 @@ export const readFile: Tool = defineTool({
   hints: READS,
   async run({ sandbox, path, offset, maxBytes }, { session, signal }) {
     const { files } = await session.open(sandbox, signal);
-    // One byte more than is wanted tells whether there is more.
+    // One more byte than requested shows whether the file continues.
     const bytes = await files.read(path, { format: "bytes", offset, length: maxBytes + 1, signal });
     const isMore = bytes.length > maxBytes;
     const part = isMore ? wholeCharacters(bytes.subarray(0, maxBytes)) : bytes;
@@ -134,7 +134,7 @@ export const fileExists: Tool = defineTool({
   },
 });
 
-/** Returns the first entries, so many at most, and no more than have {@link MOST_CHARACTERS} together. */
+/** Returns the first entries: at most `most`, and together at most {@link MOST_CHARACTERS}. */
 function firstOf(all: Entry[], most: number): Entry[] {
   let left = MOST_CHARACTERS;
   const end = all.slice(0, most).findIndex((entry) => (left -= lineOf(entry).length) < 0);
@@ -146,7 +146,7 @@ function lineOf({ path, type, size, target }: Entry): string {
   return type === "symlink" ? `${path} -> ${target ?? "outside of the sandbox"}` : `${path}  ${size}`;
 }
 
-/** Leaves out a character at the end that is not whole. */
+/** Removes an incomplete character at the end. */
 function wholeCharacters(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (end > 0 && bytes.length - end < 3 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;
@@ -160,7 +160,7 @@ function decoded(bytes: Uint8Array, path: string, offset: number): string {
     const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     if (!content.includes("\0")) return content;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   const where = offset === 0 ? "" : ` from byte ${offset}`;
   throw new InvalidArgumentError(`Cannot read "${path}"${where} as text: it is not UTF-8`, {

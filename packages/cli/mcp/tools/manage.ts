@@ -1,4 +1,4 @@
-/** Tools that look after sandboxes: list, delete, suspend, resume, lifetime, why. @module */
+/** MCP tools that manage sandboxes: list, delete, suspend, resume, set the lifetime, explain. @module */
 import * as z from "zod";
 import type { Finding } from "../../../sdk/mod.ts";
 import type { Scope } from "../scope.ts";
@@ -66,7 +66,7 @@ export const resumeSandbox: Tool = defineTool({
   },
 });
 
-/** Makes the tool that changes how long a sandbox lives. */
+/** Creates the tool that changes the lifetime of a sandbox. */
 export function setLifetimeTool({ maxLifetimeMs }: Scope): Tool {
   return defineTool({
     name: "set_lifetime",

@@ -1,4 +1,4 @@
-/** A sandbox as tools and resources show it. Pure. @module */
+/** Formats a sandbox for tools and resources. @module */
 import * as z from "zod";
 import type { Seen } from "../sight.ts";
 
@@ -14,7 +14,7 @@ export const SEEN = {
   isOwn: z.boolean().describe("This session has made it"),
 };
 
-/** Shows one. */
+/** Returns a sandbox in this form. */
 export function shown({ name, state, reason, message, pool, createdAt, expiresAt, isOwn }: Seen) {
   return {
     name,
@@ -28,7 +28,7 @@ export function shown({ name, state, reason, message, pool, createdAt, expiresAt
   };
 }
 
-/** Says it in one line. */
+/** Describes a sandbox in one line. */
 export function lineOf({ name, state, reason, message, pool, expiresAt, isOwn }: Seen): string {
   const why = state === "Ready" ? "" : [reason, message].filter(Boolean).join(": ");
   const parts = [

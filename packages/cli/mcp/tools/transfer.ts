@@ -1,4 +1,4 @@
-/** Tools that bring binary files into a sandbox and out of it. @module */
+/** MCP tools that copy binary files into and out of a sandbox. @module */
 import { Buffer } from "node:buffer";
 import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -8,12 +8,12 @@ import { existingPath, writablePath } from "../localpath.ts";
 import type { Scope } from "../scope.ts";
 import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 
-/** Bytes that may travel inside of a message. */
+/** Largest file inside of a message, in bytes. */
 const MOST_BYTES = 4 << 20;
 const PATH = z.string().min(1).describe("Path from the sandbox's root");
 const CONTENT = z.base64().max(Math.ceil(MOST_BYTES / 3) * 4).optional();
 
-/** Makes the two tools; only with a folder of this machine they take paths of it. */
+/** Creates the two tools. They accept paths on this machine only if a folder is allowed. */
 export function transferTools({ localRoot }: Scope): Tool[] {
   return [uploadTool(localRoot), downloadTool(localRoot)];
 }
@@ -95,7 +95,7 @@ interface Local {
   path: string;
 }
 
-/** The parameter is there only where a folder was allowed. */
+/** The parameter exists only if a folder is allowed. */
 function localOf(more: object, root: string | undefined): Local | undefined {
   const path = (more as { localPath?: string }).localPath;
   return path === undefined || root === undefined ? undefined : { root, path };
@@ -121,7 +121,7 @@ function contentOf(sandbox: string, path: string, bytes: Uint8Array, data: strin
   return { type: "resource", resource: { uri, mimeType: "application/octet-stream", blob: data } };
 }
 
-/** By its first bytes: names lie. */
+/** Detects the type by the first bytes, because names can be wrong. */
 function imageType(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
   if (head.startsWith("\x89PNG\r\n")) return "image/png";

@@ -1,4 +1,4 @@
-/** The tool that says where a port of a sandbox is reached. @module */
+/** The MCP tool that returns the URL of a port of a sandbox. @module */
 import * as z from "zod";
 import { defineTool, READS, SANDBOX, text, type Tool } from "../tool.ts";
 
