@@ -32,7 +32,7 @@ export interface Facts {
   pod?: PodFact | null;
   /** Events about any of these objects. */
   events?: EventFact[];
-  /** The following objects are in the subject's namespace, or in no namespace. */
+  /** The PersistentVolumeClaims of the subject's namespace. */
   volumeClaims?: VolumeClaimFact[];
   quotas?: QuotaFact[];
   storageClasses?: NamedFact[];

@@ -125,7 +125,7 @@ function endEvidence({ podRef }: PodScene, { status }: Container, end: End): Evi
   return { object: podRef, where: `status.containerStatuses[${status.name}].lastState.terminated`, text: words };
 }
 
-/** The runtime wraps the reason in its own layers: the last one says it. */
+/** Returns the end of the message: the container runtime puts its own words first, and the reason comes last. */
 function lastWords(text: string): string {
   const parts = text.split(/: (?=[a-z"])/);
   return parts.slice(-3).join(": ") || text;
