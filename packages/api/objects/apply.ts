@@ -115,10 +115,7 @@ function annotationsWith(metadata: Json, applied: object): Record<string, string
   return { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(applied) };
 }
 
-/**
- * Compares two JSON values. The order of keys does not matter, the order of list items does. `undefined` counts as an
- * absent field.
- */
+/** Compares JSON values. The order of keys does not matter, that of list items does. `undefined` counts as absent. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
@@ -198,7 +195,10 @@ function withoutLastApplied(desired: Json): Json {
   return { ...desired, metadata: { ...metadataOf(desired), annotations: rest } };
 }
 
-/** Reads labels or annotations as Metacontroller does: null is "", any other value than a string makes the whole map empty. */
+/**
+ * Reads labels or annotations as Metacontroller does: null becomes "". If any other value is not a string, the whole
+ * map is empty.
+ */
 function stringMap(value: unknown): Record<string, string> {
   const entries = isObject(value) ? Object.entries(value).filter(([, text]) => text !== undefined) : [];
   if (entries.some(([, text]) => text !== null && typeof text !== "string")) return {};
@@ -218,12 +218,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Tells whether an object has the field; one that is `undefined` counts as absent. */
+/** Tells whether an object has the field. A field that is `undefined` counts as absent. */
 export function present(object: Json, key: string): boolean {
   return Object.hasOwn(object, key) && object[key] !== undefined;
 }
 
-/** Lists the fields that an object has. */
+/** Lists the fields that an object has, without those that are `undefined`. */
 export function presentKeys(object: Json): string[] {
   return Object.keys(object).filter((key) => object[key] !== undefined);
 }
@@ -236,7 +236,7 @@ function quote(text: string): string {
   return JSON.stringify(text.replace(LONE_SURROGATE, "\ufffd")).replace(ESCAPED, escape);
 }
 
-/** UTF-16 order is that of UTF-8 but for surrogates, which stand for the highest characters. */
+/** Compares in the order of UTF-8 bytes: as UTF-16, except that surrogates belong to the highest characters. */
 function compareBytes(a: string, b: string): number {
   const rank = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
