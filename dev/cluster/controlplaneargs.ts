@@ -1,11 +1,11 @@
-/** Command lines and configuration of the control plane's processes. Pure: starts and writes nothing. @module */
+/** Builds the command lines and the configuration of the control plane's processes. @module */
 import { join } from "node:path";
 import { stringify } from "yaml";
 
-/** Of a cluster that has no real node: nothing is behind its Services. */
+/** The Services' network of a cluster without a real node. Nothing answers at its addresses. */
 export const SERVICE_SUBNET = "10.96.0.0/16";
 
-/** etcd without fsync: a local cluster is thrown away, never recovered. */
+/** etcd's arguments. It runs without fsync, because the data of a local cluster is never recovered. */
 export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: number }): string[] {
   const client = `http://127.0.0.1:${etcd.clientPort}`;
   const peer = `http://127.0.0.1:${etcd.peerPort}`;
@@ -18,7 +18,7 @@ export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: n
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=hookbox=${peer}`,
     "--unsafe-no-fsync=true",
-    // A single member elects itself after one election timeout; the default would cost a second.
+    // A single member elects itself after one election timeout. The default timeout would take a second.
     "--heartbeat-interval=20",
     "--election-timeout=200",
     "--log-level=warn",

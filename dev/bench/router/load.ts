@@ -1,6 +1,6 @@
 /**
- * Clients that ask again as soon as they are answered, each on a connection of its own, as a process. Prints one line of
- * JSON: requests, failures, seconds, and the time of each request in milliseconds, sorted.
+ * Runs clients as a process. Each client has its own connection, and sends a request as soon as the last one is
+ * answered. Prints one line of JSON: requests, failures, seconds, and the time of each request in milliseconds, sorted.
  * Arguments: port, sandbox's port, clients, milliseconds.
  *
  * @module

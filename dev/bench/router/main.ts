@@ -1,4 +1,7 @@
-/** What the router costs: one small server alone, behind a bare proxy, and behind the router, in turns. @module */
+/**
+ * Measures what the router costs: a small server alone, behind a bare proxy, and behind the router, alternately.
+ * @module
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,7 +82,7 @@ async function measure(ports: Record<Name, Running>): Promise<Record<Name, Round
   return results;
 }
 
-/** The median of each figure; failures of all rounds. */
+/** Returns the median of each figure, and the failures of all rounds. */
 function middle(rounds: Round[]): Round {
   const of = (figure: keyof Round) =>
     rounds.map((round) => round[figure]).sort((a, b) => a - b)[rounds.length >> 1] ?? 0;

@@ -1,28 +1,28 @@
-/** Starts processes, loads them, and reads what they use. Judges nothing. @module */
+/** Starts processes, puts load on them, and measures what they use. @module */
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { type ProcessEntry, readProcess } from "../../../packages/process/proctable.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** A process that has said where it listens. */
+/** A process that has reported its port. */
 export interface Running {
   child: ChildProcess;
   port: number;
 }
 
-/** What one load was answered with, and what it cost the one that answered. Times in milliseconds. */
+/** The result of one load, and what it cost the server process. Times are in milliseconds. */
 export interface Round {
   perSecond: number;
   p50: number;
   p99: number;
   failures: number;
-  /** CPU of the process for each request, in microseconds; memory afterwards, in MiB. */
+  /** CPU time of the process for each request in microseconds, and its memory afterwards in MiB. */
   cpu: number;
   rss: number;
 }
 
-/** Starts a script and waits until what it prints has a port in it. @throws if it ends before */
+/** Starts a script, and waits until its output contains a port. @throws if the script ends first */
 export async function start(script: string, args: string[], portIn: RegExp): Promise<Running> {
   const child = spawn(process.execPath, [new URL(script, ROOT).pathname, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -37,13 +37,13 @@ export async function start(script: string, args: string[], portIn: RegExp): Pro
     child.stderr?.on("data", hear);
     child.once("exit", (code) => reject(new Error(`Cannot start ${script}: it ended with ${code}: ${said}`)));
   });
-  // Whatever else it says is read and dropped, as a log's reader would.
+  // Further output is read and dropped. Otherwise the process would block when the pipe is full.
   child.stdout?.removeAllListeners("data").resume();
   child.stderr?.removeAllListeners("data").resume();
   return { child, port };
 }
 
-/** Loads a port for so long. */
+/** Puts load on a port for `ms` milliseconds. */
 export async function load({ child, port }: Running, target: number, clients: number, ms: number): Promise<Round> {
   const before = statOf(child).cpuSeconds;
   const args = [new URL("dev/bench/router/load.ts", ROOT).pathname, ...[port, target, clients, ms].map(String)];
