@@ -10,7 +10,7 @@ import { REAL_NODE } from "./nodeconfig.ts";
 export interface Pki {
   folder: string;
   ca: KeyedCertificate;
-  /** Bearer token of each user in {@link USERS}. */
+  /** Bearer token of each user in `USERS`. */
   tokens: Record<UserName, string>;
 }
 

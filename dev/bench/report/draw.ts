@@ -22,7 +22,7 @@ const WIDTH = 900;
 const HEIGHT = 440;
 /** Free space around the axes of a panel. */
 const EDGE = { top: 96, bottom: 64, left: 80, right: 32 };
-/** If there are more names than this, the legend is a column of width {@link LEGEND} to the right of the plot. */
+/** If there are more names than this, the legend is a column of width `LEGEND` to the right of the plot. */
 const ONE_LINE = 6;
 const LEGEND = 200;
 /**

@@ -3,7 +3,7 @@ import type { Entry } from "./entry.ts";
 import { OBJECT_CODES } from "./objectcodes.ts";
 import { POD_CODES } from "./podcodes.ts";
 
-/** The code of a finding. {@link CATALOGUE} explains each code. */
+/** The code of a finding. `CATALOGUE` explains each code. */
 export type Code = keyof typeof OBJECT_CODES | keyof typeof POD_CODES;
 
 export const CATALOGUE: Readonly<Record<Code, Entry>> = { ...OBJECT_CODES, ...POD_CODES };

@@ -67,7 +67,7 @@ export function lastApplied(object: object): Json | undefined {
 /** Kubernetes objects have far fewer levels: a PodSpec has about a dozen. */
 const MOST_LEVELS = 200;
 
-/** Tells whether JSON text is nested deeper than {@link MOST_LEVELS}. */
+/** Tells whether JSON text is nested deeper than `MOST_LEVELS`. */
 function isDeep(text: string): boolean {
   // Most texts have fewer brackets than that, so the levels need not be counted.
   if ((text.match(/[[{]/g)?.length ?? 0) <= MOST_LEVELS) return false;

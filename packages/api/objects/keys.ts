@@ -97,7 +97,7 @@ export const SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-t
 /** Annotation on attachments, set by Metacontroller: name of their DecoratorController. */
 export const DECORATOR_ANNOTATION = "metacontroller.k8s.io/decorator-controller";
 /**
- * Values of {@link DECORATOR_ANNOTATION}: on the Sandboxes of pools and claims, and on the NetworkPolicies of
+ * Values of `DECORATOR_ANNOTATION`: on the Sandboxes of pools and claims, and on the NetworkPolicies of
  * templates.
  */
 export const CLAIM_CONTROLLER = "sandboxclaim";

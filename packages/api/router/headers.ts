@@ -10,9 +10,9 @@ export const WAKE_HEADER = "X-Sandbox-Wake";
  * refusal from a sandbox's answer.
  */
 export const REASON_HEADER = "X-Sandbox-Reason";
-/** Value of {@link REASON_HEADER} with a 404: there is no such sandbox, or it cannot be reached by name. */
+/** Value of `REASON_HEADER` with a 404: there is no such sandbox, or it cannot be reached by name. */
 export const SANDBOX_NOT_FOUND = "SandboxNotFound";
-/** Value of {@link REASON_HEADER} with a 502: no part of the request has reached the sandbox. */
+/** Value of `REASON_HEADER` with a 502: no part of the request has reached the sandbox. */
 export const NOT_SENT = "NotSent";
 /**
  * Header of the router's requests to sandboxes: UID of the intended Pod. If the runtime knows the UID of its own Pod,
