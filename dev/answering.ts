@@ -3,7 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, type ProcessRecord } from "./cluster/processes.ts";
 
-/** Resolves once `url` answers well. @throws {Error} with the end of its log if the process ends before, or in twenty seconds */
+/**
+ * Resolves when `url` answers with a success. @throws {Error} with the end of the log if the process ends first, or
+ * after 20 s
+ */
 export async function untilAnswering(url: string, server: ProcessRecord, signal: AbortSignal): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     const answer = await fetch(url, { signal }).catch(() => undefined);

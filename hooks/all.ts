@@ -1,4 +1,6 @@
-/** All hooks there are, and the command line of a process that runs them together. @module */
+/**
+ * Lists all hooks, and defines the command line of `hookbox serve`, which runs several hooks in one process. @module
+ */
 import { defaultsOf, type Program } from "../packages/process/flags.ts";
 import type { HookCalls } from "../packages/webhook/hook.ts";
 import { HOOK_FLAGS, type HookSettings } from "./flags.ts";
@@ -17,7 +19,7 @@ const HOOKS: Readonly<Record<string, (settings: HookSettings) => HookCalls>> = {
 /** Names of all hooks, sorted. */
 export const hookNames: readonly string[] = Object.keys(HOOKS).sort();
 
-/** A process that serves several hooks. */
+/** The command line of a process that serves several hooks. */
 export const SERVE = {
   name: "hookbox serve",
   operands: "[hook…]",
@@ -27,10 +29,12 @@ export const SERVE = {
   flags: HOOK_FLAGS,
 } satisfies Program;
 
-/** What the settings are without a command line. */
+/** The settings that apply if no option is set. */
 export const DEFAULT_SETTINGS: HookSettings = defaultsOf(HOOK_FLAGS);
 
-/** Makes the named hooks, all of them if none is named. @throws {RangeError} if there is no hook of a name */
+/**
+ * Creates the hooks with these names, or all hooks if `names` is empty. @throws {RangeError} if a name is not a hook's
+ */
 export function makeHooks(names: readonly string[], settings: HookSettings): HookCalls[] {
   return (names.length > 0 ? [...new Set(names)] : hookNames).map((name) => {
     const make = Object.hasOwn(HOOKS, name) ? HOOKS[name] : undefined;

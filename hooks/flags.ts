@@ -1,6 +1,6 @@
 /**
- * The options of hooks. Each hook takes those of all, so that all can be started alike, and only some count for it. The
- * functions of hooks import nothing from here but types. @module
+ * Defines the options of all hooks. Every hook accepts all options, so that the same command line starts each of them.
+ * A hook uses only its own options. The pure functions of the hooks import only types from this file. @module
  */
 import * as z from "zod";
 import { flag, section, type Values } from "../packages/process/flags.ts";
@@ -8,7 +8,7 @@ import { type FlagType, number, TEXT, wholeNumber } from "../packages/process/fl
 import { CLAIM_METADATA_FLAGS, TEMPLATE_NETWORK_POLICY } from "../packages/process/sharedflags.ts";
 import { SERVER_FLAGS } from "../packages/webhook/serveroptions.ts";
 
-/** What an installation decides for all its Sandboxes. */
+/** Options of the Sandbox hook. They apply to all Sandboxes of an installation. */
 export const SANDBOX_FLAGS = section("Of the hook sandbox", {
   "cluster-domain": flag(TEXT, {
     help: "DNS domain of the cluster, the last part of status.serviceFQDN",
@@ -19,7 +19,10 @@ export const SANDBOX_FLAGS = section("Of the hook sandbox", {
 export const CLAIM_FLAGS = section("Of the hook sandboxclaim", CLAIM_METADATA_FLAGS);
 
 const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
-/** Networks, but not one of all addresses: the API server would refuse every policy. */
+/**
+ * A list of networks. `/0` is refused: with a network of all addresses in a policy, the API server would refuse every
+ * policy.
+ */
 const CIDRS: FlagType<string[]> = {
   ...{
     name: "list of networks",
@@ -68,12 +71,12 @@ export const WARM_POOL_FLAGS = section("Of the hook sandboxwarmpool", {
   "template-network-policy": TEMPLATE_NETWORK_POLICY,
 });
 
-/** What every process that serves hooks takes. */
+/** The options of every process that serves hooks. */
 export const HOOK_FLAGS = { ...SERVER_FLAGS, ...SANDBOX_FLAGS, ...CLAIM_FLAGS, ...TEMPLATE_FLAGS, ...WARM_POOL_FLAGS };
 
 /**
- * The settings of all hooks, and of the server that they share: the values of the options of `hookbox serve`, each under the
- * name of its option (docs/reference/flags.md): the setting of `--max-batch-size` is `maxBatchSize`.
+ * The settings of all hooks and of their server: the values of the options of `hookbox serve`
+ * (docs/reference/flags.md). Each setting is named like its option: `--max-batch-size` sets `maxBatchSize`.
  */
 export type HookSettings = Values<typeof HOOK_FLAGS>;
 /** The settings of the Sandbox hook. */

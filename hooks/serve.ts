@@ -1,4 +1,4 @@
-/** `hookbox serve [hook…] --port N`: several hooks in one process, each under `/<hook>/sync`. @module */
+/** Runs several hooks in one process, each at `/<hook>/sync`: `hookbox serve [hook…] --port N`. @module */
 import { readCommandLine } from "../packages/process/flags.ts";
 import { runServer, serveHooks } from "../packages/webhook/runhook.ts";
 import { makeHooks, SERVE } from "./all.ts";

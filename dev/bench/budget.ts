@@ -1,10 +1,13 @@
-/** Whether a shape cost more requests than it may. Pure. @module */
+/** Checks whether a shape caused more requests than its budget allows. @module */
 import { combine } from "./report/combine.ts";
 import { costOf } from "./report/cost.ts";
 import type { Result } from "./result.ts";
 import type { Shape } from "./shapes/shape.ts";
 
-/** Says what was asked of the API server beyond a shape's budget; counters that do not tell who asked are not judged. */
+/**
+ * Reports requests to the API server above a shape's budget. If the counters do not tell who sent the requests, it
+ * reports nothing.
+ */
 export function budgetFaults(budget: Shape["budget"], result: Result): string[] {
   if (!budget || result.requests.some(({ client }) => client === undefined)) return [];
   const [row] = combine([result]);

@@ -1,4 +1,6 @@
-/** `npm run bench -- <shape>…`: load on an implementation of the Agent Sandbox API, measured and reported. @module */
+/**
+ * `npm run bench -- <shape>…`: runs load on an implementation of the Agent Sandbox API, and writes a report. @module
+ */
 import { mkdirSync } from "node:fs";
 import { cpus, totalmem, type } from "node:os";
 import { join, resolve } from "node:path";
@@ -21,7 +23,7 @@ const THIS = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Implementation {
   name: string;
-  /** Opens the stage of one run. */
+  /** Prepares the cluster for one run. */
   open(shape: Shape, say: (line: string) => void, signal: AbortSignal): Promise<Stage>;
 }
 
@@ -58,7 +60,7 @@ function implementationsOf(options: BenchOptions): Implementation[] {
   ];
 }
 
-/** Runs all shapes. @throws the signal's reason if it is interrupted before one round is whole */
+/** Runs all shapes. @throws the signal's reason if it is interrupted before the first round is complete */
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
   const implementations = implementationsOf(options);
   const results: Result[] = [];
@@ -66,7 +68,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
   try {
     for (const shape of options.shapes) {
       for (let round = 1; round <= options.rounds; round++) {
-        // Whoever comes second may find the machine warmer: they take turns.
+        // The machine may be warmer for the second implementation, so the order alternates.
         const order = round % 2 === 1 ? implementations : implementations.toReversed();
         const turns: Result[] = [];
         for (const implementation of order) {

@@ -1,33 +1,33 @@
-/** The bench's command line. Reads nothing but its arguments. @module */
+/** Reads the bench's command line. @module */
 import { parseArgs } from "node:util";
 import type { Watched } from "./measure/processes.ts";
 import { type Shape, type Sweep, varied } from "./shapes/shape.ts";
 import { GROUPS, SHAPES, SWEEPS } from "./shapes/shapes.ts";
 import { LAYOUTS } from "./stage/layout.ts";
 
-/** What the report calls the peer. */
+/** The name of the Go controller in the report. */
 export const PEER = "peer";
 
 export interface BenchOptions {
-  /** The shapes to run, sweeps spread out into their sizes. */
+  /** The shapes to run. A sweep is one shape for each size. */
   shapes: Shape[];
   rounds: number;
-  /** How this checkout is laid out over processes, by name; several are run in turns. At least one. */
+  /** How this checkout is divided into processes, by name. If there are several, they run alternately. At least one. */
   layouts: string[];
-  /** Another checkout, run in turns with this one; undefined: this one alone. */
+  /** Another checkout, which runs alternately with this one; undefined: none. */
   against: string | undefined;
-  /** The peer, run in turns as well: its controller, and the folder of its CRDs. */
+  /** The Go controller, which also runs alternately: its binary, and the folder of its CRDs. */
   peer: { binary: string; crds: string } | undefined;
-  /** A cluster that exists, in place of our own. */
+  /** An existing cluster to use; undefined: the bench starts its own. */
   kubeconfig: string | undefined;
   context: string | undefined;
-  /** Name of what runs there, for the report. */
+  /** Name of the implementation on that cluster, for the report. */
   name: string;
   processes: Watched[];
   hookURLs: string[];
   /** Folder for the report. */
   out: string;
-  /** Whether CPU profiles are taken. */
+  /** Whether to take CPU profiles. */
   profile: boolean;
   help: boolean;
 }
@@ -102,7 +102,7 @@ function sizes(name: string): string {
   return sweep ? `: ${sweep.values.join(", ")}` : "";
 }
 
-/** Reads the arguments. @throws {TypeError | RangeError} if one makes no sense */
+/** Reads the arguments. @throws {TypeError | RangeError} if one is not valid */
 export function readOptions(args: string[]): BenchOptions {
   const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
   const changes = Object.entries(CHANGES).flatMap(([option, parameter]) => {

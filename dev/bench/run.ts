@@ -1,4 +1,4 @@
-/** One run of one shape on one stage, measured. @module */
+/** Runs one shape on one stage, and measures it. @module */
 import { budgetFaults } from "./budget.ts";
 import { type Usage, withUsage } from "./measure/usage.ts";
 import type { Result } from "./result.ts";
@@ -19,17 +19,20 @@ const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcom
   sdk: runSDK,
 };
 
-/** Who ran, and in which round. */
+/** Which implementation runs, and in which round. */
 export interface Turn {
   implementation: string;
   round: number;
-  /** Whether it is the peer that ran: it has no budget, and what it cannot do is a violation, no end of the bench. */
+  /**
+   * Whether the Go controller runs. It has no budget. If it cannot do something, this is a violation and does not end
+   * the bench.
+   */
   isPeer: boolean;
   say: (line: string) => void;
   signal: AbortSignal;
 }
 
-/** Runs a shape. @throws if it cannot begin, unless it is the peer's turn */
+/** Runs a shape. @throws if it cannot begin, unless the Go controller runs */
 export async function runShape(
   shape: Shape,
   stage: Stage,

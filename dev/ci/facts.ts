@@ -1,26 +1,26 @@
-/** What a run of the tests says of itself: what it was run with, and what was left out and why. Pure. @module */
+/** Describes a run of the tests: its configuration, and which tests were skipped and why. @module */
 
-/** What a run says of itself, for whoever reads its report. */
+/** The facts about a run for its report. */
 export interface RunFacts {
   /** Absent if no test asked for a cluster. */
   engine?: string;
   nodes?: string;
-  /** The environment variable that gives the same random tests again. */
+  /** The environment variable that repeats the same random tests. */
   seed: string;
-  /** Tests that were left out, by the reason that allows it. */
+  /** Number of skipped tests, by the reason that allows it. */
   skipped: Record<string, number>;
-  /** Tests that were left out and must not be. */
+  /** Tests that were skipped without such a reason, which is a failure. */
   unexplained: string[];
 }
 
-/** What the tests were given; each is absent if no test asked for it. */
+/** The configuration of the tests. Each field is absent if no test asked for it. */
 export interface RunContext {
   engine?: string | undefined;
   nodes?: string | undefined;
   seed?: string | number | undefined;
 }
 
-/** The reasons for which tests may be left out. There are no others. */
+/** The only reasons for which tests may be skipped. */
 const REASONS: readonly {
   files: RegExp;
   reason: string;
@@ -39,10 +39,10 @@ const REASONS: readonly {
 ];
 
 /**
- * Sorts the tests that were left out.
+ * Sorts the skipped tests.
  *
- * @param left with files relative to the checkout
- * @param wantedNodes what HOOKBOX_TEST_NODES says
+ * @param left the skipped tests, with files relative to the checkout
+ * @param wantedNodes value of HOOKBOX_TEST_NODES
  */
 export function factsOf(
   left: readonly { file: string; name: string }[],
@@ -66,7 +66,7 @@ export function factsOf(
   };
 }
 
-/** Renders them, one fact a line. */
+/** Formats the facts, one for each line. */
 export function factLines({ engine, nodes, seed, skipped, unexplained }: RunFacts): string[] {
   const reasons = Object.entries(skipped).map(([reason, count]) => `${count} (${reason})`);
   return [

@@ -1,6 +1,7 @@
 /**
- * Closes a CI run: names what failed in vitest's JSON reports (`<run>.json`), says what each run was run with and what it
- * left out (`<run>.facts.json`, see dev/ci/facts.ts), and counts. A step that failed without a test counts as one. @module
+ * Ends a CI run. It names the failed tests from vitest's JSON reports (`<run>.json`), describes the configuration and
+ * the skipped tests of each run (`<run>.facts.json`, see dev/ci/facts.ts), and counts. A step that failed without a
+ * failed test counts as one failure. @module
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -48,7 +49,7 @@ for (const name of names.filter((name) => name.endsWith(FACTS))) {
 if (failedSteps.length > 0) process.stdout.write(`failed: ${failedSteps.join(", ")}\n`);
 const passed = reports.reduce((sum, { numPassedTests }) => sum + numPassedTests, 0);
 const skipped = reports.reduce((sum, { numPendingTests }) => sum + numPendingTests, 0);
-// A suite that breaks before its first test leaves no failed test behind.
+// If a suite fails before its first test, no test is reported as failed.
 const failed = Math.max(reports.reduce((sum, { numFailedTests }) => sum + numFailedTests, 0), failedSteps.length);
 process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 process.exitCode = failed > 0 ? 1 : 0;

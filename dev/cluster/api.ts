@@ -1,4 +1,4 @@
-/** The few requests that starting a cluster sends to its API server. Not a client for anything else. @module */
+/** A small client for the few requests that are needed to start a cluster. @module */
 import { Agent, request } from "node:https";
 
 export interface ApiAccess {
@@ -13,14 +13,14 @@ export interface ApiAnswer {
   body: string;
 }
 
-/** Idle connections do not keep this process alive. */
+/** Idle connections do not keep this process running. */
 const CONNECTIONS = new Agent({ keepAlive: true, maxSockets: 16 });
 
 /**
  * Sends one request.
  *
  * @param path for example `/api/v1/nodes`
- * @param body JSON, absent for none
+ * @param body JSON; absent: no body
  */
 export function callApi(access: ApiAccess, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
   const headers = { authorization: `Bearer ${access.token}`, "content-type": "application/json" };
@@ -43,7 +43,7 @@ export function callApi(access: ApiAccess, method: string, path: string, body?: 
 }
 
 /**
- * Creates an object; one that is there already stays as it is.
+ * Creates an object. If it already exists, it stays unchanged.
  *
  * @throws {Error} if the API server refuses
  */
@@ -52,7 +52,7 @@ export async function createObject(access: ApiAccess, path: string, object: unkn
   if (status >= 300 && status !== 409) throw new Error(`Cannot create an object under ${path}: ${status} ${body}`);
 }
 
-/** Reads an object or list; `undefined` if there is none. */
+/** Reads an object or a list; undefined: it does not exist. */
 export async function readObject<T>(access: ApiAccess, path: string): Promise<T | undefined> {
   const { status, body } = await callApi(access, "GET", path);
   if (status === 404) return undefined;

@@ -1,9 +1,12 @@
-/** Installs Debian packages. Whether this process may is the caller's to know. @module */
+/** Installs Debian packages. The caller must check that this process may do so. @module */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
 
-/** Installs packages, with fresh lists if the old ones will not do; returns apt-get's last word, or `undefined` if all went well. */
+/**
+ * Installs packages. If this fails, updates the package lists and tries again. Returns apt-get's error message;
+ * undefined: success.
+ */
 export function aptInstall(packages: readonly string[]): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const apt = (...args: string[]) => spawnSync("apt-get", args, { encoding: "utf8", env });
@@ -15,10 +18,10 @@ export function aptInstall(packages: readonly string[]): string | undefined {
 }
 
 /**
- * Installs those of some packages of which a program is not there yet.
+ * Installs each package whose program does not exist yet.
  *
- * @param programs path of a program of each package, by its name
- * @throws {Error} with apt-get's last word
+ * @param programs path of a program of each package, by the name of the package
+ * @throws {Error} with apt-get's error message
  */
 export function needPackages(programs: Readonly<Record<string, string>>): void {
   const missing = Object.entries(programs).flatMap(([name, path]) => existsSync(path) ? [] : [name]);

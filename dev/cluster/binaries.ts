@@ -1,4 +1,4 @@
-/** Finds the cluster's programs or builds them once into a cache folder outside the repository. Starts none. @module */
+/** Finds the programs of the cluster, or builds them once into a cache folder outside the repository. @module */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
@@ -22,10 +22,10 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * Finds every program of a group, building what is neither on this machine nor in the cache.
+ * Finds every program of a group, and builds those that are neither on this machine nor in the cache.
  *
  * @returns path of each program, by program name
- * @throws {Error} if something has to be built and cannot be
+ * @throws {Error} if a program has to be built and cannot be
  */
 export async function findPrograms(group: ProgramGroup, options: BuildOptions): Promise<Record<string, string>> {
   const { folder, version, flags } = describeBuild(group);
@@ -83,7 +83,7 @@ async function buildMissing(group: ProgramGroup, to: { folder: string; flags: st
   }, { onWait, signal: options.signal });
 }
 
-/** What `go build` calls the program of a package: its last element that is not a major version. */
+/** Returns what `go build` calls the program of a package: the last element that is not a major version. */
 export function executableName(goPackage: string): string {
   return basename(goPackage.replace(/\/v\d+$/, ""));
 }

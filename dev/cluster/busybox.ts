@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process";
 import type { ImageFile, ImageSpec } from "./images.ts";
 import { PAUSE_IMAGE } from "./nodeconfig.ts";
 
-/** Names under which Pods find busybox. */
+/** Names under which Pods can use busybox. */
 export const BUSYBOX_IMAGES = ["docker.io/library/busybox:1.37", "docker.io/library/busybox:latest"];
 
 /**
  * Lists the files of a small root file system: busybox with its applets, users, and the usual empty folders. Other
- * images can start from it.
+ * images can be based on it.
  *
  * @param busybox path of a busybox that needs no libraries
  */

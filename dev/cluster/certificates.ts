@@ -1,4 +1,4 @@
-/** Makes the cluster's certificate authority, certificates and keys on the spot. Writes no files. @module */
+/** Creates the cluster's certificate authority, certificates and keys in memory. @module */
 import { generateKeyPair } from "node:crypto";
 import { promisify } from "node:util";
 import forge from "node-forge";
@@ -21,9 +21,9 @@ export interface CertificateRequest {
 const YEARS = 10;
 
 /**
- * Makes an RSA key and a certificate for it, valid for ten years from a day ago.
+ * Creates an RSA key and a certificate for it. The certificate is valid for ten years, starting a day ago.
  *
- * @param issuer signs it; without one it signs itself
+ * @param issuer signs the certificate; absent: it is self-signed
  */
 export async function makeCertificate(
   request: CertificateRequest,
@@ -43,7 +43,7 @@ export async function makeCertificate(
   return { certificate: forge.pki.certificateToPem(certificate), key: keys.privateKey };
 }
 
-/** Makes an RSA key pair, as PEM (SPKI and PKCS #8). */
+/** Creates an RSA key pair, as PEM (SPKI and PKCS #8). */
 export function makeKeys(): Promise<{ publicKey: string; privateKey: string }> {
   return promisify(generateKeyPair)("rsa", {
     modulusLength: 2048,

@@ -1,17 +1,17 @@
-/** Removes the control groups of containers that ended with their node rather than one by one. @module */
+/** Removes the control groups of containers that were ended together with their node. @module */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const ROOT = "/sys/fs/cgroup";
-/** containerd names a container's group after its namespace and id. */
+/** containerd names the parent of a container's group after its namespace. */
 const PARENT = "k8s.io";
 
 /**
- * Removes the control groups of all containers that containerd had running, in every hierarchy (version 1) or in the
- * only one (version 2). Their processes must have been ended; the kernel may take a moment to notice.
+ * Removes the control groups of all containers that containerd was running, in every hierarchy (version 1) or in the
+ * only one (version 2). Their processes must have ended. The kernel may take a moment to notice this.
  *
- * @param containerdState containerd's folder for what runs, left as it was when containerd ended
+ * @param containerdState containerd's folder of running containers, as it was when containerd ended
  */
 export async function removeContainerCgroups(containerdState: string): Promise<void> {
   const tasks = join(containerdState, "io.containerd.runtime.v2.task", PARENT);
@@ -24,7 +24,7 @@ export async function removeContainerCgroups(containerdState: string): Promise<v
     if (left().length > 0) await sleep(50);
   }
   if (left().length > 0) throw new Error(`Cannot remove control group ${left()[0]}: still in use after five seconds`);
-  // Stays while other containers of this machine have groups in it.
+  // The parent stays as long as other containers of this machine have groups in it.
   for (const parent of parents) removeEmpty(parent);
 }
 
@@ -39,6 +39,7 @@ function removeEmpty(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Busy until the kernel has let go of its last process, or in use, or never there; callers look again if it matters.
+    // The group is busy until the kernel has removed its last process, or it is in use, or it never existed. Callers
+    // check again if it matters.
   }
 }

@@ -17,26 +17,31 @@ import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
 import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
-  /** Folder that takes everything the cluster writes; made if absent, removed at the end. */
+  /** The folder for everything that the cluster writes. It is created if absent, and removed at the end. */
   stateDir: string;
-  /** `auto` is `real` where the machine allows it, else `simulated`. */
+  /** `auto` means `real` if the machine allows it, otherwise `simulated`. */
   nodes: "auto" | "real" | "simulated" | "none";
-  /** With real nodes 0 by default, else 32. */
+  /** The default is 0 with a real node, otherwise 32. */
   simulatedNodes?: number;
-  /** Where Pods of simulated nodes have their addresses, as `A.B.C.D/N`; by default where nothing answers. */
+  /**
+   * The network of the addresses of Pods on simulated nodes, as `A.B.C.D/N`. By default, nothing answers at these
+   * addresses.
+   */
   podSubnet?: string;
-  /** Lets the cluster outlive this process; otherwise it counts as abandoned once this process is gone. */
+  /**
+   * Whether the cluster keeps running after this process. If not, it counts as abandoned when this process has ended.
+   */
   detached?: boolean;
-  /** Whether the real node enforces NetworkPolicies; nobody does on simulated ones. @default false */
+  /** Whether the real node enforces NetworkPolicies. Simulated nodes never do. @default false */
   networkPolicies?: boolean;
   /** Images that Pods on a real node can use besides busybox. */
   images?: ImageSpec[];
   /**
-   * YAML texts whose CustomResourceDefinitions are there before controllers start: those that come later are seen by
-   * the garbage collector after up to thirty seconds.
+   * YAML texts whose CustomResourceDefinitions are created before controllers start. The garbage collector sees later
+   * ones only after up to 30 seconds.
    */
   crds?: string[];
-  /** Further arguments of kube-apiserver; they win over its own. */
+  /** Further arguments of kube-apiserver, which override the default ones. */
   apiServerArgs?: string[];
   progress?: (line: string) => void;
   signal?: AbortSignal;
@@ -48,9 +53,9 @@ export interface Cluster {
   /** URL of the API server. */
   server: string;
   nodes: "real" | "simulated" | "none";
-  /** Why `auto` did not give a real node: one sentence that says what to install. */
+  /** Why `auto` did not choose a real node: one sentence that says what to install. */
   whyNotReal?: string;
-  /** Path of a kubectl that fits. */
+  /** Path of a kubectl of a compatible version. */
   kubectl: string;
   stateDir: string;
   /** Ends everything and removes the folder. */
@@ -58,10 +63,11 @@ export interface Cluster {
 }
 
 /**
- * Starts a cluster and resolves once it takes Pods. Whatever a start that fails or is aborted had begun is cleared away.
+ * Starts a cluster, and resolves when it accepts Pods. If the start fails or is aborted, everything that it had started
+ * is removed.
  *
  * @throws {Error} one clear sentence, then the last lines of the log of the process that failed; the signal's reason if
- * aborted; at once if a cluster in the folder is in use
+ * aborted; immediately if a cluster in the folder is in use
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const stateDir = resolve(options.stateDir);
@@ -84,14 +90,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-/** Finds the cluster that runs in a folder; `undefined` if there is none or if it is not whole. */
+/** Returns the cluster that runs in a folder; undefined: there is none, or one of its processes has ended. */
 export function findCluster(stateDir: string): Cluster | undefined {
   const record = readRecord(resolve(stateDir));
   if (!record?.ready || !record.processes.every(isRunning)) return undefined;
   return clusterOf(resolve(stateDir), record);
 }
 
-/** Makes room for a cluster in a folder. @throws {Error} if one is in use there, or if the folder holds something else */
+/**
+ * Prepares a folder for a cluster. @throws {Error} if a cluster is in use there, or if the folder contains something
+ * else
+ */
 async function claimFolder(stateDir: string): Promise<void> {
   const record = readRecord(stateDir);
   if (!record) {

@@ -1,4 +1,4 @@
-/** Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler and waits for them. @module */
+/** Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and waits for them. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ApiAccess, callApi, readObject } from "./api.ts";
@@ -12,7 +12,7 @@ import { withOwnVolumes } from "./storage.ts";
 import { kubeconfigPath } from "./state.ts";
 import { waitUntil } from "./wait.ts";
 
-/** What the rest of the cluster needs of a running API server. */
+/** A running API server, and what the rest of the cluster needs to use it. */
 export interface ControlPlane {
   access: ApiAccess;
   pki: Pki;
@@ -21,9 +21,10 @@ export interface ControlPlane {
 }
 
 /**
- * Starts etcd and kube-apiserver, and writes the administrator's kubeconfig once it answers.
+ * Starts etcd and kube-apiserver. When the API server answers, writes the administrator's kubeconfig.
  *
- * @param network of the real node to come; undefined: there will be none, and all stays on loopback
+ * @param network the network of the real node that will be added; undefined: there will be none, and everything listens
+ * on loopback only
  */
 export async function startApiServer(
   session: Session,
@@ -53,12 +54,12 @@ export async function startApiServer(
   return { access, pki, programs };
 }
 
-/** Which Kubernetes gives to the Service `kubernetes`. */
+/** Returns the address that Kubernetes gives to the Service `kubernetes`. */
 function firstAddress(subnet: string): string {
   return subnet.replace(/0\/\d+$/, "1");
 }
 
-/** Starts kube-controller-manager and waits until it has made the default ServiceAccount, which every Pod needs. */
+/** Starts kube-controller-manager, and waits until it has created the default ServiceAccount, which every Pod needs. */
 export async function startControllerManager(session: Session, plane: ControlPlane): Promise<void> {
   const kubeconfig = userKubeconfig(plane, "controller-manager");
   const managerArgs = args.controllerManagerArgs({ kubeconfig, pki: plane.pki.folder });
@@ -71,14 +72,14 @@ export async function startControllerManager(session: Session, plane: ControlPla
   await waitUntil({ what: "kube-controller-manager", probe, needs: [manager], timeoutSeconds: 60, signal });
 }
 
-/** Starts kube-scheduler; it needs no waiting for, since Pods wait for it. */
+/** Starts kube-scheduler. It is not necessary to wait for it, because Pods wait for it. */
 export function startScheduler(session: Session, plane: ControlPlane): void {
   const configFile = join(session.stateDir, "scheduler.yaml");
   writeFileSync(configFile, args.renderSchedulerConfig(userKubeconfig(plane, "scheduler")));
   session.start("kube-scheduler", plane.programs["kube-scheduler"] ?? "kube-scheduler", args.schedulerArgs(configFile));
 }
 
-/** Writes the kubeconfig of one of the cluster's own users and returns its path. */
+/** Writes the kubeconfig of one of the cluster's own users, and returns its path. */
 export function userKubeconfig(plane: ControlPlane, user: UserName): string {
   const path = join(plane.pki.folder, `${user}.kubeconfig`);
   writeFileSync(path, renderKubeconfig({ ...plane.access, token: plane.pki.tokens[user] }), { mode: 0o600 });

@@ -1,11 +1,11 @@
-/** Command lines and configuration of the control plane's processes. Pure: starts and writes nothing. @module */
+/** Builds the command lines and the configuration of the control plane's processes. @module */
 import { join } from "node:path";
 import { stringify } from "yaml";
 
-/** Of a cluster that has no real node: nothing is behind its Services. */
+/** The Services' network of a cluster without a real node. Nothing answers at its addresses. */
 export const SERVICE_SUBNET = "10.96.0.0/16";
 
-/** etcd without fsync: a local cluster is thrown away, never recovered. */
+/** etcd's arguments. It runs without fsync, because the data of a local cluster is never recovered. */
 export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: number }): string[] {
   const client = `http://127.0.0.1:${etcd.clientPort}`;
   const peer = `http://127.0.0.1:${etcd.peerPort}`;
@@ -18,7 +18,7 @@ export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: n
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=hookbox=${peer}`,
     "--unsafe-no-fsync=true",
-    // A single member elects itself after one election timeout; the default would cost a second.
+    // A single member elects itself after one election timeout. The default timeout would take a second.
     "--heartbeat-interval=20",
     "--election-timeout=200",
     "--log-level=warn",
@@ -26,9 +26,10 @@ export function etcdArgs(etcd: { folder: string; clientPort: number; peerPort: n
 }
 
 /**
- * kube-apiserver with RBAC and with TLS in both directions between it and kubelets.
+ * kube-apiserver's arguments: RBAC, and TLS in both directions between it and kubelets.
  *
- * @param server `address` is where it listens: loopback, or where a node's Pods reach the machine
+ * @param server `address` is the address to listen at: loopback, or the address at which a node's Pods reach the
+ * machine
  */
 export function apiServerArgs(
   server: { address: string; services: string; port: number; etcdUrl: string; pki: string },
@@ -45,10 +46,10 @@ export function apiServerArgs(
     `--token-auth-file=${file("tokens.csv")}`,
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
-    // It taints every new Node, and kube-controller-manager takes long to take that back from hundreds.
+    // It taints every new Node, and kube-controller-manager needs long to remove the taints of hundreds of Nodes.
     "--disable-admission-plugins=TaintNodesByCondition",
     `--service-cluster-ip-range=${server.services}`,
-    // Loopback may not be an endpoint of the Service "kubernetes".
+    // A loopback address is not allowed as an endpoint of the Service "kubernetes".
     ...(server.address === "127.0.0.1" ? ["--endpoint-reconciler-type=none"] : []),
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${file("sa.pub")}`,
@@ -62,7 +63,7 @@ export function apiServerArgs(
   ];
 }
 
-/** kube-controller-manager with every default controller and room for bursts; serves nothing itself. */
+/** kube-controller-manager's arguments: every default controller, high rate limits, and no port. */
 export function controllerManagerArgs(manager: { kubeconfig: string; pki: string }): string[] {
   return [
     `--kubeconfig=${manager.kubeconfig}`,
@@ -83,7 +84,7 @@ export function schedulerArgs(configFile: string): string[] {
   return [`--config=${configFile}`, "--secure-port=0"];
 }
 
-/** Renders the scheduler's configuration: no leader election, room for bursts, quick second tries. */
+/** Renders the scheduler's configuration: no leader election, high rate limits, quick retries. */
 export function renderSchedulerConfig(kubeconfig: string): string {
   return stringify({
     apiVersion: "kubescheduler.config.k8s.io/v1",

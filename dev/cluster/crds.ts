@@ -1,4 +1,7 @@
-/** Registers CustomResourceDefinitions before controllers start, who would otherwise not see them for half a minute. @module */
+/**
+ * Creates CustomResourceDefinitions before controllers start. Otherwise, controllers see them only after half a minute.
+ * @module
+ */
 import { parseAllDocuments } from "yaml";
 import { type ApiAccess, createObject, readObject } from "./api.ts";
 import { waitUntil } from "./wait.ts";
@@ -11,7 +14,7 @@ interface Definition {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Takes the CustomResourceDefinitions out of YAML or JSON texts; other documents are passed over. */
+/** Returns the CustomResourceDefinitions in YAML or JSON texts. Other documents are ignored. */
 export function definitionsIn(texts: string[]): Definition[] {
   const documents = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Definition));
   return documents.filter((document) => document?.kind === "CustomResourceDefinition");

@@ -1,4 +1,6 @@
-/** `npm run down`: ends the cluster of `npm run up` and removes everything it left, and what a kept demo left. @module */
+/**
+ * `npm run down`: stops the cluster of `npm run up`, and removes everything that it or a kept demo has left. @module
+ */
 import { rmSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -19,7 +21,7 @@ async function main(): Promise<void> {
   if (values.help) return say(HELP);
   const removed = await removeCluster(STATE_FOLDER);
   await sweepClusters(notesFolder(), say);
-  // Logs of a demo that failed stay: its cluster has gone already.
+  // The logs of a failed demo stay: its cluster was removed before.
   if (removed) { for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true }); }
   say(removed ? "The cluster is down; nothing of it is left." : "No cluster is up.");
 }

@@ -1,4 +1,4 @@
-/** Runs `go build` for a group of programs and says what is going on. Knows nothing of where they will be kept. @module */
+/** Runs `go build` for a group of programs, and reports its progress. @module */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ export interface GoBuild {
   title: string;
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
-  /** Module whose version they have; undefined: that of each. */
+  /** Module whose version the programs have; undefined: each has its own. */
   versionOf?: string | undefined;
   moduleFolder: string;
   /** Linker flags. */
   flags: string;
-  /** An empty folder that takes the programs, under the names that Go gives them. */
+  /** An empty folder for the programs, under the names that Go gives them. */
   scratch: string;
 }
 

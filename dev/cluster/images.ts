@@ -1,34 +1,34 @@
-/** Builds container images from files, as OCI archives, where there is no registry. Imports and runs nothing. @module */
+/** Builds container images from files as OCI archives, without a registry. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pack } from "tar-stream";
 
-/** One file of an image; give exactly one of `from`, `content`, `link` and `folder`. */
+/** One file of an image. Set exactly one of `from`, `content`, `link` and `folder`. */
 export interface ImageFile {
   /** Absolute path in the image. */
   path: string;
-  /** File or folder of this machine, copied with everything in it. */
+  /** File or folder of this machine, which is copied with its content. */
   from?: string;
   content?: string | Uint8Array;
   /** Target of a symbolic link. */
   link?: string;
-  /** An empty folder; those on the way to other files come by themselves. */
+  /** An empty folder. Parent folders of files are added automatically. */
   folder?: true;
-  /** Permissions; by default those of `from`, else 0o644, and 0o755 for folders. */
+  /** Permissions. The default is those of `from`; without `from`, 0o644 for files and 0o755 for folders. */
   mode?: number;
 }
 
 export interface ImageSpec {
-  /** Full name, such as `docker.io/library/busybox:1.37`; Pods may leave out `docker.io/library/`. */
+  /** Full name, such as `docker.io/library/busybox:1.37`. Pods can omit `docker.io/library/`. */
   name: string;
   files: ImageFile[];
   entrypoint?: string[];
   command?: string[];
   env?: Record<string, string>;
   workingDir?: string;
-  /** For example `1000:1000`; root if absent. */
+  /** For example `1000:1000`; absent: root. */
   user?: string;
 }
 
@@ -90,7 +90,7 @@ function entriesOf(file: ImageFile): Entry[] {
 }
 
 function copyEntries(name: string, from: string, mode?: number): Entry[] {
-  // What the caller names is followed if it is a link; links inside a folder stay links.
+  // If the path that the caller gives is a link, it is followed. Links inside a folder stay links.
   const stat = statSync(from);
   if (!stat.isDirectory()) {
     return [{ name, type: "file", mode: mode ?? stat.mode & 0o777, content: readFileSync(from) }];
@@ -106,7 +106,7 @@ function copyEntries(name: string, from: string, mode?: number): Entry[] {
   return entries;
 }
 
-/** Adds the folders on the way to each entry, before it. */
+/** Adds the parent folders of each entry before it. */
 function withParents(entries: Entry[]): Entry[] {
   const named = new Set(entries.map((entry) => entry.name));
   const result: Entry[] = [];

@@ -1,4 +1,4 @@
-/** Brings images made on the spot into the real node of a running cluster. @module */
+/** Imports locally built images into the real node of a running cluster. @module */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,10 +12,10 @@ import { readRecord, type RealNodeRecord } from "./state.ts";
 import { logTail } from "./wait.ts";
 
 /**
- * Imports images into the real node of the cluster in a folder; Pods with imagePullPolicy IfNotPresent can use them.
- * An image of the same name is replaced.
+ * Imports images into the real node of the cluster in a folder. Pods with imagePullPolicy IfNotPresent can use them. An
+ * image of the same name is replaced.
  *
- * @throws {Error} if the cluster has no real node or the node refuses an image
+ * @throws {Error} if the cluster has no real node, or the node refuses an image
  */
 export async function importImages(
   stateDir: string,
@@ -38,9 +38,9 @@ export async function importImages(
 }
 
 /**
- * Gives an image of the real node another name, too.
+ * Adds another name to an image of the real node.
  *
- * @throws {Error} if the cluster has no real node, or the node no such image
+ * @throws {Error} if the cluster has no real node, or the node does not have the image
  */
 export async function tagImage(stateDir: string, name: string, other: string): Promise<void> {
   await runCtr(containerOf(stateDir), ["images", "tag", "--force", name, other], `tag image ${name}`);
@@ -54,21 +54,21 @@ function containerOf(stateDir: string): Container {
   return container;
 }
 
-/** @param what it does, for the error */
+/** Runs `ctr` in the real node. @param what what the command does, for the error */
 async function runCtr({ first, ctr }: Container, args: string[], what: string): Promise<void> {
-  // The node's namespaces hold containerd's socket, and what an import mounts goes with them.
+  // containerd's socket is only in the node's namespaces, and mounts by an import are removed together with them.
   const inside = ["--target", String(first.pid), "--mount", "--pid", "--"];
   try {
     await promisify(execFile)("nsenter", [...inside, ctr, "--namespace", "k8s.io", ...args]);
   } catch (error) {
-    // It fails a moment before the node has wholly ended.
+    // The command can fail a moment before the node has completely ended.
     await sleep(500);
     if (!isRunning(first)) throw new Error(`Cannot start the real node: it has ended${logTail(first)}`);
     throw new Error(`Cannot ${what}: ${(error as { stderr?: string }).stderr ?? error}`);
   }
 }
 
-/** This machine's processor as images name it. */
+/** Returns this machine's processor architecture as it is named in images. */
 function imageArchitecture(): string {
   return process.arch === "x64" ? "amd64" : process.arch;
 }

@@ -1,4 +1,4 @@
-/** Renders kubeconfig files for the local cluster. Writes none. @module */
+/** Renders kubeconfig files for the local cluster. @module */
 import { Buffer } from "node:buffer";
 import { stringify } from "yaml";
 

@@ -1,18 +1,18 @@
-/** KWOK's configuration and the Node objects it simulates. Pure: starts and sends nothing. @module */
+/** Renders KWOK's configuration and the Nodes that it simulates. @module */
 import { stringify } from "yaml";
 
-/** The annotation by which KWOK knows its Nodes. */
+/** The annotation by which KWOK recognises its Nodes. */
 export const SIMULATED_ANNOTATION = "kwok.x-k8s.io/node";
 
-/** Beyond the Service range and beyond what real nodes use; a million addresses. */
+/** A network of a million addresses, outside the range of Services and of real nodes. */
 const POD_SUBNET = "10.64.0.0/12";
 export const PODS_PER_NODE = 256;
 
 /**
  * Renders KWOK's configuration file.
  *
- * @param stages what KWOK does to the resources it manages
- * @param podSubnet where its Pods have their addresses
+ * @param stages what KWOK does with the resources that it manages
+ * @param podSubnet the network of the addresses of its Pods
  */
 export function renderKwokConfig(stages: unknown[], podSubnet = POD_SUBNET): string {
   const configuration = {
@@ -38,7 +38,7 @@ export function renderKwokConfig(stages: unknown[], podSubnet = POD_SUBNET): str
 /**
  * Builds one simulated Node.
  *
- * @param tainted keeps Pods away that neither tolerate nor select it, for clusters that have a real node too
+ * @param tainted adds a taint, so that only Pods that tolerate it run there; for clusters that also have a real node
  */
 export function buildSimulatedNode(index: number, tainted: boolean, now: Date): Record<string, unknown> {
   const time = now.toISOString().replace(/\.\d+/, "");
@@ -62,7 +62,7 @@ export function buildSimulatedNode(index: number, tainted: boolean, now: Date): 
     status: {
       capacity: resources,
       allocatable: resources,
-      // Ready from the start, which saves KWOK a write for each.
+      // The Node is Ready from the start, which saves KWOK a write for each Node.
       conditions: [{
         type: "Ready",
         status: "True",

@@ -1,6 +1,6 @@
-/** How simulated Nodes and Pods come up, complete and go, as KWOK stages. Pure. @module */
+/** Defines how simulated Nodes and Pods start, complete and are deleted, as KWOK stages. @module */
 
-/** One condition on a resource; all of a stage's have to hold. */
+/** One condition on a resource. A stage applies if all its conditions match. */
 export interface Match {
   /** A jq path. */
   key: string;
@@ -10,7 +10,7 @@ export interface Match {
 
 export const ALIVE: Match = { key: ".metadata.deletionTimestamp", operator: "DoesNotExist" };
 
-/** Builds a Stage: `action` is what KWOK does to resources of a kind (API group v1) that match. */
+/** Builds a Stage. `action` is what KWOK does with the matching resources of a kind (API group v1). */
 export function stage(name: string, kind: string, matchExpressions: Match[], action: Record<string, unknown>) {
   const spec = { resourceRef: { apiGroup: "v1", kind }, selector: { matchExpressions }, ...action };
   return { apiVersion: "kwok.x-k8s.io/v1alpha1", kind: "Stage", metadata: { name }, spec };

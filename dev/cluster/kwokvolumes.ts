@@ -1,10 +1,16 @@
-/** How KWOK provisions volumes where all nodes are simulated: objects without any storage behind them. Pure. @module */
+/** Defines how KWOK provisions volumes if all nodes are simulated: objects without storage. @module */
 import { ALIVE, type Match, stage } from "./kwokstages.ts";
 
-/** The provisioner that the StorageClass names; kube-controller-manager leaves its volumes to it. */
+/**
+ * The provisioner of the StorageClass. It is unknown to kube-controller-manager, which therefore does not create the
+ * volumes itself.
+ */
 export const SIMULATED_PROVISIONER = "hookbox.local/simulated";
 
-/** Stages that give each claim of a class a volume, which kube-controller-manager binds, and delete what is released. */
+/**
+ * Stages that create a volume for each PersistentVolumeClaim of a class, and delete released volumes.
+ * kube-controller-manager binds them.
+ */
 export function volumeStages(storageClass: string): unknown[] {
   const ofClass: Match = { key: ".spec.storageClassName", operator: "In", values: [storageClass] };
   const unbound: Match = { key: ".spec.volumeName", operator: "DoesNotExist" };

@@ -1,16 +1,19 @@
-/** A lock between processes of this machine. It cannot outlive its holder, so there is no stale lock to remove. @module */
+/**
+ * A lock between processes of this machine. It disappears together with its holder, so there are no stale locks to
+ * remove. @module
+ */
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Runs `action` while no other process runs one under the same name.
+ * Runs `action` while no other process runs an action under the same name.
  *
- * The lock is an abstract Unix socket (Linux): the kernel gives its name to one listener at a time and takes it back
- * when the process ends, however it ends.
+ * The lock is an abstract Unix socket (Linux). The kernel gives its name to one listener at a time, and frees it when
+ * the process ends, for whatever reason.
  *
- * @param name anything that names what is locked, such as a path
- * @param onWait called once if another process holds the lock
+ * @param name any text that identifies what is locked, such as a path
+ * @param onWait is called once if another process holds the lock
  */
 export async function withLock<T>(
   name: string,

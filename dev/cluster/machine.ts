@@ -1,4 +1,4 @@
-/** Finds out whether this machine can carry a real node, and installs the Debian packages it takes. @module */
+/** Finds out whether this machine can run a real node, and installs the Debian packages for it. @module */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
 import process from "node:process";
@@ -7,13 +7,13 @@ import { aptInstall } from "./apt.ts";
 /** Programs of the machine that a real node uses. */
 export interface NodeTools {
   runc: string;
-  /** A second OCI runtime, which a RuntimeClass may name. */
+  /** A second OCI runtime, which a RuntimeClass can name. */
   crun: string;
   /** Folder with the CNI plugins ptp, host-local and loopback. */
   cniPlugins: string;
   /** The command of iproute2. */
   ip: string;
-  /** The command of nftables, which kube-proxy calls by its name. */
+  /** The command of nftables. kube-proxy runs it by its name. */
   nft: string;
   /** A busybox that needs no libraries. */
   busybox: string;
@@ -28,9 +28,9 @@ const NFT = ["/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"
 const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
 
 /**
- * Finds what a real node needs, installing Debian packages where it may.
+ * Finds the tools for a real node, and installs missing Debian packages if possible.
  *
- * @returns the tools, or why there can be no real node, with what would help; a clause to follow a colon
+ * @returns the tools, or the reason why there can be no real node and what would help, as a clause that follows a colon
  */
 export function findNodeTools(progress: (line: string) => void): NodeTools | { refusal: string } {
   const refusal = refuseMachine();
@@ -52,7 +52,7 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
 
 const OVERLAY_FILE_SYSTEM = 0x794c7630;
 
-/** Tells whether overlays can lie in a folder: they do not lie on each other. */
+/** Tells whether a folder can contain overlay mounts. It cannot if it is itself on an overlay file system. */
 export function takesOverlays(folder: string): boolean {
   return statfsSync(folder).type !== OVERLAY_FILE_SYSTEM;
 }
@@ -76,7 +76,7 @@ function missingPackages(): string[] {
   ];
 }
 
-/** Returns what went wrong, or `undefined` if everything is there now. */
+/** Returns what failed; undefined: all packages are installed now. */
 function installPackages(packages: string[], progress: (line: string) => void): string | undefined {
   if (!existsSync("/usr/bin/apt-get")) return "there is no apt-get here to install what is missing";
   progress(`installing Debian packages for the real node: ${packages.join(", ")} …`);
@@ -98,7 +98,7 @@ function findBusybox(): string | undefined {
   return BUSYBOX.find((path) => existsSync(path) && isStatic(readFileSync(path)));
 }
 
-/** Tells whether a 64-bit little-endian ELF program asks for no loader (it has no PT_INTERP program header). */
+/** Tells whether a 64-bit little-endian ELF program needs no loader (it has no PT_INTERP program header). */
 export function isStatic(program: Uint8Array): boolean {
   const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
   if (program.byteLength < 64 || view.getUint32(0) !== 0x7f454c46) return false;

@@ -1,12 +1,16 @@
-/** Folders of the machine that a real node mounts its own over: makes them, and removes those it made. @module */
+/**
+ * Creates the folders of the machine over which a real node mounts its own, and removes those that it has created.
+ * @module
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MOUNT_POINTS } from "./nodeconfig.ts";
 
 /**
- * Makes each folder, on the machine and the cluster's own below `own`, where it is not there yet.
+ * Creates each missing folder, on the machine and below `own`, the cluster's own.
  *
- * @returns the machine's folders to remove later, inner ones first: those it made and those another cluster made
+ * @returns the machine's folders to remove later, inner folders first: those created here and those that another
+ * cluster has created
  */
 export function makeMountPoints(own: string): string[] {
   const ours: string[] = [];
@@ -19,7 +23,7 @@ export function makeMountPoints(own: string): string[] {
   return ours.sort((a, b) => b.length - a.length);
 }
 
-/** Removes folders, but neither what is not empty nor what another cluster has something mounted over. */
+/** Removes folders, except those that are not empty and those over which another cluster has mounted something. */
 export function removeMountPoints(folders: string[]): void {
   for (const folder of folders) {
     const removable = existsSync(folder) && readdirSync(folder).length === 0 && !isMountedSomewhere(folder);
@@ -27,7 +31,9 @@ export function removeMountPoints(folders: string[]): void {
   }
 }
 
-/** Looks into every mount namespace: removing a folder would silently undo the mounts over it in all of them. */
+/**
+ * Checks every mount namespace: if a folder were removed, the mounts over it would silently disappear in all of them.
+ */
 function isMountedSomewhere(folder: string): boolean {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.some((pid) => mountsOf(pid).includes(` ${folder} `));

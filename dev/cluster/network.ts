@@ -1,6 +1,7 @@
 /**
- * The network of a real node. The node has a network namespace of its own, so that forwarding, routes and firewall rules of
- * the cluster are none of the machine's, and go with it. The machine holds one end of its cable, on a bridge.
+ * Creates the network of a real node. The node has its own network namespace, so the cluster's forwarding, routes and
+ * firewall rules do not affect the machine, and disappear with the node. The node is connected to a bridge on the
+ * machine by a virtual cable.
  * @module
  */
 import { spawnSync } from "node:child_process";
@@ -8,23 +9,26 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Network {
-  /** Name of the machine's bridge. */
+  /** Name of the bridge on the machine. */
   bridge: string;
-  /** Of machine, node and Pods, for example `10.200.7.0/24`. */
+  /** Network of machine, node and Pods, for example `10.200.7.0/24`. */
   subnet: string;
-  /** Address of the machine, at which the API server listens: the first. */
+  /** Address of the machine, the first of the network. The API server listens at it. */
   machine: string;
-  /** Address of the node: the second. Pods have the rest. */
+  /** Address of the node, the second of the network. Pods get the others. */
   node: string;
-  /** Of Services, for example `10.228.7.0/24`. */
+  /** Network of Services, for example `10.228.7.0/24`. */
   services: string;
 }
 
-/** Pods are between 10.200 and 10.227, Services as far above them. */
+/** Networks of Pods are between 10.200 and 10.227. Networks of Services are 28 higher. */
 const FIRST = 200;
 const COUNT = 28;
 
-/** Names a bridge for a cluster and picks two /24 between 10.200.0.0 and 10.255.255.255 to which there is no route yet. */
+/**
+ * Chooses the name of a cluster's bridge, and two /24 networks between 10.200.0.0 and 10.255.255.255 to which there is
+ * no route yet.
+ */
 export function pickNetwork(id: string, routes: string = readFileSync("/proc/net/route", "utf8")): Network {
   const start = Number.parseInt(id, 16);
   const count = COUNT * 256;
@@ -44,7 +48,10 @@ export function pickNetwork(id: string, routes: string = readFileSync("/proc/net
   throw new RangeError("Cannot find a subnet for Pods: there are routes to all of 10.200.0.0-10.255.255.255");
 }
 
-/** Tells whether a table in the form of /proc/net/route has a way, the default one aside, to a /24. */
+/**
+ * Tells whether a routing table (in the format of /proc/net/route) has a route to a /24 network, apart from the default
+ * route.
+ */
 function hasRoute(routes: string, prefix: string): boolean {
   const [a = 0, b = 0, c = 0] = prefix.split(".").map(Number);
   // The table writes addresses as little-endian numbers.
@@ -57,7 +64,7 @@ function hasRoute(routes: string, prefix: string): boolean {
   });
 }
 
-/** Makes the machine's bridge, with its address and the way to Services. @param ip iproute2's command */
+/** Creates the bridge on the machine, with its address and the route to Services. @param ip iproute2's command */
 export function makeBridge(ip: string, { bridge, machine, node, services }: Network): void {
   run(bridge, [
     [ip, "link", "add", "name", bridge, "type", "bridge"],
@@ -67,7 +74,10 @@ export function makeBridge(ip: string, { bridge, machine, node, services }: Netw
   ]);
 }
 
-/** Plugs a network namespace into the bridge, as the node that Pods are behind. @param pid of a process in it */
+/**
+ * Connects a network namespace to the bridge, as the node in front of the Pods. @param pid process ID of a process in
+ * the namespace
+ */
 export function plugNode(ip: string, { bridge, machine, node }: Network, pid: number): void {
   const cable = bridge.replace("hb-", "hn-");
   const inside = ["nsenter", "--net", "--target", String(pid)];
@@ -80,7 +90,7 @@ export function plugNode(ip: string, { bridge, machine, node }: Network, pid: nu
     [...inside, ip, "link", "set", "eth0", "up"],
     [...inside, ip, "route", "add", "default", "via", machine],
     set("ip_forward", "1"),
-    // The node answers for its Pods, at once: the machine needs no route to each.
+    // The node answers ARP requests for its Pods without delay, so the machine needs no route to each Pod.
     set("conf/eth0/proxy_arp", "1"),
     set("neigh/eth0/proxy_delay", "0"),
   ]);
@@ -95,12 +105,12 @@ function run(bridge: string, commands: string[][]): void {
   }
 }
 
-/** Removes a bridge and what is still plugged into it; does nothing if it is gone. */
+/** Removes a bridge and everything that is still connected to it. If the bridge does not exist, does nothing. */
 export async function removeBridge(ip: string, name: string): Promise<void> {
   const folder = `/sys/class/net/${name}`;
   for (let waited = 0; waited < 5000 && existsSync(folder); waited += 50) {
     const ports = existsSync(`${folder}/brif`) ? readdirSync(`${folder}/brif`) : [];
-    // The kernel may be faster, as it removes the ends of ended nodes itself.
+    // The kernel may remove a device first: it removes the cables of ended nodes itself.
     for (const device of [...ports, name]) spawnSync(ip, ["link", "del", "dev", device]);
     if (existsSync(folder)) await sleep(50);
   }

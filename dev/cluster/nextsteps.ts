@@ -1,14 +1,14 @@
-/** What somebody types who works with a local cluster that is up. Pure. @module */
+/** Lists the commands for working with a running local cluster. @module */
 import { dirname } from "node:path";
 import type { Cluster } from "./cluster.ts";
 
-/** Returns the commands that let a shell find the cluster, one in each line. */
+/** Returns the commands that configure a shell for the cluster, one on each line. */
 export function environmentOf({ kubeconfig, kubectl }: Pick<Cluster, "kubeconfig" | "kubectl">): string {
   return `export KUBECONFIG=${kubeconfig}
 export PATH=$PATH:${dirname(kubectl)}    # a kubectl that fits`;
 }
 
-/** Returns the commands that run sandboxes in a cluster without hookbox, one in each line. */
+/** Returns the commands that run sandboxes in a cluster without hookbox, one on each line. */
 export function nextSteps({ nodes }: Pick<Cluster, "nodes">): string {
   const pool =
     "kubectl apply -f examples/python.yaml            # a pool with hookbox's runtime, for the program in README.md";

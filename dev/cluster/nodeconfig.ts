@@ -1,17 +1,17 @@
-/** Configuration of the real node's containerd, kubelet, Pod network, kube-proxy and DNS. Pure: starts and writes nothing. @module */
+/** Renders the configuration of the real node's containerd, kubelet, Pod network, kube-proxy and DNS. @module */
 import { stringify } from "yaml";
 import type { Network } from "./network.ts";
 
 /** DNS domain of the cluster. */
 export const CLUSTER_DOMAIN = "cluster.local";
 export const REAL_NODE = "real-0";
-/** Folder, in the node's, of the registries that it trusts without TLS: one folder each, by host and port. */
+/** Folder on the node of the registries that it trusts without TLS. Each has a folder named by host and port. */
 export const REGISTRIES_FOLDER = "registries";
 export const PAUSE_IMAGE = "hookbox.local/pause:1";
 
 /**
- * Folders of the machine that containerd, runc, the CNI plugins, kubelet and the volume provisioner write to whatever
- * their configuration says. The node has its own mounted over them.
+ * Folders of the machine that containerd, runc, the CNI plugins, kubelet and the volume provisioner always write to,
+ * whatever their configuration is. The node mounts its own folders over them.
  */
 export const VOLUMES_FOLDER = "/tmp/hostpath_pv";
 export const MOUNT_POINTS = [
@@ -26,14 +26,14 @@ export const MOUNT_POINTS = [
 /**
  * Renders containerd's configuration.
  *
- * @param paths `cniConfig`, `cniPlugins` and `registries` are folders, `runc`, `crun` and `shim` programs
- * @param snapshotter `overlayfs`, or `native` where the disk does not take overlays
+ * @param paths `cniConfig`, `cniPlugins` and `registries` are folders; `runc`, `crun` and `shim` are programs
+ * @param snapshotter `overlayfs`, or `native` if the file system does not allow overlays
  */
 export function renderContainerdConfig(
   paths: { cniConfig: string; cniPlugins: string; registries: string; runc: string; crun: string; shim: string },
   snapshotter: "overlayfs" | "native",
 ): string {
-  // A JSON string is a TOML basic string.
+  // A JSON string is also a valid TOML basic string.
   const text = JSON.stringify;
   const runtime = `plugins."io.containerd.cri.v1.runtime"`;
   const handler = (name: "runc" | "crun") =>
@@ -73,7 +73,7 @@ conf_dir = ${text(paths.cniConfig)}
 ${(["runc", "crun"] as const).map(handler).join("\n")}`;
 }
 
-/** Renders the kubelet's configuration; its API takes the client certificates of this cluster's authority only. */
+/** Renders the kubelet's configuration. Its API only accepts client certificates of this cluster's authority. */
 export function renderKubeletConfig(
   node: { pki: string; address: string; resolvConf: string; clusterDomain: string },
 ): string {
@@ -105,7 +105,8 @@ export function renderKubeletConfig(
     clusterDNS: [node.address],
     clusterDomain: node.clusterDomain,
     maxPods: 200,
-    // The disk is the developer's: neither its fill nor old images are reasons to evict or to delete.
+    // The disk belongs to the developer: neither a full disk nor old images are a reason to evict Pods or to delete
+    // images.
     evictionHard: { "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
     imageGCHighThresholdPercent: 100,
     kubeAPIQPS: 200,
@@ -118,9 +119,10 @@ export function renderKubeletConfig(
 }
 
 /**
- * Renders the program that containerd calls as runc or crun. The provisioner makes volumes that only root may write, and
- * Pods often run as somebody else, so it opens them before a container starts. Debian's crun 1.8 takes no bundle that says
- * it is of a later version of the runtime specification than 1.0; what containerd writes it understands all the same.
+ * Renders the script that containerd runs as runc or crun. It makes two corrections before it runs the runtime. The
+ * provisioner creates volumes to which only root can write, but Pods often run as another user, so the script makes the
+ * volumes writable before a container starts. Debian's crun 1.8 refuses bundles that name a version of the runtime
+ * specification later than 1.0, although it understands containerd's bundles, so the script changes the version.
  *
  * @param program path of the runtime itself
  */
@@ -136,8 +138,8 @@ exec ${program} "$@"
 }
 
 /**
- * Renders the CNI network list: each Pod on a cable of its own, addresses of the node's subnet, and the node as the way
- * out. What Pods send each other passes the node, which can turn it to where Services lead, or away.
+ * Renders the CNI network list. Each Pod has its own virtual cable, an address of the node's network, and the node as
+ * its gateway. Traffic between Pods also passes through the node, which can redirect it (for Services) or drop it.
  */
 export function renderNetwork(name: string, { subnet, node }: Network): string {
   const rangeStart = node.replace(/\.2$/, ".3");
@@ -149,7 +151,7 @@ export function renderNetwork(name: string, { subnet, node }: Network): string {
   return JSON.stringify({ cniVersion: "1.0.0", name, plugins: [{ type: "ptp", ipam }] }, null, 2);
 }
 
-/** Renders kube-proxy's configuration: Services by nftables, and no setting of the machine touched. */
+/** Renders kube-proxy's configuration: Services with nftables, and no changes to settings of the machine. */
 export function renderProxyConfig(proxy: { kubeconfig: string; nodeName: string; network: Network }): string {
   const { kubeconfig, nodeName, network } = proxy;
   return stringify({
@@ -168,9 +170,10 @@ export function renderProxyConfig(proxy: { kubeconfig: string; nodeName: string;
 }
 
 /**
- * Renders CoreDNS' configuration: names of Services and Pods, and what the machine itself resolves.
+ * Renders CoreDNS' configuration: it resolves the names of Services and Pods, and the names that the machine itself
+ * resolves.
  *
- * @param dns `forward` is a file in the form of resolv.conf; undefined: no other names
+ * @param dns `forward` is a file in the format of resolv.conf; undefined: no other names
  */
 export function renderDnsConfig(
   dns: { kubeconfig: string; address: string; domain: string; forward: string | undefined },

@@ -1,4 +1,4 @@
-/** Decides which nodes a cluster gets and starts them: a real one, simulated ones or both. @module */
+/** Decides which nodes a cluster gets (a real one, simulated ones or both), and starts them. @module */
 import { callApi } from "./api.ts";
 import { findPrograms } from "./binaries.ts";
 import type { ClusterOptions } from "./cluster.ts";
@@ -17,16 +17,19 @@ import { createStorageClass } from "./storage.ts";
 
 const SIMULATED_BY_DEFAULT = 32;
 
-/** Either what a real node to be tried is made of, or why there can be none; neither if none is wanted. */
+/**
+ * The tools and the network for a real node, or the reason why there can be none. If no real node is wanted, both are
+ * absent.
+ */
 export interface NodePlan {
   real?: { tools: NodeTools; network: Network };
   whyNotReal?: string;
 }
 
 /**
- * Decides whether to try a real node, and makes the network that it is to have: the API server listens there.
+ * Decides whether to try a real node, and creates its network, because the API server listens there.
  *
- * @throws {Error} if the options insist on one and the machine has not what it takes
+ * @throws {Error} if the options require a real node and the machine cannot run one
  */
 export function planNodes(session: Session, wanted: ClusterOptions["nodes"]): NodePlan {
   if (wanted !== "auto" && wanted !== "real") return {};
@@ -36,7 +39,10 @@ export function planNodes(session: Session, wanted: ClusterOptions["nodes"]): No
   return { whyNotReal: `Nodes are simulated: ${real.refusal}.` };
 }
 
-/** Finds the tools and makes the network; or says why not, in a clause to follow a colon. */
+/**
+ * Finds the tools and creates the network. If this is not possible, returns the reason as a clause that follows a
+ * colon.
+ */
 function prepareRealNode(session: Session): NonNullable<NodePlan["real"]> | { refusal: string } {
   const tools = findNodeTools(session.progress);
   if ("refusal" in tools) return tools;
@@ -50,12 +56,12 @@ function prepareRealNode(session: Session): NonNullable<NodePlan["real"]> | { re
   }
 }
 
-/** Starts the nodes, with the StorageClass that suits them, and records what they became. */
+/** Starts the nodes and creates a suitable StorageClass. Records the kind of the nodes. */
 export async function startNodes(session: Session, plane: ControlPlane, plan: NodePlan, options: ClusterOptions) {
   const failed = plan.real ? await tryRealNode(session, plane, plan.real, options) : plan.whyNotReal;
   const real = plan.real !== undefined && failed === undefined;
   await createStorageClass(plane.access, real ? "kubernetes.io/host-path" : SIMULATED_PROVISIONER);
-  // A cluster that was to have a real node only still needs some node.
+  // If only a real node was wanted and it failed, the cluster still needs some node.
   const simulatedNodes = real ? options.simulatedNodes ?? 0 : options.simulatedNodes || SIMULATED_BY_DEFAULT;
   if (simulatedNodes > 0) {
     const kwok = (await findPrograms(SIMULATED_NODES, session))["kwok"] ?? "kwok";
@@ -66,7 +72,7 @@ export async function startNodes(session: Session, plane: ControlPlane, plan: No
   session.update({ nodes: real ? "real" : "simulated", simulatedNodes, ...why });
 }
 
-/** Starts the real node; with `auto` a failure is cleared away and returned as one sentence. */
+/** Starts the real node. With `auto`, a failed start is cleaned up, and the reason is returned as one sentence. */
 async function tryRealNode(
   session: Session,
   plane: ControlPlane,

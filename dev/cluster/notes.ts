@@ -1,4 +1,7 @@
-/** Notes this user's clusters outside their folders, so that the next start can remove abandoned clusters of its checkout. @module */
+/**
+ * Keeps notes on this user's clusters outside their folders, so that the next start can remove abandoned clusters of
+ * its checkout. @module
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +21,7 @@ interface Note {
   record: ClusterRecord;
 }
 
-/** Where the notes on this user's clusters are kept. */
+/** Returns the folder of the notes on this user's clusters. */
 export function notesFolder(): string {
   return join(cacheFolder(), "clusters");
 }

@@ -1,10 +1,10 @@
-/** Looks for programs that the machine already has, and takes only those that fit. @module */
+/** Searches the machine for installed programs of a compatible version. @module */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
-/** How to ask a program for its version, for those that may come from the PATH. */
+/** The arguments with which each program prints its version. Only these programs are taken from the PATH. */
 const VERSION_ARGS: Record<string, string[]> = {
   "etcd": ["--version"],
   "kube-apiserver": ["--version"],
@@ -12,10 +12,10 @@ const VERSION_ARGS: Record<string, string[]> = {
 };
 
 /**
- * Finds etcd, kube-apiserver or kubectl in `$KUBEBUILDER_ASSETS`, else one of a fitting version on the PATH.
+ * Finds etcd, kube-apiserver or kubectl in `$KUBEBUILDER_ASSETS`, otherwise one of a compatible version on the PATH.
  *
- * @param kubernetesVersion what our own build would be, for example `v1.36.3`
- * @returns its path; `undefined` if ours has to serve
+ * @param kubernetesVersion the version that hookbox would build itself, for example `v1.36.3`
+ * @returns the path; undefined: hookbox must build the program
  */
 export function programOnPath(name: string, kubernetesVersion: string, env = process.env): string | undefined {
   const args = VERSION_ARGS[name];
@@ -28,7 +28,10 @@ export function programOnPath(name: string, kubernetesVersion: string, env = pro
   return versionFits(name, stdout ?? "", kubernetesVersion) ? path : undefined;
 }
 
-/** etcd fits from 3.5 on, kube-apiserver and kubectl only within our own minor version: others mix badly. */
+/**
+ * etcd is compatible from 3.5 on. kube-apiserver and kubectl must have the same minor version, because others may not
+ * work together.
+ */
 export function versionFits(name: string, versionOutput: string, kubernetesVersion: string): boolean {
   const found = /v?(\d+)\.(\d+)\.\d+/.exec(versionOutput);
   if (!found) return false;

@@ -1,4 +1,6 @@
-/** The keys, certificates and tokens of one cluster, and the files that its processes read them from. @module */
+/**
+ * Creates the keys, certificates and tokens of one cluster, and the files from which its processes read them. @module
+ */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +10,7 @@ import { REAL_NODE } from "./nodeconfig.ts";
 export interface Pki {
   folder: string;
   ca: KeyedCertificate;
-  /** Bearer token of each user, by the names in USERS. */
+  /** Bearer token of each user in `USERS`. */
   tokens: Record<UserName, string>;
 }
 
@@ -16,22 +18,22 @@ export type UserName = "admin" | "controller-manager" | "scheduler" | "kwok" | "
 
 const USERS: Record<UserName, { user: string; group: string }> = {
   "admin": { user: "hookbox-admin", group: "system:masters" },
-  // Its controllers share one identity here, so it needs what all of them need.
+  // All its controllers share one identity here, so it needs the rights of all of them.
   "controller-manager": { user: "system:kube-controller-manager", group: "system:masters" },
   "scheduler": { user: "system:kube-scheduler", group: "system:authenticated" },
   "kwok": { user: "hookbox-kwok", group: "system:masters" },
   "kubelet": { user: `system:node:${REAL_NODE}`, group: "system:nodes" },
-  // Kubernetes itself gives this name its rights.
+  // Kubernetes itself grants this user its rights.
   "kube-proxy": { user: "system:kube-proxy", group: "system:authenticated" },
-  // What it lists is of all namespaces: Services, EndpointSlices and Namespaces.
+  // It lists Services, EndpointSlices and Namespaces of all namespaces.
   "coredns": { user: "hookbox-coredns", group: "system:masters" },
 };
 
 /**
- * Makes everything and writes it to a folder: `ca.crt`, `apiserver.{crt,key}`, `kubelet-client.{crt,key}`,
+ * Creates everything and writes it to a folder: `ca.crt`, `apiserver.{crt,key}`, `kubelet-client.{crt,key}`,
  * `sa.{pub,key}` and `tokens.csv`.
  *
- * @param addresses of the API server: its own, and that of the Service `kubernetes`
+ * @param addresses addresses of the API server: its own, and that of the Service `kubernetes`
  */
 export async function writePki(folder: string, addresses: readonly string[]): Promise<Pki> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -66,7 +68,7 @@ function makeTokens(): Record<UserName, string> {
   return Object.fromEntries(names.map((name) => [name, randomBytes(16).toString("hex")])) as Record<UserName, string>;
 }
 
-/** Renders kube-apiserver's static token file: token, user, uid and groups of each user on a line. */
+/** Renders kube-apiserver's static token file, with token, user, uid and groups of one user on each line. */
 export function renderTokens(tokens: Record<UserName, string>): string {
   const names = Object.keys(USERS) as UserName[];
   return names.map((name) => `${tokens[name]},${USERS[name].user},${name},"${USERS[name].group}"\n`).join("");

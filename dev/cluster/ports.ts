@@ -1,15 +1,16 @@
-/** Finds TCP ports of the loopback address for the cluster's processes. @module */
+/** Finds free TCP ports of the loopback address for the cluster's processes. @module */
 import { createServer } from "node:net";
 
-// Below the range from which Linux picks ports for outgoing connections, so that none of those takes a port we chose.
+// The range is below the one from which Linux chooses ports for outgoing connections. Otherwise, such a connection
+// could take a chosen port.
 const RANGE: [number, number] = [20_000, 32_767];
 
 const given = new Set<number>();
 
 /**
- * Picks ports that are free on 127.0.0.1 and that this process has not picked before.
+ * Chooses ports that are free on 127.0.0.1 and that this process has not chosen before.
  *
- * @throws {RangeError} if a thousand tries per port find none
+ * @throws {RangeError} if a thousand attempts for each port find none
  */
 export async function freePorts(count: number, [first, last] = RANGE): Promise<number[]> {
   const ports: number[] = [];

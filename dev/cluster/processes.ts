@@ -1,27 +1,30 @@
-/** Starts and ends the cluster's processes, by their own ids only. Must never signal a process it did not start. @module */
+/**
+ * Starts and ends the cluster's processes, only by their own process IDs. Must never signal a process that it did not
+ * start. @module
+ */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listProcesses, type ProcessEntry, readEnvironment, readProcess } from "../../packages/process/proctable.ts";
 
-/** A process, told from a later one with the same pid by when it started. */
+/** A process. The start time distinguishes it from a later process with the same process ID. */
 export interface ProcessRecord {
   name: string;
   pid: number;
   /** Clock ticks from boot to the start of the process, as in /proc/<pid>/stat. */
   startTime: string;
-  /** Absent for a process that is not ours to start, such as the owner of a cluster. */
+  /** Absent: hookbox has not started this process, for example the owner of a cluster. */
   logFile?: string;
 }
 
-/** Reads when a process started; `undefined` if it is gone or only waits to be reaped. */
+/** Returns when a process started; undefined: it does not exist, or is a zombie. */
 export function startTimeOf(pid: number): string | undefined {
   const { state, startTicks } = readProcess(pid) ?? {};
   return state === "Z" || state === "X" ? undefined : startTicks?.toString();
 }
 
-/** Tells whether the very process of the record still runs. */
+/** Tells whether exactly this process still runs. */
 export function isRunning(record: ProcessRecord): boolean {
   return startTimeOf(record.pid) === record.startTime;
 }
@@ -44,8 +47,8 @@ export function thisProcess(): ProcessRecord {
 }
 
 /**
- * Starts a process in a session of its own, its output in a file, so that neither Ctrl-C in a terminal nor the end of
- * this process reaches it.
+ * Starts a process in its own session, with its output in a file. So neither Ctrl-C in a terminal nor the end of this
+ * process ends it.
  *
  * @throws {Error} if the command does not exist
  */
@@ -66,9 +69,9 @@ export function startProcess(
 }
 
 /**
- * Ends processes at once (nothing of theirs is kept) and waits until they are gone.
+ * Kills processes with SIGKILL, and waits until they have ended.
  *
- * @throws {Error} if one of them is still there after ten seconds
+ * @throws {Error} if one of them still exists after ten seconds
  */
 export async function endProcesses(records: ProcessRecord[]): Promise<void> {
   for (const record of records) if (isRunning(record)) process.kill(record.pid, "SIGKILL");
@@ -80,7 +83,7 @@ export async function endProcesses(records: ProcessRecord[]): Promise<void> {
   throw new Error(`Cannot end ${left.join(", ")}: still running ten seconds after SIGKILL`);
 }
 
-/** Ends a process by SIGTERM, so that it can finish what it is at; at once if it is still there after five seconds. */
+/** Ends a process with SIGTERM, so that it can finish its work. If it still runs after five seconds, kills it. */
 export async function endGently(record: ProcessRecord): Promise<void> {
   if (isRunning(record)) process.kill(record.pid, "SIGTERM");
   for (let tries = 0; tries < 200 && isRunning(record); tries++) await sleep(25);

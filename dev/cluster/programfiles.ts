@@ -1,24 +1,27 @@
-/** What programs of this machine take to run in an image: the shared libraries, where each looks for them. @module */
+/**
+ * Lists the files that programs of this machine need in an image: their shared libraries, at the paths where they look
+ * for them. @module
+ */
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import type { ImageFile } from "./images.ts";
 
-/** Where Node is in images that are made on the spot. */
+/** Path of Node in images that are built from this machine's files. */
 export const NODE = "/usr/local/bin/node";
 
-/** The Node that runs this, with its libraries. */
+/** The files of the Node that runs this process, with its libraries. */
 export function nodeFiles(): ImageFile[] {
   return [{ path: NODE, from: process.execPath, mode: 0o755 }, ...librariesFor(process.execPath)];
 }
 
-/** The shared libraries that a program needs; none if it is linked statically. */
+/** Lists the shared libraries that a program needs; none if it is statically linked. */
 export function librariesFor(program: string): ImageFile[] {
-  // A program that is linked statically makes ldd fail.
+  // ldd fails for a statically linked program.
   const { stdout } = spawnSync("ldd", [program], { encoding: "utf8" });
   return librariesOf(stdout).map((path) => ({ path, from: path, mode: 0o755 }));
 }
 
-/** Reads the paths of libraries out of what `ldd` says, the loader's among them. */
+/** Reads the paths of the libraries, including the loader, from the output of `ldd`. */
 export function librariesOf(ldd: string): string[] {
   return [...ldd.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map(([, path = ""]) => path);
 }

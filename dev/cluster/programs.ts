@@ -1,14 +1,14 @@
-/** Which Go programs the local cluster consists of, and under which name their builds are cached. Builds nothing. @module */
+/** Defines the Go programs of the local cluster, and the names of the cache folders of their builds. @module */
 import { createHash } from "node:crypto";
 
-/** Programs that one `go build` makes together; the first group is all that a control plane needs. */
+/** Programs that one `go build` builds together. The first group contains everything that a control plane needs. */
 export interface ProgramGroup {
   title: string;
   /** Folder of the go.mod, relative to dev/cluster. */
   module: "." | "containerd" | "coredns" | "helm";
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
-  /** Module whose version our own program has, which stands in main.go beside the go.mod; absent: all are of others. */
+  /** Module whose version our own program (main.go in the same folder) has; absent: there is no such program. */
   versionOf?: string;
 }
 
@@ -53,7 +53,7 @@ export const CONTAINERD: ProgramGroup = {
   },
 };
 
-/** For tests and trials of the chart; no cluster needs it. */
+/** For tests of the chart. Clusters do not need it. */
 export const HELM: ProgramGroup = {
   title: "Helm",
   module: "helm",
@@ -61,7 +61,7 @@ export const HELM: ProgramGroup = {
 };
 
 /**
- * Finds the version that a go.mod requires of the module that holds a package.
+ * Finds the required version of the module that contains a package in a go.mod.
  *
  * @returns for example `v1.36.3`
  * @throws {RangeError} if no required module is a prefix of the package
@@ -70,14 +70,14 @@ export function requiredVersion(goMod: string, goPackage: string): string {
   let found = { module: "", version: "" };
   for (const [, module = "", version = ""] of goMod.matchAll(/^(?:require)?\s+([^\s()]+)\s+(v\S+)(?:\s+\/\/.*)?$/gm)) {
     const holds = goPackage === module || goPackage.startsWith(`${module}/`);
-    // Modules nest, and the inner one holds the package.
+    // Modules can be nested. The innermost one contains the package.
     if (holds && module.length > found.module.length) found = { module, version };
   }
   if (found.version !== "") return found.version;
   throw new RangeError(`Cannot tell the version of "${goPackage}": go.mod requires no module that holds it`);
 }
 
-/** Linker flags that give Kubernetes programs their version; the others ignore them. */
+/** Linker flags that set the version of Kubernetes programs. Other programs ignore them. */
 export function linkerFlags(kubernetesVersion: string): string {
   const [major, minor] = kubernetesVersion.replace(/^v/, "").split(".");
   const set = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
@@ -86,7 +86,7 @@ export function linkerFlags(kubernetesVersion: string): string {
 }
 
 /**
- * Names the cache folder of one module's programs: whatever changes a build changes the name.
+ * Returns the name of the cache folder for one module's programs. Everything that changes the build changes the name.
  *
  * @returns `<module>-<16 hexadecimal digits>`
  */

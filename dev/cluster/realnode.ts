@@ -1,4 +1,7 @@
-/** Starts a real node: containerd, kubelet, kube-proxy and DNS in namespaces of their own, so that ending it undoes what it did. @module */
+/**
+ * Starts a real node: containerd, kubelet, kube-proxy and DNS in their own namespaces. When the node ends, its changes
+ * to the machine disappear with the namespaces. @module
+ */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -39,7 +42,7 @@ export interface RealNode {
   networkPolicies: boolean;
 }
 
-/** Starts the node, gives it its images and waits until it is Ready. */
+/** Starts the node, imports its images, and waits until it is Ready. */
 export async function startRealNode(session: Session, plane: ControlPlane, node: RealNode): Promise<void> {
   const { network, tools } = node;
   const record = { busybox: tools.busybox };
@@ -58,7 +61,7 @@ export async function startRealNode(session: Session, plane: ControlPlane, node:
     COREDNS: program("coredns"),
     PATH: `${dirname(tools.nft)}:${process.env["PATH"]}`,
   };
-  // As text rather than as a file, which may change under a cluster that stays up.
+  // The script is passed as text, because a file may change while a cluster stays up.
   const script = readFileSync(new URL("node.sh", import.meta.url), "utf8");
   const args = [
     "--net",
@@ -169,7 +172,7 @@ async function writeConfiguration(
   userKubeconfig(plane, "kubelet");
 }
 
-/** Records the first process inside the namespaces: ending it ends all of them. */
+/** Records the first process in the namespaces: if it ends, all others end too. */
 async function recordFirstProcess(session: Session, outer: ProcessRecord): Promise<ProcessRecord> {
   let first: ProcessRecord | undefined;
   const probe = () => {

@@ -1,4 +1,7 @@
-/** Clears away whatever a cluster left: processes first, then its folder. Takes all it knows from the record. @module */
+/**
+ * Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record.
+ * @module
+ */
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { removeContainerCgroups } from "./cgroups.ts";
@@ -8,9 +11,9 @@ import { endProcesses, processesOf } from "./processes.ts";
 import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
 
 /**
- * Ends the cluster in a folder, whole or half dead, and removes the folder.
+ * Ends the cluster in a folder, even if some of its processes have ended, and removes the folder.
  *
- * @returns whether there was one
+ * @returns whether there was a cluster
  */
 export async function removeCluster(stateDir: string): Promise<boolean> {
   const record = readRecord(stateDir);
@@ -30,19 +33,22 @@ export async function endCluster(stateDir: string, record: ClusterRecord): Promi
   if (record.mountPoints) removeMountPoints(record.mountPoints);
 }
 
-/** Everything that a cluster keeps in its folder; the record last, so that a removal cut short can be taken up again. */
+/**
+ * Everything that a cluster keeps in its folder. The record comes last, so that an interrupted removal can be
+ * continued.
+ */
 const CONTENTS = [
   ...["etcd", "logs", "node", "pki", "runtime", "registry"],
   ...["kubeconfig", "kwok.yaml", "scheduler.yaml", "registry.yaml", `${RECORD}.new`, RECORD],
 ];
 
-/** Removes what a cluster keeps in its folder, and the folder if that was all. */
+/** Removes the files of a cluster from its folder. If nothing else is in the folder, removes the folder too. */
 export function removeFolder(stateDir: string): void {
   for (const name of CONTENTS) rmSync(join(stateDir, name), { recursive: true, force: true });
   if (existsSync(stateDir) && readdirSync(stateDir).length === 0) rmdirSync(stateDir);
 }
 
-/** Removes what a real node leaves outside the cluster's folder once its processes have ended. */
+/** Removes what a real node has left outside the cluster's folder, after its processes have ended. */
 export async function removeRealNode(stateDir: string, { realNode }: ClusterRecord): Promise<void> {
   if (!realNode) return;
   await removeContainerCgroups(join(stateDir, "node", "mounts", "run", "containerd"));

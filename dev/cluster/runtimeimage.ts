@@ -1,4 +1,4 @@
-/** The image of the runtime, made on the spot from what this machine has: Node, Python where there is one, a shell. @module */
+/** Builds the image of the runtime from files of this machine: Node, Python if it is installed, and a shell. @module */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -13,20 +13,20 @@ import { importImages } from "./importimages.ts";
 import { librariesFor, NODE, nodeFiles } from "./programfiles.ts";
 import { readRecord } from "./state.ts";
 
-/** Name under which Pods find it. */
+/** The name of the image for Pods. */
 export const RUNTIME_IMAGE = "docker.io/library/hookbox-runtime:local";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** What no bundle can hold: terminals are opened by a native module. */
+/** The packages that cannot be bundled: the module that opens terminals has native code. */
 const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${process.platform}-${process.arch}`];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
 const OWN_FOLDER = "/opt/hookbox";
-/** Where its files are, unless `--root` says otherwise. */
+/** The folder of a sandbox's files, if `--root` does not set another. */
 const WORKSPACE = "/workspace";
 
 /**
- * Brings the image into the real node of the cluster in a folder.
+ * Builds the image and imports it into the real node of the cluster in a folder.
  *
  * @throws {Error} if the cluster has no real node, or the node refuses the image
  */
@@ -38,28 +38,32 @@ export async function importRuntimeImage(
   if (busybox === undefined) {
     throw new Error(`Cannot import the runtime into ${stateDir}: its cluster has no real node`);
   }
-  // A real node is root's, and root may install; without tini all works but orphans stay zombies.
+  // A real node runs as root, so installing is possible. Without tini, everything works except that orphaned processes
+  // stay as zombies.
   if (!existsSync(TINI)) aptInstall(["tini"]);
   const dist = await bundleRuntime(join(stateDir, "runtime"));
   await importImages(stateDir, [runtimeImage({ dist, busybox, tini: existsSync(TINI) ? TINI : undefined })], options);
 }
 
-/** Bundles the runtime and its kernels into a folder, as `npm run build` does. @returns the folder */
+/** Bundles the runtime and its kernels into a folder, like `npm run build`. @returns the folder */
 export async function bundleRuntime(dir: string): Promise<string> {
   for (const bundle of RUNTIME) await build({ ...bundle, output: { ...bundle.output, dir } });
   return dir;
 }
 
 interface Parts {
-  /** Folder of the bundle. */
+  /** Folder with the bundle. */
   dist: string;
   /** Path of a busybox that needs no libraries. */
   busybox: string;
-  /** Path of the init that reaps orphans; undefined: the runtime is the first process itself. */
+  /** Path of the init process that reaps orphans; undefined: the runtime itself is the first process. */
   tini: string | undefined;
 }
 
-/** Describes the image: the same programs as in deploy/runtime/Containerfile. Python is left out where this machine has none. */
+/**
+ * Describes the image. It has the same programs as deploy/runtime/Containerfile, but no Python if this machine has
+ * none.
+ */
 export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
   const programs = [...(tini === undefined ? [] : [tini]), ...existing("/bin/bash")];
   const packages = NATIVE.map((name) => ({ name, folder: join(ROOT, "node_modules", name) }))

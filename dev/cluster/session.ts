@@ -1,4 +1,6 @@
-/** One start of a cluster: its folder, what it has started so far, and how to report and to give up. @module */
+/**
+ * The start of a cluster: its folder, the processes started so far, how to report progress, and how to abort. @module
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CLUSTER_VARIABLE, type ProcessRecord, startProcess } from "./processes.ts";
@@ -6,17 +8,17 @@ import type { ClusterRecord } from "./state.ts";
 
 export interface Session {
   stateDir: string;
-  /** The record as last written. */
+  /** The record as it was last written. */
   record(): ClusterRecord;
-  /** Changes the record, on disk as well. */
+  /** Changes the record, also on disk. */
   update(change: Partial<ClusterRecord>): void;
-  /** Starts a process and records it before anything else can happen. */
+  /** Starts a process and records it immediately. */
   start(name: string, command: string, args: string[], env?: Record<string, string>): ProcessRecord;
   progress(line: string): void;
   signal?: AbortSignal | undefined;
 }
 
-/** Begins a session: writes the first record and makes the folder for logs. */
+/** Starts a session: writes the first record and creates the folder for logs. */
 export function beginSession(
   start: Pick<Session, "stateDir" | "progress" | "signal"> & { write: (record: ClusterRecord) => void },
   first: ClusterRecord,

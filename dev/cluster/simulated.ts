@@ -20,7 +20,8 @@ interface NodeList {
 /**
  * Starts simulated Nodes named `simulated-0`, `simulated-1`, …
  *
- * @param nodes how many, and whether there is a real one, which then gets the Pods that ask for nothing else and whose volumes serve all
+ * @param nodes how many, and whether there is also a real node, which then gets all Pods that do not ask for a
+ * simulated one, and whose volumes are used by all
  */
 export async function startSimulatedNodes(
   session: Session,
@@ -40,13 +41,13 @@ export async function startSimulatedNodes(
     await Promise.all(indexes.slice(first, first + AT_ONCE).map(create));
   }
   const probe = async () => await countReady(plane, "type=kwok") === nodes.count;
-  // Each look reads all of them, so thousands are looked at less often.
+  // Every check reads all Nodes, so thousands of Nodes are checked less often.
   const everyMilliseconds = Math.max(25, nodes.count);
   const { signal } = session;
   await waitUntil({ what: "simulated nodes", probe, needs: [kwok], timeoutSeconds: 120, everyMilliseconds, signal });
 }
 
-/** Counts the Nodes of a label selector that are Ready and that the scheduler may use. */
+/** Counts the Nodes with a label selector that are Ready and that the scheduler may use. */
 export async function countReady(plane: ControlPlane, labelSelector: string): Promise<number> {
   const path = `/api/v1/nodes?labelSelector=${encodeURIComponent(labelSelector)}`;
   const list = await readObject<NodeList>(plane.access, path);

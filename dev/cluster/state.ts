@@ -1,4 +1,4 @@
-/** What a cluster wrote down about itself, so that another process can find it or clear it away. @module */
+/** The record of a cluster, with which another process can find or remove the cluster. @module */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessRecord } from "./processes.ts";
@@ -7,11 +7,13 @@ import type { ProcessRecord } from "./processes.ts";
 export const RECORD = "cluster.json";
 
 export interface ClusterRecord {
-  /** Eight hexadecimal digits; part of every name that the cluster takes outside its folder. */
+  /** Eight hexadecimal digits. They are part of every name that the cluster uses outside its folder. */
   id: string;
-  /** Whoever has to be alive for the cluster to be in use; absent if it stays up on its own. */
+  /**
+   * The process that must be alive for the cluster to count as in use; absent: the cluster stays up without an owner.
+   */
   owner?: ProcessRecord | undefined;
-  /** Whether everything that was asked for is running. */
+  /** Whether everything is running. */
   ready: boolean;
   server: string;
   kubectl: string;
@@ -19,19 +21,22 @@ export interface ClusterRecord {
   simulatedNodes: number;
   whyNotReal?: string;
   processes: ProcessRecord[];
-  /** Folders of the machine to remove at the end if nobody uses them, inner ones first; absent without a real node. */
+  /**
+   * Folders of the machine to remove at the end if nobody uses them, inner folders first; absent: there is no real
+   * node.
+   */
   mountPoints?: string[];
-  /** The machine's bridge, and the command that made it and can remove it; absent where no real node was tried. */
+  /** The bridge on the machine, and the command that created it and can remove it; absent: no real node was tried. */
   network?: { bridge: string; ip: string };
-  /** Absent without a real node. */
+  /** Absent: there is no real node. */
   realNode?: RealNodeRecord | undefined;
 }
 
-/** A real node, for those who bring images into it. */
+/** A real node, for programs that import images into it. */
 export interface RealNodeRecord {
   /** A busybox that needs no libraries. */
   busybox: string;
-  /** The first process inside the node's namespaces, and containerd's command; absent until the node has begun. */
+  /** The first process in the node's namespaces, and containerd's command; absent: the node has not started yet. */
   container?: { first: ProcessRecord; ctr: string };
 }
 
@@ -39,13 +44,13 @@ export function kubeconfigPath(stateDir: string): string {
   return join(stateDir, "kubeconfig");
 }
 
-/** Reads the record of the cluster in a folder; `undefined` if there is none. */
+/** Reads the record of the cluster in a folder; undefined: there is none. */
 export function readRecord(stateDir: string): ClusterRecord | undefined {
   const path = join(stateDir, RECORD);
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** Writes the record whole: a reader sees the old one or the new one. */
+/** Writes the record atomically: a reader gets either the old one or the new one. */
 export function writeRecord(stateDir: string, record: ClusterRecord): void {
   mkdirSync(stateDir, { recursive: true });
   const path = join(stateDir, RECORD);

@@ -1,4 +1,7 @@
-/** PersistentVolumes: kube-controller-manager's own provisioner for folders of the machine, kept apart per cluster. @module */
+/**
+ * Sets up PersistentVolumes. kube-controller-manager's own provisioner creates folders of the machine; each cluster has
+ * its own. @module
+ */
 import { join } from "node:path";
 import { type ApiAccess, createObject } from "./api.ts";
 import { makeMountPoints } from "./mountpoints.ts";
@@ -8,7 +11,8 @@ import type { Session } from "./session.ts";
 export const STORAGE_CLASS = "standard";
 
 /**
- * Makes the default StorageClass: claims are bound at once, and a volume goes with its claim.
+ * Creates the default StorageClass. PersistentVolumeClaims are bound without waiting for a Pod, and a volume is deleted
+ * with its claim.
  *
  * @param provisioner `kubernetes.io/host-path` is kube-controller-manager itself
  */
@@ -23,14 +27,14 @@ export async function createStorageClass(access: ApiAccess, provisioner: string)
   });
 }
 
-/** Makes the folders over which a real node mounts its own; volumes are then folders of the cluster. */
+/** Creates the folders over which a real node mounts its own, so that volumes are folders of the cluster. */
 export function prepareMountPoints(session: Session): void {
   session.update({ mountPoints: makeMountPoints(join(session.stateDir, "node", "mounts")) });
 }
 
 /**
- * Lets the command that provisions volumes see the cluster's own folder where it insists on a fixed one of the machine,
- * if there is to be a real node; without one, KWOK provisions volumes.
+ * Changes the command that provisions volumes so that it uses the cluster's own folder in place of the machine's, whose
+ * path is fixed in its code. This is only necessary if there will be a real node; without one, KWOK provisions volumes.
  */
 export function withOwnVolumes(session: Session, command: string, args: string[]): { command: string; args: string[] } {
   if (!session.record().mountPoints) return { command, args };

@@ -1,4 +1,4 @@
-/** `npm run up`: starts a local cluster that stays up, or says that it is up already. @module */
+/** `npm run up`: starts a local cluster that stays up. If one is already up, reports this. @module */
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { localCRDs } from "../crds.ts";
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** For examples/python.yaml. Without it everything else works. */
+/** Imports the image for examples/python.yaml. Without the image, everything else works. */
 async function importRuntime(signal: AbortSignal): Promise<void> {
   await importRuntimeImage(STATE_FOLDER, { progress: say, signal }).catch((error: Error) =>
     say(`The cluster is up without the image of the runtime: ${error.message}`)

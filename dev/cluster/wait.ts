@@ -1,25 +1,25 @@
-/** Waits for the cluster to get somewhere, and says why it does not. @module */
+/** Waits until a part of the cluster is ready, and reports why it is not. @module */
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, type ProcessRecord } from "./processes.ts";
 
 export interface Waiting {
-  /** Completes "Cannot start ": for example `kube-apiserver`. */
+  /** The end of the sentence "Cannot start …": for example `kube-apiserver`. */
   what: string;
-  /** Tells whether it is there; an error counts as not yet and is shown if it stays. */
+  /** Tells whether it is ready. An error counts as "not yet", and is reported if the time is up. */
   probe: () => Promise<boolean>;
   /** If one of these ends, the wait ends with an error. */
   needs: ProcessRecord[];
   timeoutSeconds: number;
-  /** How long to wait between two looks; 25 by default. */
+  /** How long to wait between two calls of `probe`; the default is 25. */
   everyMilliseconds?: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks `probe` again and again until it says true.
+ * Calls `probe` repeatedly until it returns true.
  *
- * @throws {Error} one clear sentence and the last lines of the log if a needed process ends or the time is up
+ * @throws {Error} one clear sentence and the last lines of the log, if a needed process ends or the time is up
  */
 export async function waitUntil(waiting: Waiting): Promise<void> {
   const deadline = Date.now() + waiting.timeoutSeconds * 1000;
@@ -42,7 +42,7 @@ export async function waitUntil(waiting: Waiting): Promise<void> {
   throw new Error(`Cannot start ${waiting.what}: not ready after ${waiting.timeoutSeconds} s${seen}${tail}`);
 }
 
-/** The last lines of a process's log, ready to follow a sentence; empty if there are none. */
+/** Returns the last lines of a process's log, to be appended to a sentence; empty: there are none. */
 export function logTail(record: ProcessRecord, lines = 15): string {
   if (record.logFile === undefined || !existsSync(record.logFile)) return "";
   const all = readFileSync(record.logFile, "utf8").trimEnd().split("\n");

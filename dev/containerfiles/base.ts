@@ -1,6 +1,6 @@
 /**
- * A base for Containerfiles where no registry has one: Debian with this machine's Node and npm, made from the packages
- * that it installs from itself.
+ * Builds a base image for Containerfiles without a registry: Debian with this machine's Node and npm, from the Debian
+ * mirror that this machine uses.
  * @module
  */
 import { execFileSync } from "node:child_process";
@@ -9,17 +9,17 @@ import { basename, join } from "node:path";
 import process from "node:process";
 import { needPackages } from "../cluster/apt.ts";
 
-/** What has to be there: the mirror's keys too, so that apt-get works in images. */
+/** Packages that must be installed. They include the mirror's keys, so that apt-get works in images. */
 const PACKAGES = ["ca-certificates", "debian-archive-keyring"];
-/** How this machine's apt-get reaches what it installs from. */
+/** The configuration of this machine's apt-get. */
 const SETTINGS = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources", "/etc/apt/apt.conf.d"];
-/** The certificates that this machine trusts, its mirrors' among them. */
+/** The certificates that this machine trusts, including those of its mirrors. */
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 
 /**
- * Makes the file system of the base in a folder, which is emptied before.
+ * Creates the file system of the base in a folder. The folder is emptied first.
  *
- * @param log file descriptor that takes what the programs say
+ * @param log file descriptor for the output of the programs
  * @throws {Error} if this machine is not Debian, or if debootstrap fails
  */
 export function makeBase(folder: string, log: number): void {
@@ -29,7 +29,7 @@ export function makeBase(folder: string, log: number): void {
   mkdirSync(folder, { recursive: true });
   const args = ["--variant=minbase", `--include=${PACKAGES.join(",")}`, suite, folder, mirror];
   execFileSync("debootstrap", args, { stdio: ["ignore", log, log] });
-  // Debootstrap names its mirror there; the machine's own sources say it, too.
+  // Debootstrap writes its mirror to this file, but the machine's own sources contain it too.
   rmSync(join(folder, "etc/apt/sources.list"), { force: true });
   for (const path of SETTINGS) if (existsSync(path)) cpSync(path, join(folder, path), { recursive: true });
   if (existsSync(CERTIFICATES)) copyFileSync(CERTIFICATES, join(folder, CERTIFICATES));
@@ -48,11 +48,11 @@ function aptSources(): string {
 }
 
 /**
- * Reads which Debian this machine is, and from where.
+ * Reads this machine's Debian release and mirror.
  *
  * @param release text of /etc/os-release
- * @param sources text of apt's sources, in either form
- * @throws {Error} if it is not Debian, or has no such source
+ * @param sources text of apt's sources, in either format
+ * @throws {Error} if the machine is not Debian, or has no such source
  */
 export function debianOf(release: string, sources: string): { suite: string; mirror: string } {
   const [, suite] = /^VERSION_CODENAME=(\S+)/m.exec(release) ?? [];

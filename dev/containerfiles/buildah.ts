@@ -1,29 +1,29 @@
-/** Builds images by buildah, with a store of images of its own. @module */
+/** Builds images with buildah, in its own image store. @module */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { needPackages } from "../cluster/apt.ts";
 import { takesOverlays } from "../cluster/machine.ts";
 
-/** A store of images, and what is done with it; each method throws if buildah fails. */
+/** An image store and its operations. Each method throws if buildah fails. */
 export interface Buildah {
   has(image: string): boolean;
-  /** Makes an image of a folder. */
+  /** Creates an image from a folder. */
   commit(image: string, folder: string, entrypoint: readonly string[]): void;
   /** Builds an image from a Containerfile. @param args further arguments of `buildah build` */
   build(image: string, args: readonly string[]): void;
-  /** @param to as containers-transports(5) has it */
+  /** Pushes an image. @param to a destination as in containers-transports(5) */
   push(image: string, to: string): void;
-  /** Has something done with the image's files. */
+  /** Mounts an image, and calls `use` with the folder of its files. */
   mounted(image: string, use: (folder: string) => void): void;
 }
 
 /**
- * Opens the store in a folder, which is made if it is not there.
+ * Opens the store in a folder. The folder is created if it does not exist.
  *
- * @param root where build contexts are
- * @param log file descriptor that takes what buildah says
- * @throws {Error} if there is no buildah, and it cannot be installed
+ * @param root folder of the build contexts
+ * @param log file descriptor for buildah's output
+ * @throws {Error} if buildah is not installed and cannot be installed
  */
 export function openBuildah(folder: string, root: string, log: number): Buildah {
   needPackages({ buildah: "/usr/bin/buildah" });
@@ -31,7 +31,7 @@ export function openBuildah(folder: string, root: string, log: number): Buildah 
   const policyFile = join(folder, "policy.json");
   writeFileSync(policyFile, JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
   const policy = ["--signature-policy", policyFile];
-  // Where overlays cannot be, each layer is a copy of all files.
+  // Without overlays, each layer is a copy of all files.
   const driver = takesOverlays(folder) ? "overlay" : "vfs";
   const store = ["--root", join(folder, driver), "--runroot", join(folder, "run"), "--storage-driver", driver];
   const run = (...args: string[]) =>

@@ -32,15 +32,15 @@ const RUNTIME = { file: "deploy/runtime/Containerfile", workspaces: ["packages/r
 interface Image {
   /** Its Containerfile. */
   file: string;
-  /** Its stage there; absent: the last. */
+  /** Stage of the Containerfile to build; absent: the last one. */
   target?: string;
-  /** Its name. */
+  /** Name of the image. */
   image: string;
-  /** Whose packages are in it. */
+  /** Workspaces whose packages are in the image. */
   workspaces: string[];
 }
 
-/** What can be built. */
+/** The images that can be built. */
 const IMAGES: Record<string, Image> = {
   hookbox: {
     ...{ file: "deploy/Containerfile", image: "hookbox" },
@@ -107,7 +107,8 @@ function provideBase(buildah: Buildah, log: number): void {
 
 function argsOf({ file, target }: Image): string[] {
   const bases = ["--build-arg", `BUILD=${BASE}`, "--build-arg", `BASE=${BASE}`];
-  // Root's, there as here. It may hold a password of the registry, which is to be in no layer.
+  // The file belongs to root on both sides. It is mounted because it may contain a password of the registry, which must
+  // not get into a layer.
   const npmrc = execFileSync("npm", ["config", "get", "userconfig"], { encoding: "utf8" }).trim();
   const mounts = existsSync(npmrc) ? ["--volume", `${npmrc}:${npmrc}:ro`] : [];
   return [...bases, ...mounts, ...target === undefined ? [] : ["--target", target], "--file", file];

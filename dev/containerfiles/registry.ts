@@ -1,4 +1,4 @@
-/** A registry of images on this machine, for the real node of a local cluster: it pulls from there as from any. @module */
+/** Runs an image registry on this machine, from which the real node of a local cluster can pull images. @module */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -10,19 +10,19 @@ import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";
 import { saveCluster } from "../cluster/notes.ts";
 import { readRecord } from "../cluster/state.ts";
 
-/** CNCF distribution, as Debian's package of that name has it. */
+/** CNCF distribution, from Debian's package `docker-registry`. */
 const PROGRAM = "/usr/bin/docker-registry";
 
-/** A registry that runs. */
+/** A running registry. */
 export interface Registry {
-  /** Host and port; names of images begin with it. */
+  /** Host and port, with which the names of its images begin. */
   address: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a registry that belongs to the cluster in a folder, on the machine's address in its network, and tells the node
- * to trust it without TLS.
+ * Starts a registry that belongs to the cluster in a folder. It listens at the machine's address in the cluster's
+ * network, and the node is configured to trust it without TLS.
  *
  * @throws {Error} if the cluster has no real node, or if the registry cannot be installed or does not answer
  */

@@ -1,31 +1,34 @@
-/** What is in an image, as CycloneDX: Debian's packages by debsbom, those of npm by npm, and Node. @module */
+/**
+ * Writes the bill of materials of an image as CycloneDX: Debian's packages (from debsbom), npm packages (from npm), and
+ * Node. @module
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
-/** Siemens' tool; it names source packages, too, by which Debian's security notices go. */
+/** Siemens' tool. It also names source packages, which Debian's security notices refer to. */
 const DEBSBOM = "debsbom[cdx]==0.10.2";
 
-/** What to look at. */
+/** The image to describe, and the folders to use. */
 export interface SbomOf {
   /** The checkout. */
   root: string;
-  /** Where the image's file system is. */
+  /** Folder where the image's file system is mounted. */
   mounted: string;
   /** Name of the image. */
   image: string;
-  /** Workspaces whose packages are in it. */
+  /** Workspaces whose packages are in the image. */
   workspaces: readonly string[];
-  /** Folder for what comes of it on the way. */
+  /** Folder for temporary files. */
   work: string;
 }
 
 /**
  * Writes the bill of materials.
  *
- * @param log file descriptor that takes what the programs say
- * @throws {Error} if there is no python3 with venv and pip, or if one of the tools fails
+ * @param log file descriptor for the output of the programs
+ * @throws {Error} if python3 with venv and pip is not installed, or if a tool fails
  */
 export function writeSbom(out: string, { root, mounted, image, workspaces, work }: SbomOf, log: number): void {
   mkdirSync(work, { recursive: true });

@@ -1,4 +1,4 @@
-/** Builds a CustomResourceDefinition as plain data and as the text of its file. @module */
+/** Builds a CustomResourceDefinition as data and as the text of its file. @module */
 import { stringify } from "yaml";
 import type { CustomResource } from "../../packages/api/crd.ts";
 import type { Kind } from "./kinds.ts";
@@ -8,7 +8,9 @@ import { V1ALPHA1, v1alpha1Of } from "./v1alpha1.ts";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 
-/** What asks the conversion hook, where v1alpha1 is served, too. Source: deploy/v1alpha1. */
+/**
+ * The conversion for CRDs that also serve v1alpha1: the API server calls the conversion hook. Source: deploy/v1alpha1.
+ */
 const WEBHOOK = {
   strategy: "Webhook",
   webhook: {
@@ -18,9 +20,10 @@ const WEBHOOK = {
 };
 
 /**
- * Returns the CRD of a kind: v1beta1, served and stored, and nothing to convert.
+ * Returns the CRD of a kind: v1beta1, served and stored, without conversion.
  *
- * @param withV1alpha1 whether v1alpha1 is served, too, converted by our hook; the caller has still to say who signs for that
+ * @param withV1alpha1 whether v1alpha1 is also served, and converted by hookbox's conversion hook; the caller must
+ * still add the certificate authority
  */
 export function buildCRD({ resource, schema }: Kind, definitions: Definitions, withV1alpha1 = false) {
   const { group, version, kind, plural, singular, shortNames, categories } = resource;
@@ -63,14 +66,14 @@ function v1alpha1Version(resource: CustomResource, root: StructuralSchema) {
   };
 }
 
-/** Returns the path of a kind's file below the folder of the CRDs. */
+/** Returns the path of a kind's file, relative to the folder of the CRDs. */
 export function crdFile({ group, plural }: CustomResource): string {
   return `${group}_${plural}.yaml`;
 }
 
 /** Returns the text of a kind's file. */
 export function crdText(kind: Kind, definitions: Definitions, withV1alpha1 = false): string {
-  // YAML 1.1 quotes what Kubernetes' parser would read as a boolean or a time.
+  // With YAML 1.1, texts that Kubernetes' parser would read as a boolean or a time are quoted.
   const options = { version: "1.1", aliasDuplicateObjects: false, lineWidth: 0 } as const;
   return HEADER + stringify(buildCRD(kind, definitions, withV1alpha1), options);
 }
@@ -79,7 +82,7 @@ function subresources({ status, scale }: Pick<CustomResource, "status" | "scale"
   return status ? { subresources: { status: {}, ...(scale ? { scale } : {}) } } : {};
 }
 
-/** The whole object. The API server checks apiVersion, kind and metadata itself. */
+/** The schema of the whole object. The API server itself checks apiVersion, kind and metadata. */
 function rootSchema(
   { rules, specRules }: CustomResource,
   { description, properties }: StructuralSchema,

@@ -1,4 +1,4 @@
-/** Asks a running API server for the definitions that our CRDs embed. Writes nothing. @module */
+/** Fetches the definitions that the CRDs embed from a running API server. @module */
 import type { IncomingMessage } from "node:http";
 import { get, type RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
@@ -12,7 +12,7 @@ type GetJSON = (path: string) => Promise<unknown>;
 
 const DOCUMENTS = ["/openapi/v3/api/v1", "/openapi/v3/apis/networking.k8s.io/v1"];
 
-/** Asks the API server for its OpenAPI and picks out what our kinds embed. */
+/** Fetches the API server's OpenAPI, and selects what hookbox's kinds embed. */
 export async function fetchDefinitions(getJSON: GetJSON): Promise<EmbeddedDefinitions> {
   const { gitVersion } = await getJSON("/version") as { gitVersion: string };
   const all: Definitions = {};
@@ -24,7 +24,7 @@ export async function fetchDefinitions(getJSON: GetJSON): Promise<EmbeddedDefini
   return { kubernetes: gitVersion, definitions: pickDefinitions(all, roots, Object.keys(BUILT_IN)) };
 }
 
-/** Gets without credentials, such as from `kubectl proxy`. */
+/** Fetches without credentials, for example from `kubectl proxy`. */
 export function fromServer(server: string): GetJSON {
   return async (path) => {
     const response = await fetch(new URL(path, server));
@@ -33,7 +33,7 @@ export function fromServer(server: string): GetJSON {
   };
 }
 
-/** Gets with the credentials of the kubeconfig's current context. */
+/** Fetches with the credentials of the kubeconfig's current context. */
 export function fromKubeconfig(file: string): GetJSON {
   const config = new KubeConfig();
   config.loadFromFile(file);

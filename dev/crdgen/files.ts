@@ -1,14 +1,17 @@
-/** The files of crds/, and of those that serve v1alpha1, too: what they should say, and which do not. Writes nothing. @module */
+/**
+ * Computes the content of the files in crds/ and deploy/v1alpha1/crds/, and finds those that are not up to date.
+ * @module
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stringify } from "yaml";
 import { crdFile, crdText } from "./crd.ts";
 import { readDefinitions } from "./data.ts";
 import { kinds } from "./kinds.ts";
 
-/** Where the CRDs are. */
+/** The folder of the CRDs. */
 export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
 
-/** Where those are that serve v1alpha1, too. */
+/** The folder of the CRDs that also serve v1alpha1. */
 export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
 
 /** With this annotation on a CRD, cert-manager writes the CA certificate of the conversion hook into it. */
@@ -20,7 +23,10 @@ const CERTIFIED = {
   }]),
 };
 
-/** Returns the text that each file in crds/ should have, by file name. @param withV1alpha1 in deploy/v1alpha1/crds/ */
+/**
+ * Returns the content that each file should have, by file name. @param withV1alpha1 of deploy/v1alpha1/crds/, otherwise
+ * of crds/
+ */
 export function desiredFiles(withV1alpha1 = false): Map<string, string> {
   const { definitions } = readDefinitions();
   const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions, withV1alpha1)] as const);
@@ -33,7 +39,7 @@ export function desiredFiles(withV1alpha1 = false): Map<string, string> {
   return new Map([...crds, ["kustomization.yaml", stringify(kustomization)]]);
 }
 
-/** Lists the files below `folder` that are missing, differ or should not be there, in order of name. */
+/** Lists the files below `folder` that are missing, differ or should not exist, sorted by name. */
 export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): string[] {
   const present = new Set(listFolder(folder));
   const names = new Set([...desired.keys(), ...present]);
@@ -42,7 +48,7 @@ export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): s
   return [...names].filter(isStale).sort();
 }
 
-/** Tells what to do about stale files, `undefined` if there are none. */
+/** Returns a message that says how to update stale files; undefined: there are none. */
 export function complaint(stale: readonly string[]): string | undefined {
   if (stale.length === 0) return undefined;
   return `Cannot vouch for the CRDs: ${stale.join(", ")} not what packages/api makes of it, run npm run crds`;

@@ -1,4 +1,4 @@
-/** The kinds that get a CRD: what the CRD says beside the schema, and the schema. Nothing else knows the list. @module */
+/** Lists the kinds that get a CRD, each with its schema and the other data of the CRD. @module */
 import type * as z from "zod";
 import type { CustomResource } from "../../packages/api/crd.ts";
 import { sandboxCRD, sandboxSchema } from "../../packages/api/sandbox.ts";
@@ -11,7 +11,7 @@ export interface Kind {
   schema: z.ZodType;
 }
 
-/** Every kind of ours, in the order in which they build on each other. */
+/** Every hookbox kind, in the order in which they build on each other. */
 export const kinds: readonly Kind[] = [
   { resource: sandboxCRD, schema: sandboxSchema },
   { resource: sandboxTemplateCRD, schema: sandboxTemplateSchema },

@@ -1,4 +1,4 @@
-/** Writes the CRDs from packages/api, or with --check tells whether they are up to date. Entry point only. @module */
+/** Writes the CRDs from packages/api. With --check, tells whether they are up to date. @module */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";

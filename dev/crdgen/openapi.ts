@@ -1,6 +1,6 @@
-/** Picks out of the API server's OpenAPI v3 what our CRDs embed. No network, no files. @module */
+/** Selects from the API server's OpenAPI v3 what the CRDs embed. @module */
 
-/** An OpenAPI v3 schema, as far as Kubernetes uses the language. */
+/** An OpenAPI v3 schema, limited to what Kubernetes uses. */
 export interface OpenAPISchema {
   [key: string]: unknown;
   $ref?: string;
@@ -14,10 +14,10 @@ export interface OpenAPISchema {
   additionalProperties?: OpenAPISchema | boolean;
 }
 
-/** Schemas by name, such as `io.k8s.api.core.v1.PodSpec`; `$ref`s point at one another. */
+/** Schemas by name, such as `io.k8s.api.core.v1.PodSpec`. A `$ref` points to another schema. */
 export type Definitions = Record<string, OpenAPISchema>;
 
-/** The file in packages/api/data: what was picked, and from which Kubernetes. */
+/** The content of the file in packages/api/data: the selected definitions, and their Kubernetes version. */
 export interface EmbeddedDefinitions {
   kubernetes: string;
   definitions: Definitions;
@@ -39,8 +39,8 @@ const KEPT = new Set([
 ]);
 
 /**
- * Why each of these stays behind: descriptions, because with them `kubectl apply` could not store the CRD in its
- * annotation; enums, because a value that the next Kubernetes adds must get through; the others have no place in a CRD.
+ * Keys that are removed, and why. Descriptions: with them, `kubectl apply` could not store the CRD in its annotation.
+ * Enums: a value that a later Kubernetes adds must be accepted. The others are not allowed in a CRD.
  */
 const DROPPED = new Set([
   "description",
@@ -50,22 +50,28 @@ const DROPPED = new Set([
   "x-kubernetes-unions",
 ]);
 
-/** Defaults that the contract's CRDs lack: in Go they are written by reference, which its generator does not follow. */
+/**
+ * Defaults that the CRDs of Agent Sandbox do not have: in Go they are references, which the generator does not follow.
+ */
 const FOREIGN_DEFAULTS = new Set([
   "io.k8s.api.core.v1.AzureDiskVolumeSource.cachingMode",
   "io.k8s.api.core.v1.AzureDiskVolumeSource.kind",
 ]);
 
-/** Returns the definition that a `$ref` (or an `allOf` of one) points at, `undefined` if it is neither. */
+/**
+ * Returns the name of the definition to which a `$ref` (or an `allOf` with one) points; undefined: the schema is
+ * neither.
+ */
 export function referenceOf(schema: OpenAPISchema): string | undefined {
   return (schema.$ref ?? schema.allOf?.[0]?.$ref)?.replace(/^.*\//, "");
 }
 
 /**
- * Returns the named definitions and all that they refer to, sorted by name, cut down to what a CRD can say.
+ * Returns the named definitions and all to which they refer, sorted by name, without what a CRD cannot contain.
  *
- * @param leaves definitions that are not followed, nor taken
- * @throws {RangeError} if a definition is missing or says something that is neither known to be kept nor to be dropped
+ * @param leaves definitions that are neither followed nor included
+ * @throws {RangeError} if a definition is missing, or has a key that is in neither of the lists of kept and dropped
+ * keys
  */
 export function pickDefinitions(all: Definitions, roots: readonly string[], leaves: readonly string[]): Definitions {
   const picked: Definitions = {};

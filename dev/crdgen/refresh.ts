@@ -1,4 +1,4 @@
-/** Takes the embedded definitions anew: --kubeconfig FILE or --server URL (kubectl proxy). Entry point only. @module */
+/** Fetches the embedded definitions again: --kubeconfig FILE or --server URL (kubectl proxy). @module */
 import { writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";

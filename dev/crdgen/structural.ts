@@ -1,12 +1,12 @@
 /**
- * From a zod schema to the structural schema of a CRD. Source of the rules: apiextensions.k8s.io/v1, and what
- * kube-apiserver 1.36.3 was seen to refuse. @module
+ * Converts a zod schema to the structural schema of a CRD. Source of the rules: apiextensions.k8s.io/v1, and what
+ * kube-apiserver 1.36.3 refused in tests. @module
  */
 import * as z from "zod";
 import { DEFINITION } from "../../packages/api/blueprint.ts";
 import { type Definitions, type OpenAPISchema, referenceOf } from "./openapi.ts";
 
-/** A schema of apiextensions.k8s.io/v1: every field has a type, and nothing is referred to. */
+/** A schema of apiextensions.k8s.io/v1: every field has a type, and there are no references. */
 export type StructuralSchema = Record<string, unknown>;
 
 const STRING_MAP = { type: "object", additionalProperties: { type: "string" } };
@@ -14,18 +14,20 @@ const INT_OR_STRING = { anyOf: [{ type: "integer" }, { type: "string" }], "x-kub
 const QUANTITY_PATTERN = "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|" +
   "([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
 
-/** Definitions that are not taken from the API server: its OpenAPI says less, or other things, than a CRD has to. */
+/**
+ * Definitions that do not come from the API server, because its OpenAPI has less, or something else, than a CRD needs.
+ */
 export const BUILT_IN: Readonly<Record<string, StructuralSchema>> = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": INT_OR_STRING,
   "io.k8s.apimachinery.pkg.api.resource.Quantity": { ...INT_OR_STRING, pattern: QUANTITY_PATTERN },
-  // Of the metadata of a template inside a PodSpec, Kubernetes takes labels and annotations only.
+  // In the metadata of a template inside a PodSpec, Kubernetes accepts only labels and annotations.
   "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {
     type: "object",
     properties: { labels: STRING_MAP, annotations: STRING_MAP },
   },
 };
 
-/** What passes as it is, in the order in which the CRD shows it. */
+/** Keys that are copied unchanged, in the order in which the CRD has them. */
 const PLAIN_KEYS = [
   "description",
   "type",
@@ -40,19 +42,19 @@ const PLAIN_KEYS = [
   "x-kubernetes-validations",
 ] as const;
 
-/** Returns the schema as OpenAPI has it, with the definitions that it embeds still to be resolved. */
+/** Returns the schema as OpenAPI. The definitions that it embeds are not resolved yet. */
 export function toOpenAPI(schema: z.ZodType): OpenAPISchema {
   return z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" }) as OpenAPISchema;
 }
 
-/** Lists the definitions that a schema embeds, each once. */
+/** Lists the names of the definitions that a schema embeds, each once. */
 export function embeddedIn(schema: OpenAPISchema): string[] {
   const found = JSON.stringify(schema).matchAll(new RegExp(`"${DEFINITION}":"([^"]+)"`, "g"));
   return [...new Set([...found].map(([, name]) => name ?? ""))];
 }
 
 /**
- * Returns the schema with its definitions in place and everything left out that a CRD may not or must not say.
+ * Returns the schema with its definitions inserted, and without everything that a CRD must not contain.
  *
  * @throws {RangeError} if a definition is missing (the data file is older than the schema) or a field has no type
  */
@@ -77,7 +79,10 @@ function definition(name: string, definitions: Definitions): StructuralSchema {
   return toStructural(found, definitions);
 }
 
-/** An object's properties, or a map's values: a structural schema has either, and zod writes both for open objects. */
+/**
+ * Returns an object's properties, or the schema of a map's values. A structural schema has one or the other, but zod
+ * writes both for open objects.
+ */
 function members(schema: OpenAPISchema, definitions: Definitions): StructuralSchema {
   const { properties, additionalProperties } = schema;
   const required = schema.required ?? [];
@@ -96,20 +101,20 @@ function members(schema: OpenAPISchema, definitions: Definitions): StructuralSch
 }
 
 /**
- * The API server publishes Go's zero values as defaults of required fields, items and map values. In a CRD they would
- * be filled in, and a container without a name would be let through.
+ * Removes the default. The API server publishes Go's zero values as defaults of required fields, items and map values.
+ * In a CRD they would be used, so that a container without a name would be accepted.
  */
 function withoutDefault({ default: _zero, ...schema }: StructuralSchema): StructuralSchema {
   return schema;
 }
 
-/** The bounds that were asked for: zod adds those of safe integers. */
+/** Returns the bounds that the schema sets. Zod adds the bounds of safe integers. */
 function bounds({ minimum, maximum }: OpenAPISchema): StructuralSchema {
   const isAsked = (bound: unknown) => typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
   return { ...(isAsked(minimum) ? { minimum } : {}), ...(isAsked(maximum) ? { maximum } : {}) };
 }
 
-/** An empty object is Go's zero value of a struct, not a default. */
+/** Returns the default. An empty object is Go's zero value of a struct, and no default. */
 function defaultOf({ default: value }: OpenAPISchema): StructuralSchema {
   return value === undefined || JSON.stringify(value) === "{}" ? {} : { default: value };
 }

@@ -1,5 +1,5 @@
 /**
- * The version v1alpha1 of each CRD: what it says otherwise than v1beta1. Pure.
+ * Defines the version v1alpha1 of each CRD, by its differences from v1beta1.
  * Source: Agent Sandbox API, sections 1.2, 1.3, 1.4 and 1.6. @module
  */
 import type { CustomResource } from "../../packages/api/crd.ts";
@@ -8,7 +8,7 @@ import type { StructuralSchema } from "./structural.ts";
 /** Name of the version. */
 export const V1ALPHA1 = "v1alpha1";
 
-/** What v1alpha1 is told beside its schema. */
+/** The parts of v1alpha1's CRD other than its schema. */
 type Extras = Pick<CustomResource, "columns" | "scale" | "status">;
 
 interface Fields {
@@ -75,15 +75,15 @@ const CHANGES: Record<string, Change> = {
 };
 
 /**
- * Returns the schema of v1alpha1, from that of v1beta1 as the API server takes it, and what stands beside it.
+ * Returns the schema of v1alpha1, made from the API server's form of v1beta1's schema, and the other parts of the CRD.
  *
- * @throws {RangeError} for a kind that is unknown
+ * @throws {RangeError} if the kind is unknown
  */
 export function v1alpha1Of(resource: CustomResource, root: StructuralSchema): { schema: StructuralSchema } & Extras {
   const change = CHANGES[resource.kind];
   if (!change) throw new RangeError(`Cannot make ${V1ALPHA1} of ${resource.kind}: it is not known`);
   const { spec, status, ...properties } = root["properties"] as Record<string, StructuralSchema>;
-  // Rules of v1beta1 do not hold for writes of v1alpha1.
+  // Rules of v1beta1 do not apply to writes of v1alpha1.
   const { "x-kubernetes-validations": _, ...fields } = spec ?? {};
   const { "x-kubernetes-validations": __, ...object } = root;
   const schema = {

@@ -1,4 +1,4 @@
-/** The demo's story, chapter by chapter; each throws when what it claims does not hold. @module */
+/** The chapters of the demo. Each throws if what it claims is not true. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { COPY } from "./parts.ts";

@@ -1,4 +1,4 @@
-/** hookbox in the cluster, installed as users do it: from deploy/, with images made on the spot. @module */
+/** Runs hookbox in the cluster, installed from deploy/ as users do it, with locally built images. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -9,11 +9,11 @@ import type { Shell } from "./shell.ts";
 import { COPY, LOGS, type Parts } from "./parts.ts";
 
 const SYSTEM = ["-n", "hookbox-system"];
-/** Label that all that is installed has. */
+/** Label on everything that is installed. */
 const NAME = "app.kubernetes.io/name";
 const ROUTERS = ["-n", "agent-sandbox-system"];
 
-/** Installs nothing yet. */
+/** Prepares the installation, but installs nothing yet. */
 export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
   const options = { progress: output, signal };
   return {

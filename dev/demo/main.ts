@@ -1,4 +1,6 @@
-/** `npm run demo`: hookbox from nothing to a sandbox that has lived its whole life, in one command. @module */
+/**
+ * `npm run demo`: one command that starts a cluster, installs hookbox, and shows the whole life of a sandbox. @module
+ */
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { environmentOf } from "../cluster/nextsteps.ts";

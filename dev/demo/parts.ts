@@ -1,37 +1,40 @@
-/** What the demo asks of hookbox, wherever it runs: to be installed, replaced and reached. @module */
+/** What the demo needs hookbox to do, wherever hookbox runs: install, replace and reach it. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../cluster/processes.ts";
 
-/** The checkout. */
+/** The root of the checkout. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** A copy of the hooks, and of what they import, which the demo edits: in the checkout, so that packages are found; ignored by git. */
+/**
+ * A copy of the hooks, and of what they import, which the demo edits. It is in the checkout, so that packages are
+ * found, and git ignores it.
+ */
 export const COPY = join(ROOT, ".hookbox/demo");
-/** Takes the logs of what runs. */
+/** The folder for the logs of all processes. */
 export const LOGS = join(ROOT, ".hookbox/demo-logs");
 
-/** Where requests for sandboxes go. */
+/** The URL and the headers for requests to sandboxes. */
 export interface RouterPlace {
   url: string;
   headers: Record<string, string>;
-  /** Options of curl that say the same. */
+  /** Options of curl with the same headers. */
   curl: string;
 }
 
 /** hookbox as it runs: in the cluster, or as local processes if nodes run no containers. */
 export interface Parts {
-  /** Installs it, showing how, and resolves when all of it runs. */
+  /** Installs hookbox and shows how. Resolves when all of it runs. */
   install(): Promise<void>;
-  /** Replaces the Sandbox hook by that of the copy, showing how. */
+  /** Replaces the Sandbox hook with that of the copy, and shows how. */
   redeploy(): Promise<void>;
-  /** Has the replaced hook asked about the Sandbox `demo`, where nothing does so by itself. */
+  /** Triggers a call of the replaced hook for the Sandbox `demo`, if nothing else does. */
   touch(): Promise<void>;
-  /** What tells one run of each part from another, by the part's name: process ids, or the Pods' UIDs. */
+  /** Identifies the running instances by the name of the part: process IDs, or the UIDs of Pods. */
   running(): Promise<Map<string, string>>;
-  /** Shows how one is let in by the router. @throws {Error} where none runs */
+  /** Shows how to use the router. @throws {Error} if no router runs */
   router(): Promise<RouterPlace>;
-  /** Keeps logs that would go with the cluster. */
+  /** Saves logs that would disappear with the cluster. */
   keepLogs(): Promise<void>;
-  /** The parts of hookbox that run as processes of this machine. */
+  /** The parts of hookbox that run as processes on this machine. */
   localProcesses(): ProcessRecord[];
 }

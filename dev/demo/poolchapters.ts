@@ -1,4 +1,4 @@
-/** The second half of the demo's story: a pool, claims on it, warm and cold, and the end of one. @module */
+/** The second part of the demo: a pool, warm and cold claims, and the end of a claim. @module */
 import { elapsed, held, note, same } from "./screen.ts";
 import { type Chapter, READY, type Story } from "./story.ts";
 
@@ -83,7 +83,7 @@ function manifest(name: string, spec: object = {}): string {
   });
 }
 
-/** From the moment that the hook first saw the claim to the moment that it wrote Ready. */
+/** Returns the time from when the hook first observed the claim until it wrote Ready. */
 async function milliseconds({ shell }: Pick<Story, "shell">, claim: string): Promise<string> {
   const [seen, ready] = await Promise.all(
     ["controller-first-observed-at", "claim-first-ready-at"].map((key) =>

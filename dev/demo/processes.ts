@@ -1,4 +1,4 @@
-/** Runs each part of hookbox as a process of this machine, for a cluster whose nodes run no containers. @module */
+/** Runs each part of hookbox as a process on this machine, for a cluster whose nodes run no containers. @module */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,7 +13,7 @@ import { held, note, output, typed } from "./screen.ts";
 import type { Shell } from "./shell.ts";
 import { COPY, LOGS, type Parts, ROOT } from "./parts.ts";
 
-/** Starts nothing yet. */
+/** Prepares the parts, but starts nothing yet. */
 export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
   const running = new Map<string, ProcessRecord>();
   const urls = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** The third part of the demo's story: the runtime inside, the router in front, and a sandbox that sleeps and wakes. @module */
+/** The third part of the demo: the runtime, the router, and a sandbox that is suspended and resumed. @module */
 import { importRuntimeImage } from "../cluster/runtimeimage.ts";
 import { elapsed, held, note, output, typed } from "./screen.ts";
 import { quoted } from "./shell.ts";

@@ -1,4 +1,7 @@
-/** kubectl for the demo: shown as it would be typed, checked, and asked again until something holds. @module */
+/**
+ * Runs kubectl for the demo. It shows commands as a person would type them, checks their result, and waits until a
+ * condition holds. @module
+ */
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -6,29 +9,29 @@ import { promisify } from "node:util";
 import { output, typed } from "./screen.ts";
 
 const run = promisify(execFile);
-/** Where paths in commands start: the checkout. */
+/** Relative paths in commands start at the root of the checkout. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** kubectl of one cluster. Every method throws kubectl's own words if it fails. */
+/** kubectl for one cluster. Every method throws kubectl's error message if the command fails. */
 export interface Shell {
-  /** Shows the command, runs it, shows what came back. */
+  /** Shows the command, runs it, and shows its output. */
   show(...args: string[]): Promise<string>;
   /** Shows and runs a command that reads `input`. */
   pipe(input: string, ...args: string[]): Promise<string>;
-  /** Runs it without a word. */
+  /** Runs a command without showing it. */
   quiet(...args: string[]): Promise<string>;
-  /** Reads a JSONPath of an object; `""` where there is nothing, or no such object. */
+  /** Reads a JSONPath of an object; `""`: the field or the object does not exist. */
   read(object: string, path: string): Promise<string>;
-  /** Asks again, 50 ms apart, until `read` gives what `holds` wants. @throws {Error} with the last answer after `seconds` */
+  /** Calls `read` every 50 ms until `holds` accepts the value. @throws {Error} with the last value after `seconds` */
   until(object: string, path: string, holds: (value: string) => boolean, seconds?: number): Promise<string>;
 }
 
-/** Makes the shell. `signal` ends waits and commands. */
+/** Creates the shell. `signal` aborts waits and commands. */
 export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSignal): Shell {
   const call = async (args: string[], input = "") => {
     try {
       const running = run(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
-      // A command may end before it has read this. Its exit code says how it went.
+      // A command may end before it has read its input. Its exit code shows whether it succeeded.
       running.child.stdin?.on("error", () => {}).end(input);
       return await running;
     } catch (error) {
@@ -65,7 +68,7 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
   };
 }
 
-/** Writes a word as a shell reads it. */
+/** Quotes a word for a shell, if necessary. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,7 @@
-/** What the demo runs on: a cluster with hookbox. If nodes run no containers, hookbox runs as local processes. @module */
+/**
+ * Starts the cluster for the demo, with hookbox in it. If nodes run no containers, hookbox runs as local processes.
+ * @module
+ */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
@@ -15,18 +18,18 @@ import { makeShell, type Shell } from "./shell.ts";
 
 const COPIED = ["packages", "hooks", "package.json", "tsconfig.json", "deno.json"];
 
-/** The cluster and the parts, and how to leave them. */
+/** The cluster and hookbox, and how to end them. */
 export interface Stage {
   cluster: Cluster;
   shell: Shell;
   parts: Parts;
-  /** Absent until somebody has asked for it. */
+  /** Absent until a chapter has used it. */
   router?: RouterPlace;
-  /** Ends everything, or hands it to `npm run down`. */
+  /** Ends everything, or leaves it running for `npm run down`. */
   leave(how: { keep: boolean; failed: boolean }): Promise<void>;
 }
 
-/** Starts the cluster; the rest is started by the chapters that show it. */
+/** Starts the cluster. The chapters start everything else. */
 export async function openStage(signal: AbortSignal): Promise<Stage> {
   const options = { stateDir: STATE_FOLDER, nodes: "auto", networkPolicies: true, crds: localCRDs() } as const;
   const cluster = await startCluster({ ...options, progress: output, signal });

@@ -1,4 +1,4 @@
-/** What a chapter of the demo is, and what it works with. @module */
+/** Defines a chapter of the demo, and the data that chapters share. @module */
 import { note } from "./screen.ts";
 import type { Shell } from "./shell.ts";
 import type { Stage } from "./stage.ts";
@@ -7,13 +7,13 @@ import type { Stage } from "./stage.ts";
 export const READY = '.status.conditions[?(@.type=="Ready")].status';
 export const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
 
-/** What the story knows as it goes on. */
+/** The data that chapters share. */
 export interface Story {
   stage: Stage;
   shell: Shell;
 }
 
-/** One chapter: its headline and what happens in it. */
+/** One chapter: its title, and what it does. */
 export interface Chapter {
   title: string;
   play(story: Story): Promise<void>;
@@ -21,7 +21,7 @@ export interface Chapter {
 
 const SIMULATED = "The nodes are simulated: there is no container that could answer a request.";
 
-/** Plays it where nodes run containers; elsewhere says why not. */
+/** Plays a chapter only if nodes run containers. If they do not, it prints why not. */
 export function onRealNodes(play: Chapter["play"]): Chapter["play"] {
   return async (story) => story.stage.cluster.nodes === "real" ? await play(story) : note(SIMULATED);
 }

@@ -1,4 +1,4 @@
-/** The last part of the demo's story: the command `hookbox`, and the SDK behind it. @module */
+/** The last part of the demo: the command `hookbox`, and its SDK. @module */
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -65,7 +65,7 @@ async function bySDK({ stage, shell }: Story): Promise<void> {
   await again.kill();
 }
 
-/** Shows a command of hookbox, runs it, shows what it printed. @throws {Error} if it fails */
+/** Shows a hookbox command, runs it, and shows its output. @throws {Error} if it fails */
 async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
   typed(`hookbox ${args.map(quoted).join(" ")}`);
   const env = { ...process.env, KUBECONFIG: stage.cluster.kubeconfig };

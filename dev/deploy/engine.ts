@@ -1,6 +1,6 @@
 /**
- * The engine's manifests for a cluster that can reach no registry and no repository: what Metacontroller's own say of its
- * account and its process, with our flags and rights (deploy/metacontroller). Pure but for the files that it reads.
+ * Renders Metacontroller's manifests for a cluster without access to a registry or repository. Account and process are
+ * as in Metacontroller's own manifests; flags and rights are hookbox's (deploy/metacontroller).
  * @module
  */
 import { readFileSync } from "node:fs";
@@ -45,7 +45,7 @@ function statefulSet(): object {
   const { metadata, spec, ...rest }: StatefulSet = parse(read("statefulset.yaml"));
   const { template } = spec;
   const probe = (path: string) => ({ httpGet: { path, port: 8081 }, periodSeconds: 2, timeoutSeconds: 5 });
-  // A busy node answers late: the kubelet must not kill what works.
+  // A busy node answers late, and the kubelet must not kill a working process.
   const livenessProbe = { ...probe("/healthz"), periodSeconds: 10, failureThreshold: 6 };
   const probes = { livenessProbe, readinessProbe: probe("/readyz") };
   const containers = template.spec.containers.map((container) => ({ ...container, image: ENGINE_IMAGE, ...probes }));

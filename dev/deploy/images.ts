@@ -1,4 +1,7 @@
-/** The images of an installation on a local cluster, made on the spot: hookbox' own, and the engine's. @module */
+/**
+ * Builds the images for an installation on a local cluster from files of this machine: hookbox's and Metacontroller's.
+ * @module
+ */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,18 +14,18 @@ import { librariesFor, NODE, nodeFiles } from "../cluster/programfiles.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = "/opt/hookbox";
 const USER = "65532:65532";
-/** Deno's own binary, not the script that finds it. */
+/** Deno's own binary, not the script in node_modules/.bin. */
 const DENO = join(ROOT, "node_modules/deno/deno");
 
-/** The engine's. Metacontroller's own manifests name another, which only its registry has. */
+/** Metacontroller's image. Its own manifests name another one, which only its registry has. */
 export const ENGINE_IMAGE = "docker.io/library/metacontroller:local";
 
 /**
- * Hooks, keeper, binder and router, as deploy/Containerfile has them.
+ * Returns the image of hooks, keeper, binder and router, like deploy/Containerfile.
  *
- * @param folder an empty one, for the bundles
- * @param tag by default the one that deploy/ names
- * @param checkout where the source is; its packages are found from there
+ * @param folder an empty folder for the bundles
+ * @param tag by default, the one in deploy/
+ * @param checkout folder of the source, from where its packages are found
  */
 export async function hookboxImage(folder: string, tag = version(), checkout = ROOT): Promise<ImageSpec> {
   for (const { name, bundle } of PROCESSES) {
@@ -33,11 +36,11 @@ export async function hookboxImage(folder: string, tag = version(), checkout = R
   const files = globSync("**", { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   return {
-    // As Pods find it.
+    // The name under which Pods find the image.
     name: `docker.io/library/hookbox:${tag}`,
     files: [
       { path: `${FOLDER}/deno`, from: DENO, mode: 0o755 },
-      // Both need the same libraries.
+      // Node and Deno need the same libraries.
       ...new Map([...nodeFiles(), ...librariesFor(DENO)].map((file) => [file.path, file])).values(),
       { path: `${FOLDER}/package.json`, content: '{ "type": "module" }' },
       ...files.map((from): ImageFile => ({ path: FOLDER + from.slice(folder.length), from })),
@@ -51,10 +54,10 @@ export async function hookboxImage(folder: string, tag = version(), checkout = R
 }
 
 /**
- * Metacontroller, as its own image has it; without a binary the stand-in under the same name.
+ * Returns Metacontroller's image. Without a binary, it contains the fake Metacontroller under the same name.
  *
- * @param folder an empty one, for the stand-in's bundle
- * @param binary path of a Metacontroller for Linux; empty: the stand-in
+ * @param folder an empty folder for the fake's bundle
+ * @param binary path of a Metacontroller for Linux; empty: the fake Metacontroller
  */
 export async function engineImage(folder: string, binary: string): Promise<ImageSpec> {
   const common = { name: ENGINE_IMAGE, user: USER };

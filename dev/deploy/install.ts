@@ -1,4 +1,7 @@
-/** Installs hookbox on a local cluster as users do it, by kubectl, Helm or its own command, with images made on the spot. @module */
+/**
+ * Installs hookbox on a local cluster as users do it, with kubectl, Helm or hookbox's own command, and with locally
+ * built images. @module
+ */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,16 +27,17 @@ interface Options {
 }
 
 interface InstallOptions extends Options {
-  /** `hookbox`: as one takes over from another controller. @default "kubectl" */
+  /** `hookbox` installs as if it takes over from another controller. @default "kubectl" */
   by?: "kubectl" | "helm" | "hookbox";
-  /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty means the stand-in. */
+  /** Path of a Metacontroller. Default: environment variable METACONTROLLER; empty: the fake Metacontroller. */
   metacontroller?: string;
 }
 
 /**
- * Installs the engine and hookbox, and resolves when all of it is Ready.
+ * Installs Metacontroller and hookbox, and resolves when all of it is Ready.
  *
- * @throws {Error} in the words of kubectl, Helm or hookbox if something is refused, or not Ready in three minutes
+ * @throws {Error} with the message of kubectl, Helm or hookbox, if something is refused, or not Ready within three
+ * minutes
  */
 export async function install(cluster: Cluster, options: InstallOptions): Promise<void> {
   const { progress, signal, metacontroller = process.env["METACONTROLLER"] ?? "" } = options;
@@ -64,10 +68,10 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
 }
 
 /**
- * Upgrades what Helm has installed, and resolves when all of it runs as it should.
+ * Upgrades an installation by Helm, and resolves when all of it is Ready.
  *
- * @param values each as `--set` takes it
- * @throws {Error} in the words of Helm if something is not Ready in three minutes
+ * @param values each as for `--set`
+ * @throws {Error} with Helm's message, if something is not Ready within three minutes
  */
 export async function upgrade(cluster: Cluster, values: string[], options: Options): Promise<void> {
   const set = values.flatMap((value) => ["--set", value]);
@@ -76,7 +80,7 @@ export async function upgrade(cluster: Cluster, values: string[], options: Optio
   await run(await helm(options), ["upgrade", ...CHART, "--reset-then-reuse-values", ...set, "--wait", TIMEOUT]);
 }
 
-/** Makes hookbox' image and brings it onto the node. @param checkout where its source is; default: here */
+/** Builds hookbox's image and imports it into the node. @param checkout folder of the source; default: this checkout */
 export async function importHookbox(cluster: Cluster, tag: string, options: Options, checkout?: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
   try {
@@ -86,7 +90,7 @@ export async function importHookbox(cluster: Cluster, tag: string, options: Opti
   }
 }
 
-/** Takes the last upgrade back, and resolves when all of it runs as before. @throws as {@link upgrade} does */
+/** Reverts the last upgrade, and resolves when the former version runs. @throws like {@link upgrade} */
 export async function rollback(cluster: Cluster, options: Options): Promise<void> {
   options.progress("rolling hookbox back …");
   const { run } = commands(cluster, options.signal);
@@ -102,7 +106,7 @@ function commands(cluster: Cluster, signal: AbortSignal | undefined) {
   const run = async (command: string, args: string[], input?: string) => {
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
     const running = promisify(execFile)(command, args, { signal, env });
-    // A command may end before it has read this. Its exit code says how it went.
+    // A command may end before it has read its input. Its exit code shows whether it succeeded.
     if (input !== undefined) running.child.stdin?.on("error", () => {}).end(input);
     await running;
   };

@@ -1,4 +1,4 @@
-/** The page about the fields of our kinds, made from the CRDs. @module */
+/** Generates the page about the fields of hookbox's kinds from the CRDs. @module */
 import { parse } from "yaml";
 
 interface Schema {
@@ -24,7 +24,7 @@ interface Crd {
   };
 }
 
-/** One row of a table: a field by its path below the object, such as `spec.podTemplate.metadata.labels`. */
+/** One row of a table: a field, with its path in the object, such as `spec.podTemplate.metadata.labels`. */
 interface Field {
   path: string;
   schema: Schema;
@@ -32,8 +32,8 @@ interface Field {
 }
 
 /**
- * Returns the page, as Markdown.
- * @param crds the text of each CRD, in the order in which its kind is to stand
+ * Returns the page as Markdown.
+ * @param crds the text of each CRD, in the order of the page
  */
 export function apiPage(crds: readonly string[]): string {
   const intro =
@@ -59,7 +59,7 @@ function section({ spec: { group, names, versions } }: Crd): string {
   return parts.join("\n\n");
 }
 
-/** The fields below one that are ours: what has no description is Kubernetes' own, and explained there. */
+/** Lists hookbox's fields below a field. Fields without a description are Kubernetes' own, and are documented there. */
 function fieldsOf(path: string, schema: Schema | undefined): Field[] {
   const object = schema?.items ?? schema;
   return Object.entries(object?.properties ?? {}).filter(([, { description }]) => description !== undefined).flatMap(
@@ -71,7 +71,7 @@ function fieldsOf(path: string, schema: Schema | undefined): Field[] {
   );
 }
 
-/** What the rules of a schema and of all below it say where they are broken. */
+/** Lists the messages of the validation rules of a schema and of everything below it. */
 function rulesOf(path: string, schema: Schema): string[] {
   const own = (schema["x-kubernetes-validations"] ?? []).map(({ message, rule }) =>
     `${path === "" ? "" : `\`${path}\`: `}${message ?? `\`${rule}\``}`
@@ -106,8 +106,7 @@ function limitsOf({ default: value, minimum, maximum }: Schema): string {
   return limits.length === 0 ? "" : ` (${limits.join(", ")})`;
 }
 
-/** Text that neither ends its cell nor is taken for an element. */
-/** Returns a text as it is in a cell of a table. */
+/** Escapes a text so that it does not end its cell, and is not read as an HTML element. */
 export function cell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }

@@ -1,16 +1,19 @@
-/** Collects the examples of Markdown pages and of comments, and makes modules of them. Pure. @module */
+/** Collects the examples in Markdown pages and in comments, and converts them to modules. @module */
 import { fencesOf } from "./fences.ts";
 
-/** What is to be done with an example: a compiler looks at all of them. */
+/** What to do with an example. A compiler checks all of them. */
 export type Treatment = "check" | "run" | "cluster";
 
-/** A fenced block of TypeScript. */
+/** A code block with TypeScript. */
 export interface Example {
-  /** Of the page, as it was given. */
+  /** The file of the page, as it was given. */
   file: string;
-  /** Of its first line of code, from 1. */
+  /** The number of its first line of code, starting at 1. */
   line: number;
-  /** `check` for a block that says nothing, `run` for one that needs no cluster, `cluster` for one that does. */
+  /**
+   * `check` for a block without a mark, `run` for one that runs without a cluster, `cluster` for one that needs a
+   * cluster.
+   */
   treatment: Treatment;
   code: string;
 }
@@ -18,26 +21,26 @@ export interface Example {
 const TREATMENTS: Record<string, Treatment | undefined> = { check: "check", run: "run", cluster: "cluster" };
 
 /**
- * Lists the blocks that open with ` ```ts `, ` ```ts run ` or ` ```ts cluster ` in the order of the page; those with
- * ` ```ts ignore ` are left out. A page hides the mark when it is shown.
+ * Lists the blocks that begin with ` ```ts `, ` ```ts run ` or ` ```ts cluster `, in the order of the page. Blocks with
+ * ` ```ts ignore ` are left out. A rendered page does not show the mark.
  *
  * @throws {SyntaxError} if a block has another mark
  */
 export function examplesOf(file: string, markdown: string): Example[] {
   return fencesOf(markdown, "ts").filter(({ mark }) => mark !== "ignore").map(({ line, mark = "check", text }) => {
-    // The name of a file: a test of its own takes it from there, and runs it.
+    // A mark can be the name of a file: another test reads the block and runs it under this name.
     const treatment = mark.endsWith(".ts") ? "check" : TREATMENTS[mark];
     if (!treatment) throw new SyntaxError(`Cannot treat the example in ${file}:${line}: its mark is "${mark}"`);
     return { file, line, treatment, code: text };
   });
 }
 
-/** Returns the comments of a source file as Markdown, line by line where they stand. */
+/** Returns the comments of a source file as Markdown, with each line at its number in the file. */
 export function commentsOf(source: string): string {
   return source.replaceAll(/^.*$/gm, (line) => /^\s*\*(?!\/)/.test(line) ? line.replace(/^\s*\* ?/, "") : "");
 }
 
-/** Lists what a module exports, by name. */
+/** Lists the names of a module's exports. */
 export function exportsOf(source: string): string[] {
   const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = ""]) => names.split(","));
   const listed = lists.map((name) => name.trim().replace(/^type /, "").replace(/^.* as /, "")).filter(Boolean);
@@ -47,19 +50,19 @@ export function exportsOf(source: string): string[] {
   return [...listed, ...own.map(([, name = ""]) => name)];
 }
 
-/** What a reader of the page knows: what an example may use without saying where it comes from. */
+/** What the reader of the page knows, so that an example can use it without an import or a declaration. */
 export interface Known {
   /** For each name that the package exports, how users import it. */
   exports: ReadonlyMap<string, string>;
-  /** Types of what other examples have made: `{sandbox: "Sandbox"}`. */
+  /** Types of values that other examples have created: `{sandbox: "Sandbox"}`. */
   values: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns its code as a module of the checkout: what users import from the package comes from the sources, and what a
- * reader knows is there.
+ * Returns an example as a module of the checkout. Imports from packages become imports from their sources, and known
+ * names are declared.
  *
- * @param entries file of each specifier, relative to where the module will be: `{"hookbox": "../sdk/mod.ts"}`
+ * @param entries the file for each specifier, relative to the folder of the module: `{"hookbox": "../sdk/mod.ts"}`
  */
 export function moduleOf({ code }: Example, entries: Readonly<Record<string, string>>, known: Known): string {
   const text = prelude(code, known) + code;
@@ -70,7 +73,10 @@ export function moduleOf({ code }: Example, entries: Readonly<Record<string, str
   return `${imported}\nexport {};\n`;
 }
 
-/** Declares what the code uses and does not declare. In one line, so that lines are counted easily. */
+/**
+ * Declares what the code uses but does not declare. The result has only one line, so that line numbers are easy to
+ * compute.
+ */
 function prelude(code: string, { exports, values }: Known): string {
   const declared = new Set([
     ...[...code.matchAll(/\b(?:const|let|function|class|using|type|interface)\s+(\w+)/g)].map(([, name = ""]) => name),

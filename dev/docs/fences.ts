@@ -1,20 +1,20 @@
-/** The fenced blocks of a Markdown page. Pure. @module */
+/** Finds the fenced code blocks of a Markdown page. @module */
 
-/** One block. */
+/** One fenced block. */
 export interface Fence {
-  /** Of its first line of text, from 1. */
+  /** The number of its first line of text, starting at 1. */
   line: number;
-  /** Empty: the block says none. */
+  /** Empty: the block names no language. */
   language: string;
-  /** The word behind the language; undefined: there is none. */
+  /** The word after the language; undefined: there is none. */
   mark: string | undefined;
-  /** Without the block's own indentation. */
+  /** The text without the block's own indentation. */
   text: string;
 }
 
 const FENCE = /^([ \t]*)```(\w*)(?:[ \t]+(\S+))?[ \t]*\n([\s\S]*?)^\1```[ \t]*$/gm;
 
-/** Lists the blocks of some languages, in the order of the page. */
+/** Lists the blocks in certain languages, in the order of the page. */
 export function fencesOf(markdown: string, ...languages: string[]): Fence[] {
   return [...markdown.matchAll(FENCE)].map(
     ({ index, 0: block, 1: indent = "", 2: language = "", 3: mark, 4: body = "" }) => ({

@@ -1,4 +1,4 @@
-/** The page about the options of processes, made from their tables. @module */
+/** Generates the page about the options of processes from their tables. @module */
 import { extrasOf, termOf, unsetOf } from "../../packages/process/flaghelp.ts";
 import type { Flag, Program } from "../../packages/process/flags.ts";
 import { cell } from "./api.ts";
@@ -13,7 +13,7 @@ twice, the last one counts. \`--help\` shows the same table.
 - A list has commas between its words.
 - "Since" is the first release with the option.`;
 
-/** Returns the page, as Markdown. */
+/** Returns the page as Markdown. */
 export function flagsPage(programs: readonly Program[]): string {
   return `${["# Options of the processes", INTRO, ...programs.map(part)].join("\n\n")}\n`;
 }

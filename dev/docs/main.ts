@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes docs/reference/ from the comments of what is exported, from the CRDs, and from the tables of options;
- * `--check` tells whether it is up to date.
+ * `npm run docs`: writes docs/reference/ from the docstrings of exports, the CRDs, and the tables of options. With
+ * `--check`, tells whether it is up to date.
  * @module
  */
 import { spawnSync } from "node:child_process";
@@ -48,7 +48,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @throws {Error} with all that the program says, if it fails */
+/** Runs a program. @throws {Error} with the program's output, if it fails */
 function run(command: string, ...args: string[]): void {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: ROOT, encoding: "utf8" });
   if (status !== 0) throw new Error(`Cannot write the reference: ${command} ended with ${status}\n${stdout}${stderr}`);

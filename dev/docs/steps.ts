@@ -1,27 +1,28 @@
-/** What a page has its reader do: files to write or to change, and commands to type, in their order. Pure. @module */
+/** Lists the steps of a page in their order: files to write or change, and commands to type. @module */
 import { fencesOf } from "./fences.ts";
 
 /** One fenced block of a page. */
 export interface Step {
-  /** Of its first line of text, from 1. */
+  /** The number of its first line of text, starting at 1. */
   line: number;
-  /** What is done with the text: commands are typed, a file is written, a change is made to one. */
+  /** What to do with the text: type the commands, write the file, or apply the change. */
   kind: "commands" | "file" | "change";
-  /** The file's path; undefined: the text is commands. */
+  /** The file's path; undefined: the text contains commands. */
   file: string | undefined;
   text: string;
-  /** What the block says of its commands, see {@link stepsOf}. */
+  /** The marks of the block's commands, see {@link stepsOf}. */
   marks: string[];
 }
 
 const KINDS = { sh: "commands", yaml: "file", diff: "change" } as const;
 
 /**
- * Lists the blocks that open with ` ```sh `, ` ```yaml FILE ` or ` ```diff FILE `; those with the mark `elsewhere` are
- * for clusters of another kind, and left out.
+ * Lists the blocks that begin with ` ```sh `, ` ```yaml FILE ` or ` ```diff FILE `. Blocks with the mark `elsewhere`
+ * are for other sorts of clusters, and are left out.
  *
- * @param known words that commands may be marked with, one or more with commas between
- * @throws {SyntaxError} if a block has another mark, or a file no name: a slip would leave a step out
+ * @param known allowed marks of commands; a block can have several, separated by commas
+ * @throws {SyntaxError} if a block has another mark, or a file has no name: otherwise a typing error would leave a step
+ * out
  */
 export function stepsOf(page: string, markdown: string, known: readonly string[] = []): Step[] {
   return fencesOf(markdown, ...Object.keys(KINDS)).filter(({ mark }) => mark !== "elsewhere").map(
@@ -40,8 +41,8 @@ export function stepsOf(page: string, markdown: string, known: readonly string[]
 }
 
 /**
- * Makes a change to a text: lines that begin with `-` go, lines that begin with `+` come, those that begin with a space
- * say where.
+ * Applies a change to a text. Lines that begin with `-` are removed, lines that begin with `+` are added, and lines
+ * that begin with a space show where.
  *
  * @throws {RangeError} if there is no such place, or more than one
  */

@@ -1,6 +1,6 @@
-/** A trace as a picture: one bar for each span, over time. Pure. @module */
+/** Draws a trace as SVG: one bar for each span, over time. @module */
 
-/** What is drawn of a span; times in milliseconds since the epoch. */
+/** The data of a span that is drawn. Times are in milliseconds since the epoch. */
 export interface DrawnSpan {
   service: string;
   name: string;
@@ -37,7 +37,7 @@ const STYLE = `  :root {
   .router { fill: light-dark(#0b62d6, #7fb2ff); }
   .mark { fill: light-dark(#c4314b, #ff8fa3); }`;
 
-/** Draws a trace, spans in order of time below those that they are part of. */
+/** Draws a trace. Spans are in the order of time, below the spans to which they belong. */
 export function drawTrace(spans: readonly DrawnSpan[]): string {
   const rows = inOrder(spans);
   const begin = Math.min(...rows.map(({ span }) => span.start));
@@ -69,7 +69,7 @@ function drawRow({ span, depth }: Row, y: number, x: (at: number) => number): st
   const from = x(span.start);
   const width = Math.max(2, x(span.end) - from);
   const ms = span.end - span.start;
-  // What the binder notes is seen by the beginnings of its spans.
+  // The binder's events are left out: the beginnings of its spans show the same.
   const marked = part === "program" ? span.events : [];
   return [
     `  <text x="${12 + depth * 14}" y="${y + 13}">${escaped(labelOf(span))}</text>`,
@@ -105,7 +105,7 @@ function labelOf({ name, attributes }: DrawnSpan): string {
   return `${name.replace(/^hookbox\./, "")}${tail}`;
 }
 
-/** A hook that says nothing yet is told by what it sees and wants. */
+/** Describes a hook's span. If it has no message, the numbers of observed and desired children describe it. */
 function wordsOf(attributes: DrawnSpan["attributes"]): string {
   const message = attributes["hookbox.message"];
   if (typeof message === "string") return message;
@@ -118,7 +118,7 @@ function partOf({ service, name }: DrawnSpan): "program" | "binder" | "hooks" | 
   return service.startsWith("hookbox-") ? "binder" : "program";
 }
 
-/** So that there are about five to eight. */
+/** Returns the distance between marks on the time axis, so that there are about five to eight. */
 function stepOf(length: number): number {
   const power = 10 ** Math.floor(Math.log10(length));
   return [power / 10, power / 5, power / 2, power].find((step) => length / step <= 8) ?? power * 2;

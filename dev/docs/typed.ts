@@ -1,6 +1,6 @@
-/** Which test types the commands of a page as they stand; and which commands nobody types, and why. Pure. @module */
+/** Records which test types the commands of a page unchanged, and which commands no test types, and why. @module */
 
-/** The test that types a page, by the page or a pattern of pages, in the test's own words. */
+/** The test that types the commands of a page, by page or by a pattern of pages. */
 export const TYPED: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/node/cli-transcript.test.ts",
   "docs/hooks.md": "test/integration/docs-steps.test.ts",
@@ -10,16 +10,19 @@ export const TYPED: Readonly<Record<string, string>> = {
   "docs/replay.md": "test/node/howtos.ts",
 };
 
-/** A block of commands that no test types. */
+/** A block with commands that no test types. */
 export interface Untyped {
   page: string;
-  /** Something that it has, and no other block of the page. */
+  /** A text that only this block of the page contains. */
   has: string;
-  /** What keeps it from being typed; and what is tried in its place, if anything is. */
+  /** Why no test types it, and what is tested instead, if anything is. */
   why: string;
 }
 
-/** All of them, in their order. Blocks that say no language are among them: they may be commands. */
+/**
+ * All such blocks, in the order of the pages. They include blocks without a language, because these may contain
+ * commands.
+ */
 export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/concepts.md",

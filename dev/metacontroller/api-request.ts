@@ -1,6 +1,6 @@
 /**
- * HTTP to an API server over kept connections, JSON as it is: `@kubernetes/client-node` gives the credentials, but its
- * clients open a connection per request and turn times into Dates. @module
+ * Sends HTTP requests to an API server over reused connections, and returns JSON unchanged. `@kubernetes/client-node`
+ * only provides the credentials: its clients open a connection for each request, and convert times to Dates. @module
  */
 import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -9,24 +9,24 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { StoreError } from "../../packages/testing/engine/store.ts";
 
-/** How long credentials are used before the kubeconfig is asked again; tokens of plugins expire. */
+/** How long to use credentials before they are read again: tokens of plugins expire. */
 const CREDENTIALS_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** A watch hears a bookmark every minute or so, and is ended by the server before this. */
+/** A watch receives a bookmark about every minute, and the server ends it before this time. */
 const IDLE_MS = 400_000;
 
 export interface Requester {
   /**
    * Sends a request and returns the decoded answer.
    *
-   * @throws {StoreError} for any status above 299, with the reason that the API server gives
+   * @throws {StoreError} for any status above 299, with the API server's reason
    */
   json(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
-  /** Reads an answer line by line until it ends or `signal` aborts; rejects as {@link json} does. */
+  /** Reads an answer line by line until it ends or `signal` aborts. Rejects like {@link json}. */
   lines(path: string, signal: AbortSignal, onLine: (line: string) => void): Promise<void>;
 }
 
-/** Makes a requester for the current context of a kubeconfig. */
+/** Creates a requester for the current context of a kubeconfig. */
 export function createRequester(kubeConfig: KubeConfig): Requester {
   const server = kubeConfig.getCurrentCluster()?.server;
   if (!server) throw new RangeError("Cannot reach a cluster: the kubeconfig has no current context");
@@ -49,7 +49,7 @@ export function createRequester(kubeConfig: KubeConfig): Requester {
   };
 }
 
-/** Sends a request and waits for the head of the answer. @throws {StoreError} if that is a refusal */
+/** Sends a request and waits for the head of the answer. @throws {StoreError} if the API server refuses the request */
 async function send(url: URL, options: RequestOptions, body?: string): Promise<IncomingMessage> {
   const request = url.protocol === "http:" ? requestHttp : requestHttps;
   const content = body !== undefined &&
@@ -81,7 +81,7 @@ function rememberCredentials(kubeConfig: KubeConfig): () => Promise<RequestOptio
   };
 }
 
-/** Proxies keep their own agents. */
+/** Returns an agent that reuses connections. An agent for a proxy stays unchanged. */
 function keptAlive(agent: RequestOptions["agent"]): RequestOptions["agent"] {
   if (typeof agent !== "object") return agent;
   const options = { ...(agent as HttpsAgent).options, keepAlive: true };

@@ -1,4 +1,4 @@
-/** Runs the stand-in for Metacontroller as a process, with the flags of the real one that matter here. @module */
+/** Runs the fake Metacontroller as a process. It accepts those flags of the real one that matter here. @module */
 import { KubeConfig } from "@kubernetes/client-node";
 import { createServer } from "node:http";
 import process from "node:process";
@@ -19,7 +19,7 @@ Runs the controllers of a development cluster in place of Metacontroller. Produc
 Other flags of Metacontroller that would change nothing here are taken and ignored.
 `;
 
-/** Flags of the real one about its client, its looks for new kinds and its log. */
+/** Flags of the real Metacontroller about its client, its discovery and its log. They have no effect. */
 const IGNORED = ["client-go-qps", "client-go-burst", "discovery-interval", "zap-log-level", "metrics-address"];
 
 interface Options {
@@ -32,7 +32,7 @@ function log(message: string, fields: Record<string, unknown> = {}): void {
   process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), message, ...fields })}\n`);
 }
 
-/** Reads the command line; undefined: the help was asked for. */
+/** Reads the command line; undefined: the user has asked for help. */
 function readOptions(): Options | undefined {
   const { values } = parseArgs({
     options: {

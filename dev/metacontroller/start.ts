@@ -1,4 +1,4 @@
-/** Starts whatever runs the controllers of a local cluster: the Metacontroller that is named, else the stand-in. @module */
+/** Starts Metacontroller for a local cluster: the real one if its binary is given, otherwise the fake one. @module */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { get } from "node:http";
@@ -9,27 +9,27 @@ import { freePorts } from "../cluster/ports.ts";
 
 export interface MetacontrollerOptions {
   kubeconfig: string;
-  /** File that takes the output, appended. */
+  /** The file for the output, which is appended. */
   logFile: string;
   progress: (line: string) => void;
-  /** Default 20. */
+  /** The default is 20. */
   workers?: number;
-  /** Lets the process outlive this one; whoever wants it to end needs its id. */
+  /** Whether the process keeps running after this one. It must then be ended by its process ID. */
   detached?: boolean;
-  /** The real binary. Default: environment variable METACONTROLLER; empty means the stand-in. */
+  /** Path of the real Metacontroller. Default: environment variable METACONTROLLER; empty: the fake one. */
   binary?: string;
-  /** Further flags of the real one. */
+  /** Further flags of the real Metacontroller. */
   flags?: string[];
-  /** Added to this process's environment. */
+  /** Environment variables that are added to those of this process. */
   env?: Record<string, string>;
 }
 
 export interface StartedMetacontroller {
   kind: "real" | "stand-in";
-  /** As the binary says; that of hookbox for the stand-in. */
+  /** The version that the binary reports; for the fake Metacontroller, hookbox's. */
   version: string;
   pid: number;
-  /** Ends it: SIGTERM, and SIGKILL after ten seconds. */
+  /** Ends the process: SIGTERM, and after ten seconds SIGKILL. */
   stop(): Promise<void>;
 }
 
@@ -37,9 +37,9 @@ const UP_SECONDS = 60;
 const PATIENCE_MS = 10_000;
 
 /**
- * Starts it and resolves when it is up. The CRDs in crds.yaml have to be there.
+ * Starts Metacontroller, and resolves when it is ready. The CRDs in crds.yaml must exist.
  *
- * @throws {Error} with the end of its log if it ends or is not up in a minute
+ * @throws {Error} with the end of the log, if the process ends or is not ready within a minute
  */
 export async function startMetacontroller(options: MetacontrollerOptions): Promise<StartedMetacontroller> {
   const { logFile, progress, detached = false } = options;
@@ -73,14 +73,14 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
   return { kind, version, pid: child.pid ?? 0, stop: () => end(child) };
 }
 
-/** Whoever is interrupted ends without stopping it. */
+/** Ends the process when this one ends, even if this one is interrupted and does not stop it. */
 function endWithThis(child: ChildProcess): void {
   const kill = () => child.kill("SIGTERM");
   process.once("exit", kill);
   child.once("exit", () => process.off("exit", kill));
 }
 
-/** The defaults, 5 requests and 10 at once, would make every trial a trial of the limiter. */
+/** The defaults (5 requests per second, and 10 at once) would make every measurement one of the rate limiter. */
 function realFlags(metricsPort: number): string[] {
   return [
     "--client-go-qps=1000",

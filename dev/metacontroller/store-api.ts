@@ -1,4 +1,4 @@
-/** The store over a real API server. Keeps no objects: informers do. @module */
+/** The fake Metacontroller's store on a real API server. It keeps no objects, because informers do. @module */
 import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,17 +10,17 @@ import { type Resource, type Store, StoreError, type WatchHandler } from "../../
 const PAGE = 500;
 const WATCH_SECONDS = 300;
 const RETRY_MS = 500;
-/** How soon after a look at what is served another one is worth while. */
+/** After discovery, the next one is useful only after this time. */
 const DISCOVERY_MS = 1000;
 
 export interface ApiStoreOptions {
-  /** Told of watches that break. Default: nobody. */
+  /** Called when a watch breaks. By default, nothing is logged. */
   log?: (message: string, fields: Record<string, unknown>) => void;
-  /** Milliseconds before a watch that broke is tried again. Default 500. */
+  /** Milliseconds until a broken watch is started again. The default is 500. */
   retryMs?: number;
 }
 
-/** Makes a store over the current context of a kubeconfig. */
+/** Creates a store for the current context of a kubeconfig. */
 export function createApiStore(kubeConfig: KubeConfig, options: ApiStoreOptions = {}): Store {
   const { log = () => {}, retryMs = RETRY_MS } = options;
   const requester = createRequester(kubeConfig);
@@ -64,7 +64,7 @@ interface ServedList {
   resources: { name: string; kind: string; namespaced: boolean }[];
 }
 
-/** Remembers what is served; looks again, at most once a second for each version, when something is missing. */
+/** Caches which resources are served. If one is missing, reads them again, at most once per second for each version. */
 function createDiscovery(requester: Requester) {
   const known = new Map<string, { at: number; resources: Promise<Resource[]> }>();
 
@@ -123,7 +123,10 @@ interface Watching extends Required<ApiStoreOptions> {
   signal: AbortSignal;
 }
 
-/** Lists, then follows changes; lists again after a gap. A connection that ends or breaks is taken up from where it was. */
+/**
+ * Lists, then follows changes. If changes were missed, lists again. If a connection ends or breaks, continues from
+ * where it was.
+ */
 async function keepWatching(watching: Watching): Promise<void> {
   const { requester, resource, handler, signal, log, retryMs } = watching;
   const progress: Progress = {};
@@ -145,7 +148,7 @@ async function keepWatching(watching: Watching): Promise<void> {
   }
 }
 
-/** How far a watch has come; nothing before the first list. */
+/** The progress of a watch; empty before the first list. */
 interface Progress {
   resourceVersion?: string;
 }

@@ -1,4 +1,4 @@
-/** The files of a release, byte for byte the same whenever they are made of the same sources. @module */
+/** Creates the files of a release. The same sources always give the same bytes. @module */
 import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -8,15 +8,15 @@ import { gzipSync } from "node:zlib";
 import { renderBundle, renderKept } from "../../packages/cli/install/bundle.ts";
 import { createTarWriter } from "../../packages/process/tarwriter.ts";
 
-/** What to make, and where. */
+/** What to create, and where. */
 export interface ArtefactOptions {
-  /** A checkout whose packages are built. */
+  /** A checkout with built packages. */
   root: string;
   out: string;
   version: string;
-  /** Image of all processes, without tag. */
+  /** Name of the image of all processes, without tag. */
   image: string;
-  /** Private SSH key that signs; undefined: nothing is signed. */
+  /** Private SSH key for signatures; undefined: nothing is signed. */
   key: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function writeArtefacts({ root, out, version, image, key }: Artefac
   execFileSync("ssh-keygen", ["-Y", "sign", "-f", key, "-n", "file", join(out, "SHA256SUMS")], { stdio: "pipe" });
 }
 
-/** Packs a chart as Helm does: links resolved, in a folder of the chart's name. */
+/** Packs a chart like Helm: links are resolved, and the folder has the chart's name. */
 async function chartOf(folder: string, edit: (path: string, text: string) => string): Promise<Uint8Array> {
   const tar = createTarWriter();
   const reading = collected(tar.chunks);

@@ -1,4 +1,4 @@
-/** `npm run release`: makes what a release consists of, and publishes its packages unless it is a dry run. @module */
+/** `npm run release`: creates the files of a release, and publishes its packages unless it is a dry run. @module */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";

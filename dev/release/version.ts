@@ -1,13 +1,13 @@
-/** Whether all that names a version names the same one. Reads files, changes none. @module */
+/** Checks whether all files that contain the version contain the same one. @module */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Returns the version that the repository's package.json says. */
+/** Returns the version in the repository's package.json. */
 export function releaseVersion(root: string): string {
   return versionIn(join(root, "package.json"));
 }
 
-/** Lists what names another version, in one line each. @param isDry the changelog may still be without it */
+/** Lists the files with another version, one on each line. @param isDry the changelog may still lack the version */
 export function mismatches(root: string, version: string, isDry: boolean): string[] {
   const manifests = globSync(["hooks/package.json", "packages/*/package.json", "dev/package.json"], { cwd: root })
     .sort();

@@ -1,4 +1,4 @@
-/** The HTTP face of the conversion hook, as a Hono app: `POST /convert`, probes and metrics. Opens no port. @module */
+/** The HTTP app of the conversion hook, made with Hono: `POST /convert`, health probes and metrics. @module */
 import { parseExactly, parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -12,7 +12,10 @@ import { createIntake } from "../../packages/webhook/intake.ts";
 import { answerReview, reviewSchema } from "./review.ts";
 
 const LABELS = { hook: "conversion", endpoint: "convert" };
-/** The API server waits for thirty seconds. An answer is about as large as its review, and stays until it is taken. */
+/**
+ * The API server gives up after 30 seconds. An answer is about as large as its review, and stays in memory until the
+ * API server has read it.
+ */
 const LIMITS = {
   maxBodyBytes: 27 * 1024 * 1024,
   maxBodyWeight: 80 * 1024 * 1024,
@@ -21,13 +24,13 @@ const LIMITS = {
 };
 
 /**
- * Makes the app.
+ * Creates the app.
  *
  * | status of `/convert` | when |
  * |---|---|
- * | 200 | a ConversionReview, whatever became of it |
- * | 400 | the body is none: `{error, issues}` names paths, never values |
- * | 413, 429, 504 | body too large, no room for it, too slow |
+ * | 200 | the body is a ConversionReview; the answer contains the objects, or why they cannot be converted |
+ * | 400 | the body is not a ConversionReview: `{error, issues}` contains paths, never values |
+ * | 413, 429, 504 | the body is too large, too many bodies are in memory, the body arrives too slowly |
  */
 export function createConversionApp({ log, ready }: { log: Log; ready: () => boolean }): Hono {
   const metrics = createHookMetrics();

@@ -1,6 +1,6 @@
 /**
- * The conversion hook as a process, which API servers ask over TLS: `hooks/conversion/main.ts --tls-cert-file F
- * --tls-private-key-file F`. It uses a new certificate without a restart. @module
+ * Runs the conversion hook as a process that API servers call over TLS: `hooks/conversion/main.ts --tls-cert-file F
+ * --tls-private-key-file F`. If the certificate changes, the process uses the new one without a restart. @module
  */
 import { readCommandLine, type Values } from "../../packages/process/flags.ts";
 import { createLog } from "../../packages/process/log.ts";

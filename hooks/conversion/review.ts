@@ -1,4 +1,7 @@
-/** Answers a ConversionReview of the API server: all of its objects in the version that is asked for, or why not. Pure. @module */
+/**
+ * Answers a ConversionReview of the API server with all objects in the requested version, or with the reason why they
+ * cannot be converted. @module
+ */
 import * as z from "zod";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { convertObject } from "../../packages/api/v1alpha1.ts";
@@ -9,7 +12,7 @@ const objectSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string().default("") }),
 });
 
-/** A request, apiextensions.k8s.io/v1. */
+/** The request of the API server: a ConversionReview of apiextensions.k8s.io/v1. */
 export const reviewSchema = z.object({
   apiVersion: z.literal("apiextensions.k8s.io/v1"),
   kind: z.literal("ConversionReview"),
@@ -17,7 +20,10 @@ export const reviewSchema = z.object({
 });
 export type ConversionReview = z.infer<typeof reviewSchema>;
 
-/** The answer. The API server takes it as a whole: one object that cannot be converted fails all. */
+/**
+ * The answer. If one object cannot be converted, the whole answer is a failure, because the API server accepts all
+ * objects or none.
+ */
 export interface ReviewAnswer {
   apiVersion: "apiextensions.k8s.io/v1";
   kind: "ConversionReview";
@@ -28,7 +34,10 @@ export interface ReviewAnswer {
   };
 }
 
-/** Converts. What cannot be converted is a failure in the answer; whatever is thrown is a fault of ours. */
+/**
+ * Converts the objects of a review. If an object cannot be converted, the answer is a failure. An exception is a bug in
+ * hookbox.
+ */
 export function answerReview({ apiVersion, request }: ConversionReview): ReviewAnswer {
   const { uid, desiredAPIVersion, objects } = request;
   const answer = (result: ReviewAnswer["response"]["result"], convertedObjects: KubeObject[] = []): ReviewAnswer => {

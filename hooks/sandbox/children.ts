@@ -1,4 +1,4 @@
-/** The children that a Sandbox should have, and why those go that should not. @module */
+/** Decides which children a Sandbox has, and states a reason for each child that is deleted. @module */
 import { hasOtherPod } from "../../packages/api/podname.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
@@ -10,22 +10,23 @@ import { awaitsVolumes, buildPVCs } from "./pvcs.ts";
 import { buildService, keepService } from "./service.ts";
 import { isInvalid, type View } from "./view.ts";
 
-/** The children of an answer; every observed one is either among them or named in `deletions` with the reason. */
+/** The children of an answer. Every observed child is either in `children`, or in `deletions` with a reason. */
 export interface Children {
   children: DesiredObject[];
   deletions: Record<string, string>;
 }
 
 /**
- * Decides the children of a Sandbox that is alive, running or suspended.
+ * Decides the children of a Sandbox that is running or suspended, and not expired.
  *
- * @param isDue it has expired, and its status does not say so yet: what exists stays, and no Pod and no Service is created
+ * @param isDue the Sandbox has expired, but its status does not report it yet: existing children stay, no Pod or
+ * Service is created
  */
 export function desiredChildren(view: View, losses: PodLosses | undefined, isDue: boolean): Children {
   return joined([volumes(view), pods(view, losses, isDue), service(view, isDue), keptOthers(view)]);
 }
 
-/** Decides the children of a Sandbox that has expired: Pod and Service go, volumes stay. */
+/** Decides the children of an expired Sandbox: Pod and Service are deleted, volumes stay. */
 export function expiredChildren(view: View): Children {
   const gone = [...view.pods, ...(view.service ? [view.service] : [])];
   return joined([
@@ -35,13 +36,13 @@ export function expiredChildren(view: View): Children {
   ]);
 }
 
-/** Keeps every child as it is: for a Sandbox that is being deleted, the garbage collector does the rest. */
+/** Keeps every child unchanged. If a Sandbox is being deleted, the garbage collector deletes its children. */
 export function untouchedChildren(view: View): Children {
   const all = [...view.pvcs, ...view.pods, ...(view.service ? [view.service] : []), ...view.others];
   return { children: all.map(unchanged), deletions: {} };
 }
 
-/** Volumes are wanted in every state, those too that no template names any more. */
+/** Keeps the volumes in every state of the Sandbox, even if no volume claim template names them any more. */
 function volumes(view: View): Children {
   const observed = new Set(view.pvcs.map(({ metadata }) => metadata.name));
   const built = buildPVCs(view.sandbox);
@@ -58,7 +59,7 @@ function pods(view: View, losses: PodLosses | undefined, isDue: boolean): Childr
     return { children: [], deletions: reasons(view.pods, SUSPENDED) };
   }
   if (pod) return { children: [keepPod(sandbox, pod)], deletions: {} };
-  // It may be there, unlabelled: until the keeper has looked, one of our own could be the second.
+  // Another Pod may exist, without the labels. Until the keeper has checked, a new Pod could be a second one.
   if (hasOtherPod(sandbox)) return { children: [], deletions: {} };
   const impossible = isDue || losses?.isHeld === true || awaitsVolumes(sandbox, view.pvcs) ||
     isInvalid(view, "Pod", sandbox.metadata.name);

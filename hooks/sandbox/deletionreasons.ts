@@ -1,4 +1,4 @@
-/** Why a Sandbox loses a child: the words, and how the guard sees for itself that they are true. @module */
+/** The reasons why a Sandbox may lose a child, and how the guard checks that each reason is true. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
@@ -8,8 +8,8 @@ export const SUSPENDED = "the Sandbox is suspended";
 export const NO_SERVICE = "spec.service is false";
 
 /**
- * An expiry counts as a loss, because a wrong clock would end all Sandboxes at once. A deletion that the spec asks for does
- * not count: a suspension, or `service: false`.
+ * An expiry counts against the deletion budget, because a wrong clock would end all Sandboxes at once. A deletion that
+ * the spec asks for does not count: a suspension, or `service: false`.
  */
 export const deletionReasons: DeletionReasons<Sandbox> = {
   [EXPIRED]: {

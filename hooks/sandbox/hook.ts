@@ -1,4 +1,6 @@
-/** The Sandbox hook as a value, what a server mounts: its function, and how soon it answers. @module */
+/**
+ * Defines the Sandbox hook as a value that a server can mount: its function, and how long its answers may wait. @module
+ */
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
 import { controllerOf, uidKey } from "../../packages/api/objects/objects.ts";
@@ -9,7 +11,10 @@ import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandbox } from "./sync.ts";
 import type { SandboxConfig } from "../flags.ts";
 
-/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
+/**
+ * Creates the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses
+ * it
+ */
 export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCalls {
   return compositeCalls({
     type: "composite",
@@ -26,12 +31,16 @@ export function sandboxHook(config: SandboxConfig, decide = syncSandbox): HookCa
 }
 
 /**
- * Roughly what a Pod's start costs a small cluster's control plane, in milliseconds. No option: where control planes do more,
- * members of a pool come faster, and more than four at once are not held back at all.
+ * Roughly the work of a small cluster's control plane to start a Pod, in milliseconds. There is no option for it. On a
+ * faster control plane, the calls for members of a pool arrive faster, and if more than four wait at once, they are not
+ * delayed at all.
  */
 const START_MS = 100;
 
-/** Returns how far apart members of a pool that have no Pod yet are answered; undefined: this Sandbox is answered at once. */
+/**
+ * Returns the time between two answers for members of a pool that have no Pod yet; undefined: this Sandbox is answered
+ * at once.
+ */
 export function startSpacing({ parent, children = {} }: SentRequest): Spacing | undefined {
   const owner = controllerOf({ name: "", ...parent?.metadata });
   const isStarting = Object.values(children).every((objects) => Object.keys(objects).length === 0);
@@ -39,12 +48,12 @@ export function startSpacing({ parent, children = {} }: SentRequest): Spacing | 
   return { key: uidKey(parent?.metadata?.namespace, owner.uid), intervalMs: START_MS };
 }
 
-/** How long schedulers take to bind a Pod, most often, in milliseconds. */
+/** How long schedulers usually take to bind a Pod, in milliseconds. */
 const BINDING_MS = 5;
 
 /**
- * Returns how long the answer waits while the Pod has no node: its creation and its binding are then one call, and one
- * look of Metacontroller at the Sandbox, before the Pod is Ready.
+ * Returns how many milliseconds the answer waits. It waits while the Pod has no node. Metacontroller then sends one
+ * call for the Pod's creation and its binding, instead of two, and processes the Sandbox once before the Pod is Ready.
  */
 export function bindingDelay({ children = {} }: SentRequest): number {
   const [pod, ...more] = Object.values(children["Pod.v1"] ?? {}) as { spec?: { nodeName?: string } }[];

@@ -1,4 +1,6 @@
-/** The Pod of a Sandbox: made once from the template, and kept as it is but for labels and annotations. @module */
+/**
+ * Builds the Pod of a Sandbox from the template. While the Pod exists, only its labels and annotations change. @module
+ */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { canonicalJson, lastApplied } from "../../packages/api/objects/apply.ts";
@@ -24,8 +26,8 @@ import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
 import { withInheritance } from "./takeover.ts";
 
 /**
- * Builds the Pod that does not exist yet: named like the Sandbox, the template's spec, and a volume for each volume
- * claim template in place of a template volume of that name. Source: Agent Sandbox API, section 2.3.
+ * Builds a new Pod. It has the Sandbox's name, the template's spec, and one volume for each volume claim template. This
+ * volume replaces the template's volume with the same name. Source: Agent Sandbox API, section 2.3.
  *
  * @param losses value of {@link POD_LOSSES_ANNOTATION}; undefined: no Pod has disappeared
  */
@@ -41,8 +43,8 @@ export function buildPod(sandbox: Sandbox, losses?: string): DesiredObject<"Pod"
 const ORIGIN_ANNOTATIONS = [POD_SPEC_HASH_ANNOTATION, POD_LOSSES_ANNOTATION];
 
 /**
- * Returns the Pod that exists with the metadata it should have. Its spec is answered in the words that leave it
- * untouched: a live Pod's spec is never changed, whatever the template says now.
+ * Returns an existing Pod with the metadata that it should have. The answered spec leaves the Pod's spec unchanged: the
+ * hook never changes the spec of an existing Pod, even if the template has changed.
  */
 export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
   const wanted = podIdentity(
@@ -54,13 +56,19 @@ export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
   return { ...wanted, metadata: withInheritance(wanted.metadata, pod, last), ...unchangedSpec(pod, last) };
 }
 
-/** Tells whether a Pod was made from another spec than the Sandbox has now; one that does not say from which was not. */
+/**
+ * Tells whether a Pod was created from another spec than the Sandbox has now. A Pod without the hash annotation is
+ * never outdated.
+ */
 export function isOutdated(sandbox: Sandbox, { metadata }: Pod): boolean {
   const hash = metadata.annotations?.[POD_SPEC_HASH_ANNOTATION];
   return hash !== undefined && hash !== specHash(sandbox);
 }
 
-/** Hashes what a Sandbox says of its Pod's spec, not what comes of that: another rule of this hook makes no Pod outdated. */
+/**
+ * Returns a hash of the Sandbox's fields that determine the Pod's spec, not of the Pod's spec. So a new version of this
+ * hook, which may build another spec, makes no Pod outdated.
+ */
 function specHash(sandbox: Sandbox): string {
   return nameHash(canonicalJson([sandbox.spec.podTemplate.spec, claimTemplates(sandbox).map(volumeName)]));
 }
@@ -101,12 +109,13 @@ const KNOWN_CLIENTS = new Set(["go-client", "python-client", "controller"]);
 type StringMap = Record<string, string>;
 
 /**
- * Computes the Pod's labels: the template's without reserved keys, the name hash, what an extension owner passes on,
- * and the client that asked. Source: Agent Sandbox API, section 2.3; claim-uid as of 1.0.
+ * Computes the Pod's labels: the template's labels without reserved keys, the name hash, labels for the Sandbox's
+ * controller (see the table), and the client that created the Sandbox. Source: Agent Sandbox API, section 2.3;
+ * claim-uid as of 1.0.
  *
  * | controller of the Sandbox | labels copied from the Sandbox |
  * |---|---|
- * | none, or of another group | none |
+ * | none, or a kind of another API group | none |
  * | SandboxWarmPool | warm-pool-sandbox, sandbox-template-ref-hash |
  * | SandboxClaim | claim-uid, sandbox-template-ref-hash |
  */
@@ -121,7 +130,9 @@ export function podLabels(sandbox: Sandbox): StringMap {
   };
 }
 
-/** Computes the Pod's annotations: the template's, and the lists of the keys that came from the template. */
+/**
+ * Computes the Pod's annotations: the template's annotations, and the lists of the keys that came from the template.
+ */
 export function podAnnotations(sandbox: Sandbox): StringMap {
   const annotations = propagatedAnnotations(sandbox);
   return {

@@ -1,4 +1,7 @@
-/** The conditions of a Sandbox that its Pod decides: Suspended, PodScheduled, Finished, PodOutdated, and ContainersFailing, which says what the Pod waits for in vain. @module */
+/**
+ * Computes the conditions of a Sandbox that depend on its Pod: Suspended, PodScheduled, Finished, PodOutdated and
+ * ContainersFailing. @module
+ */
 import type {
   ContainersFailingReason,
   FinishedReason,
@@ -18,16 +21,16 @@ import { isOutdated } from "./pod.ts";
 import { isPodTaken, stuckPod, type View } from "./view.ts";
 
 /**
- * Decides Suspended, which is always there. Source: Agent Sandbox API, section 2.8.
+ * Computes Suspended. Every Sandbox has this condition. Source: Agent Sandbox API, section 2.8.
  *
  * | mode | Pod | verdict |
  * |---|---|---|
  * | Running | any | False NotSuspended |
- * | Suspended | more than one is ours | Unknown PodStateUnknown |
+ * | Suspended | the Sandbox has several Pods | Unknown PodStateUnknown |
  * | Suspended | none | True PodTerminated |
- * | Suspended | a foreign one of our name | False PodNotOwned |
- * | Suspended | ours, and the API server refuses to delete it | False PodDeletionRefused |
- * | Suspended | ours, still there | False PodTerminating |
+ * | Suspended | a Pod with the Sandbox's name that belongs to another owner | False PodNotOwned |
+ * | Suspended | its own, and the API server refuses to delete it | False PodDeletionRefused |
+ * | Suspended | its own, and it still exists | False PodTerminating |
  */
 export function suspendedVerdict(view: View): Verdict<"Suspended", SuspendedReason> {
   const verdict = (status: ConditionStatus, reason: SuspendedReason, message: string) =>
@@ -47,7 +50,10 @@ export function suspendedVerdict(view: View): Verdict<"Suspended", SuspendedReas
   return verdict("True", "PodTerminated", "Pod has been terminated. Sandbox is suspended");
 }
 
-/** Decides PodScheduled: the Pod's own, word for word where a condition may have such words; undefined (no such condition) where no Pod is ours. */
+/**
+ * Computes PodScheduled: the Pod's own condition, with its reason and message; undefined: the Sandbox has no Pod of its
+ * own, so it has no such condition.
+ */
 export function podScheduledVerdict(view: View): Verdict<"PodScheduled"> | undefined {
   const unknown = (message: string) =>
     verdictOf("Unknown", "PodSchedulingUnknown" satisfies PodScheduledReason, message);
@@ -62,7 +68,9 @@ export function podScheduledVerdict(view: View): Verdict<"PodScheduled"> | undef
   return verdictOf(status, reported.reason || fallback, reported.message ?? "");
 }
 
-/** Decides Finished: True once the Pod has ended by itself; undefined (no such condition) otherwise. */
+/**
+ * Computes Finished: True if the Pod has ended by itself; undefined: it has not, so the Sandbox has no such condition.
+ */
 export function finishedVerdict({ pod }: View): Verdict<"Finished", FinishedReason> | undefined {
   const end = pod && podEnd(pod);
   if (end === "Succeeded") {
@@ -81,8 +89,8 @@ function verdictOf(status: ConditionStatus, reason: string, message: string): Ve
 }
 
 /**
- * Decides PodOutdated: True while the Pod was made from another spec than the Sandbox has now, which no live Pod is changed
- * to; undefined (no such condition) otherwise.
+ * Computes PodOutdated: True if the Pod was created from another spec than the Sandbox has now. The hook never changes
+ * the spec of an existing Pod. Undefined: the Pod is up to date, so the Sandbox has no such condition.
  */
 export function podOutdatedVerdict({ sandbox, pod }: View): Verdict<"PodOutdated", PodOutdatedReason> | undefined {
   if (!pod || sandbox.spec.operatingMode === "Suspended" || !isOutdated(sandbox, pod)) return undefined;
@@ -91,7 +99,7 @@ export function podOutdatedVerdict({ sandbox, pod }: View): Verdict<"PodOutdated
   return { type: "PodOutdated", status: "True", reason: "SpecChanged", message };
 }
 
-/** What the kubelet says of a waiting container, for each of our reasons. */
+/** The kubelet's reasons for a waiting container, by our reason. */
 const WAITING: Record<ContainersFailingReason, string[]> = {
   ImagePullFailed: [
     "ErrImagePull",
@@ -106,8 +114,9 @@ const WAITING: Record<ContainersFailingReason, string[]> = {
 };
 
 /**
- * Decides ContainersFailing: True while a container waits for what does not come by itself; undefined (no such
- * condition) otherwise. The kubelet words the same failure in turns: the first words stay while the reason does.
+ * Computes ContainersFailing: True while a container waits for something that does not happen by itself; undefined:
+ * none does, so the Sandbox has no such condition. The kubelet alternates between several messages for one failure. To
+ * avoid status writes, the first message stays as long as the reason is the same.
  */
 export function containersFailingVerdict({ pod, sandbox }: View): Verdict<"ContainersFailing"> | undefined {
   const statuses = [...(pod?.status?.initContainerStatuses ?? []), ...(pod?.status?.containerStatuses ?? [])];

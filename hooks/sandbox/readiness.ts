@@ -1,4 +1,7 @@
-/** The Ready condition of a Sandbox: rules in order of precedence, the first that holds decides. @module */
+/**
+ * Computes the Ready condition of a Sandbox. The rules are in order of precedence: the first rule that applies decides.
+ * @module
+ */
 import type { ReadyReason } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { ConditionStatus, Verdict } from "../../packages/api/objects/conditions.ts";
@@ -10,18 +13,18 @@ import { isPodTaken, stuckPod, type View } from "./view.ts";
 type ReadyVerdict = Verdict<"Ready", ReadyReason>;
 
 /**
- * Decides Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8), InvalidConfiguration as of 1.0, and a terminating
+ * Computes Ready. Source: Agent Sandbox API, section 2.8 (rows 1 to 8); InvalidConfiguration as of 1.0; a terminating
  * Pod as of 1.0.11 (docs/decisions/0046).
  *
- * | rule | what holds | reason |
+ * | rule | applies if | reason |
  * |---|---|---|
- * | multiplePods | more than one Pod is ours | MultiplePods |
- * | unreadableTime | spec.shutdownTime is no time | InvalidConfiguration |
- * | brokenChildren | a child cannot be made | InvalidConfiguration if only another spec helps, else ReconcilerError |
- * | suspended | mode Suspended | SandboxSuspended |
- * | finished | the Pod is Succeeded or Failed, and not by being deleted | PodSucceeded, PodFailed |
+ * | multiplePods | the Sandbox has several Pods | MultiplePods |
+ * | unreadableTime | spec.shutdownTime is not a valid time | InvalidConfiguration |
+ * | brokenChildren | a child cannot be created | InvalidConfiguration if only another spec helps, otherwise ReconcilerError |
+ * | suspended | the mode is Suspended | SandboxSuspended |
+ * | finished | the Pod is Succeeded or Failed, and not because it was deleted | PodSucceeded, PodFailed |
  * | notReady | the Pod is missing, terminating or not ready, or the required Service is missing | DependenciesNotReady |
- * | foreignVolumes | all ready, but a volume is not ours | ReconcilerError |
+ * | foreignVolumes | everything is ready, but a volume is not the Sandbox's own | ReconcilerError |
  * | (none of these) | | DependenciesReady |
  */
 export function readyVerdict(view: View): ReadyVerdict {
@@ -99,7 +102,9 @@ function servicePart(view: View): string {
   return view.service ? "; Service Exists" : "; Service does not exist";
 }
 
-/** A Service is required if asked for, or if nobody says anything and there is one. */
+/**
+ * A Service is required if the spec asks for it. If the spec does not set `service`, an existing Service is required.
+ */
 function requiresService({ sandbox, service }: View): boolean {
   return sandbox.spec.service ?? service !== undefined;
 }

@@ -1,4 +1,4 @@
-/** The headless Service of a Sandbox: its stable DNS name. @module */
+/** Builds the headless Service of a Sandbox, which gives it a stable DNS name. @module */
 import type { V1Container, V1ServicePort, V1ServiceSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
@@ -9,29 +9,29 @@ import type { DesiredObject, KubeObject } from "../../packages/api/objects/objec
 type Service = DesiredObject<"Service", Partial<V1ServiceSpec>>;
 
 /**
- * Builds the Service: named like the Sandbox, headless, selecting its Pod, one port for each distinct port and protocol
- * of its containers and sidecars. Source: Agent Sandbox API, section 2.5.
+ * Builds the Service. It has the Sandbox's name, is headless, selects the Sandbox's Pod, and has one port for each
+ * combination of port and protocol in the containers and sidecars. Source: Agent Sandbox API, section 2.5.
  *
- * The contract's name hash has 32 bits: a Sandbox with a name of the same hash is found in no time. So the Pod has to
- * carry this Sandbox's UID, too, as every child does.
+ * The name hash of the API has only 32 bits, so it is easy to find another Sandbox name with the same hash. The Service
+ * therefore also selects by this Sandbox's UID, which every child has as a label.
  */
 export function buildService(sandbox: Sandbox): Service {
   return headless(sandbox, servicePorts(sandbox), true);
 }
 
 /**
- * Returns the Service that exists with label and selector repaired.
+ * Returns an existing Service, with its labels and selector corrected.
  *
  * | `spec.service` | ports |
  * |---|---|
- * | true | repaired too |
- * | absent | left as they are |
+ * | true | corrected |
+ * | absent | unchanged |
  *
- * Ports that share a number are left alone either way once the keeper has taken them out of last-applied:
- * Metacontroller merges Service ports by number and would collapse them.
+ * In both cases, ports with the same number are left unchanged once the keeper has removed them from last-applied:
+ * Metacontroller merges Service ports by number, and would combine them into one.
  *
- * @param hasPod whether a Pod of the Sandbox is seen. One that was taken over may not carry the UID yet: until it is seen,
- * a Service that selects without the UID goes on to do so
+ * @param hasPod whether a Pod of the Sandbox is observed. A Pod that was taken over may not have the UID label yet.
+ * Until a Pod is observed, a Service that selects without the UID therefore continues to do so
  */
 export function keepService(sandbox: Sandbox, service: KubeObject, hasPod: boolean): Service {
   const ports = servicePorts(sandbox);
@@ -41,8 +41,8 @@ export function keepService(sandbox: Sandbox, service: KubeObject, hasPod: boole
 }
 
 /**
- * Lists the ports: by number, then protocol. A name goes to the first port, in the order of the containers, that bears it;
- * a port without one of its own is `p-<port>-<protocol>`.
+ * Lists the ports, sorted by number and then by protocol. If several ports have the same name, the first port in the
+ * order of the containers gets it. A port without a name of its own is called `p-<port>-<protocol>`.
  */
 export function servicePorts(sandbox: Sandbox): V1ServicePort[] {
   const { containers, initContainers = [] } = sandbox.spec.podTemplate.spec;
@@ -58,7 +58,7 @@ export function servicePorts(sandbox: Sandbox): V1ServicePort[] {
 interface Port {
   port: number;
   protocol: string;
-  /** Undefined: it has none, or another port had it before. */
+  /** Undefined: the port has no name, or another port already has the name. */
   name: string | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** The status of a Sandbox, and whether its first one can wait: most are Ready soon, and are written once instead of twice. @module */
+/**
+ * Computes the status of a Sandbox, and decides whether its first status can wait. Most Sandboxes are Ready soon: one
+ * status write is then enough instead of two. @module
+ */
 import type { SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
 import type { Problem } from "../../packages/api/unresolved.ts";
@@ -35,7 +38,7 @@ const OUR_TYPES = new Set([
   "Suspended",
 ]);
 
-/** Says that it has expired, and which of its children the API server refuses to delete. */
+/** Reports that the Sandbox has expired, and which of its children the API server refuses to delete. */
 function expiredVerdict(view: View): Verdict {
   const isStuck = ({ kind, state }: Problem) => state === "stuck" && (kind !== "Pod" || stuckPod(view) !== undefined);
   const stuck = view.problems.filter(isStuck).map(({ message }) => message);
@@ -49,9 +52,9 @@ function expiredVerdict(view: View): Verdict {
  * | expiry | conditions | other fields |
  * |---|---|---|
  * | none | all that apply | all |
- * | due | Ready is SandboxExpired, PodScheduled is gone | all |
- * | published, policy Retain | Ready, and Suspended and Finished as they were | none |
- * | published, policy Delete | as they were: the object is about to go | as they were |
+ * | due | Ready is SandboxExpired, PodScheduled is removed | all |
+ * | published, policy Retain | Ready; Suspended and Finished unchanged | none |
+ * | published, policy Delete | unchanged, because the Sandbox is about to be deleted | unchanged |
  */
 export function computeStatus(
   view: View,
@@ -96,7 +99,9 @@ function stamped({ sandbox }: View, verdict: Verdict, now: Date): Condition {
   return stamp(verdict, sandbox.status?.conditions, sandbox.metadata.generation, now);
 }
 
-/** Conditions of other writers: our write replaces the list, so they are carried along. */
+/**
+ * Conditions of other writers. A status write replaces the whole list, so the answer must contain these conditions too.
+ */
 function foreignConditions({ sandbox }: View): Condition[] {
   return (sandbox.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type)).map(fitCondition);
 }
@@ -119,13 +124,19 @@ function podFields({ pod }: View): Pick<SandboxStatus, "podIPs" | "nodeName"> {
   return { ...(addresses.length > 0 && { podIPs: addresses }), ...(nodeName && { nodeName }) };
 }
 
-/** Set once a Pod of our name was seen, whoever's it is, and never cleared by suspension. */
+/**
+ * The selector is set as soon as a Pod with the Sandbox's name exists, whether it is the Sandbox's own or not. A
+ * suspension does not remove it.
+ */
 function selectorField(view: View): Pick<SandboxStatus, "selector"> {
   const seen = view.pods.length > 0 || isPodTaken(view) || view.sandbox.status?.selector;
   return seen ? { selector: `${NAME_HASH_LABEL}=${nameHash(view.sandbox.metadata.name)}` } : {};
 }
 
-/** A node's name alone is not worth a write before the sandbox is ready: it rides with the next change. */
+/**
+ * Removes a new `nodeName` that is the only change. Before the Sandbox is Ready it is not worth a write of its own: the
+ * next status write includes it.
+ */
 function withoutNodeNews(status: SandboxStatus, old: SandboxStatus | undefined): SandboxStatus {
   if (!old || findCondition(status.conditions, "Ready")?.status === "True") return status;
   const { observedGeneration: _, ...before } = old;
@@ -134,19 +145,24 @@ function withoutNodeNews(status: SandboxStatus, old: SandboxStatus | undefined):
   return sameJson(held, before) ? held : status;
 }
 
-/** Longest silence after the creation of the Pod, in milliseconds; creation times are whole seconds. */
+/**
+ * How long the first status may wait after the creation of the Pod, in milliseconds. Creation times are whole seconds.
+ */
 const QUIET_MS = 2000;
-/** Longest silence after the Sandbox's own: where many are created at once, it takes minutes until the last gets its Pod. */
+/**
+ * How long it may wait after the creation of the Sandbox, in milliseconds. If many Sandboxes are created at once, the
+ * last one gets its Pod only after minutes.
+ */
 const LONGEST_MS = 300_000;
 
 /**
- * Tells whether the status may stay as the API server has preset it; else it is to be written now.
+ * Tells whether the status can stay as the API server has preset it. If not, the hook writes the status now.
  *
- * When that changes nothing happens by itself: the next event brings the status, and where none comes the keeper wakes the
- * Sandbox (packages/keeper/wake.ts). It may stay while it would say no more than that the Pod is on its way. A Sandbox
- * that the keeper has woken has no Pod on its way.
- * Metacontroller adds `observedGeneration` to every status, so that keeping quiet costs no write only where the CRD
- * presets that field: elsewhere this is never so.
+ * The status can stay while it would only report that the Pod is starting. Nothing runs when this time is over: the
+ * status is written at the next event. If no event comes, the keeper requeues the Sandbox with an annotation
+ * (packages/keeper/wake.ts). With this annotation, the status is always written.
+ * Metacontroller adds `observedGeneration` to every status. To wait therefore saves a write only if the CRD presets
+ * this field. If it does not, the status is written at once.
  */
 export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date): boolean {
   const { creationTimestamp, generation, annotations } = sandbox.metadata;
@@ -157,13 +173,19 @@ export function isQuiet({ sandbox, pod }: View, status: SandboxStatus, now: Date
     (!pod || pod.metadata.deletionTimestamp === undefined && isYoung(pod.metadata.creationTimestamp, QUIET_MS, now));
 }
 
-/** Tells whether something was made a moment ago: never where the clock is behind the API server's. */
+/**
+ * Tells whether an object was created less than `longestMs` ago. If this clock is behind the API server's, the answer
+ * is no.
+ */
 function isYoung(creationTimestamp = "", longestMs: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(creationTimestamp);
   return age >= 0 && age < longestMs;
 }
 
-/** A Pod with an address can serve a claim that waits; everything but a Pod that is not Ready yet is news. */
+/**
+ * Tells whether the Sandbox only waits for its Pod to become Ready. If the Pod has an address, it does not count as
+ * waiting: such a Sandbox can already serve a claim.
+ */
 function isOnItsWay({ conditions, podIPs }: SandboxStatus): boolean {
   const isFailing = ["ContainersFailing", "PodLost"].some((type) => findCondition(conditions, type)?.status === "True");
   return findCondition(conditions, "Ready")?.reason === "DependenciesNotReady" && !isFailing && podIPs === undefined;

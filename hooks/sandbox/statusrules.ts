@@ -27,7 +27,7 @@ export const evidence: Evidence<Sandbox> = {
   "Ready True": (saying) => (podsOf(saying).length === 1 && podsOf(saying).every(isServing)) || isLeftOver(saying),
   // Pools replace a member that is not Ready for long, and clients give up because of some reasons.
   "Ready False": (saying) => !isSound(saying) || isLeftOver(saying),
-  // No hook says so, and to others it means the same as False.
+  // No hook reports Unknown, and other programs treat it like False.
   "Ready Unknown": (saying) => isLeftOver(saying),
   "Ready False InvalidConfiguration": (saying) => isMissingSomething(saying) || isLeftOver(saying),
   "Ready False PodFailed": (saying) => hasEnded(saying) || isLeftOver(saying),
@@ -37,7 +37,7 @@ export const evidence: Evidence<Sandbox> = {
   "Suspended True": (saying) => (isSuspended(saying) && podsOf(saying).length === 0) || isLeftOver(saying),
 };
 
-/** Makes the rules of the other fields, for one installation. */
+/** Creates the rules of the other fields for one installation. */
 export function statusRules({ clusterDomain }: SandboxConfig): StatusRules<Sandbox> {
   /** A Sandbox that has expired or is being deleted may repeat a field, or leave it out. */
   const field = (name: keyof SandboxStatus, isRight: (value: unknown, observed: Of) => boolean) =>
@@ -92,7 +92,7 @@ function hasEnded(saying: Said): boolean {
   return podsOf(saying).some((pod) => podEnd(pod) !== undefined);
 }
 
-/** Tells whether the transition time is right: claims compute their end from it. */
+/** Tells whether the transition time is right, because the end of a claim is computed from it. */
 function isTimely({ said, observed: { parent }, now }: Said): boolean {
   const before = findCondition(conditionsOf(parent), said.type);
   return said.lastTransitionTime === (before?.status === said.status ? before.lastTransitionTime : rfc3339(now));

@@ -1,4 +1,7 @@
-/** The Sandbox hook: from what is observed to what should be. No I/O, no clock, no randomness. @module */
+/**
+ * The Sandbox hook: computes the desired children and status from the observed objects, without I/O, clock or
+ * randomness. @module
+ */
 import type { Sandbox, SandboxStatus } from "../../packages/api/sandbox.ts";
 import { type Desired, type Observed, soonestResync } from "../../packages/webhook/metacontroller.ts";
 import { desiredChildren, expiredChildren, untouchedChildren } from "./children.ts";
@@ -9,7 +12,7 @@ import { type View, viewOf } from "./view.ts";
 import type { SandboxConfig } from "../flags.ts";
 
 const MISSING_POD_SECONDS = 5;
-/** Where the keeper has found out why, it is the one that looks again, and takes its word back. */
+/** If the keeper has reported why the Pod is refused, the keeper itself checks again and removes its report. */
 const REFUSED_POD_SECONDS = 300;
 /** Metacontroller retries a failed write with a growing delay of up to 15 minutes. A resync makes it retry at once. */
 const STUCK_SECONDS = 30;
@@ -33,7 +36,8 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
     resyncAfter(sandbox, now),
     losses?.againSeconds,
     view.problems.some(({ state }) => state === "stuck") ? STUCK_SECONDS : undefined,
-    // One that keeps quiet counts on the Pod that its first answer makes, or else on the keeper to wake it.
+    // If the status can wait, the Sandbox relies on the events of the Pod that this answer creates, or on the keeper to
+    // requeue it.
     quiet || losses?.isHeld ? undefined : lookForPod(view, expiry),
   );
   return {
@@ -44,8 +48,9 @@ export function syncSandbox(observed: Observed<Sandbox>, now: Date, config: Sand
 }
 
 /**
- * A Pod of a former Sandbox may still hold the name: when it is gone, nobody says so. But what is refused is not to be
- * asked for again and again: all that fails in Metacontroller is tried again at one rate, for all namespaces together.
+ * Returns after how many seconds to check again for a missing Pod; undefined: no check is needed. A Pod of a former
+ * Sandbox may still have the name, and no event is sent when it disappears. If the API server refuses the Pod, the
+ * check comes much later: Metacontroller retries all failures of all namespaces at one shared rate.
  */
 function lookForPod(view: View, expiry: ExpiryPhase): number | undefined {
   const isWanted = view.sandbox.spec.operatingMode === "Running" && expiry === "none";

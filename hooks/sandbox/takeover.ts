@@ -1,4 +1,7 @@
-/** Labels and annotations that another controller left on a Pod, and that have to go now that the Pod is ours. @module */
+/**
+ * Removes the labels and annotations that another controller left on a Pod, after the Sandbox has taken the Pod over.
+ * @module
+ */
 import type { Json } from "../../packages/api/objects/json.ts";
 import { withForeignFields } from "../../packages/webhook/foreign.ts";
 import {
@@ -12,15 +15,16 @@ import {
 import type { DesiredMeta } from "../../packages/api/objects/objects.ts";
 import type { Pod } from "../../packages/api/objects/pods.ts";
 
-/** Labels that follow the Sandbox's owner: a Pod may carry one of a former owner. */
+/** Labels that depend on the owner of the Sandbox. A Pod may still have those of a former owner. */
 const OWNER_LABELS = [CLAIM_UID_LABEL, CREATED_BY_LABEL, TEMPLATE_REF_HASH_LABEL, WARM_POOL_LABEL];
 const LISTS = [PROPAGATED_LABELS_ANNOTATION, PROPAGATED_ANNOTATIONS_ANNOTATION];
 
 /**
- * Returns the metadata to answer for a Pod so that what its former controller managed, and nobody wants, goes away:
- * the keys that it listed on the Pod, and those that follow the owner. Everything else belongs to others and stays.
+ * Returns the metadata to answer for a Pod, so that Metacontroller removes the keys that the former controller managed
+ * and the Sandbox does not want: the keys that this controller listed on the Pod, and the keys that depend on the
+ * owner. All other keys stay.
  *
- * @param last the Pod as it was last applied; undefined: it never was
+ * @param last the Pod as it was last applied; undefined: it was never applied
  */
 export function withInheritance(wanted: DesiredMeta, pod: Pod, last: Json | undefined): DesiredMeta {
   const applied = (last?.["metadata"] ?? {}) as DesiredMeta;

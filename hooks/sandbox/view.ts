@@ -1,4 +1,7 @@
-/** What the Sandbox hook makes of a request before it decides anything: children by role, and those that the API server would refuse for good. @module */
+/**
+ * Prepares a request for the Sandbox hook: sorts the children by role, and finds those that the API server would
+ * refuse. @module
+ */
 import { MOST_VOLUMES } from "../../packages/api/blueprint.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { type Problem, readUnresolved } from "../../packages/api/unresolved.ts";
@@ -8,27 +11,32 @@ import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/ob
 import { type Pod, podSchema } from "../../packages/api/objects/pods.ts";
 import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
 
-/** The observed world of one Sandbox. */
+/** The observed objects of one Sandbox. */
 export interface View {
   sandbox: Sandbox;
-  /** The Pod that is ours; undefined if there is none, or more than one. */
+  /** The Sandbox's own Pod; undefined: it has none, or several. */
   pod: Pod | undefined;
-  /** All Pods that are ours: more than one is a fault that somebody has to settle. */
+  /** All Pods that the Sandbox owns. Several Pods are a fault that a person has to correct. */
   pods: Pod[];
-  /** The Service of the Sandbox's name, if ours. */
+  /** The Service with the Sandbox's name; undefined: the Sandbox owns no such Service. */
   service: KubeObject | undefined;
   pvcs: KubeObject[];
-  /** Children of ours that play no part here; they are kept. */
+  /** Other children that the Sandbox owns. The answer keeps them unchanged. */
   others: KubeObject[];
-  /** What keeps a missing child away, as far as it is known: PersistentVolumeClaims, Pod, Service. */
+  /** Known problems of children, in this order: PersistentVolumeClaims, Pod, Service. */
   problems: Problem[];
-  /** Those of them that the API server would refuse for what they say, as `kind/name`. */
+  /** The children, as `kind/name`, whose content the API server would refuse. */
   invalid: ReadonlySet<string>;
-  /** Whether more volumes are asked for than a Sandbox may have, and one is missing: then none that is missing is made. */
+  /**
+   * The Sandbox asks for more volumes than it may have, and one of them does not exist. No missing volume is then
+   * created.
+   */
   hasTooManyVolumes: boolean;
 }
 
-/** Sorts the observed children of a Sandbox. @throws {RangeError} if the controller lacks one of the three child rules */
+/**
+ * Sorts the observed children of a Sandbox. @throws {RangeError} if the controller lacks one of the three child rules
+ */
 export function viewOf(observed: Observed<Sandbox>): View {
   const sandbox = observed.parent;
   const pods = listKind(observed.children, "Pod.v1", podSchema);
@@ -51,7 +59,7 @@ export function viewOf(observed: Observed<Sandbox>): View {
   };
 }
 
-/** Tells whether a foreign object holds the name of the Pod. */
+/** Tells whether a Pod that does not belong to the Sandbox has the Pod's name. */
 export function isPodTaken(view: View): boolean {
   return view.problems.some(({ kind, state }) => kind === "Pod" && state === "taken");
 }
@@ -62,19 +70,24 @@ export function stuckPod({ pod, problems }: View): string | undefined {
   return problems.find(({ kind, state }) => kind === "Pod" && state === "stuck")?.message;
 }
 
-/** Tells whether this child, which is missing, can be made by another spec only, so that asking for it is useless. */
+/**
+ * Tells whether a missing child can be created only after a change of the spec. The answer then does not ask for it.
+ */
 export function isInvalid(view: View, kind: string, name: string): boolean {
   return (kind === "PersistentVolumeClaim" && view.hasTooManyVolumes) || view.invalid.has(keyOf({ kind, name }));
 }
 
-/** What the hook foresees and what the keeper has found, without what has been overtaken by events. */
+/**
+ * Returns the problems that the hook foresees and those that the keeper has reported, except those that are out of
+ * date.
+ */
 function openProblems(sandbox: Sandbox, tooMany: Problem[], exists: ReadonlySet<string>): Problem[] {
   const unresolved = readUnresolved(sandbox.metadata);
   const current = unresolved?.generation === sandbox.metadata.generation;
   const found = unresolved?.problems.filter(({ state }) => current || state === "taken" || state === "stuck") ?? [];
   const foreseen = tooMany.length > 0 ? [...tooMany, ...invalidServices(sandbox)] : invalidChildren(sandbox);
   const isForeseen = new Set(foreseen.map(keyOf));
-  // What keeps away one of too many volumes is not what they all wait for.
+  // All missing volumes wait for a lower number of volumes, so the problems of single volumes do not count.
   const isOvertaken = ({ kind }: Problem) => kind === "PersistentVolumeClaim" && tooMany.length > 0;
   const news = found.filter((problem) => !isForeseen.has(keyOf(problem)) && !isOvertaken(problem));
   // A problem "stuck" is about a child that exists. All other problems are about missing children.
@@ -94,15 +107,15 @@ function inOrder(problems: Problem[]): Problem[] {
 }
 
 /**
- * Lists the children that can never be made from this spec, each with the API server's reason.
+ * Lists the children that can never be created from this spec, each with the API server's reason.
  *
  * | child | refused because |
  * |---|---|
- * | PersistentVolumeClaim | its name is no DNS subdomain |
- * | Pod | a volume's name (of a volume claim template) is no DNS label |
- * | Service | it is asked for and the Sandbox's name is no DNS label (too long, or dotted) |
+ * | PersistentVolumeClaim | its name is not a DNS subdomain |
+ * | Pod | the name of a volume (of a volume claim template) is not a DNS label |
+ * | Service | the spec asks for it, and the Sandbox's name is not a DNS label: it is too long or contains dots |
  *
- * Other faults of a Pod spec are found by the keeper, which asks the API server.
+ * Other faults of a Pod's spec are found by the keeper, which asks the API server.
  */
 function invalidChildren(sandbox: Sandbox): Problem[] {
   const { name } = sandbox.metadata;
@@ -117,8 +130,9 @@ function invalidChildren(sandbox: Sandbox): Problem[] {
 }
 
 /**
- * Lists what more volumes than {@link MOST_VOLUMES} keep away: the first that is missing speaks for all, and the Pod.
- * Each would be a request, and another CRD than ours may let through tens of thousands. Nothing if all of them exist.
+ * Lists the problems of a Sandbox that asks for more than {@link MOST_VOLUMES} volumes: one for the first missing
+ * volume, and one for the Pod. Every volume would be a request, and a CRD that is not hookbox's own may allow tens of
+ * thousands. If all volumes exist, there is no problem.
  */
 function tooManyVolumes(sandbox: Sandbox, exists: ReadonlySet<string>): Problem[] {
   const templates = claimTemplates(sandbox);
@@ -146,7 +160,7 @@ function invalid(kind: Problem["kind"], name: string, field: string, value: stri
   return refusal(kind, name, `${field}: Invalid value: "${value}": ${rule}`);
 }
 
-/** Words the refusal as the API server does. */
+/** Returns a problem with a message like that of the API server. */
 function refusal(kind: Problem["kind"], name: string, why: string): Problem {
   return { kind, name, state: "invalid", message: `${kind} "${name}" is invalid: ${why}` };
 }

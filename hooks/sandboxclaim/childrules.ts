@@ -28,7 +28,7 @@ export const childRules: ChildRules<SandboxClaim> = {
   },
 };
 
-/** A key of the claim gets the claim's value. A key that the record lists, and that the claim no longer has, is removed. */
+/** If the claim has the key, it gets the claim's value. If only the record lists it, it is removed. */
 function followsClaim({ path, is, will, child, observed: { parent } }: Of, map: "labels" | "annotations"): boolean {
   const key = path[4];
   if (key === undefined) return sameJson(is ?? {}, will ?? {});

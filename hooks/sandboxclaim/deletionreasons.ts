@@ -1,4 +1,4 @@
-/** Why a claim loses a Sandbox: the words, and how the guard sees for itself that they are true. @module */
+/** The reasons why a claim may lose a Sandbox, and how the guard checks that each reason is true. @module */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { expiryTime } from "../../packages/api/expiry.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
@@ -7,7 +7,7 @@ import { listAll } from "../../packages/webhook/metacontroller.ts";
 export const EXPIRED = "the claim has expired";
 export const ANOTHER = "the claim has another one";
 
-/** A claim never loses the Sandbox that its status names, but by expiry. */
+/** The Sandbox that a claim's status names is deleted only because of expiry. */
 export const deletionReasons: DeletionReasons<SandboxClaim> = {
   [EXPIRED]: {
     holds: (_, { parent }, now) =>

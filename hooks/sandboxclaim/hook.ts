@@ -1,4 +1,4 @@
-/** The SandboxClaim hook as a value: what a server mounts. @module */
+/** Defines the SandboxClaim hook as a value that a server can mount. @module */
 import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
@@ -8,7 +8,10 @@ import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, parentRules, statusRules } from "./statusrules.ts";
 import type { ClaimConfig } from "../flags.ts";
 
-/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
+/**
+ * Creates the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses
+ * it
+ */
 export function sandboxClaimHook(config: ClaimConfig, decide = syncSandboxClaim): HookCalls {
   return decoratorCalls({
     type: "decorator",
@@ -24,12 +27,13 @@ export function sandboxClaimHook(config: ClaimConfig, decide = syncSandboxClaim)
   });
 }
 
-/** How long the writes that bind a claim take to be seen, most often, in milliseconds. */
+/** How long it usually takes until the writes that bind a claim are observed, in milliseconds. */
 const BINDING_MS = 25;
 
 /**
- * Returns how long the answer waits while a claim is being bound: the writes of the binder, and of the Sandbox's status after
- * the hand-over, are then one more call, and one more look of Metacontroller through the Sandboxes of the namespace.
+ * Returns how many milliseconds the answer waits. It waits while a claim is being bound. Metacontroller then sends one
+ * call for the binder's writes and for the Sandbox's status after the binding, and searches the Sandboxes of the
+ * namespace once instead of several times.
  */
 export function bindingDelay({ parent, children = {} }: SentRequest): number {
   const { status } = (parent ?? {}) as { status?: { sandbox?: { name?: string } } };
@@ -39,7 +43,7 @@ export function bindingDelay({ parent, children = {} }: SentRequest): number {
   return sandbox && sandbox.status?.observedGeneration !== sandbox.metadata?.generation ? BINDING_MS : 0;
 }
 
-/** What a request tells of a Sandbox, of which nothing is certain. */
+/** The part of a Sandbox that is read from a request before the request is checked: every field may be missing. */
 interface SentSandbox {
   metadata?: { generation?: number };
   status?: { observedGeneration?: number };

@@ -1,4 +1,6 @@
-/** What a claim says: its status, which is its Sandbox and how that is, by rules in order of precedence, and its annotations. @module */
+/**
+ * Computes the status and the annotations of a claim: its Sandbox, whether it is Ready, and when it first was. @module
+ */
 import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
@@ -20,10 +22,10 @@ import {
 
 const OUR_TYPES = new Set(["Finished", "Ready"]);
 
-/** Computes the status: name, addresses and Ready of the Sandbox in one piece. Conditions are in order of type. */
+/** Computes the status: name, addresses and Ready of the Sandbox, always together. Conditions are sorted by type. */
 export function computeStatus(situation: Situation, now: Date): SandboxClaimStatus {
   const { claim, sandbox, isExpired } = situation;
-  // The Sandbox's; where that is gone after expiry, the claim's own stays.
+  // The Sandbox's conditions. If the Sandbox no longer exists after the expiry, the claim keeps its own.
   const { conditions } = (sandbox || !isExpired ? sandbox : claim)?.status ?? {};
   const finished = findCondition(conditions, "Finished");
   const foreign = (claim.status?.conditions ?? []).filter(({ type }) => !OUR_TYPES.has(type)).map(fitCondition);
@@ -36,7 +38,7 @@ export function computeStatus(situation: Situation, now: Date): SandboxClaimStat
 
 type ReadyVerdict = Verdict<"Ready", ClaimReadyReason>;
 
-/** What a claim's Ready depends on. */
+/** The observed state on which a claim's Ready condition depends. */
 export interface Situation {
   claim: SandboxClaim;
   sandbox: Sandbox | undefined;
@@ -47,18 +49,18 @@ export interface Situation {
 }
 
 /**
- * Decides Ready. Source: Agent Sandbox API, section 3.5.7.
+ * Computes Ready. Source: Agent Sandbox API, section 3.5.7.
  *
- * | what holds | reason |
+ * | if | reason |
  * |---|---|
- * | the claim has expired | ClaimExpired; the message says if its Sandbox cannot be deleted |
- * | a problem with what it asks for, or with changing its Sandbox | the problem's |
- * | no Sandbox | SandboxMissing |
+ * | the claim has expired | ClaimExpired; the message reports if its Sandbox cannot be deleted |
+ * | what the claim asks for is a problem, or its Sandbox cannot be changed | the problem's reason |
+ * | there is no Sandbox | SandboxMissing |
  * | the Sandbox is being deleted | SandboxNotReady |
- * | the Sandbox has expired on its own | SandboxExpired |
- * | the Sandbox says Ready but its Pod has no address | SandboxNotReady |
- * | the Sandbox has a Ready condition | that, word for word and with its time; the message says if it does not have the claim's metadata yet |
- * | it has none yet | SandboxNotReady |
+ * | the Sandbox itself has expired | SandboxExpired |
+ * | the Sandbox is Ready, but its Pod has no address | SandboxNotReady |
+ * | the Sandbox has a Ready condition | a copy of that condition, with its time; the message reports if the claim's metadata is not applied yet |
+ * | the Sandbox has no Ready condition yet | SandboxNotReady |
  */
 export function readyCondition(situation: Situation, now: Date): Condition {
   const { claim, sandbox } = situation;
@@ -109,9 +111,9 @@ function notReady(reason: ClaimReadyReason, message: string): ReadyVerdict {
 }
 
 /**
- * Returns the annotations of a claim with this Sandbox, or without one, see {@link annotationsOf}; undefined: the claim has
- * them all.
+ * Returns the annotations that a claim should have, see {@link annotationsOf}; undefined: the claim has them all.
  *
+ * @param sandbox undefined: the claim has no Sandbox
  * @param seenAt when the claim was first seen, in milliseconds since the epoch
  */
 export function missingAnnotations(
@@ -126,13 +128,15 @@ export function missingAnnotations(
 }
 
 /**
- * Notes which Sandbox the claim has, when the claim was first seen, and when it first was Ready; times once each.
+ * Returns annotations with the name of the claim's Sandbox, when the claim was first seen, and when it first was Ready.
+ * Each time is written only once.
  *
- * A claim that was Ready before anybody took note is `unknown`. Source: Agent Sandbox API, section 3.5.8.
+ * If the claim was Ready before the annotation existed, the time is `unknown`. Source: Agent Sandbox API, section
+ * 3.5.8.
  *
- * @param sandbox undefined: it has none
- * @param status the one that is about to be written
- * @param seenAt when the claim was first seen; undefined: when it was given the Sandbox, as far as anybody knows
+ * @param sandbox undefined: the claim has no Sandbox
+ * @param status the status that is about to be written
+ * @param seenAt when the claim was first seen; undefined: the time at which it was bound, or now if that is not known
  */
 function annotationsOf(
   { metadata, status: before }: SandboxClaim,
@@ -171,16 +175,17 @@ function seenBefore(sandbox: Sandbox | undefined, now: Date): Date {
 type Answer = Omit<Decorated<SandboxClaimStatus>, "attachments">;
 
 /**
- * Reports name, addresses and Ready of the claim's Sandbox, at once.
+ * Computes an answer with name, addresses and Ready of the claim's Sandbox.
  *
- * Metacontroller writes the status of an answer before the annotations of the same answer, and clients read the annotations as
- * soon as the claim is Ready. The hook therefore reports Ready only when it observes the annotations.
+ * Metacontroller writes the status of an answer before the annotations of the same answer, and clients read the
+ * annotations as soon as the claim is Ready. The hook therefore reports Ready only when it observes the annotations.
  */
 export function reported(situation: Situation & { sandbox: Sandbox }, now: Date): Answer {
   const { claim, sandbox, isExpired } = situation;
   const status = computeStatus(situation, now);
   if (!isExpired) {
-    // What has reported its state once never reports none: the claim names it because of what it has reported.
+    // The claim was bound because its Sandbox had a Ready condition, and a Sandbox never removes this condition. If the
+    // observed Sandbox has none, it comes from a stale cache.
     if (findCondition(sandbox.status?.conditions, "Ready") === undefined) return {};
     if (isOlderView(claim, sandbox, now)) return { resyncAfterSeconds: OLDER_VIEW_MS / 1000 / 2 };
   }
@@ -189,19 +194,20 @@ export function reported(situation: Situation & { sandbox: Sandbox }, now: Date)
   return isReady && lacks(claim, annotations) ? { annotations } : { status, annotations };
 }
 
-/** For how long after a claim has reported something a view of its Sandbox may be from before that. */
+/** How long after a change of the claim's Ready condition the observed Sandbox may still be older, in milliseconds. */
 const OLDER_VIEW_MS = 4000;
 
 /**
- * Tells whether what is seen of the Sandbox may be older than what the claim says of it: that it is Ready, or has come to its
- * end, since the same second or a later one. Metacontroller watches claims and Sandboxes separately, and times are whole
- * seconds. Clocks differ, so that no such doubt lasts.
+ * Tells whether the observed Sandbox may be older than the claim's status. This is so if the claim reports that the
+ * Sandbox is Ready, or has ended, and the Sandbox does not, and the claim's transition time is not earlier.
+ * Metacontroller watches claims and Sandboxes separately, and times have whole seconds. Because clocks differ, the
+ * answer is no after `OLDER_VIEW_MS`.
  */
 function isOlderView(claim: SandboxClaim, { status }: Sandbox, now: Date): boolean {
   const said = findCondition(claim.status?.conditions, "Ready");
   const seen = findCondition(status?.conditions, "Ready");
   if (!said || !seen || (said.status === seen.status && said.reason === seen.reason)) return false;
-  // What has come to its end was not Ready after it.
+  // A Sandbox that has ended cannot become Ready later.
   const isLater = said.status === "True" ? seen.status !== "False" || isEnd(status?.conditions) : !isFinal(claim);
   if (isLater) return false;
   const since = Date.parse(said.lastTransitionTime);

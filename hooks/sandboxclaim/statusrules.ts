@@ -34,7 +34,7 @@ export const evidence: Evidence<SandboxClaim> = {
   "Ready True": isTheirs,
   "Ready Absent": () => false,
   "Ready Unknown": isTheirs,
-  // Because of some reasons clients give up.
+  // Clients give up because of some reasons.
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // A claim copies every reason of its Sandbox, this one as well. Hook and keeper check the time themselves.
   "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),

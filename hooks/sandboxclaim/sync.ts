@@ -1,4 +1,7 @@
-/** The SandboxClaim hook: reports what a bound claim's Sandbox is like, has it follow the claim, and lets it go in time. Pure. @module */
+/**
+ * The SandboxClaim hook: reports the state of a bound claim's Sandbox, applies the claim's Pod metadata to it, and
+ * deletes it after the expiry. It is a pure function. @module
+ */
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
@@ -26,14 +29,14 @@ import { computeStatus, reported } from "./status.ts";
 const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 
 /**
- * Decides status and annotations of a claim, and what becomes of its Sandboxes.
+ * Decides the status and annotations of a claim, and what happens to its Sandboxes.
  *
  * | claim | answer |
  * |---|---|
- * | not bound, or being deleted | nothing changes: it is the binder's, or the garbage collector's |
- * | bound | what its Sandbox is like; other Sandboxes that it controls go |
- * | expired, but its status does not say so of this spec | the status says so, and the Sandbox stays |
- * | expired, and its status says so of this spec | with Retain the Sandbox goes; else the keeper deletes the claim |
+ * | not bound, or being deleted | no change: the binder or the garbage collector is responsible |
+ * | bound | the state of its Sandbox; other Sandboxes that the claim controls are deleted |
+ * | expired, but its status does not report this yet for the current spec | the status reports it, and the Sandbox stays |
+ * | expired, and its status reports it for the current spec | with Retain, the Sandbox is deleted; otherwise the keeper deletes the claim |
  *
  * @throws {RangeError} if the controller lacks the attachment rule
  */
@@ -49,7 +52,7 @@ export function syncSandboxClaim(
   const extra = sandboxes.filter((sandbox) => sandbox !== bound);
   const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), ANOTHER]));
   const expiry = expiryTime(claim);
-  // The moment itself counts as past.
+  // At this time itself, the claim has expired.
   const isExpired = expiry !== undefined && expiry <= now.getTime();
   if (isExpired && isPublished(claim, "ClaimExpired")) {
     const isRetained = claim.spec.lifecycle?.shutdownPolicy === "Retain";
@@ -68,13 +71,13 @@ export function syncSandboxClaim(
   };
 }
 
-/** Says of an expired claim if its Sandbox cannot be deleted. */
+/** Reports in the status of an expired claim that its Sandbox cannot be deleted, if that is so. */
 function cleanup(claim: SandboxClaim, sandbox: Sandbox, now: Date): { status?: SandboxClaimStatus } {
   const problem = refusedWriteProblem(sandbox.metadata, "delete");
   return problem ? { status: computeStatus({ claim, sandbox, isExpired: true, problem }, now) } : {};
 }
 
-/** The Sandbox to answer with, and why it does not follow the claim, if it does not. */
+/** The Sandbox in the answer, and the problem that keeps it from getting the claim's metadata. */
 interface Attachment {
   desired: DesiredObject;
   problem?: ClaimProblem | undefined;
@@ -83,8 +86,9 @@ interface Attachment {
 }
 
 /**
- * Answers with the claim's Sandbox. Mode, shutdown time and policy, and whatever else users or others have set in its
- * spec, is theirs; the Pod's labels and annotations that came from the claim follow it.
+ * Returns the claim's Sandbox for the answer. Only the Pod's labels and annotations that come from the claim are
+ * updated. Everything else in the spec, such as mode, shutdown time and shutdown policy, belongs to users and other
+ * controllers and stays.
  */
 function keepSandbox(claim: SandboxClaim, sandbox: Sandbox, config: ClaimConfig): Attachment {
   const desired = unchanged(sandbox);

@@ -16,7 +16,7 @@ import type { TemplateConfig } from "../flags.ts";
 
 type Of = Change<SandboxTemplate>;
 
-/** Makes the rules for one installation. */
+/** Creates the rules for one installation. */
 export function childRules({ deniedEgressCidrs }: TemplateConfig): ChildRules<SandboxTemplate> {
   return {
     "NetworkPolicy.networking.k8s.io/v1": {
@@ -60,7 +60,9 @@ function versionOf({ metadata: { uid = "", generation = 0 } }: SandboxTemplate):
   return `${uid}/${generation}`;
 }
 
-/** The owners: the template, and its namespace if Metacontroller shows it and its name differs from the template's. */
+/**
+ * The owners: the template, and its namespace if Metacontroller has sent it and its name differs from the template's.
+ */
 function ownersOf({ parent, related }: Observed<SandboxTemplate>): object[] | undefined {
   const { name, namespace = "", uid = "" } = parent.metadata;
   const home = related["Namespace.v1"]?.[namespace]?.metadata;
@@ -76,7 +78,10 @@ function ownersOf({ parent, related }: Observed<SandboxTemplate>): object[] | un
 const CLOSED_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"];
 const CLOSED_V6 = ["fc00::/7", "fe80::/10"];
 
-/** The rules of a template without rules of its own: the router may connect, and all networks but these may be reached. */
+/**
+ * The rules of a template without rules of its own. The router may connect to the sandbox. The sandbox may connect to
+ * all networks except the closed and the denied ones.
+ */
 function defaultRules(deniedEgressCidrs: readonly string[]): { ingress: object[]; egress: object[] } {
   const [v6, v4] = [true, false].map((isV6) => deniedEgressCidrs.filter((cidr) => cidr.includes(":") === isV6));
   const open = (cidr: string, closed: string[]) => ({ ipBlock: { cidr, except: [...new Set(closed)] } });

@@ -1,4 +1,4 @@
-/** Why a template loses its NetworkPolicy: the words, and how the guard sees for itself that they are true. @module */
+/** The reason why a template may lose its NetworkPolicy, and how the guard checks that it is true. @module */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
 

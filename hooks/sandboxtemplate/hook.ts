@@ -1,4 +1,4 @@
-/** The SandboxTemplate hook as a value: what a server mounts. @module */
+/** Defines the SandboxTemplate hook as a value that a server can mount. @module */
 import { sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { TEMPLATE_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls } from "../../packages/webhook/hook.ts";
@@ -7,7 +7,10 @@ import { deletionReasons } from "./deletionreasons.ts";
 import type { TemplateConfig } from "../flags.ts";
 import { customizeSandboxTemplate, syncSandboxTemplate } from "./sync.ts";
 
-/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
+/**
+ * Creates the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses
+ * it
+ */
 export function sandboxTemplateHook(config: TemplateConfig, decide = syncSandboxTemplate): HookCalls {
   return decoratorCalls({
     type: "decorator",

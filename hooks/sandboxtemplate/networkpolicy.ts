@@ -1,4 +1,4 @@
-/** The NetworkPolicy of a template: one for all its sandboxes, pool members and claimed ones alike. @module */
+/** Builds the NetworkPolicy of a template, which applies to all its sandboxes, in pools and in claims. @module */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { namespaceReference, policyName, policyStamp } from "../../packages/api/templatepolicy.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
@@ -17,9 +17,9 @@ import type { TemplateConfig } from "../flags.ts";
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;
 
 /**
- * What a template without rules of its own gets: the router may come in, the public internet is open, and private
- * addresses are not: neither other Pods, nor the cluster's DNS, nor a cloud's metadata service.
- * Source: Agent Sandbox API, section 3.1.
+ * The default rules, for a template without rules of its own. The router may connect to the sandbox. The sandbox can
+ * reach the public internet, but no private addresses: no other Pods, not the cluster's DNS, and not a cloud's metadata
+ * service. Source: Agent Sandbox API, section 3.1.
  */
 const DEFAULT_INGRESS = [{
   from: [{
@@ -46,7 +46,7 @@ function defaultEgress({ deniedEgressCidrs }: TemplateConfig): object[] {
 export interface Surroundings {
   /** The observed policy, if there is one: the answer removes fields that others have added. */
   observed?: KubeObject | undefined;
-  /** The template's namespace; undefined: Metacontroller does not show it, so the owners stay as they are. */
+  /** The template's namespace; undefined: Metacontroller has not sent it, so the owners stay as they are. */
   namespace?: KubeObject | undefined;
 }
 
@@ -96,7 +96,7 @@ function owners(
   return before ? { ownerReferences: before } : {};
 }
 
-/** Says what the API server would store: no empty list, and the protocol of every port. */
+/** Returns the rules as the API server would store them: without empty lists, and with the protocol of every port. */
 function rules(direction: "ingress" | "egress", list: readonly object[] | undefined): Record<string, object[]> {
   return list && list.length > 0 ? { [direction]: list.map(withProtocols) } : {};
 }

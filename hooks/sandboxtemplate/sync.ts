@@ -1,4 +1,7 @@
-/** The SandboxTemplate hook: a label to find its sandboxes by, and the policy that fences them. Pure. @module */
+/**
+ * The SandboxTemplate hook: sets the label by which the template's sandboxes are found, and creates their
+ * NetworkPolicy. It is a pure function. @module
+ */
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { policyName } from "../../packages/api/templatepolicy.ts";
 import { TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
@@ -22,12 +25,12 @@ export function customizeSandboxTemplate({ metadata: { namespace = "" } }: Sandb
 }
 
 /**
- * Decides label and NetworkPolicy of one template.
+ * Decides the label and the NetworkPolicy of one template.
  *
  * | networkPolicyManagement | policy |
  * |---|---|
- * | Managed | made, and repaired whatever was changed |
- * | Unmanaged | ours goes; one that is not ours was never seen |
+ * | Managed | is created, and every change by others is reverted |
+ * | Unmanaged | the template's own policy is deleted; Metacontroller never sends policies of other owners |
  *
  * @throws {RangeError} if the controller lacks the attachment rule
  */

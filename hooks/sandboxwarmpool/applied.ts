@@ -1,4 +1,7 @@
-/** How a pool answers with a Sandbox that exists: as it was last applied, so that nothing changes but what is meant. @module */
+/**
+ * Describes an existing Sandbox of a pool as it was last applied, so that an answer changes only what it is meant to
+ * change. @module
+ */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { isUnchangedByMerge } from "../../packages/api/objects/unchangedbymerge.ts";
@@ -19,8 +22,9 @@ export const readApplied = oncePer((sandbox: Sandbox): Applied => {
 });
 
 /**
- * Tells whether it is of the shape that is relied upon: whoever may write Sandboxes may write the annotation. A pool never
- * says when a member ends: the guard would refuse to answer with one that does, and the whole pool with it.
+ * Tells whether the annotation's content has the form on which the hook relies: everybody who may write Sandboxes may
+ * write the annotation. A pool never sets the time at which a member ends. With a member that has one, the guard would
+ * refuse the whole answer of the pool.
  */
 export function isShaped({ metadata, spec = {} }: Json): boolean {
   if (!isObject(metadata) || !isObject(spec)) return false;
@@ -33,11 +37,11 @@ export function isShaped({ metadata, spec = {} }: Json): boolean {
 }
 
 /**
- * Returns a Sandbox of the pool as it was last applied; of one for which that cannot be read, no more than its name.
+ * Returns a Sandbox of the pool as it was last applied. If the annotation cannot be read, returns only the name.
  *
- * One that another controller has made is described anew: whole, so that from the next call on it is like our own.
- * Owner and `controller-uid` are always this pool's: one that it was given back had others, and Metacontroller refuses
- * an answer with the wrong ones.
+ * A Sandbox of another controller, which was never applied, is described completely. From the next call on it is like a
+ * Sandbox of this pool. Owner and `controller-uid` are always this pool's. A Sandbox that was returned to the pool had
+ * others, and Metacontroller refuses an answer with the wrong ones.
  */
 export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox {
   const applied = readApplied(sandbox);
@@ -57,9 +61,10 @@ export function appliedOf(sandbox: Sandbox, pool: SandboxWarmPool): PoolSandbox 
 }
 
 /**
- * Tells whether a Sandbox can be handed over as it is: the swap and nothing else would survive Metacontroller's merge.
+ * Tells whether a Sandbox can be bound as it is: Metacontroller's merge would change only its owner and labels.
  *
- * Its owner has to be among what was applied, or the merge would put the new one beside it.
+ * The last-applied annotation must contain the current owner. Otherwise the merge would add the new owner without
+ * removing the old one.
  */
 export function isHandable(sandbox: Sandbox): boolean {
   const applied = readApplied(sandbox);

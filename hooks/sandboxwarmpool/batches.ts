@@ -1,13 +1,13 @@
 /**
- * What a pool has asked for of late, by its status: what may still be on its way, and, where the API server refuses
- * Sandboxes, as a quota does, how few are tried and how seldom. @module
+ * Reads from a pool's status which members the pool has created recently: how many may not be observed yet, and, if the
+ * API server refuses Sandboxes (because of a quota, for example), how many to try and how soon. @module
  */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { HANDED_OVER_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { MOST_MADE, type Place, placeOf } from "./sequence.ts";
 
-/** Members that were made together, as the status tells of them. */
+/** Members that were created together, as recorded in the status. */
 interface Batch {
   first: number;
   last: number;
@@ -16,25 +16,32 @@ interface Batch {
   arrived: number;
 }
 
-/** How long creations may take to show up; after that they are somebody else's, or were refused. */
+/** How long it may take until new members are observed. After that, they belong to somebody else, or were refused. */
 export const IN_FLIGHT_MS = 3000;
-/** Longest time between two tries of what was refused. */
+/** Longest time between two attempts after a refusal. */
 const LONGEST_MS = 30_000;
-/** From those that came to those that are tried next; as if so many had come, where there is news of the pool. */
+/**
+ * A batch may have this many times as many members as arrived of the batch before it. After a change of the pool, at
+ * least `NEWS` count as arrived.
+ */
 const GROWTH = 4;
 const NEWS = 4;
-/** So far the clocks of binder and hook may be apart. */
+/** How much the clocks of binder and hook may differ. */
 const SKEW_MS = 60_000;
-/** How many of those that are on their way no more the status tells of: two say how far apart tries were. */
+/**
+ * How many batches that are no longer on their way stay in the status. Two are enough to know the time between
+ * attempts.
+ */
 const KEPT = 2;
-/** No status tells of more: answers are too far apart. */
+/** A status never lists more batches, because answers are too far apart. */
 const MOST_BATCHES = 200;
 
 /**
- * Counts members that were asked for a moment ago and have not shown up: of the newest batches by the status, which may be
- * older than the view of members; and of batches of which others have shown up.
+ * Counts the members that were created a moment ago and are not observed yet. They are found in two ways: from the
+ * newest batches in the status, which may be older than the observed members, and from the places of recently created
+ * members.
  *
- * @param members all that the pool still owns
+ * @param members all Sandboxes that the pool still owns
  */
 export function inFlight(pool: SandboxWarmPool, members: readonly Sandbox[], now: Date): number {
   const seen = new Set(members.map((member) => placeOf(member)?.number));
@@ -52,26 +59,27 @@ export function inFlight(pool: SandboxWarmPool, members: readonly Sandbox[], now
   return missing.size;
 }
 
-/** How careful to be with new members. */
+/** The limits for the next batch of members. */
 export interface Caution {
-  /** How many may be made, and not before when, in milliseconds since the epoch. */
+  /** How many members may be created, and the earliest time for it in milliseconds since the epoch. */
   most: number;
   notBefore: number;
-  /** None of those asked for last has come. */
+  /** No member of the last batch has arrived. */
   isRefused: boolean;
 }
 
 /**
- * Tells how careful to be with new members, by what has become of those made before.
+ * Computes the limits for the next batch from the result of the last one that has arrived completely or is no longer on
+ * its way.
  *
- * | of the last batch that has come, or is on its way no more | the next may be | not before |
+ * | result of that batch | size of the next batch | not before |
  * |---|---|---|
- * | all came, and it was no trial | of any size | |
- * | some came | four times as many: a trial | |
- * | claims have taken members since, or the pool's spec is new | four times as many, 16 at least: a trial | |
- * | none came | one: a trial | nothing is on its way; then twice as late each time, up to 30 s |
+ * | all members arrived, and it was not a trial | any size | |
+ * | some arrived | four times as many: a trial | |
+ * | claims have taken members since then, or the pool's spec is new | four times as many, but at least 16: a trial | |
+ * | none arrived | one: a trial | no members are on their way; the wait then doubles each time, up to 30 s |
  *
- * @param members all that the pool still owns
+ * @param members all Sandboxes that the pool still owns
  */
 export function cautionOf(pool: SandboxWarmPool, members: readonly Sandbox[], now: Date): Caution {
   const batches = batchesOf(pool, members);
@@ -88,20 +96,20 @@ export function cautionOf(pool: SandboxWarmPool, members: readonly Sandbox[], no
   const apart = before?.arrived === 0 ? at - Date.parse(before.at) : 0;
   const landed = Date.parse(batches.at(-1)?.at ?? "") + IN_FLIGHT_MS + 1;
   const notBefore = Math.max(landed, at + Math.min(2 * apart, LONGEST_MS));
-  // No clock that is right comes so late.
+  // A time that is too far ahead comes from a wrong clock, and does not count.
   return { most: 1, notBefore: notBefore > now.getTime() + LONGEST_MS ? 0 : notBefore, isRefused: true };
 }
 
 /**
- * Tells whether the binder has told the pool of members that it has handed over since then; undefined: ever. Who may write
- * the pool may write any time there: one that is yet to come says nothing.
+ * Tells whether the binder has reported that it bound members after `since`; undefined: at any time. Everybody who may
+ * write the pool may write any time there, so a time in the future does not count.
  */
 export function isTold({ metadata }: SandboxWarmPool, since: string | undefined, now: Date): boolean {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
   return toldAt > (since === undefined ? -Infinity : Date.parse(since)) && toldAt <= now.getTime() + SKEW_MS;
 }
 
-/** Returns what the pool's status tells of batches once `made` is made. */
+/** Returns the batches for the pool's status, including a batch with the members in `made`. */
 export function batchesStatus(
   pool: SandboxWarmPool,
   members: readonly Sandbox[],

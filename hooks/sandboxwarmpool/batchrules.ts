@@ -1,7 +1,8 @@
 /**
- * Declares for the guard how a pool's status counts what it makes. How many members are made, and how soon, depends on the
- * batches in the status: without them a pool makes members that are on their way again, and tries at full speed what a quota
- * refuses; with wrong ones it makes none. @module
+ * Declares for the guard how a pool's status may count the members that it creates. How many members a pool creates,
+ * and how soon, depends on the batches in its status. Without the batches, a pool would create members again that are
+ * not observed yet, and would repeat at full speed what a quota refuses. With wrong batches, it would create no
+ * members. @module
  */
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
@@ -14,16 +15,16 @@ import { highestNumber, highestOfAll, numberOf } from "./memberrules.ts";
 type Of = Observed<SandboxWarmPool>;
 type Batch = NonNullable<NonNullable<SandboxWarmPool["status"]>["batches"]>[number];
 
-/** Newer batches must stay, in milliseconds: their members may be on their way. */
+/** Batches that are younger than this many milliseconds must stay: their members may not be observed yet. */
 const RECENT_MS = 3000;
-/** So many of the last must stay: they show how far apart tries were. */
+/** This many of the last batches must stay: they show the time between attempts. */
 const LAST_KEPT = 2;
 /** A status lists no more batches. */
 const MOST_BATCHES = 200;
 
 /**
- * Tells whether the status counts as the answer creates: up to the highest new member; if there is none, as high as
- * observed. With a count that grew by itself, each call would be a write.
+ * Tells whether the status counts the members that the answer creates. The count is the highest number of a new member.
+ * If there is none, the count is as high as observed. If the count grew by itself, each call would cause a write.
  */
 export function isSequence(value: unknown, observed: Of, desired: readonly DesiredObject[]): boolean {
   const number = Number(value ?? 0);
@@ -33,8 +34,9 @@ export function isSequence(value: unknown, observed: Of, desired: readonly Desir
 }
 
 /**
- * Tells whether the batches are the observed ones in their order, and one more if the answer creates members: of these, and
- * of now. Only together with a new batch old ones may go.
+ * Tells whether the batches are the observed ones in their order, and one more if the answer creates members. The new
+ * batch starts at the lowest number of these members, and its time is now. Old batches may be removed only when a new
+ * batch is added.
  */
 export function areBatches(value: unknown, observed: Of, now: Date, desired: readonly DesiredObject[]): boolean {
   if (value !== undefined && !Array.isArray(value)) return false;
@@ -43,7 +45,7 @@ export function areBatches(value: unknown, observed: Of, now: Date, desired: rea
   if (made.length > 0 && !isNewBatch(listed.at(-1), Math.min(...made), now)) return false;
   const known = (observed.parent.status?.batches ?? []).slice(-MOST_BATCHES);
   const repeated = made.length > 0 ? listed.slice(0, -1) : listed;
-  // From the end: of batches that are alike, the last ones stay.
+  // Compares from the end: if batches are equal, the last ones stay.
   let left = repeated.length;
   for (const [index, batch] of [...known.entries()].reverse()) {
     if (isRepeated(repeated[left - 1], batch, () => mostArrived(observed, known, index))) left--;
@@ -53,8 +55,8 @@ export function areBatches(value: unknown, observed: Of, now: Date, desired: rea
 }
 
 /**
- * Tells whether the time of the last loss is the observed one, or now if members are missing since the last status. A time
- * that moved with each call would keep the pool from being refilled.
+ * Tells whether the time of the last loss is the observed one, or now if there are fewer members than in the last
+ * status. If the time moved with each call, the pool would never be refilled.
  */
 export function isLossTime(value: unknown, { parent: { status } }: Of, now: Date, members: number): boolean {
   if (value === undefined || value === status?.lostAt) return true;
@@ -74,7 +76,7 @@ function isNewBatch(batch: unknown, first: number, now: Date): boolean {
     Object.keys(more).length === 0;
 }
 
-/** Only the number of those that have arrived may grow. */
+/** Of a repeated batch, only the number of arrived members may grow. */
 function isRepeated(batch: unknown, known: Batch, most: () => number): boolean {
   if (!isObject(batch)) return false;
   const { first, at, trial = false, arrived = 0, ...more }: Json = batch;

@@ -1,4 +1,7 @@
-/** What members are made from: the template with secure defaults, its hash, and whether a member still is like it. @module */
+/**
+ * Computes from a template what a pool's members are made from, with secure defaults, and tells whether a member is out
+ * of date. @module
+ */
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../../packages/api/blueprint.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
@@ -7,12 +10,12 @@ import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
 import { TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 
-/** Public resolvers: the default NetworkPolicy keeps the cluster's own out of reach. */
+/** Public resolvers, because the default NetworkPolicy blocks the cluster's own resolver. */
 const NAMESERVERS = ["8.8.8.8", "1.1.1.1"];
 
 /**
- * Returns the template's Pod spec with what it leaves open closed: no ServiceAccount token; and where the default
- * NetworkPolicy is in force, public DNS. Source: Agent Sandbox API, section 3.2.
+ * Returns the template's Pod spec with secure defaults for the fields that the template does not set: no ServiceAccount
+ * token, and public DNS if the default NetworkPolicy applies. Source: Agent Sandbox API, section 3.2.
  */
 export function securedPodSpec({ spec }: SandboxTemplate): V1PodSpec {
   const podSpec = spec.podTemplate.spec;
@@ -24,25 +27,28 @@ export function securedPodSpec({ spec }: SandboxTemplate): V1PodSpec {
   };
 }
 
-/** Hashes what makes a member stale when it changes: the secured Pod spec, the volumes, the Service; no metadata. */
+/**
+ * Returns a hash of the fields whose change makes a member stale: the secured Pod spec, the volumes and the Service.
+ * Metadata is not part of it.
+ */
 export function blueprintHash(template: SandboxTemplate): string {
   const { volumeClaimTemplates, service } = template.spec;
   return nameHash(canonicalJson([securedPodSpec(template), essentials(volumeClaimTemplates), service ?? null]));
 }
 
-/** Hashes the secured Pod spec alone. */
+/** Returns a hash of the secured Pod spec only. */
 export function podSpecHash(template: SandboxTemplate): string {
   return nameHash(canonicalJson(securedPodSpec(template)));
 }
 
 /**
- * Tells whether a member is not what the pool would make now. Source: Agent Sandbox API, section 3.3.3.
+ * Tells whether a member differs from what the pool would create now. Source: Agent Sandbox API, section 3.3.3.
  *
  * | template's name | hash | spec | stale |
  * |---|---|---|---|
  * | another | any | any | yes |
  * | the same | the same | any | no |
- * | the same | another, as another controller's is | the same | no |
+ * | the same | another, as on members of another controller | the same | no |
  * | the same | another | another | yes |
  *
  * @param hash {@link blueprintHash} of the template
@@ -54,7 +60,7 @@ export function isStale(sandbox: Sandbox, template: SandboxTemplate, hash: strin
   return !isLike(sandbox, template);
 }
 
-/** Tells whether a Sandbox's spec is what the pool would make of the template now, whatever its labels say. */
+/** Tells whether a Sandbox has the spec that the pool would create from the template now. Labels do not count. */
 export function isLike({ spec }: Sandbox, template: SandboxTemplate): boolean {
   return sameJson(spec.podTemplate.spec, securedPodSpec(template)) &&
     sameJson(essentials(spec.volumeClaimTemplates), essentials(template.spec.volumeClaimTemplates)) &&

@@ -38,7 +38,7 @@ const memberRule: Omit<ChildRule<SandboxWarmPool>, "wrongWith"> = {
   isBeyondRepair: (applied) => !isShaped(applied),
 };
 
-/** Makes the rules for one installation. */
+/** Creates the rules for one installation. */
 export function childRules(
   { templateNetworkPolicy }: Pick<WarmPoolConfig, "templateNetworkPolicy">,
 ): ChildRules<SandboxWarmPool> {

@@ -1,4 +1,4 @@
-/** Why a pool loses a member: the words, and how the guard sees for itself that they are true. @module */
+/** The reasons why a pool may lose a member, and how the guard checks that each reason is true. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
 import type { DeletionReasons } from "../../packages/webhook/guard.ts";
@@ -8,10 +8,10 @@ import { oncePer } from "../../packages/webhook/once.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { readApplied } from "./applied.ts";
 
-/** Why a Sandbox goes; the value of its draining label. */
+/** Why a Sandbox is to be deleted: the value of its draining label. */
 export type DrainReason = "returned" | "stale" | "stuck" | "surplus";
 
-/** The words for each, and for what cannot be marked. */
+/** The text for each reason, and for Sandboxes that cannot be marked. */
 export const DRAIN_WORDS: Readonly<Record<string, string>> = {
   returned: "it was a claim's and is never used again",
   stale: "it is not like the template any more",
@@ -19,19 +19,19 @@ export const DRAIN_WORDS: Readonly<Record<string, string>> = {
   surplus: "the pool has more than it should",
   broken: "nobody can read its last-applied annotation",
 } satisfies Record<DrainReason | "broken", string>;
-/** The words where somebody else has marked it, for reasons of their own. */
+/** The text for a Sandbox that somebody else has marked, with another reason. */
 const MARKED = "it is marked as draining";
 
-/** Returns why a Sandbox goes that is marked, or that nobody can read. */
+/** Returns the reason for the deletion of a Sandbox that is marked, or whose last-applied annotation cannot be read. */
 export function wordsFor({ metadata }: Sandbox): string {
   const reason = metadata.labels?.[DRAINING_LABEL] ?? "broken";
-  // Whoever may label a Sandbox may label it "constructor".
+  // Everybody who may label Sandboxes may set any value, even "constructor".
   return Object.hasOwn(DRAIN_WORDS, reason) ? DRAIN_WORDS[reason] ?? MARKED : MARKED;
 }
 
 const isMarked = { holds: ({ metadata }: KubeObject) => metadata.labels?.[DRAINING_LABEL] !== undefined };
 
-/** What a pool marks is lost from then on; what was marked only goes. */
+/** A member counts against the deletion budget when the pool marks it, so its later deletion does not. */
 export const deletionReasons: DeletionReasons<SandboxWarmPool> = {
   ...Object.fromEntries([...Object.values(DRAIN_WORDS), MARKED].map((words) => [words, isMarked])),
   [DRAIN_WORDS["broken"] ?? ""]: { holds: (child) => readApplied(child as Sandbox) === "broken" },

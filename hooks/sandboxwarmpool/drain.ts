@@ -1,6 +1,7 @@
 /**
- * Which Sandboxes a pool gives up, and why. It marks them first and deletes only what it then sees marked: a deletion
- * cannot be made to depend on the version that was judged, a mark can. @module
+ * Decides which Sandboxes a pool gives up, and why. The pool marks them first, and deletes only Sandboxes that it
+ * observes as marked. A deletion cannot be limited to the version of the Sandbox that was judged, but a mark can.
+ * @module
  */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
@@ -11,22 +12,22 @@ import type { DrainReason } from "./deletionreasons.ts";
 import { isReady, type View } from "./view.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 
-/** A Sandbox to be marked. */
+/** A Sandbox to mark as draining, and why. */
 export interface Drain {
   sandbox: Sandbox;
   reason: DrainReason;
 }
 
 /**
- * Decides what to mark, at most a batch. Source: Agent Sandbox API, section 3.3.4.
+ * Lists the Sandboxes to mark, at most `maxBatchSize`. Source: Agent Sandbox API, section 3.3.4.
  *
  * | Sandbox | reason |
  * |---|---|
- * | was a claim's, or made for one | returned |
- * | unlike the template, strategy Recreate | stale |
- * | unlike the template, and not made here: anybody may have put the pool's label on it | stale |
- * | not Ready past the grace period, and another one would fare better | stuck |
- * | beyond the wanted number: the not Ready first, then the newest | surplus |
+ * | belonged to a claim, or was created for a claim | returned |
+ * | differs from the template, and the update strategy is Recreate | stale |
+ * | differs from the template, and was not created by this hook: anybody may set the pool's label | stale |
+ * | is not Ready after the grace period, and a new member could become Ready | stuck |
+ * | exceeds `spec.replicas`: first the members that are not Ready, then the newest | surplus |
  */
 export function drainsOf(view: View, config: WarmPoolConfig, now: Date): Drain[] {
   const certain = [
@@ -42,24 +43,30 @@ export function drainsOf(view: View, config: WarmPoolConfig, now: Date): Drain[]
   return [...unique, ...surplus.map((sandbox) => drain(sandbox, "surplus"))].slice(0, config.maxBatchSize);
 }
 
-/** Tells whether a member is not Ready although it has had the grace period. */
+/** Tells whether a member is not Ready although its grace period is over. */
 export function isOverdue(member: Sandbox, { readinessGraceSeconds }: WarmPoolConfig, now: Date): boolean {
   return !isReady(member) && now.getTime() >= graceEnds(member, readinessGraceSeconds);
 }
 
-/** Returns when a member's grace period ends, in milliseconds since the epoch; NaN if it has no creation time. */
+/** Returns when a member's grace period ends, in milliseconds since the epoch; NaN: the member has no creation time. */
 export function graceEnds({ metadata }: Sandbox, graceSeconds: number): number {
   return Date.parse(metadata.creationTimestamp ?? "") + graceSeconds * 1000;
 }
 
-/** Tells whether another member in its place would be no better off: no node takes it, a gate holds it, or its spec is bad. */
+/**
+ * Tells whether a new member would have the same problem: no node fits, a scheduling gate holds the Pod, or the spec is
+ * invalid.
+ */
 export function isHopeless({ status }: Sandbox): boolean {
   const scheduled = findCondition(status?.conditions, "PodScheduled");
   if (scheduled?.status === "False") return ["Unschedulable", "SchedulingGated"].includes(scheduled.reason);
   return findCondition(status?.conditions, "Ready")?.reason === "InvalidConfiguration";
 }
 
-/** A hopeless member is kept as long as the template has not changed: from another one its successor may do better. */
+/**
+ * Lists overdue members that a new member could replace. A hopeless member stays until the template changes: a member
+ * from a new template may become Ready.
+ */
 function stuckMembers({ template, members }: View, config: WarmPoolConfig, now: Date): Sandbox[] {
   const overdue = members.filter((member) => isOverdue(member, config, now));
   const isHeld = template && overdue.length > 0 ? likeTemplate(template) : () => true;

@@ -1,4 +1,7 @@
-/** The SandboxWarmPool hook as a value, what a server mounts: what it asks to see, how often it is answered, and its function. @module */
+/**
+ * Defines the SandboxWarmPool hook as a value that a server can mount: its function, the related objects that it needs,
+ * and how often it is called. @module
+ */
 import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import { policyName } from "../../packages/api/templatepolicy.ts";
 import { compositeCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
@@ -10,7 +13,10 @@ import { evidence, statusRules } from "./statusrules.ts";
 import { syncSandboxWarmPool } from "./sync.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 
-/** Makes the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses it */
+/**
+ * Creates the hook for one installation. @param decide replaces the hook's decision; tests check that the guard refuses
+ * it
+ */
 export function sandboxWarmPoolHook(config: WarmPoolConfig, decide = syncSandboxWarmPool): HookCalls {
   return compositeCalls({
     type: "composite",
@@ -36,14 +42,15 @@ export function customizeSandboxWarmPool({ metadata: { namespace = "" }, spec }:
   ];
 }
 
-/** From so many members on, each sync carries so much that it is made more seldom. */
+/** A pool with more members is called less often, because every call contains all members. */
 const LARGE = 25;
-/** Longest interval, in shortest ones. */
+/** Longest interval, as a multiple of the shortest one. */
 const LONGEST = 5;
 
 /**
- * Returns how far apart the answers for one pool are: `poolIntervalMs` for up to 25 members, for more in
- * proportion, five times as long at most. Metacontroller sends, merges and compares all members in each sync.
+ * Returns the time between the answers for one pool. It is `poolIntervalMs` for up to 25 members. For more members it
+ * grows in proportion, up to five times `poolIntervalMs`: Metacontroller sends, merges and compares all members in each
+ * sync.
  */
 function answerSpacing(
   { parent, children = {} }: SentRequest,

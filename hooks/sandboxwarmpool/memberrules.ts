@@ -108,8 +108,9 @@ export function wrongWithMember(
 }
 
 /**
- * Tells whether the template's NetworkPolicy is in force, or none is needed: it belongs to the template, selects all its Pods
- * and has the rules of its generation. Metacontroller may not show policies yet, just after an update of the hook.
+ * Tells whether the template's NetworkPolicy is in force, or none is needed. The policy is in force if it belongs to
+ * the template, selects all its Pods and has the rules of its generation. Just after an update of the hook,
+ * Metacontroller may not send policies yet: this counts as "in force".
  */
 function isFenced({ related }: Observed<SandboxWarmPool>, { metadata, spec }: SandboxTemplate): boolean {
   const policies = related["NetworkPolicy.networking.k8s.io/v1"];
@@ -147,7 +148,7 @@ const trackedBy = oncePer((template: SandboxTemplate): Record<string, string> =>
   };
 });
 
-/** Returns the Pod spec that a member has: the template's, and what this hook adds. */
+/** Returns the Pod spec of a member: the template's spec, and the fields that this hook adds. */
 export const securedSpec = oncePer(({ spec }: SandboxTemplate): V1PodSpec => {
   const wanted = spec.podTemplate.spec;
   const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
@@ -172,12 +173,15 @@ function isNext(name: string, place: string, observed: Observed<SandboxWarmPool>
     name.endsWith(`-${number.toString(36)}${secret}`);
 }
 
-/** Returns the highest number in the pool's status and on its Sandboxes that no claim has had; 0: there is none. */
+/**
+ * Returns the highest number in the pool's status and on those of its Sandboxes that were never bound to a claim; 0:
+ * there is none.
+ */
 export const highestNumber = oncePer((observed: Observed<SandboxWarmPool>): number =>
   highestOf(observed, (sandbox) => !isUsed(sandbox))
 );
 
-/** The same of all its Sandboxes. */
+/** The same for all its Sandboxes. */
 export const highestOfAll = oncePer((observed: Observed<SandboxWarmPool>): number => highestOf(observed, () => true));
 
 function highestOf({ parent, children }: Observed<SandboxWarmPool>, counts: (sandbox: KubeObject) => boolean): number {
@@ -187,14 +191,15 @@ function highestOf({ parent, children }: Observed<SandboxWarmPool>, counts: (san
   return numbers.reduce((most, number) => Math.max(most, number), sequence <= LAST_NUMBER ? sequence : 0);
 }
 
-/** Numbers begin up to so many milliseconds after the pool's creation, depending on its UID. */
+/** The first number of a pool is up to this many milliseconds after the pool's creation. The UID decides how many. */
 const MS_OF_UID = 1000;
-/** Most members that one answer creates, if the pool wants so many. */
+/** The number of members that one answer may create, unless `spec.replicas` is higher. */
 const MOST_NEW = 1000;
 
 /**
- * Returns the highest number that an answer may give. Numbers begin at the milliseconds of the pool's creation, and continue
- * from those of its status and its Sandboxes. The hook skips numbers whose names are taken.
+ * Returns the highest number that an answer may use. The first number of a pool comes from the milliseconds of its
+ * creation. Later numbers continue from those in its status and on its Sandboxes. The hook skips numbers whose names
+ * are taken.
  */
 function highestAllowedNumber(observed: Observed<SandboxWarmPool>, now: Date): number {
   const { metadata, spec } = observed.parent;

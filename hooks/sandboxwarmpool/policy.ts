@@ -1,4 +1,6 @@
-/** What a pool reports about the NetworkPolicy of its template, and when. Pure. @module */
+/**
+ * Decides what a pool reports about the NetworkPolicy of its template, and when. It uses pure functions only. @module
+ */
 import type { PoolPolicyReason } from "../../packages/api/sandboxwarmpool.ts";
 import {
   POLICY_GRACE_MS,
@@ -16,11 +18,11 @@ export function policyGraceSeconds({ template, policyFault }: View, now: Date): 
   if (!template || !policyFault || policyFault.state === "taken") return 0;
   const { creationTimestamp = "" } = template.metadata;
   const age = now.getTime() - Date.parse(specChanged(template.metadata) ?? creationTimestamp);
-  // A template from the future means that the clocks differ: report at once.
+  // If the template's time is too far in the future, the clocks differ: the problem is reported at once.
   return Math.abs(age) < POLICY_GRACE_MS ? (POLICY_GRACE_MS - age) / 1000 : 0;
 }
 
-/** Returns what is wrong with the policy, if it is to be reported now. */
+/** Returns what is wrong with the policy, if it must be reported now; undefined: nothing to report. */
 export function dueFault(view: View, now: Date): PolicyFault | undefined {
   return policyGraceSeconds(view, now) > 0 ? undefined : view.policyFault;
 }

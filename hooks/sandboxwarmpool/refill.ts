@@ -1,24 +1,24 @@
-/** How many members a pool makes now, and when it looks again. @module */
+/** Decides how many members a pool creates now, and when it checks again. @module */
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/metacontroller.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
 import { ownedBy, type View } from "./view.ts";
 
-/** What to make, and how many seconds later the rest; undefined: there is no rest. */
+/** How many members to create now, and after how many seconds to create the rest; undefined: there is no rest. */
 export interface Refill {
   count: number;
   again?: number;
 }
 
-/** Until then the binder has replaced what it has handed over, in seconds. */
+/** After this many seconds, the binder has replaced the members that it has bound. */
 const REPLACED_SECONDS = 1;
 
 /**
- * Decides how many members to make. Source: Agent Sandbox API, section 3.3.4.
+ * Decides how many members to create. Source: Agent Sandbox API, section 3.3.4.
  *
- * Everything of the pool's counts until it is gone, and so does what was made a moment ago and has not shown up yet: what
- * is made here never brings the population beyond what is wanted.
+ * Every Sandbox of the pool counts until it is gone. Members that were created a moment ago and are not observed yet
+ * count too. So the pool never creates more members than `spec.replicas` asks for.
  */
 export function refillOf(view: View, config: WarmPoolConfig, now: Date): Refill {
   const { pool, members, draining, terminating, returned } = view;
@@ -49,9 +49,10 @@ export function isUnfenced(
 }
 
 /**
- * Returns how many members were missing when the pool was answered last: what has gone since, the binder may have handed
- * over and be about to replace (packages/binder/replacements.ts). All, where it has told the pool since, the spec is
- * new, or only the pool makes members.
+ * Returns how many members were already missing at the last answer. The binder may have bound those that have
+ * disappeared since then, and may be about to replace them (packages/binder/replacements.ts). The result is Infinity,
+ * so that all missing members count, if the binder has reported this since then, if the spec is new, or if only the
+ * pool creates members.
  */
 function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig, now: Date): number {
   const { metadata, spec, status } = pool;
@@ -60,12 +61,12 @@ function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig, now: Date):
   return spec.replicas - (status.replicas ?? 0);
 }
 
-/** Tells whether members are made at a limited rate: then by the pool alone. */
+/** Tells whether the rate of new members is limited. Then only the pool creates members, not the binder. */
 export function isLimited({ maxRefillRate, replenishDelaySeconds }: WarmPoolConfig): boolean {
   return maxRefillRate > 0 || replenishDelaySeconds > 0;
 }
 
-/** Returns when the pool last lost a member, if its refills wait for that; undefined: never, or they do not. */
+/** Returns when the pool last lost a member; undefined: it never did, or its refills do not wait after a loss. */
 export function lostAt(
   { pool, members }: View,
   { replenishDelaySeconds }: WarmPoolConfig,
@@ -80,7 +81,10 @@ function heldFor(lost: string | undefined, { replenishDelaySeconds }: WarmPoolCo
   return lost === undefined ? 0 : (Date.parse(lost) - now.getTime()) / 1000 + replenishDelaySeconds;
 }
 
-/** Returns how many the rate allows: what has come together since the last were made, a second's worth at most. */
+/**
+ * Returns how many members the rate allows now: as many as have accumulated since the last batch, at most those of one
+ * second.
+ */
 function allowance(
   status: SandboxWarmPoolStatus | undefined,
   { maxRefillRate }: WarmPoolConfig,

@@ -1,4 +1,4 @@
-/** The Sandboxes that a pool makes: members, which any claim can have. @module */
+/** Builds the Sandboxes that a pool creates: members that any claim can get. @module */
 import type { Sandbox, SandboxSpec } from "../../packages/api/sandbox.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
@@ -24,17 +24,17 @@ import { controllerReference, type DesiredObject } from "../../packages/api/obje
 import { blueprintHash, podSpecHash, securedPodSpec } from "./blueprint.ts";
 import { type Place, placeText } from "./sequence.ts";
 
-/** What a pool says of a Sandbox's spec; mode, shutdown time and policy belong to users. */
+/** The fields of a Sandbox's spec that a pool sets. Mode, shutdown time and shutdown policy belong to users. */
 export type PoolSandboxSpec = Pick<SandboxSpec, "podTemplate" | "volumeClaimTemplates" | "service">;
 export type PoolSandbox = DesiredObject<"Sandbox", PoolSandboxSpec>;
 
-/** What every Sandbox begins with. */
+/** The fields with which every Sandbox object begins. */
 export const SANDBOX = { apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox" } as const;
 
 /**
  * Builds a member. Source: Agent Sandbox API, section 3.3.2.
  *
- * @param place absent: it takes another one's place
+ * @param place absent: the member replaces another one, and has no number of its own
  */
 export function buildMember(
   pool: SandboxWarmPool,
@@ -68,13 +68,16 @@ export function buildMember(
   };
 }
 
-/** Whose controllers look after the pool look after its Sandboxes. */
+/**
+ * Returns the pool's shard label: the controllers that are responsible for a pool are also responsible for its
+ * Sandboxes.
+ */
 export function shardOf({ metadata }: SandboxWarmPool): Record<string, string> {
   const shard = metadata.labels?.[SHARD_LABEL];
   return shard === undefined ? {} : { [SHARD_LABEL]: shard };
 }
 
-/** Annotations of every Sandbox that is made from a template. */
+/** Annotations of every Sandbox that is created from a template. */
 export function templateAnnotations(template: SandboxTemplate, name: string): Record<string, string> {
   return {
     [TEMPLATE_REF_ANNOTATION]: template.metadata.name,
@@ -83,7 +86,7 @@ export function templateAnnotations(template: SandboxTemplate, name: string): Re
   };
 }
 
-/** What a Sandbox takes over from its template beside the Pod. */
+/** The fields, besides the Pod, that a Sandbox gets from its template. */
 export function sharedSpec(
   { spec: { service } }: SandboxTemplate,
   volumeClaimTemplates: SandboxSpec["volumeClaimTemplates"],
@@ -94,7 +97,10 @@ export function sharedSpec(
   };
 }
 
-/** Returns the UID of the claim that a pool made the Sandbox for, as pools did before there was a binder; else undefined. */
+/**
+ * Returns the UID of the claim for which a pool created the Sandbox; undefined: it was not created for a claim. Pools
+ * did this before hookbox had a binder.
+ */
 export function forClaim({ metadata }: Sandbox): string | undefined {
   return metadata.annotations?.[FOR_CLAIM_ANNOTATION];
 }

@@ -1,6 +1,6 @@
 /**
- * The numbers and names of a pool's members: counted up, never used twice, so that a stale view asks for the same names
- * again instead of for more members. @module
+ * Gives a pool's members their numbers and names. Numbers grow and are never used twice. If the cache is stale, the
+ * hook therefore asks for the same names again, instead of for more members. @module
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
@@ -9,53 +9,60 @@ import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/
 import { POOL_SEQUENCE_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 
-/** A member's number, and that of the first member made along with it. */
+/** A member's number, and the number of the first member that was created together with it. */
 export interface Place {
   number: number;
   first: number;
 }
 
-/** A Service's name, which is the Sandbox's, is a DNS label. */
+/** The Service has the Sandbox's name, and must have a DNS label as its name. */
 const LONGEST_NAME = 63;
-/** Digits of a name that follow from the pool's UID. */
+/** Number of characters in a name that depend on the pool's UID. */
 const UNGUESSED = 5;
-/** Members that one answer makes at most. */
+/** One answer creates at most this many members. */
 export const MOST_MADE = 1000;
-/** No pool comes as far. Where numbers are no longer exact, one more than a number is that number again. */
+/**
+ * Higher numbers are invalid. Above about this number, JavaScript's numbers are not exact: n + 1 can be equal to n. No
+ * pool needs so many.
+ */
 const LAST_NUMBER = 2 ** 52;
 
-/** Reads a member's place; undefined if another controller has made it, or somebody has written nonsense. */
+/** Reads a member's place; undefined: another controller created the member, or the annotation is invalid. */
 export function placeOf({ metadata }: Sandbox): Place | undefined {
   const [number = NaN, first = NaN] = (metadata.annotations?.[POOL_SEQUENCE_ANNOTATION] ?? "").split("/").map(Number);
   const isPlace = Number.isInteger(number) && Number.isInteger(first) && first > 0 && number <= LAST_NUMBER;
   return isPlace && first <= number && number - first < MOST_MADE ? { number, first } : undefined;
 }
 
-/** Writes a place as the annotation's value. */
+/** Returns a place as the value of the annotation. */
 export function placeText({ number, first }: Place): string {
   return `${number}/${first}`;
 }
 
 /**
- * Returns the name of the pool's member of that number, a DNS label. Who only sees names cannot tell the next one: it could
- * be taken by a claim of that name, whose own Sandbox would have it.
+ * Returns the name of the pool's member with this number, a DNS label. If you see only the names of members, you cannot
+ * guess the next one. Otherwise a claim with the guessed name could be created, and its own Sandbox would take the
+ * name.
  */
 export function memberName(pool: SandboxWarmPool, number: number): string {
-  // nameHash would let it be told from others.
+  // With nameHash, the next name could be computed from other names.
   const hash = bytesToHex(sha256(utf8ToBytes(`${pool.metadata.uid}/${number}`)));
   return nameInPool(pool, number.toString(36) + hash.slice(0, UNGUESSED));
 }
 
 /**
- * Returns the name of the member that takes the place of another in its pool, a DNS label: the same whoever makes it, no
- * number's, and no other member's.
+ * Returns the name of the member that replaces another one in its pool, a DNS label. The name is the same in every
+ * process that computes it. It differs from the names of members with numbers, and of other replacements.
  */
 export function replacementName(pool: SandboxWarmPool, { metadata: { uid = "" } }: Sandbox): string {
-  // One hash would meet another of a busy pool within a day; no number is as long as two.
+  // A single hash would collide in a busy pool within a day. Two hashes do not, and they are longer than any number.
   return nameInPool(pool, nameHash(uid) + nameHash(`/${uid}`));
 }
 
-/** A pool's name that is too long is cut, dots become dashes, and its hash keeps such names apart. */
+/**
+ * If the pool's name is too long, it is cut, and dots become dashes. The hash of the name then keeps such names
+ * different.
+ */
 function nameInPool(pool: SandboxWarmPool, end: string): string {
   const suffix = `-${end}`;
   const { name } = pool.metadata;
@@ -66,10 +73,10 @@ function nameInPool(pool: SandboxWarmPool, end: string): string {
 }
 
 /**
- * Returns the places of new members: they count on from the highest number that is seen or was asked for.
+ * Returns the places of new members. They continue from the highest number that is observed or was asked for.
  *
- * @param members all that the pool still owns
- * @param taken names that they cannot have
+ * @param members all Sandboxes that the pool still owns
+ * @param taken names that the new members cannot have
  */
 export function nextPlaces(
   pool: SandboxWarmPool,
@@ -86,12 +93,13 @@ export function nextPlaces(
 }
 
 /**
- * Returns what the pool's status says of its numbers: the highest that is seen or asked for, and what the status was seen
- * to say of that.
+ * Returns the numbers for the pool's status. `sequence` is the highest number that is observed or asked for.
+ * `observedSequence` is the `sequence` that this call has observed in the status.
  *
- * Metacontroller writes the status after the members: whoever sees it may trust that they were asked for. But a view of
- * the pool that is older than its status takes a number back if the member that has it is gone by then: only what was
- * seen to be counted stays counted, and may go.
+ * Metacontroller writes the status after the members, so a number in the status means that the member was asked for.
+ * But a call with a view of the pool that is older than its status could lower `sequence`, if the member with the
+ * number is already gone. Only numbers up to `observedSequence` cannot be lost: members with these numbers may be
+ * deleted or bound.
  */
 export function numbersOf(
   pool: SandboxWarmPool,
@@ -103,12 +111,11 @@ export function numbersOf(
 }
 
 /**
- * Returns up to which number members may go, or be given to claims, without the next one having their name: the status
- * was seen to have been seen counting so far. What it was seen to count once, an answer from an older view may have taken
- * back since.
+ * Returns the highest number of which members may be deleted or bound to claims, without a new member getting their
+ * name. It is `observedSequence`, because an answer from an older view may have lowered `sequence` itself.
  */
 export function countedUpTo({ status }: SandboxWarmPool): number {
-  // Hooks of earlier builds do not say what they saw.
+  // Hooks of earlier versions did not write `observedSequence`.
   const { sequence = 0, observedSequence = sequence } = status ?? {};
   return observedSequence;
 }
@@ -120,8 +127,9 @@ function highest(pool: SandboxWarmPool, members: readonly Sandbox[]): number {
 }
 
 /**
- * A pool without a past begins at the milliseconds of its birth, so that one of the same name does not use the names of
- * the one before it. Births are whole seconds: the UID tells those of one second apart.
+ * Returns the number before a new pool's first one. It is the time of the pool's creation in milliseconds, so that a
+ * new pool of the same name does not use the names of its predecessor. Creation times are whole seconds: a part from
+ * the UID makes two pools of one second differ.
  */
 function firstNumber({ metadata }: SandboxWarmPool, now: Date): number {
   const born = Date.parse(metadata.creationTimestamp ?? "");

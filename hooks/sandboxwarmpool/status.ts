@@ -1,4 +1,7 @@
-/** The status of a pool, and what keeps it from its size: from what is observed. Metacontroller adds observedGeneration. @module */
+/**
+ * Computes the status of a pool from the observed objects, including the reason why the pool is not full.
+ * Metacontroller adds observedGeneration. @module
+ */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type {
   PoolProgressingReason,
@@ -21,9 +24,9 @@ import type { WarmPoolConfig } from "../flags.ts";
 import { isReady, ownedBy, type View } from "./view.ts";
 
 /**
- * Computes the status; a count of 0 is absent. Source: Agent Sandbox API, sections 1.4 and 3.3.5.
+ * Computes the status. Counts of 0 are omitted. Source: Agent Sandbox API, sections 1.4 and 3.3.5.
  *
- * @param made the members that the same answer makes
+ * @param made the members that the same answer creates
  */
 export function computeStatus(
   view: View,
@@ -62,23 +65,23 @@ function readyVerdict(ready: number, wanted: number): Verdict<"Ready", PoolReady
 type Progressing = Verdict<"Progressing", PoolProgressingReason>;
 type Cause = { reason: PoolProgressingReason; detail: string };
 
-/** Causes in order: the first that some member has is the pool's. */
+/** Causes in order of precedence: the pool reports the first that one of its members has. */
 const CAUSES: PoolProgressingReason[] = [...SANDBOX_CAUSES, "NotReadyInTime"];
 
 /**
- * Decides Progressing.
+ * Computes Progressing. The first row that applies decides.
  *
- * | what holds, the first that does | verdict |
+ * | if | verdict |
  * |---|---|
- * | the API server refuses to delete or mark a member | False ReconcilerError, in its words |
- * | as many are Ready as should be | True Full |
+ * | the API server refuses to delete or mark a member | False ReconcilerError, with the API server's message |
+ * | enough members are Ready | True Full |
  * | the template is missing | False TemplateNotFound |
- * | the template's NetworkPolicy is required but not in force, though it is due | False, with what is wrong |
+ * | the template's NetworkPolicy is required but not in force, and its grace period is over | False, with what is wrong |
  * | a member cannot become Ready | False with its cause |
- * | a member waits for a node or a gate, within the grace period | True Unschedulable or SchedulingGated |
- * | the same past the grace period | False, in the contract's words |
- * | none of the members asked for last has come into being | False ChildrenRefused |
- * | else | True Filling |
+ * | a member waits for a node or a scheduling gate, within the grace period | True Unschedulable or SchedulingGated |
+ * | the same after the grace period | False, with the message of the Agent Sandbox API |
+ * | no member of the last batch was created | False ChildrenRefused |
+ * | otherwise | True Filling |
  */
 function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progressing {
   const { pool, template, members } = view;
@@ -112,7 +115,10 @@ function progressVerdict(view: View, config: WarmPoolConfig, now: Date): Progres
   return waitVerdict(view, config, reason, message, now);
 }
 
-/** What the keeper reports may have been overtaken: a deletion that succeeded, or a pool that gives up no member now. */
+/**
+ * Tells whether the problem that the keeper has reported still matters. It does not if the deletion has succeeded since
+ * then, or if the pool gives up no member now.
+ */
 function isOutstanding(view: View, config: WarmPoolConfig, now: Date): boolean {
   return view.draining.length > 0 || drainsOf(view, config, now).length > 0;
 }
@@ -130,7 +136,10 @@ function waitVerdict(view: View, config: WarmPoolConfig, reason: PoolProgressing
   return verdict("False", reason, `${counts} ${grace}; ${consequence}`);
 }
 
-/** The conditions' own word, else that it has had its time. */
+/**
+ * Returns the cause that the member's conditions show. If they show none, the cause of an overdue member is that its
+ * time is over.
+ */
 function causeOf(member: Sandbox, config: WarmPoolConfig, now: Date): Cause | undefined {
   const found = sandboxCause(member);
   if (found || !isOverdue(member, config, now)) return found;
@@ -142,7 +151,7 @@ function verdict(status: "True" | "False", reason: PoolProgressingReason, messag
   return { type: "Progressing", status, reason, message };
 }
 
-/** As Go prints it: 5m0s, 1h0m0s. */
+/** Formats a duration as Go does: 5m0s, 1h0m0s. */
 function duration(seconds: number): string {
   const hours = seconds >= 3600 ? `${Math.floor(seconds / 3600)}h` : "";
   const minutes = seconds >= 60 ? `${Math.floor((seconds % 3600) / 60)}m` : "";

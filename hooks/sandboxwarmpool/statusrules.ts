@@ -31,8 +31,8 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
       value === (membersOf(observed).filter(isReady).length || undefined)
     ),
     selector: unlessDeleted((value, { parent }) => value === `${WARM_POOL_LABEL}=${nameHash(parent.metadata.name)}`),
-    // Names of members contain numbers. If the sequence went back, a name would be used twice. If it ran out, it would begin
-    // anew.
+    // Names of members contain numbers. If the sequence went back, a name would be used twice. If it ran out, it would
+    // begin again.
     sequence: unlessDeleted((value, observed, _, desired) => isSequence(value, observed, desired)),
     observedSequence: unlessDeleted((value, observed) =>
       value === undefined ? highestNumber(observed) === 0 : value === (observed.parent.status?.sequence ?? 0)

@@ -1,4 +1,7 @@
-/** The SandboxWarmPool hook: keeps as many members as there should be, and says how the pool stands. Sends nothing, reads no clock. @module */
+/**
+ * The SandboxWarmPool hook: keeps the pool at its number of members and reports its status. It is a pure function.
+ * @module
+ */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { DRAINING_LABEL, REFILL_ANNOTATION } from "../../packages/api/objects/keys.ts";
@@ -14,14 +17,14 @@ import { computeStatus } from "./status.ts";
 import { isReady, ownedBy, type View, viewOf } from "./view.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 
-/** Nothing depends on an event that was lost for longer than this. */
+/** If an event is lost, the pool is checked again after this many seconds. */
 const RECHECK_SECONDS = 60;
-/** Our own status write wakes nobody. */
+/** When the pool's status is written, Metacontroller does not call the hook because of that. */
 const SHORTLY_SECONDS = 0.2;
 
 /**
- * Decides the members and the status of one pool. Which claim gets which member is the binder's business: one that has
- * changed hands is the pool's no more, and is not seen here.
+ * Decides the members and the status of one pool. The binder decides which claim gets which member. When a member is
+ * bound, it no longer belongs to the pool, and this hook does not observe it.
  *
  * @throws {RangeError} if the controller lacks its child rule or its customize hook
  */
@@ -38,7 +41,7 @@ export function syncSandboxWarmPool(
   const made = placesOf(view, count, now);
   const { leaving, staying } = partOf(view);
   const status = computeStatus(view, made, config, now);
-  // What is made wakes the pool; what is there may not.
+  // New members cause an event for the pool. If there are none, no event may come, so the hook asks for a resync.
   const isUnseen = made.length === 0 && (status.observedSequence ?? 0) < (status.sequence ?? 0);
   return {
     status,
@@ -57,14 +60,17 @@ export function syncSandboxWarmPool(
   };
 }
 
-/** Parts the marked: one goes when its number is counted, or the next one could have its name. */
+/**
+ * Splits the marked Sandboxes. A Sandbox may be deleted when its number is counted. Before that, a new member could get
+ * its name.
+ */
 function partOf({ pool, draining }: View): { leaving: Sandbox[]; staying: Sandbox[] } {
   const counted = countedUpTo(pool);
   const isCounted = (sandbox: Sandbox) => (placeOf(sandbox)?.number ?? 0) <= counted;
   return { leaving: draining.filter(isCounted), staying: draining.filter((sandbox) => !isCounted(sandbox)) };
 }
 
-/** Answers with every Sandbox that stays, unchanged but for those that are marked. */
+/** Returns every Sandbox that stays. Only the Sandboxes to be drained change: they get the mark. */
 function kept({ pool, members, returned }: View, drains: Drain[]): PoolSandbox[] {
   const reasons = new Map(drains.map(({ sandbox, reason }) => [sandbox, reason]));
   return [...members, ...returned].map((sandbox) => {
@@ -86,7 +92,7 @@ function created({ pool, template }: View, places: Place[], config: WarmPoolConf
   return isLimited(config) ? members.map(limited) : members;
 }
 
-/** The binder makes no replacement of it: that would be beyond the limit. */
+/** Marks the member so that the binder creates no replacement for it, because this would exceed the rate limit. */
 function limited({ metadata, ...member }: PoolSandbox): PoolSandbox {
   return {
     ...member,
@@ -101,14 +107,14 @@ function marked(applied: PoolSandbox, reason: string): PoolSandbox {
   };
 }
 
-/** In how many seconds a member that is not Ready may be replaced. */
+/** Returns after how many seconds members that are not Ready may be replaced. */
 function graceLeft({ members }: View, config: WarmPoolConfig, now: Date): number[] {
   return members.filter((member) => !isReady(member) && !isHopeless(member))
     .map((member) => (graceEnds(member, config.readinessGraceSeconds) - now.getTime()) / 1000)
     .filter((seconds) => seconds > 0);
 }
 
-/** A pool that is being deleted leaves its members to the garbage collector. */
+/** If a pool is being deleted, the garbage collector deletes its members. */
 function untouched({ pool, members, returned, draining }: View): Desired<SandboxWarmPoolStatus> {
   const all = [...members, ...returned, ...draining];
   return { status: { ...pool.status }, children: all.map((sandbox) => appliedOf(sandbox, pool)) };

@@ -1,4 +1,7 @@
-/** What the SandboxWarmPool hook makes of a request before it decides anything: Sandboxes by role, and how far each member is. @module */
+/**
+ * Prepares a request for the SandboxWarmPool hook: sorts the Sandboxes by role, and tells the state of each member.
+ * @module
+ */
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
@@ -9,24 +12,33 @@ import { listKind, type ObjectMap, type Observed } from "../../packages/webhook/
 import { readApplied } from "./applied.ts";
 import { forClaim } from "./sandbox.ts";
 
-/** The observed world of one pool. Every Sandbox that it owns is in exactly one of the lists of Sandboxes. */
+/** The observed objects of one pool. Every Sandbox that the pool owns is in exactly one of the lists. */
 export interface View {
   pool: SandboxWarmPool;
-  /** Undefined if there is none. */
+  /** Undefined: the template does not exist. */
   template: SandboxTemplate | undefined;
-  /** What is wrong with the template's NetworkPolicy; undefined: nothing, or the policy is not shown. */
+  /** What is wrong with the template's NetworkPolicy; undefined: nothing, or Metacontroller has not sent the policy. */
   policyFault: PolicyFault | undefined;
-  /** What the next claim can have, oldest first. */
+  /** Sandboxes that a claim can get, oldest first. */
   members: Sandbox[];
-  /** Were a claim's, or made for one, and are nobody's: never used again. */
+  /**
+   * Sandboxes that belonged to a claim, or were created for one, and are now without a claim. They are never used
+   * again.
+   */
   returned: Sandbox[];
-  /** Marked: to be deleted now. Beside them such as cannot be marked, for nobody can merge anything into them. */
+  /**
+   * Sandboxes to delete now: those that are marked as draining, and those that cannot be marked because their
+   * last-applied annotation is broken, so that Metacontroller cannot merge anything.
+   */
   draining: Sandbox[];
-  /** Being deleted. */
+  /** Sandboxes that are being deleted. */
   terminating: Sandbox[];
 }
 
-/** Returns all that have a number of the pool and are not gone: what is marked or being deleted, too. */
+/**
+ * Returns all Sandboxes that have a number of the pool and still exist, including those that are marked or being
+ * deleted.
+ */
 export function ownedBy({ members, draining, terminating }: View): Sandbox[] {
   return [...members, ...draining, ...terminating];
 }
@@ -35,7 +47,10 @@ const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 const TEMPLATES = "SandboxTemplate.extensions.agents.x-k8s.io/v1beta1";
 const POLICIES = "NetworkPolicy.networking.k8s.io/v1";
 
-/** Sorts the request. @throws {RangeError} if the controller lacks its child rule, or the hook's customize answer */
+/**
+ * Sorts the objects of the request by role. @throws {RangeError} if the controller lacks its child rule, or the hook's
+ * customize answer
+ */
 export function viewOf({ parent: pool, children, related }: Observed<SandboxWarmPool>): View {
   const roles = Map.groupBy(listKind(children, SANDBOXES, sandboxSchema), roleOf);
   const of = (role: Role) => (roles.get(role) ?? []).sort(byAge);
@@ -88,7 +103,7 @@ function byAge(a: Sandbox, b: Sandbox): number {
  */
 export type MemberState = "ready" | "starting" | "coming" | "lost";
 
-/** Tells the state of a member by its status. */
+/** Returns the state of a member according to its spec and status. */
 export function memberState({ spec, status }: Sandbox): MemberState {
   const ready = findCondition(status?.conditions, "Ready");
   if (spec.operatingMode === "Suspended" || spec.shutdownTime !== undefined) return "lost";
@@ -99,7 +114,6 @@ export function memberState({ spec, status }: Sandbox): MemberState {
   return hasAddress ? "starting" : "coming";
 }
 
-/** Tells whether a member is Ready. */
 export function isReady({ status }: Sandbox): boolean {
   return findCondition(status?.conditions, "Ready")?.status === "True";
 }

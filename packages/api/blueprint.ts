@@ -1,12 +1,17 @@
-/** The blueprint: what templates, Sandboxes and, in part, claims say about Pod, volumes and Service. @module */
+/**
+ * Schemas of the blueprint: the fields for Pod, volumes and Service that templates and Sandboxes share, and of which
+ * claims have some. @module
+ */
 import type { V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
 import * as z from "zod";
 import { openObject, stringMapSchema } from "./fields.ts";
 
-/** Key of `.meta()`: the CRD takes this definition from the API server's own OpenAPI, see packages/api/data. */
+/**
+ * Key of `.meta()`. The CRD takes the definition with this name from the API server's own OpenAPI (packages/api/data).
+ */
 export const DEFINITION = "x-hookbox-definition";
 
-// Of foreign specs only what hooks rely on is checked here: the API server has checked the rest.
+// These schemas check only those fields of Kubernetes' own specs that hooks use. The API server has checked the rest.
 const podSpecSchema = z.looseObject({
   containers: z.array(z.looseObject({ name: z.string() })),
 }) as unknown as z.ZodType<V1PodSpec, V1PodSpec>;
@@ -15,7 +20,7 @@ const claimSpecSchema = z.looseObject({}) as unknown as z.ZodType<
   V1PersistentVolumeClaimSpec
 >;
 
-/** Labels and annotations for a Pod, and nothing else. */
+/** Labels and annotations for a Pod. Other metadata is not allowed. */
 export const embeddedMetadataSchema = openObject({
   labels: stringMapSchema.optional().describe("Labels of the Pod."),
   annotations: stringMapSchema.optional().describe("Annotations of the Pod."),
@@ -45,16 +50,18 @@ const volumeClaimTemplateSchema = openObject({
 });
 export type VolumeClaimTemplate = z.infer<typeof volumeClaimTemplateSchema>;
 
-/** A Sandbox that asks for more volumes gets none of those that it lacks. Most Nodes attach fewer. */
+/** If a Sandbox asks for more volumes, hookbox creates no missing volume for it. Most Nodes cannot attach as many. */
 export const MOST_VOLUMES = 64;
 
-/** `volumeClaimTemplates`, wherever they stand; absent is not the same as empty where they are immutable. */
+/**
+ * Schema of `volumeClaimTemplates` in all kinds. Where the list is immutable, an absent list differs from an empty one.
+ */
 export const volumeClaimTemplatesSchema = z.array(
   volumeClaimTemplateSchema.describe("One PersistentVolumeClaim, mounted where the Pod names it."),
 ).meta({
   description: "Volumes that outlive the Pod: one PersistentVolumeClaim each, deleted with the Sandbox.",
   "x-kubernetes-list-type": "atomic",
-  // The CRD's alone: what an older one has let through is to be read, and told of.
+  // Only the CRD has this limit. Objects that an older CRD accepted must be readable, so that hookbox can report them.
   maxItems: MOST_VOLUMES,
 });
 

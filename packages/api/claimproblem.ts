@@ -1,6 +1,6 @@
-/** Why a claim is not served, or why its Sandbox does not follow it. @module */
+/** Defines why a claim gets no Sandbox, or why its Sandbox cannot be updated. @module */
 
-/** The problem. */
+/** A reason and a message for the claim's Ready condition. */
 export interface ClaimProblem {
   /** Reason of the claim's Ready condition. Source: Agent Sandbox API, section 3.5.7. */
   reason:
@@ -11,6 +11,6 @@ export interface ClaimProblem {
     | "VolumeClaimTemplatesError"
     | "InvalidConfiguration"
     | "ReconcilerError";
-  /** For people: the message of the condition. */
+  /** The message of the condition, for people. */
   message: string;
 }

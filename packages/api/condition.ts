@@ -1,4 +1,7 @@
-/** metav1.Condition as our CRDs declare it, on top of what hooks read. Which types exist is each kind's own. @module */
+/**
+ * The schema of metav1.Condition for the CRDs. It extends the schema that hooks read. Each kind defines its own
+ * condition types. @module
+ */
 import * as z from "zod";
 import { conditionSchema, conditionStatusSchema } from "./objects/conditions.ts";
 import { dateTimeSchema, generationSchema } from "./fields.ts";
@@ -13,7 +16,7 @@ const declaredConditionSchema = conditionSchema.extend({
   reason: z.string().min(1).max(LONGEST_REASON).regex(REASON_PATTERN).describe(
     "Why, in one CamelCase word for programs.",
   ),
-  // Not .max(): it counts UTF-16 units where the API server counts characters.
+  // `.max()` is not used, because it counts UTF-16 code units, while the API server counts characters.
   message: z.string().meta({ description: "Why, for people. May be empty.", maxLength: LONGEST_MESSAGE }),
   lastTransitionTime: dateTimeSchema.meta({
     description: "When the status last changed; a new reason or message alone leaves it.",
@@ -25,7 +28,7 @@ const declaredConditionSchema = conditionSchema.extend({
 }).describe("One aspect of the state, with when and why it last changed.");
 
 /**
- * `status.conditions` of every kind: a plain list, not keyed by type, so a writer replaces it whole.
+ * Schema of `status.conditions` for every kind. It is a plain list without a key, so a writer replaces the whole list.
  *
  * @param types the condition types of the kind, for the description
  */

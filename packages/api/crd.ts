@@ -1,4 +1,4 @@
-/** What a CustomResourceDefinition says beside its schema: names, columns, subresources. Data only. @module */
+/** Defines the data of a CustomResourceDefinition other than its schema: names, columns and subresources. @module */
 
 /** One column of `kubectl get`. */
 export interface PrinterColumn {
@@ -8,22 +8,25 @@ export interface PrinterColumn {
   description?: string;
 }
 
-/** One rule in the Common Expression Language: `self` is what it stands on, `oldSelf` what is stored. */
+/**
+ * One rule in the Common Expression Language. `self` is the new value to which the rule applies, `oldSelf` the stored
+ * value.
+ */
 export interface CelRule {
   rule: string;
   message: string;
-  /** The rule also holds for creations. `oldSelf` is an optional then, and empty in a creation. */
+  /** The rule also applies to creations. `oldSelf` is then an optional, which is empty at a creation. */
   optionalOldSelf?: true;
 }
 
-/** Where the `scale` subresource finds its fields. */
+/** The paths of the fields that the `scale` subresource uses. */
 export interface ScaleSubresource {
   specReplicasPath: string;
   statusReplicasPath: string;
   labelSelectorPath: string;
 }
 
-/** A kind of ours as the API server knows it. Every kind is namespaced. */
+/** One of hookbox's kinds, as the API server knows it. Every kind is namespaced. */
 export interface CustomResource {
   group: string;
   version: string;
@@ -32,19 +35,19 @@ export interface CustomResource {
   singular: string;
   shortNames: readonly string[];
   categories: readonly string[];
-  /** Absent: the API server shows the name and the age. */
+  /** Absent: the API server shows name and age. */
   columns?: readonly PrinterColumn[];
-  /** Absent: the kind has no status at all. */
+  /** Absent: the kind has no status. */
   status?: true;
   scale?: ScaleSubresource;
-  /** Rules on the whole object, of whose metadata they see only the name. They also hold for writes of the status. */
+  /** Rules for the whole object. Of its metadata they see only the name. They also apply to writes of the status. */
   rules?: readonly CelRule[];
-  /** Rules on `.spec`. */
+  /** Rules for `.spec`. */
   specRules?: readonly CelRule[];
 }
 
-/** Group of everything but Sandbox itself. */
+/** API group of all kinds except Sandbox. */
 export const EXTENSIONS_GROUP = "extensions.agents.x-k8s.io";
 
-/** The last column of every kind that has columns. */
+/** The last column of every kind that has its own columns. */
 export const AGE_COLUMN = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" } as const;

@@ -1,4 +1,7 @@
-/** When a claim expires, and whether it says so: one rule for its hook, which says it, and for the keeper, which deletes. Pure. @module */
+/**
+ * Computes when claims and Sandboxes expire, and whether they report it. The hooks, which report it, and the keeper,
+ * which deletes, use the same rule. @module
+ */
 import * as z from "zod";
 import type { SandboxClaim } from "./sandboxclaim.ts";
 import { type Condition, findCondition } from "./objects/conditions.ts";
@@ -9,8 +12,8 @@ import { EXPIRED_ANNOTATION } from "./router/annotations.ts";
 /**
  * Returns when a claim expires, in milliseconds since the epoch; undefined: never, as far as is known.
  *
- * It is the earlier of `shutdownTime` and `ttlSecondsAfterFinished` after the claim's own Finished condition turned True.
- * A time that cannot be read never comes. Source: Agent Sandbox API, section 3.5.6.
+ * It is the earlier of two times: `shutdownTime`, and `ttlSecondsAfterFinished` after the claim's Finished condition
+ * became True. A time that is not valid is ignored. Source: Agent Sandbox API, section 3.5.6.
  */
 export function expiryTime({ spec: { lifecycle }, status }: SandboxClaim): number | undefined {
   const finished = findCondition(status?.conditions, "Finished");
@@ -22,18 +25,21 @@ export function expiryTime({ spec: { lifecycle }, status }: SandboxClaim): numbe
   return times.length > 0 ? Math.min(...times) : undefined;
 }
 
-/** Tells whether a claim has expired. The moment itself counts as past. @param now in milliseconds since the epoch */
+/** Tells whether a claim has expired. At the time itself, it has. @param now in milliseconds since the epoch */
 export function hasExpired(claim: SandboxClaim, now: number): boolean {
   return (expiryTime(claim) ?? Infinity) <= now;
 }
 
-/** What may expire: as much of it as says so. */
+/** The fields of an object that show its expiry. */
 export interface Expiring {
   metadata: ObjectMeta;
   status?: { conditions?: Condition[] | undefined } | undefined;
 }
 
-/** Tells whether the hook has published the expiry, and of this spec: who has changed that since may have put it off. */
+/**
+ * Tells whether the status reports the expiry for the current spec. If the spec has changed since then, the expiry may
+ * have been put off.
+ */
 export function isPublished({ metadata, status }: Expiring, reason: "ClaimExpired" | "SandboxExpired"): boolean {
   const ready = findCondition(status?.conditions, "Ready");
   if (ready?.status !== "False" || ready.reason !== reason) return false;
@@ -42,7 +48,7 @@ export function isPublished({ metadata, status }: Expiring, reason: "ClaimExpire
 
 /** When a Sandbox ends, and what happens then. */
 export interface Lifetime {
-  /** RFC 3339; absent: never. */
+  /** RFC 3339; absent: the Sandbox never ends. */
   shutdownTime?: string | undefined;
   shutdownPolicy?: string | undefined;
 }
@@ -60,7 +66,7 @@ export interface Ending {
   spec: Lifetime & { operatingMode?: string | undefined };
 }
 
-/** Returns the annotation that a router sets together with the `shutdownTime` of a Sandbox that was suspended for long. */
+/** Returns the annotation that a router sets when it gives a Sandbox that was suspended for long a `shutdownTime`. */
 export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string): string {
   const { uid = "", generation = 0 } = metadata;
   const before = { shutdownTime: spec.shutdownTime, shutdownPolicy: spec.shutdownPolicy };
@@ -68,9 +74,10 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
 }
 
 /**
- * Returns the end that a Sandbox had before a router let it expire for being idle, if that expiry does not count: the
- * Sandbox runs, anybody has changed its spec since, or the router meant another Sandbox, of which this one is a copy or which
- * a backup has restored. Undefined: no router has set the end, or its expiry still counts.
+ * Returns the end that a Sandbox had before a router let it expire for being idle, if this expiry does not count any
+ * more. This is so if the Sandbox runs, if its spec has changed since then, or if the annotation is of another Sandbox:
+ * this one is a copy of it, or was restored from a backup. Undefined: no router has set the end, or its expiry still
+ * counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
   const { data } = idleExpirySchema.safeParse(readJson(metadata.annotations?.[EXPIRED_ANNOTATION]));
@@ -80,7 +87,9 @@ export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
   return isAsItWas && spec.operatingMode === "Suspended" ? undefined : data.before;
 }
 
-/** Returns when a Sandbox ends, and what happens then: as its spec says, unless an idle expiry was {@link calledOff}. */
+/**
+ * Returns when a Sandbox ends, and what happens then. Its spec decides, unless an idle expiry was {@link calledOff}.
+ */
 export function lifetimeOf(sandbox: Ending): Lifetime {
   return calledOff(sandbox) ?? sandbox.spec;
 }

@@ -1,31 +1,32 @@
-/** Kinds of field that the APIs share, each with what the CRD says of it. No field of any one kind. @module */
+/** Schemas of field types that several kinds share, with their descriptions in the CRD. @module */
 import * as z from "zod";
 
 /**
- * Describes an object whose type shows the named fields only, while unknown ones pass through the parser untouched:
- * a newer CRD may serve more, and a hook that copies a blueprint must not lose them.
+ * Describes an object whose type has only the named fields. The parser keeps unknown fields: a newer CRD may have more
+ * of them, and a hook that copies a blueprint must not lose them.
  */
 export function openObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strip> {
   return z.looseObject(shape) as unknown as z.ZodObject<Shape, z.core.$strip>;
 }
 
 /**
- * An instant as the API server stores it: RFC 3339, any offset, fractions allowed.
+ * A time as the API server stores it: RFC 3339 with any offset, and optionally with fractions of a second.
  *
- * The parser takes every string: the API server's own check also lets through some that `Date` cannot read.
+ * The parser accepts every string, because the API server's own check accepts some that `Date` cannot read.
  */
 export const dateTimeSchema = z.string().meta({ format: "date-time" });
 
-/** A whole number of at least 0 that fits an int32. */
+/** An integer from 0 to the largest int32. */
 export const countSchema = z.int32().min(0).meta({ format: "int32" });
 
-/** A `metadata.generation`: absent until the first look. */
+/** A `metadata.generation`. An `observedGeneration` is absent until a controller has observed the object. */
 export const generationSchema = z.int().min(0).meta({ format: "int64" });
 
 /**
- * Describes the name of an object that another one names.
+ * Describes a field that contains the name of another object.
  *
- * The bound is the CRD's alone: the parser takes longer names, since what an older CRD has let through is to be told of.
+ * Only the CRD limits its length. The parser accepts longer names, because hookbox must report names that an older CRD
+ * has accepted.
  */
 export function referenceName(description: string): z.ZodString {
   return z.string().meta({ description, maxLength: 253 });

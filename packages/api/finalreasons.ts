@@ -1,7 +1,10 @@
-/** Reasons of Ready that no waiting changes: clients give up on them. Words alone, which load no parser. @module */
+/**
+ * Lists the reasons of a Ready condition that never changes by waiting, so that clients give up. This file has only
+ * constants, so that importing it loads no parser. @module
+ */
 import type { ReadyReason } from "./sandbox.ts";
 
-/** Of a Sandbox, and of the claim that it belongs to. Source: Agent Sandbox API 1.0, checklist item 6. */
+/** Reasons of a Sandbox, and of the claim to which it belongs. Source: Agent Sandbox API 1.0, checklist item 6. */
 export const FINAL_REASONS = [
   "SandboxExpired",
   "InvalidConfiguration",
@@ -9,7 +12,7 @@ export const FINAL_REASONS = [
   "PodSucceeded",
 ] as const satisfies readonly ReadyReason[];
 
-/** Of a claim: never on one that can still succeed. */
+/** Reasons of a claim. A claim that can still become Ready never has one of them. */
 export const CLAIM_FINAL_REASONS = [
   "TemplateNotFound",
   "WarmPoolNotFound",

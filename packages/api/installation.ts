@@ -1,10 +1,10 @@
-/** Names that an installation of hookbox has on a cluster. Pure. @module */
+/** Names that an installation of hookbox has on a cluster. @module */
 
-/** The namespace of hooks, keeper and binder, unless somebody says otherwise. */
+/** The default namespace of hooks, keeper and binder. */
 export const SYSTEM_NAMESPACE = "hookbox-system";
 
-/** Name of the Lease that the keeper holds as long as it acts. */
+/** Name of the Lease that the active keeper holds. */
 export const KEEPER_LEASE = "hookbox-keeper";
 
-/** Name of the Lease that the binder holds as long as it serves claims. */
+/** Name of the Lease that the active binder holds. */
 export const BINDER_LEASE = "hookbox-binder";

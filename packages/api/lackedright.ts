@@ -1,4 +1,4 @@
-/** Reads from RBAC's refusal which right an account lacks. Pure. @module */
+/** Reads from RBAC's message which right an account lacks. @module */
 
 /** A right that an account lacks. */
 export interface LackedRight {

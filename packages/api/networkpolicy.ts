@@ -1,4 +1,7 @@
-/** The rules of a template's NetworkPolicy. Which Pods it selects is the hook's to say, never the user's. @module */
+/**
+ * Schema of the rules of a template's NetworkPolicy. The hook decides which Pods the policy selects, not the user.
+ * @module
+ */
 import type {
   V1NetworkPolicyEgressRule,
   V1NetworkPolicyIngressRule,
@@ -8,14 +11,17 @@ import * as z from "zod";
 import { DEFINITION } from "./blueprint.ts";
 import { openObject } from "./fields.ts";
 
-/** An ingress rule as JSON has it: the client library's type writes `_from`. */
+/** An ingress rule as it is in JSON. The client library's type has `_from` instead of `from`. */
 export type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };
 export type EgressRule = V1NetworkPolicyEgressRule;
 
 const ingressRuleSchema = z.looseObject({}) as unknown as z.ZodType<IngressRule, IngressRule>;
 const egressRuleSchema = z.looseObject({}) as unknown as z.ZodType<EgressRule, EgressRule>;
 
-/** `spec.networkPolicy`: it replaces the default rules whole, so an empty object allows nothing in either direction. */
+/**
+ * Schema of `spec.networkPolicy`. It replaces all default rules, so an empty object allows no traffic in either
+ * direction.
+ */
 export const networkPolicyRulesSchema = openObject({
   ingress: z.array(ingressRuleSchema.meta({
     description: "One rule, as in networking.k8s.io/v1.",

@@ -1,4 +1,4 @@
-/** Sandbox, agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+/** Defines Sandbox, agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { blueprintShape, type VolumeClaimTemplate } from "./blueprint.ts";
@@ -8,7 +8,7 @@ import { dateTimeSchema, generationSchema, openObject } from "./fields.ts";
 
 export type { VolumeClaimTemplate };
 
-/** Reasons of `Ready`. InvalidConfiguration is final: it waits for a change of the spec. */
+/** Reasons of `Ready`. InvalidConfiguration is final: only a change of the spec helps. */
 export type ReadyReason =
   | "DependenciesReady"
   | "DependenciesNotReady"
@@ -32,16 +32,22 @@ export type SuspendedReason =
 /** Reasons of `Finished`, which is True or absent. */
 export type FinishedReason = "PodSucceeded" | "PodFailed";
 
-/** Reasons of `PodScheduled` where the Pod gives none of its own; the Pod's own is copied. */
+/** Reasons of `PodScheduled` if the Pod reports none. If it does, its reason is copied. */
 export type PodScheduledReason = "PodScheduled" | "PodSchedulingUnknown";
 
-/** Reasons of `ContainersFailing`, which is True or absent. Not of the contract: it says what a Pod waits for in vain. */
+/**
+ * Reasons of `ContainersFailing`, which is True or absent. Agent Sandbox does not have this condition. It reports that
+ * a container waits for something that does not happen by itself.
+ */
 export type ContainersFailingReason = "ImagePullFailed" | "ContainerCreationFailed" | "ContainerCrashing";
 
-/** Reasons of `PodOutdated`, which is True or absent. Not of the contract, where nobody is told. */
+/**
+ * Reasons of `PodOutdated`, which is True or absent. Agent Sandbox does not have this condition, and does not report an
+ * outdated Pod.
+ */
 export type PodOutdatedReason = "SpecChanged";
 
-/** Reasons of `PodLost`, which is True or absent. Not of the contract. */
+/** Reasons of `PodLost`, which is True or absent. Agent Sandbox does not have this condition. */
 export type PodLostReason = "PodDeleted";
 
 const specSchema = openObject({
@@ -73,7 +79,7 @@ const statusSchema = openObject({
 });
 export type SandboxStatus = z.infer<typeof statusSchema>;
 
-/** What the CRD says beside the schema. */
+/** The CRD except its schema. */
 export const sandboxCRD = {
   group: "agents.x-k8s.io",
   version: "v1beta1",
@@ -106,13 +112,17 @@ export const sandboxCRD = {
   ],
 } as const satisfies CustomResource;
 
-/** A Sandbox as the API server has admitted it. A `status` without conditions: no hook has said anything yet. */
+/**
+ * A Sandbox as the API server has accepted it. A `status` without conditions means that the hook has not written a
+ * status yet.
+ */
 export const sandboxSchema = openObject({
   apiVersion: z.literal(`${sandboxCRD.group}/${sandboxCRD.version}`),
   kind: z.literal(sandboxCRD.kind),
   metadata: objectMetaSchema,
   spec: specSchema.describe("What the sandbox should be."),
-  // What Metacontroller adds to every status: a hook that has nothing to say yet then costs no write.
+  // The default is the field that Metacontroller adds to every status. So if the hook does not report anything yet, no
+  // write is needed.
   status: statusSchema.optional().meta({ description: "What the sandbox is.", default: { observedGeneration: 1 } }),
 }).describe("Sandbox is one isolated, stateful Pod with a stable name, volumes that outlive it, and an off switch.");
 export type Sandbox = z.infer<typeof sandboxSchema>;

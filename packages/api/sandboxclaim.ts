@@ -1,4 +1,4 @@
-/** SandboxClaim, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+/** Defines SandboxClaim, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.ts";
@@ -8,10 +8,13 @@ import { countSchema, dateTimeSchema, openObject, referenceName } from "./fields
 import type { CLAIM_FINAL_REASONS } from "./finalreasons.ts";
 import type { FinishedReason, ReadyReason } from "./sandbox.ts";
 
-/** Reasons of a claim's `Ready` that are final to the contract's clients: never on a claim that can still succeed. */
+/**
+ * Reasons of a claim's `Ready` that clients of Agent Sandbox treat as final. A claim that can still become Ready never
+ * has one of them.
+ */
 type ClaimFailureReason = (typeof CLAIM_FINAL_REASONS)[number];
 
-/** Reasons of a claim's `Ready`; once the Sandbox has a Ready condition, its reason is copied. */
+/** Reasons of a claim's `Ready`. If the Sandbox has a Ready condition, its reason is copied. */
 export type ClaimReadyReason =
   | ClaimFailureReason
   | ReadyReason
@@ -28,7 +31,7 @@ const environmentVariableSchema = openObject({
 }).describe("One environment variable.");
 export type ClaimEnvironmentVariable = z.infer<typeof environmentVariableSchema>;
 
-/** When a claim expires. Claims have this schema, and the default of a pool for claims without a lifecycle. */
+/** Schema of when a claim expires. Claims use it, and pools use it for the default of claims without a lifecycle. */
 export const lifecycleSchema = openObject({
   shutdownTime: dateTimeSchema.optional().meta({
     description: "When the claim expires, as an absolute time. Absent means never.",
@@ -72,7 +75,7 @@ const statusSchema = openObject({
 });
 export type SandboxClaimStatus = z.infer<typeof statusSchema>;
 
-/** What the CRD says beside the schema. */
+/** The CRD except its schema. */
 export const sandboxClaimCRD = {
   group: EXTENSIONS_GROUP,
   version: "v1beta1",
@@ -90,7 +93,9 @@ export const sandboxClaimCRD = {
   status: true,
 } as const satisfies CustomResource;
 
-/** A SandboxClaim as the API server has admitted it. Absent `status`: no hook has looked at it yet. */
+/**
+ * A SandboxClaim as the API server has accepted it. If `status` is absent, neither binder nor hook has handled it yet.
+ */
 export const sandboxClaimSchema = openObject({
   apiVersion: z.literal(`${sandboxClaimCRD.group}/${sandboxClaimCRD.version}`),
   kind: z.literal(sandboxClaimCRD.kind),

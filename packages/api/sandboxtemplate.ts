@@ -1,4 +1,4 @@
-/** SandboxTemplate, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+/** Defines SandboxTemplate, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { blueprintShape } from "./blueprint.ts";
@@ -23,7 +23,7 @@ const specSchema = openObject({
 });
 export type SandboxTemplateSpec = z.infer<typeof specSchema>;
 
-/** What the CRD says beside the schema. There is no status, so only a DecoratorController can have it as a parent. */
+/** The CRD except its schema. The kind has no status, so only a DecoratorController can have it as a parent. */
 export const sandboxTemplateCRD = {
   group: EXTENSIONS_GROUP,
   version: "v1beta1",
@@ -34,7 +34,7 @@ export const sandboxTemplateCRD = {
   categories: ["agents"],
 } as const satisfies CustomResource;
 
-/** A SandboxTemplate as the API server has admitted it. */
+/** A SandboxTemplate as the API server has accepted it. */
 export const sandboxTemplateSchema = openObject({
   apiVersion: z.literal(`${sandboxTemplateCRD.group}/${sandboxTemplateCRD.version}`),
   kind: z.literal(sandboxTemplateCRD.kind),

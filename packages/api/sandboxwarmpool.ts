@@ -1,4 +1,4 @@
-/** SandboxWarmPool, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one source. No behaviour. @module */
+/** Defines SandboxWarmPool, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { conditionsSchema } from "./condition.ts";
@@ -84,10 +84,16 @@ export type SandboxWarmPoolStatus = z.infer<typeof statusSchema>;
 /** Reasons of a pool's `Ready`. */
 export type PoolReadyReason = "Full" | "NotFull";
 
-/** Reasons of a pool's condition `NetworkPolicy`: False while the template's NetworkPolicy is not in force, else absent. */
+/**
+ * Reasons of a pool's condition `NetworkPolicy`. It is False while the template's NetworkPolicy is not in force, and
+ * absent otherwise.
+ */
 export type PoolPolicyReason = "NetworkPolicyMissing" | "NetworkPolicyNotOwned" | "NetworkPolicyOutdated";
 
-/** Reasons of a pool's `Progressing`: True for the first two, False for what keeps the pool from its size. */
+/**
+ * Reasons of a pool's `Progressing`. It is True for Full and Filling, and False for most others, which keep the pool
+ * from being full.
+ */
 export type PoolProgressingReason =
   | "Full"
   | "Filling"
@@ -104,7 +110,7 @@ export type PoolProgressingReason =
   | "PodsFinished"
   | "NotReadyInTime";
 
-/** What the CRD says beside the schema. */
+/** The CRD except its schema. */
 export const sandboxWarmPoolCRD = {
   group: EXTENSIONS_GROUP,
   version: "v1beta1",
@@ -126,7 +132,7 @@ export const sandboxWarmPoolCRD = {
   },
 } as const satisfies CustomResource;
 
-/** A SandboxWarmPool as the API server has admitted it. Absent `status`: no hook has looked at it yet. */
+/** A SandboxWarmPool as the API server has accepted it. If `status` is absent, the hook has not handled it yet. */
 export const sandboxWarmPoolSchema = openObject({
   apiVersion: z.literal(`${sandboxWarmPoolCRD.group}/${sandboxWarmPoolCRD.version}`),
   kind: z.literal(sandboxWarmPoolCRD.kind),

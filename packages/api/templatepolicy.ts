@@ -1,4 +1,4 @@
-/** The NetworkPolicy of a template: its name, its owners, and what is wrong with it if it is not in force. Pure. @module */
+/** Computes name and owners of a template's NetworkPolicy, and finds out why it is not in force. @module */
 import * as z from "zod";
 import {
   DECORATOR_ANNOTATION,
@@ -18,16 +18,19 @@ import {
 import { EXTENSIONS_GROUP } from "./crd.ts";
 import { type Problem, readUnresolved } from "./unresolved.ts";
 
-/** How long a missing or outdated policy is no fault, in milliseconds: the template's hook needs a moment to write it. */
+/**
+ * How long a missing or outdated policy is not reported, in milliseconds: the template's hook needs a moment to write
+ * it.
+ */
 export const POLICY_GRACE_MS = 10_000;
 
 const SUFFIX = "-network-policy";
-/** Longest name of an object. */
+/** Longest name of an object, in characters. */
 const LONGEST_NAME = 253;
 
 /**
- * Returns the name of a template's policy: `<template>-network-policy`, as in the contract. If that is too long for a name,
- * the template's name is cut, and its hash follows.
+ * Returns the name of a template's policy: `<template>-network-policy`, as in Agent Sandbox. If that is too long for a
+ * name, the template's name is cut, and its hash follows.
  */
 export function policyName(template: string): string {
   const name = `${template}${SUFFIX}`;
@@ -36,7 +39,9 @@ export function policyName(template: string): string {
   return `${template.slice(0, LONGEST_NAME - tail.length).replace(/[^a-z0-9]+$/, "")}${tail}`;
 }
 
-/** Returns the annotation of a policy that names the template and the generation that the policy's rules come from. */
+/**
+ * Returns the value of a policy's annotation: UID and generation of the template from which the rules were computed.
+ */
 export function policyStamp({ uid = "", generation = 0 }: ObjectMeta): string {
   return `${uid}/${generation}`;
 }
@@ -60,8 +65,8 @@ const listedPolicySchema = kubeObjectSchema.extend({
 export type Policy = Pick<KubeObject, "metadata"> & { spec?: unknown };
 
 /**
- * Returns the fields of a NetworkPolicy that this module reads; undefined: the object is no NetworkPolicy. Items of an API
- * server's list have no apiVersion and kind, so the function adds them.
+ * Returns the fields of a NetworkPolicy that this module reads; undefined: the object is not a NetworkPolicy. Items of
+ * an API server's list have no apiVersion and kind, so the function adds them.
  */
 export function policyToKeep(object: unknown): KubeObject | undefined {
   const read = listedPolicySchema.safeParse(object).data;
@@ -83,7 +88,10 @@ export function policyToKeep(object: unknown): KubeObject | undefined {
   };
 }
 
-/** Returns the hash of the template whose sandboxes a policy selects; undefined: the selector is not this label alone. */
+/**
+ * Returns the hash of the template whose sandboxes a policy selects; undefined: the selector has more than this label,
+ * or does not have it.
+ */
 export function selectedHash({ spec }: Policy): string | undefined {
   const { podSelector } = (spec ?? {}) as { podSelector?: { matchLabels?: Record<string, string> } };
   if (!podSelector || Object.keys(podSelector).some((key) => key !== "matchLabels")) return undefined;
@@ -99,7 +107,7 @@ export function isLeftBehind({ metadata }: Policy, template: ObjectMeta): boolea
   if (metadata.annotations?.[DECORATOR_ANNOTATION] !== TEMPLATE_CONTROLLER) return false;
   const owner = controllerOf(metadata);
   if (!owner) return true;
-  // If a template of this name has another UID, the owner was deleted: only one object has a kind and a name at a time.
+  // If a template of this name has another UID, the owner was deleted: only one object of a kind has a name at a time.
   return groupOf(owner.apiVersion) === EXTENSIONS_GROUP && owner.kind === "SandboxTemplate" &&
     owner.name === template.name && owner.uid !== template.uid;
 }
@@ -108,12 +116,12 @@ export function isLeftBehind({ metadata }: Policy, template: ObjectMeta): boolea
 type Template = { metadata: ObjectMeta; spec: { networkPolicyManagement: string } };
 
 /**
- * What is wrong with the policy of a template.
+ * The reason why the policy of a template is not in force.
  *
  * | state | meaning |
  * |---|---|
  * | `missing` | it does not exist, or is being deleted |
- * | `taken` | an object of its name is not controlled by the template |
+ * | `taken` | an object with its name is not controlled by the template |
  * | `outdated` | it selects other Pods, or has the rules of an earlier generation of the template |
  */
 export interface PolicyFault {
@@ -122,9 +130,9 @@ export interface PolicyFault {
 }
 
 /**
- * Tells what keeps a template's policy from being in force; undefined: nothing does, or the template has none.
+ * Returns why a template's policy is not in force; undefined: it is in force, or the template has none.
  *
- * An earlier version of hookbox creates policies without the annotation. Their rules are taken to be up to date.
+ * Earlier versions of hookbox created policies without the annotation. Their rules count as up to date.
  */
 export function policyFault({ metadata, spec }: Template, policy: Policy | undefined): PolicyFault | undefined {
   if (spec.networkPolicyManagement === "Unmanaged") return undefined;
@@ -160,7 +168,10 @@ export function policyProblemOf(template: ObjectMeta): Problem | undefined {
   return readUnresolved(template)?.problems.find(({ kind }) => kind === "NetworkPolicy");
 }
 
-/** Says what is wrong with a template's policy: the message that the keeper has reported, or else the observed fault's. */
+/**
+ * Returns the message about a template's policy: the keeper's message if there is one, otherwise that of the observed
+ * fault.
+ */
 export function policyMessage({ metadata }: { metadata: ObjectMeta }, fault: PolicyFault): string {
   return policyProblemOf(metadata)?.message ?? fault.message;
 }

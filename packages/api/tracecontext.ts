@@ -1,8 +1,11 @@
-/** W3C trace context, as headers and objects carry it. Source: https://www.w3.org/TR/trace-context/, section 3.2. @module */
+/**
+ * Reads a W3C trace context from headers and annotations. Source: https://www.w3.org/TR/trace-context/, section 3.2.
+ * @module
+ */
 import type { ObjectMeta } from "./objects/objects.ts";
 import { TRACE_CONTEXT_ANNOTATION } from "./objects/keys.ts";
 
-/** Somebody's span, of which others are part. */
+/** The span to which new spans belong. */
 export interface TraceContext {
   /** 32 hex digits. */
   traceId: string;
@@ -13,10 +16,10 @@ export interface TraceContext {
 }
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** Longer ones are not read. */
+/** Longer annotations are ignored. */
 const LONGEST = 4096;
 
-/** Reads a traceparent header; undefined: it makes no sense. */
+/** Reads a traceparent header; undefined: it is not valid. */
 export function readTraceparent(text: string): TraceContext | undefined {
   const [, version, traceId = "", spanId = "", flags = "", more] = TRACEPARENT.exec(text) ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return undefined;
@@ -25,7 +28,7 @@ export function readTraceparent(text: string): TraceContext | undefined {
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Reads the trace that an object was created in, from its annotation; undefined: none that makes sense. */
+/** Reads from an object's annotation the trace in which the object was created; undefined: absent or not valid. */
 export function traceContextOf({ annotations }: Pick<ObjectMeta, "annotations">): TraceContext | undefined {
   const text = annotations?.[TRACE_CONTEXT_ANNOTATION];
   if (typeof text !== "string" || text.length > LONGEST) return undefined;

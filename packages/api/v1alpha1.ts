@@ -1,10 +1,11 @@
 /**
- * What an object of v1alpha1 is in v1beta1, and back. What one version cannot say is kept in an annotation where the way
- * back would lose it. Pure. Source: Agent Sandbox API, section 1.7.
+ * Converts objects between v1alpha1 and v1beta1. If the other version has no field for something and the conversion
+ * back would lose it, it is stored in an annotation. Source: Agent Sandbox API, section 1.7.
  *
- * One thing is otherwise than there: an annotation that holds what it cannot is no error. It says nothing, and stays. The
- * API server asks for all objects of a list at once and gives up the list for one of them, so that whoever may annotate one
- * object would keep everybody from listing and watching those of all namespaces.
+ * There is one difference from Agent Sandbox: an annotation with invalid content is no error. It is ignored, and stays.
+ * The API server converts all objects of a list together, and fails the whole list if one object fails. Otherwise,
+ * everybody who may annotate one object could prevent everybody from listing and watching the objects of all
+ * namespaces.
  * @module
  */
 import type { KubeObject } from "./objects/objects.ts";
@@ -16,12 +17,14 @@ import { annotated, type Content, type Fields, parsed, PREFIX, without } from ".
 type Version = "v1alpha1" | "v1beta1";
 
 const VOLUME_POLICY = `${PREFIX}v1beta1-volume-claim-templates-policy`;
-/** Annotation of ours: the Sandbox does not set `service`. The contract's conversion would lose that. */
+/**
+ * An annotation of hookbox's own: the Sandbox does not set `service`. The conversion of Agent Sandbox would lose this.
+ */
 const SERVICE = `${PREFIX}v1beta1-service`;
 const UNSET = "unset";
 const VOLUME_POLICIES = ["Disallowed", "Allowed", "Overrides"];
 
-/** The kinds of both versions, and how each is converted. */
+/** The kinds that have both versions, and their conversions. */
 const KINDS: Record<string, Conversion> = {
   Sandbox: { toBeta: sandboxToBeta, toAlpha: sandboxToAlpha },
   SandboxClaim: { toBeta: claimToBeta, toAlpha: claimToAlpha },
@@ -31,14 +34,14 @@ const KINDS: Record<string, Conversion> = {
 
 interface Conversion {
   toBeta(content: Content): Content;
-  /** @param saved the spec that the way to v1beta1 has left in an annotation; undefined: there is none */
+  /** @param saved the spec that the conversion to v1beta1 has stored in an annotation; undefined: there is none */
   toAlpha(content: Content, saved: Fields | undefined): Content;
 }
 
 /**
- * Converts an object to `version`; one that has it is returned as it is.
+ * Converts an object to `version`. An object that already has this version is returned unchanged.
  *
- * @throws {RangeError} for a kind or version that is unknown: never for what an object says
+ * @throws {RangeError} if kind or version are unknown; never because of an object's content
  */
 export function convertObject(object: KubeObject, version: string): KubeObject {
   const [group = "", from = ""] = object.apiVersion.split("/");
@@ -56,7 +59,7 @@ export function convertObject(object: KubeObject, version: string): KubeObject {
   return { ...object, apiVersion: `${group}/${version}`, metadata, spec, ...(status ? { status } : {}) };
 }
 
-/** Returns the annotation that keeps what an object of v1alpha1 said, on the one of v1beta1. */
+/** Returns the annotation on a v1beta1 object that stores its fields of v1alpha1. */
 export function stateAnnotation(kind: string): string {
   return `${PREFIX}v1alpha1-${kind.toLowerCase()}-state`;
 }
@@ -69,7 +72,7 @@ function contentOf({ metadata, spec, status }: KubeObject): Content {
   return { metadata, spec: (spec ?? {}) as Fields, status: status as Fields | undefined };
 }
 
-/** Adds the annotation where the way back without it would not lead to the same spec. */
+/** Converts to v1beta1. If the conversion back would not give the same spec, adds the annotation. */
 function remembering({ toBeta, toAlpha }: Conversion, before: Content, key: string): Content {
   const alpha = without(before, key);
   const beta = toBeta(alpha);
@@ -78,20 +81,23 @@ function remembering({ toBeta, toAlpha }: Conversion, before: Content, key: stri
   return annotated(beta, { [key]: JSON.stringify({ spec }) });
 }
 
-/** An annotation that says nothing stays where it is. */
+/** Converts to v1alpha1. An annotation with invalid content stays. */
 function toAlphaFrom({ toAlpha }: Conversion, content: Content, key: string): Content {
   const saved = savedOf(content, key);
   return saved ? toAlpha(without(content, key), saved) : toAlpha(content, undefined);
 }
 
-/** Reads the spec that an annotation keeps; undefined: there is none, or it is not the JSON of one. */
+/** Reads the spec from an annotation; undefined: there is none, or it is not valid. */
 function savedOf({ metadata }: Content, key: string): Fields | undefined {
   const saved = parsed(metadata.annotations?.[key]);
   const { spec = {} } = isObject(saved) ? saved : { spec: undefined };
   return isObject(saved) && isObject(spec) ? spec : undefined;
 }
 
-/** `replicas: 0` is `Suspended`. A Sandbox that says nothing of a Service gets one: v1alpha1 promises a stable hostname. */
+/**
+ * `replicas: 0` becomes `Suspended`. A Sandbox that does not set `service` gets a Service, because v1alpha1 promises a
+ * stable hostname.
+ */
 function sandboxToBeta(content: Content): Content {
   const { replicas, ...spec } = content.spec;
   const isUnset = content.metadata.annotations?.[SERVICE] === UNSET;

@@ -1,5 +1,5 @@
 /**
- * Converts claims between v1alpha1, where they name a template or a pool, and v1beta1, where they name a pool. Pure. Source:
+ * Converts claims between v1alpha1, where they name a template or a pool, and v1beta1, where they name a pool. Source:
  * Agent Sandbox API, section 1.7.
  * @module
  */
@@ -7,18 +7,22 @@ import { sameJson } from "./objects/apply.ts";
 import { isObject } from "./objects/json.ts";
 import { annotated, type Content, type Fields, isVolumes, nameOf, parsed, PREFIX, without } from "./v1alpha1content.ts";
 
-/** Annotation of ours: a claim's own volumes, which v1alpha1 lacks. */
+/** An annotation of hookbox's own: a claim's own volumes, for which v1alpha1 has no field. */
 const VOLUME_TEMPLATES = `${PREFIX}v1beta1-volume-claim-templates`;
-/** Annotation of ours: a pool's name that has another meaning in v1alpha1, such as "default", and the fields in its place. */
+/**
+ * An annotation of hookbox's own: a pool's name that has another meaning in v1alpha1, such as "default", and the
+ * v1alpha1 fields in its place.
+ */
 const POOL = `${PREFIX}v1beta1-warm-pool-ref`;
-/** Longest name of an object that API servers accept. */
+/** Longest name of an object that API servers accept, in characters. */
 const LONGEST_NAME = 253;
 /** Prefix of the name of a pool without members, for a claim that names a template instead of a pool in v1alpha1. */
 export const SHADOW_POOL = "shadow-pool-";
 
 /**
- * Converts a claim. Its pool is the pool of `warmpool`; else the pool of its Sandbox, whose name begins with the pool's; else
- * a pool without members, named after the template.
+ * Converts a claim to v1beta1. Its pool is the pool in `warmpool`. If that is not set, it is the pool of the claim's
+ * Sandbox, whose name begins with the pool's. If there is no Sandbox of a pool, it is a pool without members, named
+ * after the template.
  */
 export function claimToBeta(content: Content): Content {
   const { sandboxTemplateRef: _, warmpool: __, ...spec } = content.spec;
@@ -40,7 +44,7 @@ function poolOf(content: Content): string {
     : SHADOW_POOL + nameOf(sandboxTemplateRef);
 }
 
-/** Converts a claim back. If the claim still names the same pool, the result has the same fields as before. */
+/** Converts a claim to v1alpha1. If the claim still names the same pool, the result has the same fields as before. */
 export function claimToAlpha(content: Content, saved: Fields | undefined): Content {
   const { warmPoolRef, volumeClaimTemplates, ...rest } = content.spec;
   const ref = nameOf(warmPoolRef);
@@ -48,7 +52,8 @@ export function claimToAlpha(content: Content, saved: Fields | undefined): Conte
   const unnoted = { ...poolNote(content) ? without(content, POOL) : content, spec: { ...rest, ...said } };
   const alpha = poolOf(unnoted) === ref ? unnoted : annotated(unnoted, { [POOL]: JSON.stringify(noteOf(ref, said)) });
   if (volumeClaimTemplates === undefined) {
-    // Otherwise a user could add volumes to a v1beta1 claim with this annotation: the way back would read them from it.
+    // Otherwise a user could add volumes to a v1beta1 claim with this annotation: the conversion to v1beta1 would read
+    // them from it.
     return isVolumes(parsed(alpha.metadata.annotations?.[VOLUME_TEMPLATES])) ? without(alpha, VOLUME_TEMPLATES) : alpha;
   }
   return annotated(alpha, { [VOLUME_TEMPLATES]: JSON.stringify(volumeClaimTemplates) });
@@ -78,7 +83,10 @@ function isSaid(note: PoolNote, spec: Fields): boolean {
   return sameJson(note, noteOf(note.name, spec));
 }
 
-/** The v1alpha1 fields in place of a pool's name: the saved fields, unless the claim names another pool since. */
+/**
+ * The v1alpha1 fields in place of a pool's name. They are the saved fields, unless the claim has been changed to
+ * another pool.
+ */
 function referencesOf(ref: string, content: Content, saved: Fields | undefined): Fields {
   const template = nameOf(saved?.["sandboxTemplateRef"]);
   const warmpool = saved?.["warmpool"];

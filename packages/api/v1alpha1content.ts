@@ -1,4 +1,7 @@
-/** What the conversions between versions see and give, and what they read in annotations, which anybody may write. Pure. @module */
+/**
+ * The input and output of the conversions between versions, and functions to read their annotations, which anybody may
+ * have written. @module
+ */
 import { parseJson } from "./objects/exactjson.ts";
 import type { KubeObject } from "./objects/objects.ts";
 import { isObject } from "./objects/json.ts";
@@ -8,14 +11,14 @@ export const PREFIX = "api.agents.x-k8s.io/";
 
 export type Fields = Record<string, unknown>;
 
-/** What a kind's functions see and give: an object without its version. */
+/** An object without its version: the input and output of each kind's functions. */
 export interface Content {
   metadata: KubeObject["metadata"];
   spec: Fields;
   status: Fields | undefined;
 }
 
-/** Returns undefined for what is not JSON, or not there. */
+/** Parses JSON; undefined: the text is absent or not JSON. */
 export function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
@@ -33,7 +36,7 @@ export function annotated(content: Content, annotations: Record<string, string>)
   };
 }
 
-/** Takes annotations away; where none is left there is no field for them. */
+/** Removes annotations. If none is left, removes the `annotations` field. */
 export function without(content: Content, ...keys: string[]): Content {
   const { annotations } = content.metadata;
   if (!annotations || !keys.some((key) => Object.hasOwn(annotations, key))) return content;
@@ -42,10 +45,16 @@ export function without(content: Content, ...keys: string[]): Content {
   return { ...content, metadata: Object.keys(left).length > 0 ? { ...metadata, annotations: left } : metadata };
 }
 
-/** How deep a claim's volumes may be: a PersistentVolumeClaim is less than half as deep, and text is not without end. */
+/**
+ * How many levels a claim's volumes may have. A PersistentVolumeClaim has fewer than half as many, but an annotation
+ * may contain any number.
+ */
 const DEEPEST = 16;
 
-/** Tells whether it can be a claim's volumes. Nobody looks at what a conversion gives: not the API server, either. */
+/**
+ * Tells whether a value can be a claim's volumes. This is needed because nobody else checks the result of a conversion,
+ * not even the API server.
+ */
 export function isVolumes(value: unknown): value is Fields[] {
   return Array.isArray(value) && value.every(isObject) && isShallow(value, DEEPEST);
 }

@@ -9,7 +9,7 @@ export interface ApiRequest {
   body?: unknown;
   /** Content of a PATCH: a JSON merge patch, or a whole object for server-side apply. @default "merge" */
   patch?: "merge" | "apply";
-  /** If the answer is longer, the request fails with {@link AnswerTooLong}. @default any length */
+  /** If the answer is longer, the request fails with `AnswerTooLong`. @default any length */
   mostBytes?: number;
   /** Aborts the request. */
   signal?: AbortSignal | undefined;

@@ -92,7 +92,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim that was made anew under its name gets the old one's annotations",
     file: "packages/binder/writes.ts",
-    from: "metadata: { uid, annotations }",
+    from: "metadata: { uid, resourceVersion, annotations }",
     to: "metadata: { annotations }",
     tests: WRITES_TEST,
   },

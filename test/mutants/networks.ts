@@ -22,7 +22,7 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "a host that is none throws in a runtime",
     file: "packages/runtime/listen-grpc.ts",
-    from: "// It makes a URL of what the client calls the host.",
+    from: "response.writeHead(400);",
     to: 'throw new TypeError("host");',
     tests: ["test/fuzz/runtime.test.ts"],
   },

@@ -1,8 +1,8 @@
-{{/* The namespace that the router has to be in. */}}
+{{/* The namespace in which the router must be. */}}
 {{- define "hookbox.routerNamespace" -}}agent-sandbox-system{{- end }}
 
 {{/*
-One object of deploy/, in its namespace, with what the values say of its process.
+Renders one object of deploy/ in its namespace, changed by the values of its process.
 Takes: object, process (its folder), values (of the process), root.
 */}}
 {{- define "hookbox.object" }}
@@ -26,7 +26,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{ toYaml $object }}
 {{- end }}
 
-{{/* Where the NetworkPolicy of hooks lets them go: to DNS and to the collector of spans, where there is one. */}}
+{{/* Egress rules of the hooks' NetworkPolicy: to DNS and to the collector of spans, if there is one. */}}
 {{- define "hookbox.tracingEgress" }}
 {{- with .Values.tracing.endpoint }}
 {{- $url := urlParse . }}
@@ -50,7 +50,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- end }}
 
-{{/* Changes a Deployment as the values of its process say. */}}
+{{/* Changes a Deployment according to the values of its process. */}}
 {{- define "hookbox.values" }}
 {{- $values := .values | default dict }}
 {{- $spec := .object.spec }}
@@ -91,7 +91,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- with $values.podLabels }}{{ $_ := set $template.metadata "labels" (merge $template.metadata.labels .) }}{{ end }}
 {{- with $values.podAnnotations }}{{ $_ := set $template.metadata "annotations" . }}{{ end }}
-{{- /* Processes read the ConfigMap when they start: another value of it starts them anew. */}}
+{{- /* Processes read the ConfigMap only when they start. If it changes, this annotation restarts them. */}}
 {{- $config := include "hookbox.config" .root | fromYaml }}
 {{- $read := dict }}
 {{- range $container.env }}
@@ -104,7 +104,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- end }}
 {{- end }}
 
-{{/* What the values say of the settings that several processes share: the data of the ConfigMap agent-sandbox-config. */}}
+{{/* The settings that several processes share, from the values: the data of the ConfigMap agent-sandbox-config. */}}
 {{- define "hookbox.config" }}
 {{- $data := dict }}
 {{- range $kind, $domains := dict "label" .Values.claims.allowedLabelDomains "annotation" .Values.claims.allowedAnnotationDomains }}
@@ -117,7 +117,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- toYaml $data }}
 {{- end }}
 
-{{/* Has the keeper send CloudEvents. Its Deno may read /var/run/secrets, and nothing else. */}}
+{{/* Lets the keeper send CloudEvents. Its Deno may only read /var/run/secrets. */}}
 {{- define "hookbox.cloudEvents" }}
 {{- $events := .root.Values.cloudEvents }}
 {{- $secret := required "cloudEvents.url needs cloudEvents.secretName, a Secret to sign with" $events.secretName }}

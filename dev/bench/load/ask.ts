@@ -1,8 +1,8 @@
-/** The few things that the load does to a cluster besides watching. @module */
+/** The requests that the load sends to a cluster, except watches. @module */
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../../../packages/kube/api.ts";
 import { sendAll } from "./send.ts";
 
-/** How many requests at once prepare and clear a run. */
+/** How many requests run in parallel when a run is prepared and cleaned up. */
 const CLIENTS = 16;
 
 /** Creates an object in the collection of `path`. @throws if the API server refuses it */
@@ -11,7 +11,7 @@ export async function create(api: Api, path: ObjectPath, body: { kind: string; m
   if (!isOk(answer)) throw answerError(`create ${body.kind} ${body.metadata.name}`, answer);
 }
 
-/** Creates many at once. @throws the first refusal */
+/** Creates `count` objects in parallel. @throws the first refusal */
 export async function createAll(
   api: Api,
   count: number,
@@ -23,7 +23,7 @@ export async function createAll(
   });
 }
 
-/** Deletes many at once; what is gone already is fine. */
+/** Deletes objects in parallel. Objects that no longer exist are ignored. */
 export async function removeAll(api: Api, paths: readonly ObjectPath[]): Promise<void> {
   await sendAll(paths.length, { kind: "burst", clients: CLIENTS }, async (index) => {
     const path = paths[index];
@@ -31,7 +31,7 @@ export async function removeAll(api: Api, paths: readonly ObjectPath[]): Promise
   });
 }
 
-/** Deletes one object. @throws if the API server refuses, unless it is gone */
+/** Deletes one object. @throws if the API server refuses, unless the object does not exist */
 export async function remove(api: Api, path: ObjectPath): Promise<void> {
   const answer = await api.send({ method: "DELETE", path: pathOf(path) });
   if (!isOk(answer) && answer.status !== 404) throw answerError(`delete ${path.resource} ${path.name}`, answer);

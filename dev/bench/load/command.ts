@@ -3,10 +3,10 @@ import { Buffer } from "node:buffer";
 import { PassThrough } from "node:stream";
 import { Exec, KubeConfig } from "@kubernetes/client-node";
 
-/** Runs a command in a container; resolves with what it printed. @throws if it fails or cannot be run */
+/** Runs a command in a container, and resolves with its output. @throws if the command fails or cannot be run */
 export type Command = (pod: { namespace: string; name: string; container: string }, argv: string[]) => Promise<string>;
 
-/** Makes the runner for a cluster: every call is a connection of its own. */
+/** Creates the runner for a cluster. Every call opens its own connection. */
 export function commandRunner(kubeconfig: string, context?: string): Command {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);

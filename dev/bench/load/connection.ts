@@ -5,13 +5,13 @@ import { connect } from "../../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
 import type { Watched } from "../measure/processes.ts";
 
-/** Connects under a name of its own, so that what it asks for is told from what the implementation does. */
+/** Connects with its own user agent, so that the load's requests can be told from those of the implementation. */
 export async function connectLoad(kubeconfig: string, signal: AbortSignal, context?: string): Promise<Api> {
   const credentials = await kubeconfigCredentials(kubeconfig, context);
   return connect(credentials, { signal, userAgent: "hookbox-bench" });
 }
 
-/** This process: the load must not be what limits. */
+/** This process, which is measured too: the load must not be the bottleneck. */
 export function loadProcess(): Watched {
   return { name: "load", pid: process.pid };
 }

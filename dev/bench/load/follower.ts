@@ -1,11 +1,11 @@
-/** Sees when objects of a kind become Ready, through one watch of the whole cluster. Sends nothing else. @module */
+/** Observes when objects of a kind become Ready, with one watch of the whole cluster. @module */
 import { type Api, type ObjectPath, pathOf } from "../../../packages/kube/api.ts";
 import { listAndWatch } from "../../../packages/kube/watch.ts";
 import { type Condition, findCondition } from "../../../packages/api/objects/conditions.ts";
 import type { ObjectMeta } from "../../../packages/api/objects/objects.ts";
 import type { Sample } from "../result.ts";
 
-/** What the load reads of any object. */
+/** The fields that the load reads from any object. */
 export interface Followed {
   metadata: ObjectMeta;
   spec?: { replicas?: number };
@@ -13,15 +13,18 @@ export interface Followed {
 }
 
 export interface Follower {
-  /** Objects that are there, by {@link keyOf}. */
+  /** Objects that exist, by {@link keyOf}. */
   objects: ReadonlyMap<string, Followed>;
-  /** When each was first seen Ready, gone or not: `performance.now()` milliseconds. */
+  /** When each object was first seen Ready, even if it was deleted later, in `performance.now()` milliseconds. */
   readyAt: ReadonlyMap<string, number>;
-  /** Resolves with true once `holds` does, looked at after every event; with false after `seconds` or at the end. */
+  /**
+   * Resolves with true when `holds` returns true; it is called after every event. Resolves with false after `seconds`
+   * or at the end.
+   */
   until(holds: () => boolean, seconds: number): Promise<boolean>;
 }
 
-/** `<namespace>/<name>`. */
+/** Returns `<namespace>/<name>`. */
 export function keyOf({ namespace = "", name }: ObjectMeta): string {
   return `${namespace}/${name}`;
 }
@@ -31,9 +34,10 @@ export function isReady({ status }: Followed): boolean {
 }
 
 /**
- * Returns how long each object took that was seen Ready, in milliseconds.
+ * Returns how long each object that became Ready took, in milliseconds.
  *
- * @param due when each was asked for, by {@link keyOf}, and `begun` when the load was: by `performance.now()`
+ * @param due when each object was requested, by {@link keyOf}, and `begun` when the load began, both in
+ * `performance.now()` milliseconds
  */
 export function samplesOf(due: ReadonlyMap<string, number>, { readyAt }: Follower, begun: number): Sample[] {
   return [...due].flatMap(([key, at]) => {
@@ -42,7 +46,10 @@ export function samplesOf(due: ReadonlyMap<string, number>, { readyAt }: Followe
   });
 }
 
-/** Begins to follow; resolves once everything that is there has been seen. `onObject` is told of every version. */
+/**
+ * Starts to follow, and resolves when all existing objects have been seen. It calls `onObject` with every version of
+ * every object.
+ */
 export async function followReady(
   api: Api,
   resource: ObjectPath["resource"],

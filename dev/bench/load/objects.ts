@@ -1,9 +1,9 @@
-/** The objects that the load asks for: the smallest that any implementation of v1beta1 takes. Pure. @module */
+/** Builds the objects that the load creates: the smallest that every implementation of v1beta1 accepts. @module */
 import { RUNTIME_IMAGE } from "../../cluster/runtimeimage.ts";
 import { SHARD_LABEL } from "../../../packages/api/objects/keys.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
-/** A container that waits; on simulated nodes nothing runs it. */
+/** A container that only waits. On simulated nodes it does not run. */
 const POD_TEMPLATE = {
   spec: {
     terminationGracePeriodSeconds: 0,
@@ -12,7 +12,7 @@ const POD_TEMPLATE = {
   },
 };
 
-/** Makes a bare Sandbox. */
+/** Builds a Sandbox without a claim or pool. */
 export function aSandbox(name: string) {
   return {
     apiVersion: "agents.x-k8s.io/v1beta1",
@@ -26,7 +26,7 @@ export function aTemplate(name: string) {
   return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate: POD_TEMPLATE } };
 }
 
-/** Makes a template with hookbox's runtime in it. */
+/** Builds a template with hookbox's runtime. */
 export function aRuntimeTemplate(name: string) {
   const container = {
     name: "main",
@@ -38,7 +38,7 @@ export function aRuntimeTemplate(name: string) {
   return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate } };
 }
 
-/** Makes a pool; `shard`: which of several engines looks after it, where that is asked for. */
+/** Builds a pool. `shard` says which of several Metacontrollers is responsible for it. */
 export function aPool(name: string, template: string, replicas: number, shard: string) {
   const spec = { replicas, sandboxTemplateRef: { name: template } };
   return {

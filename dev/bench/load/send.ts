@@ -1,13 +1,16 @@
-/** Sends requests when they are due, whatever became of earlier ones; a burst goes through a few clients. @module */
+/**
+ * Sends requests when they are due, whether earlier ones have been answered or not. A burst is sent by a few clients.
+ * @module
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Arrivals, dueTimes } from "../../../packages/cli/pool/arrivals.ts";
 
 /**
- * Calls `ask` for 0, 1, … `count` - 1; resolves when every call has. Rejects with the first call that does, and makes no
- * more.
+ * Calls `ask` with 0, 1, … `count` - 1, and resolves when every call has resolved. If a call rejects, it makes no more
+ * calls and rejects with the first error.
  *
- * @param ask told the index and when it was due (`performance.now()` milliseconds): latencies count from then, so that a load
- * that lags behind cannot hide it. A burst's are due when a client is free for them.
+ * @param ask is called with the index and when the call was due (`performance.now()` milliseconds). Latencies count
+ * from that time, so that a load that is late cannot hide it. In a burst, a call is due when a client is free.
  */
 export async function sendAll(
   count: number,
@@ -30,7 +33,7 @@ export async function sendAll(
     const due = begun + ms;
     const wait = due - performance.now();
     if (wait > 0) await sleep(wait);
-    // Heard at once: one that nobody waits for yet would end the process.
+    // The error is handled now: a rejection that nobody awaits yet would end the process.
     running.push(ask(index, due).catch((error) => void failures.push(error)));
   }
   await Promise.all(running);

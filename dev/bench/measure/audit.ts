@@ -1,20 +1,20 @@
-/** Requests by the audit log of an API server of ours, which tells who asked. @module */
+/** Counts requests in the audit log of the bench's own API server, which tells who sent them. @module */
 import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createTally, type RequestKind, type RequestLog } from "./requestlog.ts";
 
-/** Every request once, when it is answered, without bodies. */
+/** Logs every request once, when it is answered, without bodies. */
 const POLICY = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted, Panic]
 rules: [{ level: Metadata }]
 `;
 
-/** The log is written in batches; the longest that one waits, in milliseconds. */
+/** The log is written in batches. A batch waits at most this many milliseconds. */
 const BATCH_MS = 1000;
 
-/** Prepares an audit log in a folder: what kube-apiserver has to be told, and who reads the log then. */
+/** Prepares an audit log in a folder. Returns arguments for kube-apiserver, and a reader of the log. */
 export function prepareAudit(folder: string): { apiServerArgs: string[]; requests: RequestLog } {
   const [policy, log] = [join(folder, "audit.yaml"), join(folder, "audit.log")];
   writeFileSync(policy, POLICY);
@@ -23,13 +23,13 @@ export function prepareAudit(folder: string): { apiServerArgs: string[]; request
     `--audit-log-path=${log}`,
     "--audit-log-mode=batch",
     `--audit-log-batch-max-wait=${BATCH_MS}ms`,
-    // At 100 MB, the default, it would go on in another file: 20 minutes of churn write more.
+    // With the default of 100 MB, the log would continue in another file: 20 minutes of churn write more than that.
     "--audit-log-maxsize=4096",
   ];
   return { apiServerArgs, requests: auditedRequests(log) };
 }
 
-/** Reads an audit log, which may not be there yet. */
+/** Reads an audit log. The file need not exist yet. */
 export function auditedRequests(file: string): RequestLog {
   let start = 0;
   const flushed = () => new Promise((resolve) => setTimeout(resolve, BATCH_MS + 200));
@@ -50,13 +50,13 @@ export function auditedRequests(file: string): RequestLog {
   };
 }
 
-/** Reads one line of an audit log; undefined for a stage that counts for nothing. */
+/** Reads one line of an audit log; undefined: a stage that is not counted. */
 export function auditedRequest(line: string): RequestKind | undefined {
   const { stage, verb, userAgent = "", objectRef = {}, responseStatus = {} } = JSON.parse(line);
   if (stage !== "ResponseComplete") return undefined;
   const { resource = "other", subresource } = objectRef;
   return {
-    // client-node names nobody where it runs a command, and no engine runs any.
+    // client-node sends no user agent when it runs a command. Only the load runs commands.
     client: subresource === "exec" ? "load" : clientOf(userAgent),
     verb,
     resource: subresource ? `${resource}/${subresource}` : resource,
@@ -70,7 +70,7 @@ const CLIENTS: Record<string, string> = {
   metacontroller: "engine",
 };
 
-/** Names who asked; the stand-in sends no name of itself. */
+/** Returns the name of the client. The fake Metacontroller sends no user agent. */
 function clientOf(userAgent: string): string {
   const program = userAgent.split("/")[0] ?? "";
   return program === "" ? "engine" : CLIENTS[program] ?? program;

@@ -1,8 +1,8 @@
-/** Requests by the counters of an API server that is not ours. @module */
+/** Counts requests with the counters of an API server that the bench has not started. @module */
 import { readSamples } from "./prometheus.ts";
 import { createTally, type RequestLog } from "./requestlog.ts";
 
-/** Reads the counters of an API server that is not ours: they do not tell who asked. */
+/** Reads the counters of an API server that the bench has not started. They do not tell who sent the requests. */
 export function countedRequests(metrics: () => Promise<string>): RequestLog {
   let before = createTally();
   const read = async () => {

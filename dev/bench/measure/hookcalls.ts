@@ -1,4 +1,4 @@
-/** What the hooks say of their calls. @module */
+/** Reads the hooks' metrics about their calls. @module */
 import type { HookUse } from "../result.ts";
 import { type MetricSample, readSamples } from "./prometheus.ts";
 
@@ -6,13 +6,16 @@ const BYTES = "hookbox_hook_body_bytes_total";
 const SECONDS = "hookbox_hook_request_duration_seconds_sum";
 const CALLS = "hookbox_hook_request_duration_seconds_count";
 
-/** Reads the metrics of hooks by their base URLs, one entry per hook and endpoint; a hook that has none gives none. */
+/**
+ * Reads the metrics of the hooks with these base URLs, one entry for each hook and endpoint. A hook without metrics has
+ * no entry.
+ */
 export async function readHookUse(urls: readonly string[]): Promise<HookUse[]> {
   const texts = await Promise.all(urls.map(async (url) => await (await fetch(`${url}/metrics`)).text()));
   return texts.flatMap((text) => hookUseOf(readSamples(text, [BYTES, SECONDS, CALLS])));
 }
 
-/** Puts the samples of one process together, in order of name. */
+/** Groups the samples of one process by hook and endpoint, sorted by name. */
 export function hookUseOf(samples: readonly MetricSample[]): HookUse[] {
   const keyOf = ({ labels }: MetricSample) => `${labels["hook"]}/${labels["endpoint"]}`;
   const keys = [...new Set(samples.map(keyOf))].sort();
@@ -32,7 +35,7 @@ export function hookUseOf(samples: readonly MetricSample[]): HookUse[] {
   });
 }
 
-/** What came in between two readings. */
+/** Returns the calls between two readings. */
 export function hookUseBetween(before: readonly HookUse[], after: readonly HookUse[]): HookUse[] {
   return after.flatMap((now) => {
     const then = before.find(({ hook }) => hook === now.hook);

@@ -1,4 +1,7 @@
-/** What processes use of the machine, from /proc. Linux only; a process that is gone counts as it was last seen. @module */
+/**
+ * Measures what processes use of the machine, from /proc (Linux only). For a process that has ended, the last values
+ * count. @module
+ */
 import { readProcess } from "../../../packages/process/proctable.ts";
 import type { ProcessUse } from "../result.ts";
 
@@ -9,14 +12,14 @@ export interface Watched {
 }
 
 export interface Meter {
-  /** Uses since the meter began, in the order given. */
+  /** The use since the meter was started, in the order of `processes`. */
   read(): ProcessUse[];
-  /** Resident memory over time, MiB. */
+  /** Resident memory over time, in MiB. */
   memory(): { at: number[]; series: Record<string, number[]> };
   stop(): void;
 }
 
-/** Starts to watch processes; memory is looked at every `everyMs`. */
+/** Starts to measure processes. It reads their memory every `everyMs` milliseconds. */
 export function startMeter(processes: readonly Watched[], everyMs = 500): Meter {
   const last = processes.map(({ pid }) => {
     const { cpuSeconds = 0, rssBytes = 0 } = readProcess(pid) ?? {};

@@ -1,4 +1,7 @@
-/** CPU profiles of the measured part: kube-apiserver's and Metacontroller's over HTTP, the Node processes' at their end. @module */
+/**
+ * Takes CPU profiles of the measured part: from kube-apiserver and Metacontroller over HTTP, from Node processes when
+ * they end. @module
+ */
 import { spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,20 +11,20 @@ import { freePorts } from "../../cluster/ports.ts";
 
 export interface Profiler {
   apiServerArgs: string[];
-  /** Of the real Metacontroller; the stand-in takes none. */
+  /** Arguments for the real Metacontroller. The fake Metacontroller does not accept them. */
   engineArgs: string[];
-  /** For a Node process: it writes its profile when it ends. */
+  /** Arguments for a Node process, which then writes its profile when it ends. */
   nodeArgs(name: string): string[];
   /** Profiles kube-apiserver and Metacontroller for {@link SECONDS}, and Metacontroller's memory after that. */
   take(cluster: Cluster): Promise<void>;
 }
 
-/** How long a profile lasts: one has to say beforehand. */
+/** Length of a profile in seconds. It must be known when the profile begins. */
 const SECONDS = 30;
 
 /**
- * Prepares profiles that go to a folder: `<process>.pb.gz` for `go tool pprof`, also of Metacontroller's memory, and
- * `<process>.cpuprofile` of Node's.
+ * Prepares profiles in a folder: `<process>.pb.gz` for `go tool pprof`, one of Metacontroller's memory too, and
+ * `<process>.cpuprofile` for Node processes.
  */
 export async function startProfiler(folder: string): Promise<Profiler> {
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** Reads samples out of Prometheus' text format. @module */
+/** Reads samples from Prometheus' text format. @module */
 
 /** One line: `name{labels} value`. */
 export interface MetricSample {
@@ -10,7 +10,7 @@ export interface MetricSample {
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Lists the samples of some metrics, in order of the text; comments and other metrics are passed over. */
+/** Lists the samples of these metrics, in the order of the text. Other metrics and comments are skipped. */
 export function readSamples(text: string, names: readonly string[]): MetricSample[] {
   return text.split("\n").flatMap((line) => {
     const [, name = "", labels = "", value] = LINE.exec(line) ?? [];

@@ -1,16 +1,16 @@
-/** How requests to an API server are counted, from one moment to another. @module */
+/** Defines how requests to an API server are counted between two moments. @module */
 import type { RequestCount } from "../result.ts";
 
 export interface RequestLog {
-  /** Marks the beginning. */
+  /** Starts to count. */
   begin(): Promise<void>;
-  /** Lists what came since, most first. */
+  /** Lists the requests since then, the most frequent first. */
   end(): Promise<RequestCount[]>;
 }
 
 export type RequestKind = Omit<RequestCount, "count">;
 
-/** Adds up requests of the same kind; what adds up to nothing is not listed. */
+/** Adds up requests of the same kind. Kinds with a sum of 0 are not listed. */
 export function createTally() {
   const counts = new Map<string, number>();
   return {

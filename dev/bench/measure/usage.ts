@@ -1,19 +1,19 @@
-/** Everything that is counted while something runs: time, requests, processes and hook calls. @module */
+/** Measures a run: time, requests, processes and hook calls. @module */
 import type { Result } from "../result.ts";
 import type { Stage } from "../stage/stage.ts";
 import { hookUseBetween, readHookUse } from "./hookcalls.ts";
 import { startMeter } from "./processes.ts";
 
-/** What was used from the beginning to the end. */
+/** The use between the beginning and the end. */
 export type Usage = Pick<Result, "seconds" | "requests" | "processes" | "hooks"> & {
   memory: NonNullable<Result["memory"]>;
 };
 
 /**
- * Calls `run` and counts meanwhile; profiles, where the stage takes them, may last longer than that.
+ * Calls `run` and measures while it runs. Profiles, if the stage takes them, may last longer.
  *
- * @param everyMs how often memory is looked at
- * @param run told when it began, as `performance.now()` says it
+ * @param everyMs how often memory is read, in milliseconds
+ * @param run is called with its start time, in `performance.now()` milliseconds
  */
 export async function withUsage<T>(
   { requests, processes, hookURLs, profile }: Stage,

@@ -1,11 +1,11 @@
-/** Several rounds of a shape by an implementation, as one row of a report. Pure. @module */
+/** Combines several rounds of a shape by one implementation into one row of a report. @module */
 import type { Result } from "../result.ts";
 import { median, type Summary, summary } from "./percentiles.ts";
 import { distinct, type Run, runsOf } from "./runs.ts";
 
 /** Requests of one kind, whatever their status. */
 export interface RequestRate {
-  /** Absent where the API server did not tell. */
+  /** Absent: the API server did not tell who sent them. */
   client?: string;
   verb: string;
   resource: string;
@@ -16,13 +16,13 @@ export interface RequestRate {
 /** What the processes of one name used. */
 export interface ProcessRate {
   name: string;
-  /** Of one round, on average. */
+  /** Average of the rounds. */
   cpuSeconds: number;
   /** CPU time for each object that was asked for. */
   cpuMsPerObject: number;
-  /** At the end of a round, on average. */
+  /** Average at the end of a round. */
   rssMiB: number;
-  /** The most of any round. */
+  /** Maximum of all rounds. */
   peakMiB: number;
 }
 
@@ -36,27 +36,27 @@ export interface HookRate {
   msPerCall: number;
 }
 
-/** Objects and percentiles are of all rounds together; `perSecond` is the median of the rounds. */
+/** Objects and percentiles are of all rounds together. `perSecond` is the median of the rounds. */
 export interface Row extends Summary {
   shape: string;
-  /** What tells this size from others of the same shape, `replicas 30`; empty where there is one size. */
+  /** How this size differs from others of the shape, such as `replicas 30`; empty: there is only one size. */
   size: string;
   implementation: string;
   parameters: Record<string, number>;
   rounds: number;
   /** Median of the rounds that have the figure. */
   figures: Record<string, number>;
-  /** Most first. */
+  /** The most frequent first. */
   requests: RequestRate[];
   /** In the order of the first round. */
   processes: ProcessRate[];
-  /** In order of name. */
+  /** Sorted by name. */
   hooks: HookRate[];
-  /** Those of all rounds; each names its round where there are several. */
+  /** Violations of all rounds. If there are several rounds, each violation names its round. */
   violations: string[];
 }
 
-/** Makes one row of all rounds of a shape, in one size, by one implementation; in the order of `runsOf`. */
+/** Creates one row for all rounds of a shape in one size by one implementation, in the order of `runsOf`. */
 export function combine(results: readonly Result[]): Row[] {
   return runsOf(results).map(rowOf);
 }
@@ -64,7 +64,7 @@ export function combine(results: readonly Result[]): Row[] {
 function rowOf({ shape, size, implementation, results }: Run): Row {
   const asked = sum(results.map((result) => result.asked));
   const pooled = summary({ asked, samples: results.flatMap(({ samples }) => samples) });
-  // A round in which nothing became Ready is a slow one, not one to leave out.
+  // A round in which no object became Ready counts as a slow one. It is not left out.
   const rates = results.map((result) => summary(result).perSecond ?? 0);
   return {
     ...pooled,
@@ -137,7 +137,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Nothing for nothing is nothing. */
+/** Returns the quotient; 0 if the divisor is 0. */
 function ratio(value: number, of: number): number {
   return of === 0 ? 0 : value / of;
 }

@@ -1,4 +1,4 @@
-/** Hookbox beside the peer: a row for each shape, what each of them did and how they compare. Pure. @module */
+/** Compares hookbox with the Go controller: a row for each shape, with the figures of both and their ratio. @module */
 import type { Result } from "../result.ts";
 import { combine } from "./combine.ts";
 import { costOf } from "./cost.ts";
@@ -19,32 +19,35 @@ const FIGURES = {
 type FigureName = keyof typeof FIGURES;
 const NAMES = Object.keys(FIGURES) as FigureName[];
 
-/** One figure of hookbox and of the peer; undefined where no round has it. */
+/** One figure of hookbox and of the Go controller; undefined: no round has it. */
 export interface Pair {
   /** Medians of the rounds. */
   hookbox: number | undefined;
   peer: number | undefined;
   /**
-   * Hookbox's median divided by the peer's, of the rounds in which both have the figure; undefined if there is none, or
-   * if the peer's is 0.
+   * Hookbox's median divided by the Go controller's, of the rounds in which both have the figure. Undefined: there is
+   * no such round, or the Go controller's median is 0.
    */
   ratio: number | undefined;
-  /** The least and the most of the ratios of each of those rounds, between which `ratio` is; undefined for one round. */
+  /** The smallest and the largest ratio of these rounds; undefined: there is only one round. */
   spread: [least: number, most: number] | undefined;
 }
 
-/** What hookbox and the peer did with one shape in one size. */
+/** The figures of hookbox and of the Go controller for one shape in one size. */
 export interface Comparison {
   shape: string;
   size: string;
-  /** Of hookbox: `this`, `against`, a layout. */
+  /** The version of hookbox: `this`, `against`, or the name of a layout. */
   implementation: string;
   figures: Record<FigureName, Pair>;
-  /** How many there were, of hookbox and of the peer. */
+  /** Number of violations by hookbox and by the Go controller. */
   violations: [hookbox: number, peer: number];
 }
 
-/** Compares every run with the peer's of the same shape and size; what the peer did not run is left out. */
+/**
+ * Compares every run with the Go controller's run of the same shape and size. Shapes that the Go controller did not run
+ * are left out.
+ */
 export function compareWithPeer(results: readonly Result[], peer: string): Comparison[] {
   const runs = runsOf(results);
   return runs.filter(({ implementation }) => implementation !== peer).flatMap((run) => {
@@ -68,7 +71,7 @@ function compare(run: Run, peer: Run): Comparison {
   };
 }
 
-/** Compares a figure, given by round. */
+/** Compares the values of a figure by round. */
 export function pair(hookbox: ReadonlyMap<number, number>, peer: ReadonlyMap<number, number>): Pair {
   const rounds = [...hookbox.keys()].filter((round) => peer.has(round));
   const of = (values: ReadonlyMap<number, number>) => rounds.map((round) => values.get(round) ?? 0);
@@ -85,7 +88,7 @@ export function pair(hookbox: ReadonlyMap<number, number>, peer: ReadonlyMap<num
 
 type Measured = Partial<Record<FigureName, number | undefined>>;
 
-/** The figures of each round. */
+/** Returns the figures of each round. */
 function measuredOf({ results }: Run): Map<number, Measured> {
   return new Map(results.map((result) => {
     const [row] = combine([result]);
@@ -101,7 +104,7 @@ function valuesOf(rounds: ReadonlyMap<number, Measured>, name: FigureName): Map<
   return new Map([...rounds].flatMap(([round, { [name]: value }]) => value === undefined ? [] : [[round, value]]));
 }
 
-/** Writes the table and what has to be known of it. */
+/** Writes the table, and notes that explain it. */
 export function describeComparison(comparisons: readonly Comparison[]): string {
   const several = distinct(comparisons.map(({ implementation }) => implementation)).length > 1;
   const columns: Column<Comparison>[] = [

@@ -1,27 +1,30 @@
-/** What one object cost: whose requests and which processes count as the implementation's own. Pure. @module */
+/** Computes the cost of one object. Defines which requests and processes count as the implementation's own. @module */
 import type { RequestRate, Row } from "./combine.ts";
 
-/** Each for one object that was asked for, but memory; undefined where it was not measured. */
+/** The cost of each object that was asked for; memory is the total. Undefined: not measured. */
 export interface Cost {
   /** Requests that change something. */
   writes: number | undefined;
   reads: number | undefined;
-  /** Milliseconds of its own processes. */
+  /** CPU milliseconds of the implementation's own processes. */
   cpu: number | undefined;
-  /** Milliseconds of the cluster's: neither its own nor the load's. */
+  /** CPU milliseconds of the cluster's processes: neither the implementation's own nor the load's. */
   clusterCPU: number | undefined;
-  /** MiB: the most of each of its own processes, added up. */
+  /** MiB: the sum of the maximum of each of its own processes. */
   memory: number | undefined;
 }
 
 const WRITES = ["create", "update", "patch", "apply", "delete", "deletecollection"];
 const READS = ["get", "list", "watch"];
-/** The load, and what runs Pods in any cluster. */
+/** The load, and processes that run Pods in any cluster. */
 const OTHERS = ["load", "kube-apiserver", "kube-scheduler", "kwok", "kubelet", "kube-controller-manager", "kubectl"];
 const HOOKS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "hooks"];
 const OURS = [...HOOKS, "engine", "engine 2", "keeper", "binder", "peer"];
 
-/** Reads the cost out of a row. A request whose client is not known counts: it may be anyone's. */
+/**
+ * Computes the cost from a row. If the client of a request is not known, the request counts, because it may be the
+ * implementation's.
+ */
 export function costOf({ requests, processes }: Pick<Row, "requests" | "processes">): Cost {
   const ours = processes.filter(({ name }) => isOurs(name));
   const cluster = processes.filter(({ name }) => !isOurs(name) && name !== "load");
@@ -36,7 +39,10 @@ export function costOf({ requests, processes }: Pick<Row, "requests" | "processe
   };
 }
 
-/** Whether a process of this name is part of the implementation: a hook, the engine, the keeper; or the peer. */
+/**
+ * Tells whether a process with this name is part of the implementation: a hook, Metacontroller, the keeper, the binder,
+ * or the Go controller.
+ */
 export function isOurs(name: string): boolean {
   return OURS.includes(name);
 }

@@ -1,17 +1,17 @@
-/** One shape in detail: requests, processes and hooks of each of its runs. Pure. @module */
+/** Describes one shape in detail: requests, processes and hooks of each of its runs. @module */
 import type { RequestRate, Row } from "./combine.ts";
 import { distinct } from "./runs.ts";
 import { type Column, escapeMarkdown, figure, table } from "./table.ts";
 
-/** Requests rarer than this, for each object, are put together. */
+/** Requests of which there are fewer than this for each object are combined into one row. */
 const RARE = 0.01;
 
-/** Names a shape and, where it was run in several, its size: `by-members, replicas 30`. */
+/** Returns the title of a shape, with its size if it has several: `by-members, replicas 30`. */
 export function titleOf({ shape, size }: Pick<Row, "shape" | "size">): string {
   return size === "" ? shape : `${shape}, ${size}`;
 }
 
-/** Writes the section of a shape from its rows, of all sizes and implementations. */
+/** Writes the section of a shape from its rows for all sizes and implementations. */
 export function describeShape(rows: readonly Row[]): string {
   const parts = [
     `## ${escapeMarkdown(rows[0]?.shape ?? "")}\n`,
@@ -28,7 +28,7 @@ function captioned(caption: string, text: string): string[] {
   return text === "" ? [] : [`${caption}\n`, text];
 }
 
-/** Tells the parameters that all sizes share. */
+/** Lists the parameters that all sizes have in common. */
 function parametersOf(rows: readonly Row[]): string {
   const [first, ...others] = rows;
   const shared = Object.entries(first?.parameters ?? {}).filter(([name, value]) =>
@@ -38,7 +38,7 @@ function parametersOf(rows: readonly Row[]): string {
   return escapeMarkdown(`Parameters: ${text || "none"}.`);
 }
 
-/** Names a run among those of its shape. */
+/** Returns the name of a run among the runs of its shape. */
 function runName({ size, implementation }: Row): string {
   return size === "" ? implementation : `${size}, ${implementation}`;
 }
@@ -54,7 +54,10 @@ function figuresTable(rows: readonly Row[]): string {
 
 type RequestKind = Omit<RequestRate, "perObject">;
 
-/** One column per run; clients, and the requests of each, in the order in which they first come: most first. */
+/**
+ * One column for each run. Clients, and the requests of each client, are in the order in which they first occur, the
+ * most frequent first.
+ */
 function requestsTable(rows: readonly Row[]): string {
   const all = rows.flatMap(({ requests }) => requests);
   const clients = distinct(all.map(({ client }) => client));
@@ -105,7 +108,10 @@ function hooksTable(rows: readonly Row[]): string {
   ]);
 }
 
-/** Sets what is of one name in several runs one below the other, named once; with a single run, without naming it. */
+/**
+ * Groups items of the same name from several runs, and writes the name once. If there is only one run, its name is left
+ * out.
+ */
 function byRun<Item>(
   rows: readonly Row[],
   itemsOf: (row: Row) => Item[],

@@ -1,4 +1,4 @@
-/** Draws panels of lines or dots as SVG, without a browser: the same figures give the same text. @module */
+/** Draws panels of lines or dots as SVG, without a browser. The same figures always give the same text. @module */
 import { createRequire } from "node:module";
 import type * as ECharts from "echarts";
 
@@ -9,11 +9,11 @@ export interface Series {
 
 export interface Panel {
   title: string;
-  /** With unit. */
+  /** With its unit. */
   xName: string;
   yName: string;
   yScale: "linear" | "log";
-  /** `marked` lines have a dot at each point. */
+  /** A `marked` line has a dot at each point. */
   kind: "dots" | "line" | "marked";
   series: readonly Series[];
 }
@@ -22,18 +22,21 @@ const WIDTH = 900;
 const HEIGHT = 440;
 /** Free space around the axes of a panel. */
 const EDGE = { top: 96, bottom: 64, left: 80, right: 32 };
-/** If there are more names than this, the legend is a column of this width to the right of the plot. */
+/** If there are more names than this, the legend is a column of width `LEGEND` to the right of the plot. */
 const ONE_LINE = 6;
 const LEGEND = 200;
-/** The colours of Okabe and Ito, which the colour-blind can tell apart, without the yellow, which is faint on white. */
+/**
+ * The colours of Okabe and Ito, which colour-blind people can distinguish. Yellow is left out because it is hard to see
+ * on white.
+ */
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 const INK = "#222222";
 
 const require = createRequire(import.meta.url);
 
-/** Draws panels one below the other, on white, so that a dark page does not swallow the ink. */
+/** Draws panels below each other, on a white background, so that they are readable on a dark page. */
 export function draw(panels: readonly Panel[]): string {
-  // Its one-file build, and only once there is something to draw: its modules take five times as long to load.
+  // The build in one file, loaded only when something is drawn: loading its modules takes five times as long.
   const { init } = require("echarts") as typeof ECharts;
   const size = { width: WIDTH, height: HEIGHT * panels.length };
   const chart = init(null, null, { renderer: "svg", ssr: true, ...size });
@@ -85,7 +88,7 @@ function legendOf(series: readonly Series[], top: number): ECharts.LegendCompone
     ...(isColumn
       ? { orient: "vertical", left: WIDTH - LEGEND, top: top + EDGE.top }
       : { left: EDGE.left - 4, top: top + 44 }),
-    // The width of words is a guess, and fonts differ.
+    // The width of text is only an estimate, because fonts differ.
     itemGap: isColumn ? 8 : 24,
   };
 }
@@ -113,7 +116,8 @@ function seriesOf({ kind, series }: Panel, panel: number): ECharts.SeriesOption[
       color,
       silent: true,
     };
-    // All dots as one path take a fraction of the text of one element each; no dots cannot be drawn so.
+    // All dots are drawn as one path, which needs a fraction of the text of one element for each. With no dots, this is
+    // not possible.
     const dots = { large: points.length > 0, largeThreshold: 0, symbolSize: 5, itemStyle: { opacity: 0.7 } };
     if (kind === "dots") return { ...common, type: "scatter", ...dots };
     const type = index < COLOURS.length ? "solid" as const : "dashed" as const;
@@ -121,7 +125,10 @@ function seriesOf({ kind, series }: Panel, panel: number): ECharts.SeriesOption[
   });
 }
 
-/** Takes out what answers to a mouse, and names ids by their place: they count all that was drawn before. */
+/**
+ * Removes what reacts to a mouse, and renames ids by their position: they contain a counter of everything that was
+ * drawn before.
+ */
 function settled(svg: string): string {
   const names = new Map<string, string>();
   const still = svg.replace(/<style[^]*?<\/style>\s*/, "").replace(/ class="[^"]*"/g, "");

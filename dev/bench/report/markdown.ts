@@ -1,4 +1,4 @@
-/** A report in Markdown, for someone who was not there. Pure. @module */
+/** Writes a report in Markdown, for readers who did not see the run. @module */
 import type { Report } from "../result.ts";
 import { combine, type Row } from "./combine.ts";
 import { compareWithPeer, describeComparison } from "./comparison.ts";
@@ -7,7 +7,10 @@ import { describeShape, titleOf } from "./details.ts";
 import { distinct } from "./runs.ts";
 import { type Column, escapeMarkdown, figure, table } from "./table.ts";
 
-/** Writes the whole report: hookbox beside the peer, what is compared, then each shape in detail, then violations. */
+/**
+ * Writes the whole report: the comparison of hookbox with the Go controller, an overview, each shape in detail, and
+ * violations.
+ */
 export function renderMarkdown(report: Report): string {
   const rows = combine(report.results);
   const shapes = distinct(rows.map(({ shape }) => shape));
@@ -28,7 +31,7 @@ function headingOf({ time, machine, engine }: Report): string {
   return `# Bench: ${escapeMarkdown(on)}; ${escapeMarkdown(engine ?? "engine not known")}; ${at} UTC\n`;
 }
 
-/** A line of the overview: a row, or how one compares with another. */
+/** A line of the overview: a row, or the ratio of two rows. */
 interface Line extends Cost, Pick<Row, "perSecond" | "p50" | "p95" | "p99"> {
   shape: string;
   implementation: string;

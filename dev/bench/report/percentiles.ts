@@ -1,7 +1,7 @@
-/** How long objects took and how many a second there were, in a few figures. Pure. @module */
+/** Summarises how long objects took and how many became Ready per second. @module */
 import type { Result, Sample } from "../result.ts";
 
-/** Times are in milliseconds; what no object or no time was there to tell is undefined. */
+/** Times are in milliseconds. Undefined: there were no objects, or no time, to compute the figure from. */
 export interface Summary {
   asked: number;
   ready: number;
@@ -14,18 +14,18 @@ export interface Summary {
 }
 
 /**
- * Returns the percentile by nearest rank: the smallest of the values that at least `p` percent of them do not exceed.
- * In any order; undefined for none.
+ * Returns the percentile by nearest rank: the smallest value for which at least `p` percent of the values are not
+ * larger. The values can be in any order. Undefined: there are no values.
  *
  * @param p 0 (the smallest) to 100 (the largest)
  */
 export function percentile(values: readonly number[], p: number): number | undefined {
-  // Divided last: 55 / 100 * 100 is more than 55.
+  // The division comes last, because 55 / 100 * 100 is more than 55.
   const rank = Math.ceil(p * values.length / 100);
   return values.toSorted((a, b) => a - b)[Math.max(rank, 1) - 1];
 }
 
-/** Returns the middle one, or the mean of the middle two; undefined for none. */
+/** Returns the middle value, or the mean of the two middle values; undefined: there are no values. */
 export function median(values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const low = sorted[Math.ceil(sorted.length / 2) - 1];
@@ -33,7 +33,7 @@ export function median(values: readonly number[]): number | undefined {
   return low === undefined || high === undefined ? undefined : (low + high) / 2;
 }
 
-/** Sums up one run. */
+/** Summarises one run. */
 export function summary({ asked, samples }: Pick<Result, "asked" | "samples">): Summary {
   const ms = samples.map((sample) => sample.ms);
   return {

@@ -1,18 +1,18 @@
-/** The plots of a report, as SVG text. @module */
+/** Creates the plots of a report, as SVG text. @module */
 import type { Result } from "../result.ts";
 import { isOurs } from "./cost.ts";
 import { draw, type Panel, type Series } from "./draw.ts";
 import { distinct } from "./runs.ts";
 
-/** The least that a logarithmic axis shows, milliseconds: it has no zero. */
+/** The smallest value on a logarithmic axis, in milliseconds: such an axis has no zero. */
 const LEAST_MS = 0.1;
 
 /**
- * Plots how long each object took against when it was asked for, on a logarithmic axis: one colour per implementation,
- * all rounds.
+ * Plots how long each object took against when it was asked for, on a logarithmic axis: one colour for each
+ * implementation, all rounds.
  *
  * @param results of one shape in one size, at least one
- * @param size for the title, where the shape has several: `replicas 30`
+ * @param size for the title, if the shape has several: `replicas 30`
  */
 export function latencyPlot(results: readonly Result[], size = ""): string {
   const series = distinct(results.map(({ implementation }) => implementation)).map((name): Series => {
@@ -24,7 +24,7 @@ export function latencyPlot(results: readonly Result[], size = ""): string {
   return draw([{ title, xName, yName, yScale: "log", kind: "dots", series }]);
 }
 
-/** What costs, against the size of something; names of axes with their units. */
+/** Data for a plot of a cost against a size. The names of the axes contain their units. */
 export interface CostPlot {
   title: string;
   xName: string;
@@ -40,9 +40,10 @@ export function costPlot({ series, ...words }: CostPlot): string {
 }
 
 /**
- * Plots memory over time, one line per process: hookbox's own above, the others, which are larger, below.
+ * Plots memory over time, one line for each process: hookbox's own processes in the upper panel, the others, which are
+ * larger, in the lower one.
  *
- * @throws {RangeError} if the run did not follow memory
+ * @throws {RangeError} if the run did not record memory
  */
 export function memoryPlot({ shape, implementation, memory }: Result): string {
   if (!memory) throw new RangeError(`Cannot plot the memory of shape "${shape}": the run did not follow it`);

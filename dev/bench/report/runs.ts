@@ -1,17 +1,20 @@
-/** Puts results together that differ in nothing but the round. Pure. @module */
+/** Groups results that differ only in their round. @module */
 import type { Result } from "../result.ts";
 
-/** What one implementation did with one shape in one size: all rounds. */
+/** All rounds of one implementation with one shape in one size. */
 export interface Run {
   shape: string;
-  /** The parameters that tell this size from others of the same shape, `replicas 30`; empty where there is one size. */
+  /**
+   * The parameters that distinguish this size from others of the same shape, such as `replicas 30`; empty: there is
+   * only one size.
+   */
   size: string;
   implementation: string;
   /** In order of their rounds; at least one. */
   results: Result[];
 }
 
-/** Groups results by shape, then size, then implementation, each in the order in which it first came. */
+/** Groups results by shape, then size, then implementation, each in the order of first occurrence. */
 export function runsOf(results: readonly Result[]): Run[] {
   const implementations = distinct(results.map(({ implementation }) => implementation));
   return distinct(results.map(({ shape }) => shape)).flatMap((shape) => {
@@ -35,7 +38,7 @@ function varyingParameters(results: readonly Result[]): string[] {
   return names.filter((name) => new Set(results.map(({ parameters }) => parameters[name])).size > 1);
 }
 
-/** Lists each value once, in the order in which they first come. */
+/** Lists each value once, in the order of first occurrence. */
 export function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)];
 }

@@ -1,13 +1,13 @@
-/** Tables, figures and foreign text in Markdown, set as `deno fmt` sets them. Pure. @module */
+/** Formats tables, figures and text in Markdown, as `deno fmt` does. @module */
 
 export interface Column<Item> {
   head: string;
   cell: (item: Item) => string;
-  /** Whether the column holds words, set to the left; figures are set to the right. */
+  /** Whether the column contains words, which are aligned left. Figures are aligned right. */
   words?: boolean;
 }
 
-/** Sets a table, one row per item, with a line end after each. */
+/** Formats a table with one row for each item. Each row ends with a newline. */
 export function table<Item>(items: readonly Item[], columns: readonly Column<Item>[]): string {
   const texts = columns.map(({ head, cell }) => [head, ...items.map(cell)].map(escapeMarkdown));
   const set = texts.map((column, index) => {
@@ -22,7 +22,7 @@ export function table<Item>(items: readonly Item[], columns: readonly Column<Ite
   return rows.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/** Writes a figure to about three digits, `1,234`, `98.7`, `4.56`; a dash for none. */
+/** Formats a figure with about three digits: `1,234`, `98.7`, `4.56`; a dash for undefined. */
 export function figure(value: number | undefined): string {
   if (value === undefined) return "–";
   const size = Math.abs(value);
@@ -33,7 +33,7 @@ export function figure(value: number | undefined): string {
   });
 }
 
-/** Takes the meaning out of what Markdown or HTML would read as its own, on one line. */
+/** Escapes what Markdown or HTML would interpret, and puts the text on one line. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_<>[\]|~]/g, "\\$&");
 }

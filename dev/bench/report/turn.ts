@@ -1,10 +1,10 @@
-/** One turn in a line, for whoever watches a bench. Pure. @module */
+/** Describes one run in a line, for people who watch a bench. @module */
 import type { Result } from "../result.ts";
 import { combine } from "./combine.ts";
 import { costOf } from "./cost.ts";
 import { figure } from "./table.ts";
 
-/** Writes what one turn gave: `300 of 300 Ready, 19.8 a second, p50 121 ms, p99 402 ms, own CPU 31.2 ms each`. */
+/** Returns the result of one run: `300 of 300 Ready, 19.8 a second, p50 121 ms, p99 402 ms, own CPU 31.2 ms each`. */
 export function describeTurn(result: Result): string {
   const [row] = combine([result]);
   if (!row) return "";

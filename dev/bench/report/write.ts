@@ -19,7 +19,7 @@ export function writeReport(folder: string, report: Report): string {
   return markdown;
 }
 
-/** Draws what the report's shapes have to show, by file name without its ending. */
+/** Draws the plots for the report's shapes. The keys are file names without extension. */
 export function plotsOf({ results }: Pick<Report, "results">): Record<string, string> {
   const plots: Record<string, string> = {};
   const runs = runsOf(results);
@@ -38,7 +38,7 @@ export function plotsOf({ results }: Pick<Report, "results">): Record<string, st
   return plots;
 }
 
-/** Latency and processor time against size, a line for each implementation. */
+/** Draws latency and CPU time against size, with a line for each implementation. */
 function sweepPlots(shape: string, parameter: string, results: Report["results"]): Record<string, string> {
   const rows = combine(results);
   const lines = (name: string, value: (row: Row) => number | undefined) =>

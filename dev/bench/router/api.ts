@@ -1,4 +1,4 @@
-/** As much of an API server as a router needs to find one sandbox on this machine. Changes nothing and forgets nothing. @module */
+/** A minimal API server with one sandbox on this machine, for the router to find. @module */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -21,7 +21,7 @@ const POD = {
   status: { phase: "Running", podIPs: [{ ip: "127.0.0.1" }], conditions: [{ type: "Ready", status: "True" }] },
 };
 
-/** Starts it; watches stay open and silent. Returns its URL. */
+/** Starts the server and returns its URL. Watches stay open and send no events. */
 export async function startApi(): Promise<{ url: string; server: Server }> {
   const server = createServer((request, response) => {
     response.writeHead(200, { "Content-Type": "application/json" });

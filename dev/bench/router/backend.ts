@@ -1,4 +1,7 @@
-/** The server that is measured alone and through the router: small answers, as a process. Prints its port. @module */
+/**
+ * The server behind the router: a process that sends small answers and is measured with and without the router. Prints
+ * its port. @module
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";

@@ -1,4 +1,7 @@
-/** The least that a proxy on Node can do, as a yardstick: no checks, no errors, no streams to speak of. Prints its port. @module */
+/**
+ * A minimal proxy on Node, to compare the router with: it has no checks, no error handling and little support for
+ * streams. Prints its port. @module
+ */
 import { Agent, createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import process from "node:process";

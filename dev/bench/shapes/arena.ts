@@ -1,4 +1,4 @@
-/** What a run works with, and what it hands back. No behaviour. @module */
+/** Types of the input and the result of a shape's run. @module */
 import type { Api } from "../../../packages/kube/api.ts";
 import type { Command } from "../load/command.ts";
 import type { SandboxClient } from "../../../packages/sdk/client.ts";
@@ -8,14 +8,17 @@ export interface Arena {
   api: Api;
   /** Ends every watch of the run. */
   signal: AbortSignal;
-  /** Runs the part that counts, once: time, requests, CPU time and calls. `begun` is when, by `performance.now()`. */
+  /**
+   * Runs the measured part, once: time, requests, CPU time and calls. `begun` is its start in `performance.now()`
+   * milliseconds.
+   */
   measure<T>(run: (begun: number) => Promise<T>): Promise<T>;
-  /** Runs a command in a Pod; undefined where nodes run no containers. */
+  /** Runs a command in a Pod; undefined: the nodes run no containers. */
   command?: Command;
-  /** The SDK, on the same cluster; undefined where nodes run no runtime. */
+  /** The SDK on the same cluster; undefined: the nodes do not run the runtime. */
   sdk?: SandboxClient;
   say(line: string): void;
 }
 
-/** What came of a shape, beside what it cost. */
+/** The result of a shape, without its cost. */
 export type Outcome = Pick<Result, "asked" | "samples" | "figures" | "violations">;

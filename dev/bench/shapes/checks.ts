@@ -1,4 +1,4 @@
-/** What must hold after any load, whoever runs the API: nothing shared, nothing lost, nothing left over. @module */
+/** Checks the invariants after any load, for every implementation: no Sandbox is shared, lost or left over. @module */
 import type { Api } from "../../../packages/kube/api.ts";
 import { controllerOf } from "../../../packages/api/objects/objects.ts";
 import { listAll } from "../load/ask.ts";
@@ -7,10 +7,16 @@ import type { Arena } from "./arena.ts";
 import { patienceFor } from "./ground.ts";
 import { restingSandboxes, type Shape } from "./shape.ts";
 
-/** How long the garbage collector may take, seconds, and how many objects it ends in each at least. */
+/**
+ * How long the garbage collector may take: at least `least` seconds, and longer if it has to delete more than
+ * `perSecond` objects per second.
+ */
 const COLLECTION = { least: 120, perSecond: 20 };
 
-/** Notes which claim each Sandbox is shown by, over the whole run: a Sandbox that has served one never serves another. */
+/**
+ * Records which claim names each Sandbox during the whole run: a Sandbox that has served one claim must never serve
+ * another.
+ */
 export function createSharingCheck() {
   const servedBy = new Map<string, Set<string>>();
   return {
@@ -25,20 +31,20 @@ export function createSharingCheck() {
   };
 }
 
-/** Says how many did not become Ready in time. */
+/** Reports how many objects did not become Ready in time. */
 export function unreadyFaults(what: string, asked: number, ready: number): string[] {
   return ready >= asked
     ? []
     : [`${asked - ready} of ${asked} ${what} were not Ready after ${patienceFor({ count: asked })} s`];
 }
 
-/** Says which claims show a Sandbox that is not there or not theirs. */
+/** Reports claims that name a Sandbox that does not exist or does not belong to them. */
 export async function boundFaults(api: Api, claims: Follower): Promise<string[]> {
   const sandboxes = await listAll<Followed>(api, "sandboxes");
   return faultsOfClaims([...claims.objects.values()].filter(isReady), sandboxes);
 }
 
-/** Judges Ready claims against the Sandboxes that are there. */
+/** Compares Ready claims with the existing Sandboxes. */
 export function faultsOfClaims(claims: readonly Followed[], sandboxes: readonly Followed[]): string[] {
   const byKey = new Map(sandboxes.map((sandbox) => [keyOf(sandbox.metadata), sandbox]));
   return claims.flatMap(({ metadata, status }) => {
@@ -51,7 +57,7 @@ export function faultsOfClaims(claims: readonly Followed[], sandboxes: readonly 
   });
 }
 
-/** Waits until no more Sandboxes are left than should be, and says how many there are if that does not come. */
+/** Waits until only the expected Sandboxes are left. If this takes too long, it reports how many there are. */
 export async function leftoverFaults({ api, signal }: Arena, shape: Shape): Promise<string[]> {
   const expected = restingSandboxes(shape);
   const patience = Math.max(COLLECTION.least, shape.count / COLLECTION.perSecond);

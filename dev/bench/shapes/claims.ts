@@ -1,4 +1,4 @@
-/** Claims on warm pools: how long each takes to be Ready, and whether each got a Sandbox of its own. @module */
+/** Measures claims on warm pools: how long each takes to become Ready, and whether each has its own Sandbox. @module */
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, remove, removeAll } from "../load/ask.ts";
 import { type Follower, followReady, samplesOf } from "../load/follower.ts";
@@ -10,7 +10,7 @@ import { fillPools, PATIENCE, patienceFor, poolOf, untilFull } from "./ground.ts
 import type { Shape } from "./shape.ts";
 import { warmUp } from "./warmup.ts";
 
-/** Runs a shape of claims. @throws if the pools do not fill */
+/** Runs a shape with claims. @throws if the pools do not fill */
 export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
   const pools = await fillPools(arena, shape);
@@ -49,7 +49,7 @@ function pathsOf(claims: Follower) {
   }));
 }
 
-/** Divides a shape into its windows. Arrivals at random differ from window to window, and are the same in every run. */
+/** Divides a shape into its windows. Random arrivals differ between windows, and are the same in every run. */
 function windowsOf(shape: Shape): Shape[] {
   const { windows = 1, arrivals } = shape;
   return Array.from({ length: windows }, (_, window) => ({
@@ -60,9 +60,9 @@ function windowsOf(shape: Shape): Shape[] {
 }
 
 /**
- * Sends the claims, and deletes each again where the shape says so.
+ * Creates the claims, and deletes each again if the shape asks for it.
  *
- * @param due takes when each was due, by key
+ * @param due receives when each claim was due, by its key
  */
 async function askForClaims({ api }: Arena, shape: Shape, claims: Follower, due: Map<string, number>): Promise<void> {
   const deletions: Promise<void>[] = [];
@@ -81,14 +81,15 @@ async function askForClaims({ api }: Arena, shape: Shape, claims: Follower, due:
       await sleep(dwellMs);
       await remove(api, path);
     })();
-    // One that fails while others are still asked for is heard of in the end; unhandled, it would end the process.
+    // If a deletion fails while claims are still being created, the error is reported at the end. Without this handler,
+    // it would end the process.
     deletion.catch(() => {});
     deletions.push(deletion);
   });
   await Promise.all(deletions);
 }
 
-/** Exponential times of a mean, in an order that is the same in every run. */
+/** Returns an exponentially distributed time with this mean, the same for an index in every run. */
 function dwell(index: number, mean: number): number {
   const fraction = (index * 0.618_033_988_749_895) % 1;
   return -Math.log(1 - fraction) * mean;

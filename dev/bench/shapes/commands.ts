@@ -1,4 +1,4 @@
-/** From a claim to the first command in its Sandbox, on nodes that run containers. @module */
+/** Measures the time from a claim to the first command in its Sandbox, on nodes that run containers. @module */
 import { create, remove } from "../load/ask.ts";
 import { followReady } from "../load/follower.ts";
 import { aClaim } from "../load/objects.ts";
@@ -10,7 +10,7 @@ import { leftoverFaults } from "./checks.ts";
 import { fillPools, PATIENCE, poolOf } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 
-/** Runs a shape of commands; a sample is the time from the request for the claim to the command's end. */
+/** Runs a shape with commands. A sample is the time from the request for the claim to the end of the command. */
 export async function runCommands(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say, command } = arena;
   if (!command) throw new Error("Cannot run commands: this stage has no node that runs containers");
@@ -32,7 +32,7 @@ export async function runCommands(arena: Arena, shape: Shape): Promise<Outcome> 
       }
       ready.push((claims.readyAt.get(key) ?? due) - due);
       const name = claims.objects.get(key)?.status?.sandbox?.name ?? "";
-      // Ready promises that the first request gets through: a failure here is one of the implementation.
+      // Ready promises that the first request succeeds, so a failure here is a failure of the implementation.
       const answer = await command({ namespace: path.namespace, name, container: "main" }, ["echo", key])
         .catch((error: Error) => error.message);
       if (answer.trim() === key) samples.push({ at: due - begun, ms: performance.now() - due });

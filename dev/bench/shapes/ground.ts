@@ -1,4 +1,4 @@
-/** What stands before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
+/** Creates what must exist before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
 import { create, createAll } from "../load/ask.ts";
 import { answerError, type Api, isOk, pathOf } from "../../../packages/kube/api.ts";
 import { controllerOf } from "../../../packages/api/objects/objects.ts";
@@ -8,34 +8,34 @@ import type { Arena } from "./arena.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { poolCount, type Shape } from "./shape.ts";
 
-/** Longest that one thing is waited for before the run counts as broken, seconds. */
+/** If one step takes longer than this many seconds, the run counts as broken. */
 export const PATIENCE = 300;
-/** The slowest that a run may serve before it counts as broken, objects per second. */
+/** If a run serves fewer objects per second than this, it counts as broken. */
 const SLOWEST = 8;
 
-/** Returns how long all objects of a shape are waited for, seconds. */
+/** Returns how many seconds to wait for all objects of a shape. */
 export function patienceFor({ count }: Pick<Shape, "count">): number {
   return Math.max(PATIENCE, count / SLOWEST);
 }
 
-/** How long pools have to stay full to count as settled, seconds: their status may lag behind. */
+/** How many seconds pools must stay full to count as stable: their status may lag behind. */
 const CALM = 1;
 
-/** Where idle Sandboxes stand that are to be apart. */
+/** The namespace of idle Sandboxes that must be separate. */
 const APART = "bench-apart";
 
-/** The namespace of the object of an index; objects are dealt out one by one. */
+/** Returns the namespace of the object with this index. Objects are distributed in turn. */
 export function namespaceOf({ namespaces }: Shape, index: number): string {
   return `bench-${index % namespaces}`;
 }
 
-/** The pool of the object of an index, and where it is. */
+/** Returns the pool of the object with this index, and its namespace. */
 export function poolOf(shape: Shape, index: number): { namespace: string; name: string } {
   const place = index % poolCount(shape);
   return { namespace: namespaceOf(shape, place), name: `pool-${place}` };
 }
 
-/** Makes namespaces, a template in each, and the Sandboxes that stand idle; resolves when those are Ready. */
+/** Creates namespaces, a template in each, and the idle Sandboxes. Resolves when these are Ready. */
 export async function prepareGround({ api, signal, say }: Arena, shape: Shape): Promise<void> {
   for (let index = 0; index < shape.namespaces; index++) {
     const namespace = namespaceOf(shape, index);
@@ -61,17 +61,17 @@ export async function prepareGround({ api, signal, say }: Arena, shape: Shape): 
   if (!stand) throw new Error(`Cannot begin: ${sandboxes.readyAt.size} of ${shape.standing} idle Sandboxes are Ready`);
 }
 
-/** Asks for the pools of a shape. */
+/** Creates the pools of a shape. */
 export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
   await createAll(api, poolCount(shape), (index) => {
     const { namespace, name } = poolOf(shape, index);
-    // Every other pool, where two engines share them out.
+    // The pools alternate between the shards, for layouts with two Metacontrollers.
     const shard = SHARDS[index % SHARDS.length] ?? SHARDS[0];
     return { path: { resource: "sandboxwarmpools", namespace }, body: aPool(name, "template", shape.replicas, shard) };
   });
 }
 
-/** Makes all that a shape of claims needs; resolves once its pools are full. @throws if they do not fill */
+/** Creates everything that a shape with claims needs. Resolves when its pools are full. @throws if they do not fill */
 export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
   await prepareGround(arena, shape);
   const pools = await followReady(arena.api, "sandboxwarmpools", arena.signal);
@@ -80,13 +80,15 @@ export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
   return pools;
 }
 
-/** Waits until every pool has been full for a while, by its own word and by its members; false if that does not come. */
+/**
+ * Waits until every pool has been full for a while, according to its status and its members; false: this took too long.
+ */
 export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, shape: Shape): Promise<boolean> {
   const full = () => {
     const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
     return ready.length >= poolCount(shape);
   };
-  // One Sandbox a second is slow, but no fault.
+  // One Sandbox per second is slow, but it is no failure.
   const patience = Math.max(PATIENCE, poolCount(shape) * shape.replicas);
   const late = performance.now() + patience * 1000;
   while (performance.now() < late) {
@@ -98,7 +100,9 @@ export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, sh
   return false;
 }
 
-/** Counts members of pools that are Ready. A pool may say that it is full before it knows what it has given. */
+/**
+ * Counts members of pools that are Ready. A pool's status may report "full" before it shows that members were bound.
+ */
 async function readyMembers(api: Api): Promise<number> {
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "sandboxes" }) });
   if (!isOk(answer)) throw answerError("list Sandboxes", answer);

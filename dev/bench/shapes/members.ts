@@ -1,11 +1,11 @@
-/** Pools that fill for the first time: how long until each member is Ready. @module */
+/** Measures pools that fill for the first time: how long it takes until each member is Ready. @module */
 import { followReady } from "../load/follower.ts";
 import type { Arena, Outcome } from "./arena.ts";
 import { unreadyFaults } from "./checks.ts";
 import { createPools, patienceFor, prepareGround } from "./ground.ts";
 import { poolCount, type Shape } from "./shape.ts";
 
-/** Runs a shape of members. */
+/** Runs a shape with pool members. */
 export async function runMembers(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
   await prepareGround(arena, shape);

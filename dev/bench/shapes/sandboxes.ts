@@ -1,4 +1,4 @@
-/** Bare Sandboxes: how long each takes to be Ready. @module */
+/** Measures Sandboxes without claim or pool: how long each takes to become Ready. @module */
 import { create, removeAll } from "../load/ask.ts";
 import { followReady, samplesOf } from "../load/follower.ts";
 import { aSandbox } from "../load/objects.ts";
@@ -9,7 +9,7 @@ import { namespaceOf, patienceFor, prepareGround } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 import { warmUp } from "./warmup.ts";
 
-/** Runs a shape of Sandboxes. */
+/** Runs a shape with Sandboxes. */
 export async function runSandboxes(arena: Arena, shape: Shape): Promise<Outcome> {
   const { api, signal, say } = arena;
   await prepareGround(arena, shape);

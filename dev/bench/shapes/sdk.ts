@@ -1,4 +1,7 @@
-/** From `create` to the first command's end, as an agent's developer sees it: by the SDK. @module */
+/**
+ * Measures the time from `create` to the end of the first command, with the SDK, as a developer of an agent would see
+ * it. @module
+ */
 import { sendAll } from "../load/send.ts";
 import { percentile } from "../report/percentiles.ts";
 import type { Sample } from "../result.ts";
@@ -7,7 +10,7 @@ import { leftoverFaults } from "./checks.ts";
 import { fillPools, poolOf } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 
-/** Runs a shape of the SDK; a sample is the time from the call of `create` to the command's end. */
+/** Runs a shape with the SDK. A sample is the time from the call of `create` to the end of the command. */
 export async function runSDK(arena: Arena, shape: Shape): Promise<Outcome> {
   const { say, sdk } = arena;
   if (!sdk) throw new Error("Cannot use the SDK: this stage has no node that runs hookbox's runtime");

@@ -1,48 +1,54 @@
-/** What a shape is: which objects are asked for, how, and what stands around them. No behaviour. @module */
+/** Defines a shape of load: which objects are created, how, and what exists around them. @module */
 import type { Arrivals } from "../../../packages/cli/pool/arrivals.ts";
 
 /** One shape of load. */
 export interface Shape {
   name: string;
-  /** One line for `--help` and for the reader of the report. */
+  /** One line for `--help` and for readers of the report. */
   about: string;
   /**
-   * `claims` on warm pools, claims and `commands` in what they get, the same by the `sdk`, bare `sandboxes`, or the
-   * `members` of pools as they fill for the first time.
+   * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`,
+   * `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
    */
   asks: "claims" | "commands" | "sdk" | "sandboxes" | "members";
-  /** How many; of members: `pools` × `replicas`. */
+  /** Number of objects. For members, it is `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;
-  /** Namespaces that the objects are spread over; each has a template of its own. */
+  /** Number of namespaces over which the objects are distributed. Each has its own template. */
   namespaces: number;
-  /** Pools that the objects are spread over; they are spread over the namespaces. */
+  /** Number of pools over which the objects are distributed. The pools are distributed over the namespaces. */
   pools: number;
   /** Size of each pool. */
   replicas: number;
-  /** Bare Sandboxes that stand idle beside. */
+  /** Number of idle Sandboxes that exist during the run. */
   standing: number;
-  /** Whether those stand in a namespace of their own; absent: spread over the namespaces of the objects. */
+  /**
+   * Whether the idle Sandboxes are in their own namespace; absent: they are distributed over the namespaces of the
+   * objects.
+   */
   standsApart?: boolean;
-  /** Mean time for which a claim is kept before it is deleted, seconds, exponential; absent: to the end. */
+  /** Mean time in seconds until a claim is deleted (exponential distribution); absent: claims stay until the end. */
   dwellSeconds?: number;
-  /** Parts of `count` that are asked for one after the other: each is deleted, and pools fill again, before the next. @default {1} */
+  /**
+   * Number of parts of `count` that run one after the other. After each, its claims are deleted and the pools fill
+   * again. @default {1}
+   */
   windows?: number;
-  /** Objects that are asked for, and deleted again, before anything is measured; absent: none. */
+  /** Number of objects that are created and deleted before the measured part; absent: none. */
   warmUp?: number;
-  /** Most requests of hookbox for each object, where the API server tells who asked; more is a violation. */
+  /** The most requests by hookbox for each object, if the API server tells who sent them. More is a violation. */
   budget?: { writes: number; reads: number };
-  /** Whether the report has memory over time. */
+  /** Whether the report contains memory over time. */
   followsMemory?: boolean;
 }
 
-/** A shape in several sizes: what is varied, and its values. */
+/** A shape in several sizes: which parameter varies, and its values. */
 export interface Sweep {
   parameter: "count" | "namespaces" | "pools" | "replicas" | "standing" | "perSecond";
   values: number[];
 }
 
-/** The figures of a shape, as they stand in the report. */
+/** Returns the parameters of a shape for the report. */
 export function parametersOf(shape: Shape) {
   const { count, arrivals, namespaces, pools, replicas, standing, dwellSeconds, windows } = shape;
   const { kind } = arrivals;
@@ -58,7 +64,7 @@ export function parametersOf(shape: Shape) {
   };
 }
 
-/** Returns the shape with one figure changed. */
+/** Returns the shape with one parameter changed. */
 export function varied(shape: Shape, parameter: Sweep["parameter"], value: number): Shape {
   if (parameter !== "perSecond") return { ...shape, [parameter]: value };
   const { arrivals } = shape;
@@ -66,17 +72,17 @@ export function varied(shape: Shape, parameter: Sweep["parameter"], value: numbe
   return { ...shape, arrivals: { ...arrivals, perSecond: value } };
 }
 
-/** Returns how many pools there are: a shape with more namespaces than pools has a pool in each. */
+/** Returns the number of pools. If a shape has more namespaces than pools, it has one pool in each namespace. */
 export function poolCount({ pools, namespaces, asks }: Shape): number {
   return asks === "sandboxes" ? 0 : Math.max(pools, namespaces);
 }
 
-/** Returns how many Sandboxes there are before the load and after it. */
+/** Returns how many Sandboxes exist before and after the load. */
 export function restingSandboxes(shape: Shape): number {
   return poolCount(shape) * shape.replicas + shape.standing;
 }
 
-/** Returns how many Pods there may be at once. */
+/** Returns how many Pods may exist at once. */
 export function podsOf(shape: Shape): number {
   return shape.count + restingSandboxes(shape);
 }

@@ -1,19 +1,19 @@
-/** The shapes there are, by name. @module */
+/** Lists all shapes by name. @module */
 import type { Shape, Sweep } from "./shape.ts";
 
 const BURST = { kind: "burst", clients: 16 } as const;
 const rate = (perSecond: number) => ({ kind: "rate", perSecond }) as const;
 const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
 /**
- * Processes run for weeks, and until one has seen some hundred objects a part of what it costs is the compilation of its
- * code.
+ * Real processes run for weeks. In the first some hundred objects of a process, a part of the cost is the compilation
+ * of its code.
  */
 const WARM_UP = 500;
 const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
-/** On a real node: containers of this machine. */
+/** On a real node, so the sandboxes are containers on this machine. */
 const SDK = { ...ONE, asks: "sdk", count: 20, replicas: 20 } as const;
 const COMMANDS = { ...ONE, asks: "commands", count: 20, replicas: 20 } as const;
-/** The same arrivals in every run. */
+/** Gives the same arrivals in every run. */
 const SEED = 20_260_101;
 
 export const SHAPES: readonly Shape[] = [
@@ -190,14 +190,15 @@ export const SHAPES: readonly Shape[] = [
     count: 60,
     replicas: 20,
     arrivals: rate(10),
-    // It counts requests, which do not become fewer as code is compiled.
+    // This shape counts requests, and these do not become fewer when code is compiled.
     warmUp: 40,
-    // 9.3 and 7 where nobody waits; on a slow machine Sandboxes and claims also say that they wait: that is no fault.
+    // The usual values are 9.3 and 7. On a slow machine, Sandboxes and claims also report that they wait, which is no
+    // violation.
     budget: { writes: 13.5, reads: 12 },
   },
 ];
 
-/** Names for several shapes at once. */
+/** Names for groups of shapes. */
 export const GROUPS: Readonly<Record<string, { about: string; shapes: readonly string[] }>> = {
   comparison: {
     about: "the seven that hookbox is compared with the peer by, warm and cold claims and bare Sandboxes",

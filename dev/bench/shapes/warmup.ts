@@ -1,4 +1,7 @@
-/** What is done before a shape is measured, so that figures are those of processes that have worked before. @module */
+/**
+ * Creates and deletes objects before a shape is measured, so that the figures are those of processes that have worked
+ * before. @module
+ */
 import { createAll, removeAll } from "../load/ask.ts";
 import { followReady } from "../load/follower.ts";
 import { aClaim, aSandbox } from "../load/objects.ts";
@@ -8,10 +11,10 @@ import { namespaceOf, PATIENCE, poolOf } from "./ground.ts";
 import type { Shape } from "./shape.ts";
 
 /**
- * Asks for `shape.warmUp` objects of the kind of the shape and deletes them again.
+ * Creates `shape.warmUp` objects of the shape's kind, and deletes them again.
  *
- * @returns whether the shape wants that; its pools may still have to fill
- * @throws if they do not become Ready, or do not go
+ * @returns whether the shape has a warm-up; its pools may still have to fill after it
+ * @throws if the objects do not become Ready, or are not deleted
  */
 export async function warmUp(arena: Arena, shape: Shape): Promise<boolean> {
   const { api, signal, say } = arena;

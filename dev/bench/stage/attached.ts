@@ -1,4 +1,4 @@
-/** A stage that exists: any cluster with an implementation of v1beta1, reached through a kubeconfig. @module */
+/** A stage on an existing cluster with any implementation of v1beta1, which is reached through a kubeconfig. @module */
 import { commandRunner } from "../load/command.ts";
 import { countedRequests } from "../measure/counters.ts";
 import type { Watched } from "../measure/processes.ts";
@@ -8,12 +8,12 @@ import type { Stage } from "./stage.ts";
 export interface AttachedOptions {
   kubeconfig: string;
   context?: string | undefined;
-  /** Processes of this machine to account for. */
+  /** Processes of this machine to measure. */
   processes: Watched[];
   hookURLs: string[];
 }
 
-/** Attaches; `close` ends the load's connections and leaves the cluster as it is. */
+/** Attaches to the cluster. `close` ends the load's connections and leaves the cluster as it is. */
 export async function openAttached(options: AttachedOptions, signal: AbortSignal): Promise<Stage> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);

@@ -1,4 +1,4 @@
-/** The controllers of a checkout and the engines that run them, one or several. @module */
+/** Installs the controllers of a checkout, and starts the one or two Metacontrollers that run them. @module */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +9,14 @@ import { SHARD_LABEL } from "../../../packages/api/objects/keys.ts";
 import { partOf, type Start } from "./hooks.ts";
 import { type Layout, SHARDS } from "./layout.ts";
 
-/** Label on controllers: the engine that runs them. */
+/** Label on controllers: the Metacontroller that runs them. */
 const ENGINE_LABEL = "bench.hookbox/engine";
 const [FIRST, SECOND] = SHARDS;
 
-/** Applies CRDs and controllers, and starts the engines; each goes into `engines` at once, for the caller to end. */
+/**
+ * Applies CRDs and controllers, and starts the Metacontrollers. Each is added to `engines` as soon as it has started,
+ * so that the caller can end it.
+ */
 export async function startEngines(
   { checkout, layout, folder, profiler }: Start,
   cluster: Cluster,
@@ -28,7 +31,7 @@ export async function startEngines(
   const input = sharedOut(render.renderManifests(urlOf), layout.engines);
   execFileSync(cluster.kubectl, [...apply, "-f", "-"], { input, stdio: "pipe" });
   const policy = join(checkout, "deploy/managedfields");
-  // Older checkouts have none.
+  // Older checkouts do not have the policy.
   if (existsSync(policy)) execFileSync(cluster.kubectl, [...apply, "-k", policy], { stdio: "pipe" });
   for (const name of layout.engines === "one" ? [""] : SHARDS) {
     engines.push(
@@ -38,7 +41,7 @@ export async function startEngines(
         progress: () => {},
         env: layout.engineEnv ?? {},
         flags: [
-          // Looking for new kinds every second, as tests want it, would be counted.
+          // Tests use an interval of one second. Here, these requests would count.
           "--discovery-interval=20s",
           ...(name === "" ? [] : [`--target-label-selector=${ENGINE_LABEL}=${name}`]),
           ...(name === SECOND ? [] : profiler?.engineArgs ?? []),
@@ -48,7 +51,10 @@ export async function startEngines(
   }
 }
 
-/** Labels each controller with its engine; where objects are shared out, Sandboxes and pools have two controllers. */
+/**
+ * Labels each controller with its Metacontroller. If the objects are divided by shard, there are two controllers each
+ * for Sandboxes and pools.
+ */
 export function sharedOut(manifests: string, engines: Layout["engines"]): string {
   if (engines === "one") return manifests;
   const documents = (parseAllDocuments(manifests) as Document[]).flatMap((document) => {

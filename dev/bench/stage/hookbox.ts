@@ -1,11 +1,14 @@
-/** Hookbox of a checkout: its CRDs, hooks, engines, keeper and binder. @module */
+/** Starts hookbox from a checkout: its CRDs, hooks, Metacontrollers, keeper and binder. @module */
 import { type StartedMetacontroller } from "../../metacontroller/start.ts";
 import { startEngines } from "./engines.ts";
 import { partOf, startHooks, startKeeperAndBinder } from "./hooks.ts";
 import type { Layout } from "./layout.ts";
 import type { Controllers } from "./local.ts";
 
-/** @param checkout root of the checkout whose hooks, controllers and keeper run; its packages have to be installed */
+/**
+ * Returns hookbox as an implementation. @param checkout root of the checkout whose hooks, controllers and keeper run;
+ * its packages must be installed
+ */
 export function hookboxControllers(checkout: string, layout: Layout): Controllers {
   return {
     async crds() {

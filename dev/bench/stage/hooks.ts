@@ -1,4 +1,4 @@
-/** The hooks, the keeper and the binder of a checkout, as processes. Applies nothing. @module */
+/** Starts the hooks, the keeper and the binder of a checkout as processes. @module */
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
@@ -8,19 +8,19 @@ import { type ProcessRecord, startProcess } from "../../cluster/processes.ts";
 import type { Profiler } from "../measure/profiles.ts";
 import type { Layout } from "./layout.ts";
 
-/** What is started, and where it writes. */
+/** What to start, and where to write its logs. */
 export interface Start {
   checkout: string;
   layout: Layout;
-  /** Takes logs. */
+  /** The folder for logs. */
   folder: string;
-  /** Takes the processes as they start, so that whoever made it can end them whatever happens. */
+  /** Every process is added when it starts, so that the caller can end it in any case. */
   started: ProcessRecord[];
   signal: AbortSignal;
   profiler?: Profiler | undefined;
 }
 
-/** Starts the hooks; resolves once all of them answer. */
+/** Starts the hooks, and resolves when all of them answer. */
 export async function startHooks(start: Start): Promise<{ urls: string[]; urlOf: (hook: string) => string }> {
   const { checkout, layout } = start;
   const { hookNames } = await partOf<typeof import("../../../hooks/all.ts")>(checkout, "hooks/all.ts");
@@ -61,7 +61,7 @@ function startScript(
   permissions: string[],
 ): ProcessRecord {
   const [command, ...before] = layout.runtime === "deno"
-    // Deno's own binary, not the script that finds it: that one would stay in between.
+    // Deno's own binary. The script in node_modules/.bin would stay as a process of its own.
     ? [join(checkout, "node_modules/deno/deno"), "run", "--quiet", ...permissions]
     : [process.execPath, ...(profiler?.nodeArgs(name) ?? [])];
   const logFile = join(folder, "logs", `${name}.log`);
@@ -75,7 +75,7 @@ function startScript(
   return record;
 }
 
-/** Loads a module of a checkout: each knows best what it serves and how it is installed. */
+/** Loads a module of a checkout. Each checkout defines itself what it serves and how it is installed. */
 export async function partOf<T>(checkout: string, path: string): Promise<T> {
   return await import(pathToFileURL(join(checkout, path)).href) as T;
 }

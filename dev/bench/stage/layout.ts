@@ -1,38 +1,39 @@
-/** How hookbox is laid out over processes. Data, no behaviour. @module */
+/** Defines how hookbox is divided into processes. @module */
 
-/** A way to run hooks, keeper and engine. */
+/** A way to run hooks, keeper, binder and Metacontroller. */
 export interface Layout {
   about: string;
-  /** What runs the hooks, the keeper and the binder. */
+  /** The runtime of the hooks, the keeper and the binder. */
   runtime: "node" | "deno";
   /** Whether one process serves all hooks. */
   together: boolean;
-  /** Whether the keeper's process runs the binder, too. */
+  /** Whether the keeper's process also runs the binder. */
   keeperBinds: boolean;
-  /** Environment of the engine. */
+  /** Environment of Metacontroller. */
   engineEnv?: Record<string, string>;
   /**
-   * How many engines there are: `one`; two that share the controllers out (`by-controller`: pools beside the rest); or
-   * two that share the objects out (`by-shard`: Sandboxes and pools by their label).
+   * The number of Metacontrollers: `one`; or two that divide the controllers (`by-controller`: one has the pools, the
+   * other the rest); or two that divide the objects (`by-shard`: Sandboxes and pools by their label).
    */
   engines: "one" | "by-controller" | "by-shard";
 }
 
-/** Labels of the objects of either engine, where there are two. */
+/** The shard labels of objects, if there are two Metacontrollers. */
 export const SHARDS = ["a", "b"] as const;
 
-/** What hookbox is laid out as unless something else is asked for: as deploy/ installs it, but one of each. */
+/** The default layout: as deploy/ installs hookbox, but with one replica of each process. */
 export const PLAIN: Layout = {
   runtime: "deno",
   together: false,
   keeperBinds: false,
-  // Metacontroller's heap is small: its collector, and threads that look for work, take a seventh of its processor time.
+  // Metacontroller's heap is small. With Go's defaults, its garbage collector and threads that search for work take a
+  // seventh of its CPU time.
   engineEnv: { GOGC: "200", GOMAXPROCS: "1" },
   engines: "one",
   about: "each hook in a Deno process of its own, Metacontroller on one processor",
 };
 
-/** The layouts there are, by name; the first is the default. */
+/** All layouts by name. The first is the default. */
 export const LAYOUTS: Readonly<Record<string, Layout>> = {
   deno: PLAIN,
   node: { ...PLAIN, runtime: "node", about: "the same, but in Node" },

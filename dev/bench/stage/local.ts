@@ -1,4 +1,4 @@
-/** A stage of our own: a fresh local cluster, and the controllers of one implementation. @module */
+/** A stage on a new local cluster, with the controllers of one implementation. @module */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,43 +15,46 @@ import { connectLoad, loadProcess } from "../load/connection.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import type { Stage } from "./stage.ts";
 
-/** What the controllers of an implementation are started on. */
+/** The environment in which the controllers of an implementation start. */
 export interface Ground {
   cluster: Cluster;
-  /** Has a folder `logs`. */
+  /** The folder for files. It contains a folder `logs`. */
   folder: string;
-  /** Takes the processes as they start, so that they are ended whatever happens. */
+  /** Every process is added when it starts, so that it is ended in any case. */
   started: ProcessRecord[];
-  /** Takes what else has to be done at the end; the last comes first. */
+  /** Further steps to do at the end. The last one runs first. */
   stops: (() => Promise<unknown>)[];
   signal: AbortSignal;
   profiler: Profiler | undefined;
 }
 
-/** An implementation of the API: what the API server has to know, and what has to run. */
+/** An implementation of the API: its CRDs, and how its processes start. */
 export interface Controllers {
   /** YAML or JSON texts. */
   crds(): Promise<string[]>;
-  /** Starts it; `engines` are processes that are not in `started`, `engine` names what applies the hooks' answers. */
+  /**
+   * Starts the implementation. `engines` are processes that are not in `started`. `engine` names what applies the
+   * hooks' answers.
+   */
   start(ground: Ground): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
 }
 
 export interface LocalOptions {
   controllers: Controllers;
   nodes: "simulated" | "real";
-  /** Brings the runtime's image onto the real node. */
+  /** Whether to import the runtime's image on the real node. */
   runtime: boolean;
-  /** Pods that have to find room on simulated nodes. */
+  /** The number of Pods that the simulated nodes must have room for. */
   pods: number;
-  /** Folder that takes CPU profiles of the measured part; undefined: none are taken. */
+  /** The folder for CPU profiles of the measured part; undefined: none are taken. */
   profiles?: string | undefined;
   say: (line: string) => void;
 }
 
-/** The scheduler spreads Pods, and some go as others come: a few nodes more than would do. */
+/** A few more nodes than necessary, because the scheduler distributes Pods, and old Pods end while new ones start. */
 const LEAST_NODES = 8;
 
-/** Starts everything; `close` ends it and removes what it wrote. */
+/** Starts everything. `close` ends it and removes all files. */
 export async function openLocal(options: LocalOptions, signal: AbortSignal): Promise<Stage> {
   const { controllers, nodes, say } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookbox-bench-"));
@@ -76,7 +79,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     });
     stops.push(() => cluster.stop());
     if (options.runtime) await importRuntimeImage(cluster.stateDir, { progress: say, signal });
-    // Gently: a process that is killed writes no profile.
+    // The processes end normally: a process that is killed writes no profile.
     stops.push(() => Promise.all(started.map(endGently)));
     const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
     const { hookURLs, engines, engine } = await controllers.start({

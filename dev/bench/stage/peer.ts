@@ -1,4 +1,4 @@
-/** The peer: the Go controller of kubernetes-sigs/agent-sandbox, a binary that is run and measured, no more. @module */
+/** Runs the Go controller of kubernetes-sigs/agent-sandbox from a binary. @module */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { untilAnswering } from "../../answering.ts";
@@ -7,15 +7,15 @@ import { freePorts } from "../../cluster/ports.ts";
 import { startProcess } from "../../cluster/processes.ts";
 import type { Controllers } from "./local.ts";
 
-/** Everything else is left at the peer's defaults. */
+/** All other flags have the Go controller's defaults. */
 const FLAGS = ["--extensions", "--leader-elect=false", "--enable-webhook=false"];
 
 /**
- * Makes the peer ready to be run.
+ * Prepares the Go controller to be run.
  *
  * @param binary path of the controller
- * @param folder where its CRDs are, as YAML
- * @throws {RangeError} if the controller is no program, or if the folder holds no CRDs
+ * @param folder folder of its CRDs, as YAML
+ * @throws {RangeError} if the controller is not an executable file, or the folder contains no CRDs
  */
 export function peerControllers(binary: string, folder: string): Controllers {
   const command = resolve(binary);
@@ -46,7 +46,7 @@ export function peerControllers(binary: string, folder: string): Controllers {
   };
 }
 
-/** Reads the CRDs of a folder, without conversion: the webhook that would do it does not run. */
+/** Reads the CRDs of a folder, without their conversion: the webhook for it does not run. */
 export function readPeerCRDs(folder: string): string[] {
   const files = (existsSync(folder) ? readdirSync(folder) : []).filter((file) => file.endsWith(".yaml")).sort();
   const definitions = definitionsIn(files.map((file) => readFileSync(join(folder, file), "utf8")));

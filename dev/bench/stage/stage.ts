@@ -1,4 +1,4 @@
-/** What a run is performed on: an API server and, where they are known, the processes behind the API. No behaviour. @module */
+/** The environment of a run: an API server and, if they are known, the processes of the implementation. @module */
 import type { Api } from "../../../packages/kube/api.ts";
 import type { Command } from "../load/command.ts";
 import type { SandboxClient } from "../../../packages/sdk/client.ts";
@@ -8,17 +8,17 @@ import type { RequestLog } from "../measure/requestlog.ts";
 export interface Stage {
   api: Api;
   requests: RequestLog;
-  /** Processes to account for; the load's own comes last. */
+  /** Processes to measure. The load's own comes last. */
   processes: Watched[];
-  /** Base URLs whose `/metrics` tell of hook calls. */
+  /** Base URLs of hooks that have `/metrics` about their calls. */
   hookURLs: string[];
-  /** What applies the hooks' answers, for the reader; undefined where that is not ours. */
+  /** What applies the hooks' answers, for readers; undefined: the bench has not started it. */
   engine?: string;
-  /** Runs a command in a Pod; undefined where nodes run no containers. */
+  /** Runs a command in a Pod; undefined: the nodes run no containers. */
   command?: Command;
-  /** The SDK, by port-forward; undefined where nodes run no runtime. */
+  /** The SDK, which uses port-forward; undefined: the nodes do not run the runtime. */
   sdk?: SandboxClient;
-  /** Takes CPU profiles from now on, for as long as one lasts; undefined unless asked for. */
+  /** Takes CPU profiles from now on; undefined: the options do not ask for them. */
   profile?: () => Promise<void>;
   close(): Promise<void>;
 }

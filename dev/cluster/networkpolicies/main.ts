@@ -1,4 +1,7 @@
-/** Enforces NetworkPolicies on the real node of a local cluster, as a process: watches, and loads a ruleset at each change. @module */
+/**
+ * A process that enforces NetworkPolicies on the real node of a local cluster: it watches objects, and loads a new
+ * ruleset at each change. @module
+ */
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -27,7 +30,7 @@ const POLICIES_PATH = "/apis/networking.k8s.io/v1/networkpolicies";
 
 const log = createLog();
 
-/** Keeps what a watch shows. @param changed is called once it is whole, and at each change from then on */
+/** Keeps the objects of a watch. @param changed is called when all objects are known, and at each change after that */
 function keepAll<T extends { metadata: { uid?: string | undefined } }>(changed: () => void) {
   const objects = new Map<string, T>();
   let isWhole = false;
@@ -83,7 +86,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** Makes a call that never runs twice at once: while it runs, the newest value waits. */
+/** Returns a function that never runs `run` twice in parallel. While it runs, the newest value waits. */
 function latest<T>(run: (value: T) => Promise<void>): (value: T) => void {
   let waiting: { value: T } | undefined;
   let isRunning = false;

@@ -1,4 +1,4 @@
-/** Pods, Namespaces and NetworkPolicies as far as a ruleset needs them. Pure. @module */
+/** Schemas of those fields of Pods, Namespaces and NetworkPolicies that a ruleset needs. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "../../../packages/api/objects/objects.ts";
 import type { Observed, Policy } from "./ruleset.ts";
@@ -6,7 +6,7 @@ import type { Observed, Policy } from "./ruleset.ts";
 const metadata = objectMetaSchema.extend({ namespace: z.string().default("") });
 const port = z.looseObject({ name: z.string().optional(), containerPort: z.number(), protocol: z.string().optional() });
 
-/** A Pod, with what it listens on. */
+/** A Pod with its ports. */
 export const podSchema = z.looseObject({
   metadata,
   spec: z.looseObject({
@@ -19,10 +19,10 @@ export const podSchema = z.looseObject({
   }).default({ podIPs: [] }),
 });
 
-/** A Namespace: its labels count. */
+/** A Namespace with its labels. */
 export const namespaceSchema = z.looseObject({ metadata: objectMetaSchema });
 
-/** A NetworkPolicy: the API server has checked its rules. */
+/** A NetworkPolicy. The API server has checked its rules. */
 export const policySchema = z.looseObject({
   metadata,
   spec: z.looseObject({
@@ -37,13 +37,13 @@ export type Pod = z.infer<typeof podSchema>;
 export type Namespace = z.infer<typeof namespaceSchema>;
 export type NetworkPolicy = z.infer<typeof policySchema>;
 
-/** Reads objects as the API server has them, without the Pods of the node's own network and those that have ended. */
+/** Converts objects of the API server. Pods in the node's own network and Pods that have ended are left out. */
 export function observedOf(
   pods: readonly Pod[],
   namespaces: readonly Namespace[],
   policies: readonly NetworkPolicy[],
 ): Observed {
-  // A Pod that has ended may have left its address to another.
+  // The address of a Pod that has ended may already belong to another Pod.
   const live = pods.filter(({ spec, status }) =>
     !spec.hostNetwork && status.phase !== "Succeeded" && status.phase !== "Failed"
   );

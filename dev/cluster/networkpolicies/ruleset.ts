@@ -1,11 +1,11 @@
 /**
- * NetworkPolicies as an nftables ruleset, for tests on a local cluster of one node; IPv4 only. A cluster that people use
- * has a network plugin that enforces them. Pure.
+ * Converts NetworkPolicies to an nftables ruleset, for tests on a local cluster with one node; IPv4 only. In clusters
+ * for users, a network plugin enforces the policies.
  * @module
  */
 import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
 
-/** A Pod that has an address of its own. */
+/** A Pod that has its own address. */
 export interface PolicyPod {
   namespace: string;
   labels: Record<string, string>;
@@ -42,33 +42,33 @@ interface Peer {
 }
 
 interface Port {
-  /** Default: TCP. */
+  /** Absent: TCP. */
   protocol?: string;
-  /** Number, or name of a port of the Pod that is reached; absent: all. */
+  /** A number, or the name of a port of the destination Pod; absent: all ports. */
   port?: number | string;
   endPort?: number;
 }
 
-/** What a ruleset is made of. */
+/** The objects from which a ruleset is computed. */
 export interface Observed {
   pods: readonly PolicyPod[];
   namespaces: readonly PolicyNamespace[];
   policies: readonly Policy[];
 }
 
-/** Name of the table, which is ours alone. */
+/** Name of the table. Nobody else uses it. */
 const TABLE = "ip network-policies";
 
 /**
- * Writes the ruleset, which replaces the one before it in one step.
+ * Returns the ruleset, which replaces the previous one in one step.
  *
- * | a Pod | what it sends or gets |
+ * | a Pod | its traffic |
  * |---|---|
- * | selected by no policy of a direction | passes |
- * | selected by some | passes if one of their rules says so; else it is dropped |
+ * | no policy selects it for a direction | passes |
+ * | a policy selects it | passes if a rule of one of its policies allows it, otherwise it is dropped |
  *
- * Answers to what has passed do so, too, and so does what the node itself sends: the kubelet's probes. What a Pod sends
- * to its node, where DNS is, counts as sent to any other address.
+ * Answers to allowed traffic also pass, and so does everything that the node itself sends, such as the kubelet's
+ * probes. Traffic from a Pod to its node, where DNS is, is treated like traffic to any other address.
  */
 export function rulesetOf(observed: Observed): string {
   const isolated = observed.pods.flatMap((pod) =>
@@ -77,7 +77,7 @@ export function rulesetOf(observed: Observed): string {
       return policies.length === 0 ? [] : chainsOf(pod, policies, direction, observed);
     })
   );
-  // An address may have gone from a Pod that is still listed to another.
+  // A listed Pod may have lost its address to another listed Pod.
   const chains = [...new Map(isolated.map((chain) => [chain.name, chain])).values()];
   const jumps = (direction: Direction) => {
     const own = chains.filter((chain) => chain.direction === direction);
@@ -141,7 +141,7 @@ function chainsOf(pod: PolicyPod, policies: Policy[], direction: Direction, obse
   }));
 }
 
-/** Returns what passes by one rule, each as conditions of nftables; an empty one holds for all. */
+/** Returns what one rule allows, as conditions of nftables. An empty condition matches everything. */
 function conditionsOf(
   { peers = [], ports = [] }: { peers?: Peer[] | undefined; ports?: Port[] | undefined },
   namespace: string,
@@ -162,7 +162,7 @@ function conditionsOf(
     if (numbers || direction === "ingress") {
       return (numbers ?? named(pod, port)).flatMap((at) => others.map((peer) => both(peer, at)));
     }
-    // A name is one of the Pod that is reached; a block of addresses has none.
+    // The name of a port is one of the destination Pod. A block of addresses has no port names.
     const targets = anyPeer ? observed.pods : reached;
     return targets.flatMap((target) =>
       named(target, port).flatMap((at) => among([target]).map((peer) => both(peer, at)))

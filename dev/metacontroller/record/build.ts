@@ -1,4 +1,4 @@
-/** Makes the transcript of a run from what was recorded while it ran. Pure. @module */
+/** Creates the transcript of a run from its recording. @module */
 import { sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
@@ -12,22 +12,26 @@ import { concernOf, type Cut, cutSyncs, type NumberedRequest } from "./segment.t
 import type { Exchange, HookCall } from "./traffic.ts";
 import type { Request, Sync, Transcript } from "./transcript.ts";
 
-/** All that was recorded. */
+/** The complete recording of a run. */
 export interface Recording {
   version: string;
   controllers: ReadonlyMap<string, Recorded>;
   hookCalls: readonly HookCall[];
-  /** What is served. */
+  /** The resources that the API server serves. */
   resources: readonly Resource[];
 }
 
-/** What happened so shortly before a controller was deleted was not seen to its end: its Event, for one. */
+/**
+ * What happened within this time before a controller was deleted may be incomplete: for example, its Event may be
+ * missing.
+ */
 const ENDING_MS = 500;
 
 /**
- * Returns the syncs of a run, in order, but for those that Metacontroller broke off because their controller was stopped.
+ * Returns the syncs of a run in their order, without those that Metacontroller aborted because their controller was
+ * stopped.
  *
- * @throws {Error} if requests belong to no sync, or if a hook was shown what Metacontroller was not
+ * @throws {Error} if requests belong to no sync, or if a hook received an object that Metacontroller had not received
  */
 export function transcriptOf(recording: Recording, run: Run, of: string): Transcript {
   const { version, controllers, hookCalls, resources } = recording;
@@ -60,7 +64,7 @@ export function transcriptOf(recording: Recording, run: Run, of: string): Transc
   return { header: { metacontroller: version, of, resources: resourcesFor(syncs, resources) }, syncs, courses };
 }
 
-/** Returns what the syncs speak of, and what their controllers name. */
+/** Returns the resources to which the syncs refer, and those that their controllers name. */
 function resourcesFor(syncs: Sync[], resources: readonly Resource[]): Resource[] {
   const used = new Set(syncs.flatMap(({ cached, parent, controller }) => [parent, ...cached, controller].map(kindKey)));
   const named = new Set(syncs.flatMap(({ before, after }) => [...before, ...after].map(({ plural }) => plural)));
@@ -72,12 +76,15 @@ function resourcesFor(syncs: Sync[], resources: readonly Resource[]): Resource[]
   );
 }
 
-/** Syncs of the runs before and after go on meanwhile. */
+/** Tells whether a call belongs to a run. During a run, syncs of earlier and later runs may go on. */
 function isOf({ from, to, namespace }: Run, call: HookCall): boolean {
   return call.number > from && call.number <= to && parentOf(call).metadata.namespace === namespace;
 }
 
-/** A sync that fails has an Event to its end, the first or one that counts; it comes before the parent is tried again. */
+/**
+ * Finds the failed syncs. At its end, a failed sync creates or updates an Event, before Metacontroller tries the parent
+ * again.
+ */
 function failedIn(requests: Exchange[], cuts: Cut[]): Set<Cut> {
   const failed = new Set<Cut>();
   for (const { number, path, answer } of requests) {
@@ -95,7 +102,7 @@ function parentOf({ body }: HookCall): KubeObject {
   return (body?.["parent"] ?? body?.["object"]) as KubeObject;
 }
 
-/** A controller that is stopped, or changed, breaks off the sync that it is at. */
+/** Returns the controller's version. If a controller is stopped or changed, Metacontroller aborts its current sync. */
 function revisionOf(call: HookCall | undefined): string | undefined {
   return (call?.body?.["controller"] as KubeObject | undefined)?.metadata.resourceVersion;
 }
@@ -131,7 +138,7 @@ function syncOf(cut: Cut, shown: Shown, asked: HookCall[], run: Run, resources: 
   };
 }
 
-/** Finds the state of the controller that a call was made for, as the API server showed it. */
+/** Returns the state of the controller for which a call was made, as the API server sent it. */
 function controllerFor(shown: Shown, { body }: HookCall): KubeObject {
   const { uid = "", name, resourceVersion } = (body?.["controller"] as KubeObject).metadata;
   const found = shown.get(uid)?.find(({ object }) => object.metadata.resourceVersion === resourceVersion);
@@ -139,14 +146,17 @@ function controllerFor(shown: Shown, { body }: HookCall): KubeObject {
   return found.object;
 }
 
-/** All kinds that a controller watches. */
+/** Returns all kinds that a controller watches. */
 function kindsOf({ spec }: KubeObject, asked: HookCall[], resources: readonly Resource[]): Set<string> {
   const named = new Set(pluralsIn([spec, ...asked.map(({ answer }) => answer)]));
   const watched = resources.filter(({ apiVersion, plural }) => named.has(`${apiVersion}/${plural}`));
   return new Set(watched.map(kindKey));
 }
 
-/** An answer is remembered by uid and generation, so that it may be older than the sync. */
+/**
+ * Returns the customize hook's answer that applies. Metacontroller caches answers by UID and generation, so that the
+ * answer may be older than the sync.
+ */
 function customizeOf({ metadata }: KubeObject, { number }: HookCall, asked: HookCall[]): Sync["customize"] {
   const last = asked.findLast((call) => {
     const parent = call.body?.["parent"] as KubeObject;
@@ -171,7 +181,7 @@ function checkShown(shown: Shown, { before, call }: Cut, uid: string, object: Ku
   );
 }
 
-/** Returns the objects of a hook request but for the controller. */
+/** Returns the objects of a hook request, without the controller. */
 function objectsIn({ controller: _, ...request }: Json): KubeObject[] {
   const found: KubeObject[] = [];
   const search = (value: unknown): void => {
@@ -183,7 +193,7 @@ function objectsIn({ controller: _, ...request }: Json): KubeObject[] {
   return found;
 }
 
-/** Answers of the API server to requests for built-in kinds do not always say their kind. */
+/** Adds the kind: the API server's answers for built-in kinds do not always contain it. */
 function withKind({ number: _, at: __, ...request }: NumberedRequest, resources: readonly Resource[]): Request {
   const { answer, apiVersion, plural } = request;
   if (!answer) return request;

@@ -1,13 +1,16 @@
-/** What the caches of a process of Metacontroller held when it began a sync, from what it had been shown. Pure. @module */
+/**
+ * Finds out what the caches of a Metacontroller process contained at the beginning of a sync, from what it had
+ * received. @module
+ */
 import { canonicalJson } from "../../../packages/api/objects/apply.ts";
 import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Cut } from "./segment.ts";
 import type { Sighting } from "./traffic.ts";
 
-/** Longest time from the arrival of a watch event to its being in the cache, in milliseconds. */
+/** Longest time from the arrival of a watch event until it is in the cache, in milliseconds. */
 const LAG_MS = 200;
 
-/** Sightings of each object, by uid, in order. */
+/** The sightings of each object by UID, in their order. */
 export type Shown = ReadonlyMap<string, Sighting[]>;
 
 export function shownBy(sightings: Sighting[]): Shown {
@@ -19,10 +22,13 @@ export function shownBy(sightings: Sighting[]): Shown {
   return shown;
 }
 
-/** What the caches held. */
+/** The content of the caches. */
 export interface Cached {
   objects: KubeObject[];
-  /** For each object that had just changed the states in which it may have been cached, newest first; null: not at all. */
+  /**
+   * For each object that had just changed: the states that may have been cached, newest first. null: the object may not
+   * have been in the cache.
+   */
   unsure: (KubeObject | null)[][];
 }
 
@@ -31,12 +37,13 @@ export interface Cached {
  *
  * | object | state |
  * |---|---|
- * | in the hook request | the one shown there |
- * | read or written before the call | the last that had arrived |
- * | any other | the last that had arrived, or any that another followed less than {@link LAG_MS} before |
+ * | in the hook request | the state in the request |
+ * | read or written before the call | the last state that had arrived |
+ * | any other | the last state that had arrived, or an older one if the next state arrived less than {@link LAG_MS} earlier |
  *
- * Of the last only such count as the parent does not control: it would have been in the request. Where one is controlled
- * by another parent, that one alone: it is of no concern wherever it is found, but for related objects.
+ * In the last case, only states count that the parent does not control: otherwise, the object would have been in the
+ * request. If another parent controls a state, only this state counts: except for related objects, its content does not
+ * matter to the sync.
  */
 export function cachedAt(
   shown: Shown,
@@ -67,7 +74,7 @@ export function cachedAt(
 
 type State = KubeObject | null;
 
-/** One state of each controller, labels and fate. */
+/** Returns one state for each combination of controller, labels and deletion. */
 function possibleOf(states: State[], { metadata: { uid } }: KubeObject, isRelated: boolean): State[] {
   const controller = (state: State) => state ? controllerOf(state.metadata)?.uid : undefined;
   const others = states.filter((state) => controller(state) !== uid);
@@ -82,7 +89,7 @@ function possibleOf(states: State[], { metadata: { uid } }: KubeObject, isRelate
   return [...kinds.values()];
 }
 
-/** Returns the last state of an object that had arrived when a sync began; undefined if none had. */
+/** Returns the last state of an object that had arrived when a sync began; undefined: none had. */
 export function lastShown(shown: Shown, { before, call }: Cut, uid: string): KubeObject | undefined {
   const began = before[0]?.number ?? call.number;
   return shown.get(uid)?.findLast(({ number }) => number < began)?.object;

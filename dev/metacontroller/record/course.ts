@@ -1,4 +1,4 @@
-/** What one controller was shown and when it called its hook, in the order in which things happened. Pure. @module */
+/** Lists, in the order of time, what one controller received and when it called its hook. @module */
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
 import type { Run } from "./runs.ts";
@@ -8,17 +8,17 @@ import type { Course, Moment } from "./transcript.ts";
 
 export interface CourseParts {
   controller: KubeObject;
-  /** Of the run, as `<Kind>.<apiVersion>`. */
+  /** The kinds of the run, as `<Kind>.<apiVersion>`. */
   kinds: ReadonlySet<string>;
   sightings: Sighting[];
   /** The syncs of the run. */
   cuts: Cut[];
-  /** Calls of the customize hook, whenever they were. */
+  /** All calls of the customize hook. */
   asked: HookCall[];
   failed: ReadonlySet<Cut>;
 }
 
-/** Returns the course of a controller in a run, up to where its spec changed. */
+/** Returns the course of a controller in a run, until its spec changed. */
 export function courseOf(run: Run, { controller, kinds, sightings, cuts, asked, failed }: CourseParts): Course {
   const isOurs = ({ object, number }: Sighting) =>
     number <= run.to && kinds.has(kindKey(object)) && object.metadata.namespace === run.namespace;
@@ -43,7 +43,7 @@ export function courseOf(run: Run, { controller, kinds, sightings, cuts, asked, 
   };
 }
 
-/** What a sync writes before it calls the hook is shown at once, and is no cause of it. */
+/** Returns the beginning of a sync. Its writes before the hook call are shown to it at once, and are not its cause. */
 function beginOf({ before, call }: Cut): { number: number; at: number } {
   return before[0] ?? call;
 }

@@ -1,4 +1,7 @@
-/** One process of the real Metacontroller for each controller, each behind a proxy: whose request it is is never in doubt. @module */
+/**
+ * Runs a process of the real Metacontroller for each controller, each behind its own proxy, so that every request can
+ * be assigned to a controller. @module
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -9,12 +12,12 @@ import { type KubeObject, kubeObjectSchema } from "../../../packages/api/objects
 import { type StartedMetacontroller, startMetacontroller } from "../start.ts";
 import { type Counter, type Intercept, type Proxy, startApiProxy, type Traffic } from "./traffic.ts";
 
-/** What is known of one controller. */
+/** The recording of one controller. */
 export interface Recorded {
-  /** As it was at first. */
+  /** The controller's first state. */
   object: KubeObject;
   traffic: Traffic;
-  /** When it was deleted, in milliseconds since 1970. */
+  /** When the controller was deleted, in milliseconds since 1970. */
   endedAt?: number;
 }
 
@@ -22,7 +25,7 @@ export interface EnginesOptions {
   binary: string;
   api: Api;
   credentials: Credentials;
-  /** Takes kubeconfigs and logs. */
+  /** The folder for kubeconfigs and logs. */
   folder: string;
   count: Counter;
   signal: AbortSignal;
@@ -31,17 +34,20 @@ export interface EnginesOptions {
 }
 
 export interface Engines {
-  /** By `<kind>/<name>`: all controllers that there ever were. */
+  /** By `<kind>/<name>`: all controllers that have ever existed. */
   controllers: ReadonlyMap<string, Recorded>;
-  /** As the process says; "" before the first has started. */
+  /** The version that the process reports; "": the first process has not started yet. */
   version(): string;
   stop(): Promise<void>;
 }
 
-/** Discovery is asked once a second otherwise, by every process; kinds are there before their controllers here. */
+/**
+ * By default, every process does discovery once per second. This is not necessary, because kinds exist before their
+ * controllers.
+ */
 const FLAGS = ["--discovery-interval=10s"];
 
-/** Begins to start a process for every controller that there is or that comes, and to end it when the controller goes. */
+/** Starts a process for every controller that exists or is created, and ends it when its controller is deleted. */
 export function startEngines(options: EnginesOptions): Engines {
   const { api, signal, progress } = options;
   const controllers = new Map<string, Recorded>();
@@ -94,7 +100,10 @@ interface Running {
   proxy: Proxy;
 }
 
-/** One worker, so that a request never belongs to another sync than the one before it. */
+/**
+ * The process has one worker, so that a request always belongs to the same sync as the request before it or to the next
+ * sync.
+ */
 function startOne({ binary, folder }: EnginesOptions, object: KubeObject, server: string) {
   const name = `${object.kind}-${object.metadata.name}`;
   mkdirSync(folder, { recursive: true });

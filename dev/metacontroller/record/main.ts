@@ -1,4 +1,7 @@
-/** `npm run record`: asks the real Metacontroller anew what the stand-in and the merge are held to. @module */
+/**
+ * `npm run record`: records from the real Metacontroller what the fake Metacontroller and the merge are tested against.
+ * @module
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";

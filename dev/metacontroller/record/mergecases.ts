@@ -1,18 +1,23 @@
-/** Random children to be merged: what is observed, what was applied last, what is desired. The same seed gives the same ones. @module */
+/**
+ * Generates random children to merge: an observed object, a last applied one and a desired one. The same seed gives the
+ * same children. @module
+ */
 import fc, { type GeneratorValue } from "fast-check";
 import { canonicalJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 
-/** One child; without apiVersion, kind and name. */
+/** One child, without apiVersion, kind and name. */
 export interface MergeCase {
-  /** As it is created, without what was applied last. */
+  /** The object as it is created, without its last-applied annotation. */
   observed: Json;
   /** Text of the last-applied annotation; undefined: there is none. */
   last: string | undefined;
   desired: Json;
 }
 
-/** Names by which lists are merged, and others, some of which sort and print in their own way. */
+/**
+ * Names of fields: keys by which lists are merged, and others, some of which are sorted or formatted in a special way.
+ */
 const KEYS = [
   "a",
   "b",
@@ -34,14 +39,14 @@ const LIST_KEYS = ["name", "port", "containerPort", "mountPath", "uid", "ip", "p
 const TEXTS = ["", "x", "y", "z", "80", "<a & b>", "\u2028\u2029", 'line\nend\t"\\', "ü😀", "\u0000\u001f\u007f"];
 const NUMBERS = [0, 1, -1, 80, 443, 1.5, -0.25, 1e21, 1e20, 1e-7, 1e-6, 123456789012, 0.1];
 const LABELS = ["", "x", "y", "z"];
-/** What is not the JSON text of an object. */
+/** Texts that are not the JSON of an object, or have no content. */
 const BROKEN = ["", "{", "null", "[]", '"text"', "{}", "{} {}"];
 const SYSTEM: Json = {
   ...{ uid: "other", resourceVersion: "7", generation: 9, creationTimestamp: "2000-01-01T00:00:00Z" },
   ...{ deletionTimestamp: "2000-01-01T00:00:00Z", deletionGracePeriodSeconds: 3, selfLink: "/other" },
 };
 
-/** Makes cases. `namespace` and `nameOf` are where they will be. */
+/** Generates cases. `place` returns the metadata that depends on where a case is created. */
 export function mergeCases(count: number, seed: number, place: (index: number) => Json): MergeCase[] {
   return fc.sample(fc.gen(), { numRuns: count, seed }).map((random, index) => caseOf(choicesOf(random), place(index)));
 }
@@ -52,7 +57,7 @@ function choicesOf(random: GeneratorValue) {
   const below = (count: number) => random(fc.nat, { max: count - 1 });
   return {
     below,
-    /** Whether something happens that does `times` out of ten. */
+    /** Returns true with a probability of `times` in ten. */
     chance: (times: number) => below(10) < times,
     one: <T>(list: readonly T[]): T => list[below(list.length)] as T,
   };
@@ -63,7 +68,7 @@ function caseOf(choices: Choices, place: Json): MergeCase {
   const base = objectOf(choices, depth);
   const labels = textsOf(choices, LABELS);
   const annotations = textsOf(choices, TEXTS);
-  // Each item of all three lists has both keys: which of them is it that counts?
+  // Each item of all three lists gets both keys, to test which of them counts.
   const rivals = choices.chance(2) ? [choices.one(LIST_KEYS), choices.one(LIST_KEYS)] : [];
   const bodyOf = (tree: Json, one: Json, other: Json): Json => {
     const metadata = { ...(choices.chance(3) && { labels: one }), ...(choices.chance(3) && { annotations: other }) };
@@ -79,7 +84,7 @@ function caseOf(choices: Choices, place: Json): MergeCase {
       changedTexts(choices, annotations, TEXTS),
     );
   const wanted = varied();
-  // Now and then nothing has changed since it was applied, but for what others have done.
+  // Sometimes nothing has changed since the object was applied, except for changes by others.
   const isSettled = choices.chance(2);
   const observed = isSettled ? grown(choices, wanted) as Json : varied();
   const last = isSettled || choices.chance(2) ? wanted : varied();
@@ -90,7 +95,7 @@ function caseOf(choices: Choices, place: Json): MergeCase {
   };
 }
 
-/** Adds fields here and there. */
+/** Adds fields at random. */
 function grown(choices: Choices, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => grown(choices, item));
   if (!isObject(value)) return value;
@@ -110,7 +115,7 @@ function lastOf(choices: Choices, object: Json): string | undefined {
   return choices.below(10) === 0 ? undefined : canonicalJson(object);
 }
 
-/** Now and then a hook says what it has no say in. */
+/** Sometimes adds fields that a hook may not set. */
 function embellished({ below, one }: Choices, desired: Json): Json {
   const metadata: Json = { ...desired["metadata"] as Json };
   const annotations = metadata["annotations"];
@@ -155,7 +160,10 @@ function objectOf(choices: Choices, depth: number): Json {
   return Object.fromEntries(Array.from({ length: size }, () => [choices.one(KEYS), valueOf(choices, depth)]));
 }
 
-/** Mostly a list of objects with one or two of the keys by which lists are merged; two may have the same. */
+/**
+ * Generates mostly lists of objects with one or two of the keys by which lists are merged. Two items may have the same
+ * key.
+ */
 function listOf(choices: Choices, depth: number): unknown[] {
   const size = choices.below(4);
   if (choices.chance(2)) return Array.from({ length: size }, () => valueOf(choices, 0));
@@ -174,7 +182,7 @@ function keyed(choices: Choices, keys: string[], depth: number): Json {
   return { ...objectOf(choices, depth), ...Object.fromEntries(named) };
 }
 
-/** Changes some of a value: parts go, come, change and change places. */
+/** Changes parts of a value at random: parts are removed, added, changed and reordered. */
 function variantOf(choices: Choices, value: unknown, depth: number): unknown {
   if (choices.below(8) === 0 && depth < 3) return valueOf(choices, Math.max(depth, 0));
   if (Array.isArray(value)) {

@@ -1,9 +1,9 @@
-/** The file of merges that Metacontroller has made: a header, then one child a line. @module */
+/** Reads and writes the file with merges by Metacontroller: a header, then one child on each line. @module */
 import { canonicalJson, LAST_APPLIED_ANNOTATION, sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
-/** What Metacontroller made of one child; `written` is undefined if it wrote nothing. */
+/** The result of Metacontroller for one child. If `written` is undefined, Metacontroller wrote nothing. */
 export interface Merge {
   observed: KubeObject;
   desired: Json;
@@ -13,11 +13,11 @@ export interface Merge {
 export interface MergeHeader {
   metacontroller: string;
   seed: number;
-  /** How many were compared as the file was made; it holds the first of them. */
+  /** How many merges were compared when the file was created. The file contains the first of them. */
   compared: number;
 }
 
-/** What is the same in all children of the file, and is left out there. */
+/** Metadata that is the same in all children, and is therefore not in the file. */
 const META = {
   ...{ name: "c", namespace: "n", uid: "1", resourceVersion: "1", generation: 1 },
   creationTimestamp: "2026-01-01T00:00:00Z",
@@ -29,9 +29,10 @@ const META = {
 const TYPE = { apiVersion: "m.io/v1", kind: "Case" };
 
 /**
- * Writes the file: a line is what was observed, what was applied last, what was desired, and what was written, if anything.
- * What was applied last is an object where the annotation is its canonical text. Where the new annotation says what was
- * desired, as it nearly always does, that text stands in its place, byte for byte.
+ * Writes the file. Each line has the observed, the last applied, the desired and, if there is one, the written object.
+ * The last applied one is an object if the annotation is its canonical text, otherwise a text. If the new annotation
+ * contains the desired object, which is nearly always so, the line has the annotation's text in place of the desired
+ * object, byte for byte.
  */
 export function writeMerges(header: MergeHeader, merges: Merge[]): string {
   const lines = merges.map((merge) => {
@@ -45,7 +46,7 @@ export function writeMerges(header: MergeHeader, merges: Merge[]): string {
   return `${[header, ...lines].map((line) => JSON.stringify(line)).join("\n")}\n`;
 }
 
-/** Reads what {@link writeMerges} wrote. */
+/** Reads a file of {@link writeMerges}. */
 export function readMerges(file: string): { header: MergeHeader; merges: Merge[] } {
   const [header, ...lines] = file.trimEnd().split("\n").map((line) => JSON.parse(line));
   const merges = lines.map(([observed, last, desired, written]: [Json, Last, Json | string, Json | undefined]) => {
@@ -59,7 +60,7 @@ export function readMerges(file: string): { header: MergeHeader; merges: Merge[]
   return { header, merges };
 }
 
-/** Text of an annotation, or the object that it is the canonical text of; null: there is none. */
+/** The text of an annotation, or the object whose canonical text it is; null: there is no annotation. */
 type Last = string | Json | null;
 
 function lastOf(text: string | undefined): Last {
@@ -75,13 +76,13 @@ function lastIn({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[LAST_APPLIED_ANNOTATION];
 }
 
-/** What a hook had desired whose child was then remembered in this text: Metacontroller adds the namespace. */
+/** Returns the desired object of a hook from the annotation's text: Metacontroller has added the namespace. */
 function desiredIn(text: string): Json {
   const { metadata: { namespace: _, ...metadata }, ...desired } = JSON.parse(text);
   return { ...desired, metadata };
 }
 
-/** Absent annotations stay absent. */
+/** Replaces the annotation in an object. If the object has no annotations and gets none, the field stays absent. */
 function annotated(object: KubeObject, text: string | undefined): KubeObject {
   if (!object.metadata.annotations && text === undefined) return object;
   const { [LAST_APPLIED_ANNOTATION]: _, ...rest } = object.metadata.annotations ?? {};
@@ -91,7 +92,7 @@ function annotated(object: KubeObject, text: string | undefined): KubeObject {
   return { ...object, metadata: { ...metadata, ...left } };
 }
 
-/** Gives a child the fixed names, wherever they stand, and takes off what says when it was made, and by whom. */
+/** Replaces names by fixed ones everywhere, and removes what depends on when and by whom the object was created. */
 function renamed({ observed, desired, written }: Merge): Merge {
   const { name, namespace = "", uid = "", ownerReferences } = observed.metadata;
   const [owner] = ownerReferences ?? [];
@@ -120,7 +121,7 @@ function renamed({ observed, desired, written }: Merge): Merge {
   };
 }
 
-/** null stands for a field of the fixed ones that is not there. */
+/** Removes the fixed metadata. null means that the object lacks a field of the fixed metadata. */
 function shortened({ metadata, ...object }: KubeObject): Json {
   const { apiVersion: _, kind: __, ...rest } = object as Json;
   const fields = Object.entries(metadata).filter(([key, value]) => !sameJson(META[key as keyof typeof META], value));

@@ -1,4 +1,7 @@
-/** Lets the real Metacontroller merge random children, and compares with packages/api/objects/apply.ts what it makes of them. @module */
+/**
+ * Lets the real Metacontroller merge random children, and compares the results with packages/api/objects/apply.ts.
+ * @module
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
@@ -14,7 +17,7 @@ import { makeNamespace, type RecordingWorld, startRecordingWorld } from "./world
 
 export interface MergeOptions extends Recorder {
   cases: number;
-  /** How many of them go into the file. */
+  /** How many merges to write to the file. */
   keep: number;
   seed: number;
 }
@@ -26,7 +29,10 @@ const BATCH = 200;
 const AT_ONCE = 16;
 const SHOWN = 5;
 
-/** Returns what dynamic-apply would write in an update of a child, undefined if nothing: what {@link Merge} is compared with. */
+/**
+ * Returns what dynamic apply would write in an update of a child, to be compared with {@link Merge}; undefined:
+ * nothing.
+ */
 export function mergeOf({ observed, desired }: Merge): KubeObject | undefined {
   const wanted = { ...desired, metadata: { ...desired["metadata"] as Json, namespace: observed.metadata.namespace } };
   try {
@@ -38,18 +44,18 @@ export function mergeOf({ observed, desired }: Merge): KubeObject | undefined {
   }
 }
 
-/** A number of children of one owner: they are merged in one sync. */
+/** Several children of one owner, which are merged in one sync. */
 interface Batch {
   owner: string;
   children: { name: string; desired: Json }[];
-  /** Names and texts of what was written. */
+  /** The texts of the written objects, by name. */
   written: Map<string, string>;
-  /** As the hook was shown them. */
+  /** The children as the hook received them. */
   observed: Map<string, KubeObject>;
   done: PromiseWithResolvers<void>;
 }
 
-/** Writes merges.jsonl. @throws {Error} if packages/api/objects/apply.ts makes something else of a child */
+/** Writes merges.jsonl. @throws {Error} if the result of packages/api/objects/apply.ts differs for a child */
 export async function recordMerges(
   { binary, progress, signal, write, cases, keep, seed }: MergeOptions,
 ): Promise<void> {
@@ -62,7 +68,7 @@ export async function recordMerges(
       if (plural === "owners" && status) batches.get(name)?.done.resolve();
       if (plural === "owners") return undefined;
       batches.get(ownerOf(name))?.written.set(name, text);
-      // So that nothing changes: a lost update is none of the engine's concern.
+      // The write is refused, so that nothing changes. Metacontroller ignores a conflict.
       const body = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Conflict", code: 409 };
       return { status: 409, body };
     },
@@ -108,7 +114,7 @@ function ownerOf(name: string): string {
   return `owner-${String(Math.floor(Number(name.slice(5)) / BATCH)).padStart(7, "0")}`;
 }
 
-/** Makes the kinds, the hook and the controller. */
+/** Creates the kinds, the hook and the controller. */
 async function prepare(world: RecordingWorld, batches: Map<string, Batch>): Promise<void> {
   const { api } = world;
   for (const kind of ["Owner", "Case"]) {
@@ -147,7 +153,7 @@ async function prepare(world: RecordingWorld, batches: Map<string, Batch>): Prom
   });
 }
 
-/** Has one batch merged; in order of its cases. */
+/** Lets Metacontroller merge one batch. The results are in the order of the cases. */
 async function mergeBatch(
   { api, signal }: RecordingWorld,
   batches: Map<string, Batch>,
@@ -162,7 +168,7 @@ async function mergeBatch(
   const done = Promise.withResolvers<void>();
   const batch: Batch = { owner: name, children, written: new Map(), observed: new Map(), done };
   batches.set(name, batch);
-  // No label is asked for, so that labels can be merged too.
+  // The selector requires no label, so that labels can be merged too.
   const selector = { matchExpressions: [{ key: "never", operator: "DoesNotExist" }] };
   const path = `/apis/${API}/namespaces/${NAMESPACE}`;
   const owner = await create(api, `${path}/owners`, {

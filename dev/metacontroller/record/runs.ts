@@ -1,4 +1,7 @@
-/** What is recorded: the scenario files and the engine tests, one after the other, each in a namespace of its own. @module */
+/**
+ * Runs what is recorded: the scenario files and the engine tests, one after the other, each in its own namespace.
+ * @module
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync } from "node:fs";
@@ -16,9 +19,9 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SCENARIOS = new URL("../../../packages/testing/scenarios/", import.meta.url);
 const TESTS = "test/integration/";
 
-/** One run: what it is of, and which numbers of the recording are its own. */
+/** One run: its name, and the range of numbers in the recording that belong to it. */
 export interface Run {
-  /** File, without its ending. */
+  /** Name of the file without its extension. */
   name: string;
   from: number;
   to: number;
@@ -26,7 +29,7 @@ export interface Run {
   history?: ScenarioHistory;
 }
 
-/** Runs all scenario files with our controllers, hooks and keeper. */
+/** Runs all scenario files with hookbox's controllers, hooks and keeper. */
 export async function runScenarios(world: RecordingWorld, say: (line: string) => void): Promise<Run[]> {
   const [port = 0] = await freePorts(1);
   await start(world, "hooks", ["hooks/serve.ts", "--host", "127.0.0.1", "--port", String(port)]);
@@ -52,7 +55,7 @@ export async function runScenarios(world: RecordingWorld, say: (line: string) =>
   return runs;
 }
 
-/** Runs the engine tests against the recording world. @throws {Error} if one of them fails */
+/** Runs the engine tests against the recorded cluster. @throws {Error} if one of them fails */
 export async function runEngineTests(world: RecordingWorld, say: (line: string) => void): Promise<Run[]> {
   const { kubeconfig, kubectl } = world.cluster;
   const given = { kubeconfig, kubectl, engine: "real", nodes: "none", hookProxy: world.hooks, logs: world.folder };
@@ -71,7 +74,7 @@ export async function runEngineTests(world: RecordingWorld, say: (line: string) 
   return runs;
 }
 
-/** The tests name their namespace themselves. */
+/** Returns the namespace of the last test: the tests choose its name themselves. */
 function lastNamespace({ engines }: RecordingWorld, from: number): string {
   const last = [...engines.controllers.values()].filter(({ traffic }) => (traffic.requests[0]?.number ?? 0) > from);
   return last[0]?.object.metadata.name ?? "";
@@ -90,12 +93,12 @@ async function untilWatching({ engines }: RecordingWorld, names: string[]): Prom
   }
 }
 
-/** Runs a program to its end. @throws {Error} with its output if it fails */
+/** Runs a program until it ends. @throws {Error} with its output if it fails */
 async function run({ signal }: RecordingWorld, program: string, args: string[], input: string, env = process.env) {
   const child = spawn(program, args, { cwd: ROOT, env, stdio: "pipe", signal });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part) => output.push(part));
-  // A program may end before it has read this. Its exit code says how it went.
+  // A program may end before it has read its input. Its exit code shows whether it succeeded.
   child.stdin.on("error", () => {}).end(input);
   const [code] = await once(child, "close");
   if (code !== 0) {

@@ -1,18 +1,18 @@
-/** Cuts what one process of Metacontroller with one worker has asked into syncs. Pure. @module */
+/** Divides the requests of a Metacontroller process with one worker into syncs. @module */
 import type { Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Exchange, HookCall } from "./traffic.ts";
 import type { Request } from "./transcript.ts";
 
-/** A request of a sync: its place in the recording, and when it came. */
+/** A request of a sync, with its number in the recording, and when it arrived. */
 export type NumberedRequest = Request & { number: number; at: number };
 
-/** Requests in order, and the hook call between them. */
+/** Requests in their order, and the hook call between them. */
 export interface Cut {
   before: NumberedRequest[];
   call: HookCall;
   after: NumberedRequest[];
-  /** Whether the last request of a sync that runs to its end is there; decorators have none that they always send. */
+  /** Whether the last request of a complete sync is included. A decorator has no request that it always sends. */
   isWhole: boolean;
 }
 
@@ -23,22 +23,22 @@ export interface Concern {
   children: string[];
 }
 
-/** What was asked before a hook call that never came. */
+/** The syncs, and the requests at the end that no hook call follows. */
 export interface Cuts {
   cuts: Cut[];
   left: NumberedRequest[];
 }
 
 /**
- * Cuts requests and hook calls into syncs.
+ * Divides requests and hook calls into syncs.
  *
- * Both kinds of controllers write a finalizer and claim children before they call the hook; those are the only requests
- * that begin with a read. What follows the call is told by its end:
+ * Before the hook call, both types of controllers write a finalizer and claim children. Only these requests begin with
+ * a read. The end of what follows the call depends on the type:
  *
  * | controller | a sync after its call |
  * |---|---|
- * | composite | if the answer says so, a read and write of the parent for the finalizer; writes of children; a read of the parent, and a write of its status, both again after each conflict |
- * | decorator | writes, of the parent and then of attachments; the next read begins another sync |
+ * | composite | if the answer requires it, a read and a write of the parent for the finalizer; writes of children; a read of the parent, and a write of its status, both repeated after each conflict |
+ * | decorator | writes of the parent and then of attachments; the next read begins another sync |
  */
 export function cutSyncs(requests: Exchange[], calls: HookCall[], concern: Concern): Cuts {
   const all = [...requests.flatMap((exchange) => requestOf(exchange, concern)), ...calls]
@@ -92,7 +92,7 @@ function openAfter(cut: Cut, { composite, parents }: Concern): Open | undefined 
 
 const VERBS: Record<string, Request["verb"]> = { GET: "get", POST: "create", PUT: "update", DELETE: "delete" };
 
-/** Reads an exchange as a request about a parent or child; none if it is about anything else, or a list. */
+/** Converts an exchange to a request about a parent or child. Returns none if it is about anything else, or a list. */
 function requestOf({ number, at, method, path, body, status, answer }: Exchange, concern: Concern): NumberedRequest[] {
   const match =
     /^\/apis?\/(?<apiVersion>[^/]+(?:\/v[^/]+)?)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<sub>status))?$/
@@ -121,7 +121,7 @@ function requestOf({ number, at, method, path, body, status, answer }: Exchange,
   }];
 }
 
-/** Returns what a controller is concerned with. */
+/** Returns the parents and children of a controller. */
 export function concernOf({ kind, ...controller }: KubeObject): Concern {
   interface Rule {
     apiVersion: string;

@@ -1,4 +1,4 @@
-/** Proxies that note what passes between Metacontroller, the API server and the hooks. They change nothing but what is said here. @module */
+/** Proxies that record the traffic between Metacontroller, the API server and the hooks. @module */
 import {
   createServer,
   type IncomingMessage,
@@ -13,22 +13,22 @@ import type { Credentials } from "../../../packages/kube/credentials.ts";
 import type { Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
-/** A request and its answer. Numbers of all that is noted ascend in the order in which things began. */
+/** A request and its answer. All records have ascending numbers, in the order in which their events began. */
 export interface Exchange {
   number: number;
-  /** When it came, in milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   at: number;
   method: string;
   /** Path without its query. */
   path: string;
-  /** Undefined if there is none, or if it is not JSON. */
+  /** Undefined: there is no body, or it is not JSON. */
   body: Json | undefined;
   status: number;
   answer: Json | undefined;
   retryAfter?: string;
 }
 
-/** A state of an object that a list or a watch has shown; `gone`: the last one. */
+/** A state of an object from a list or a watch. `gone`: the object was deleted in this state. */
 export interface Sighting {
   number: number;
   /** Milliseconds since 1970. */
@@ -37,22 +37,22 @@ export interface Sighting {
   gone: boolean;
 }
 
-/** What one process of Metacontroller and the API server have told each other. */
+/** The traffic between one Metacontroller process and the API server. */
 export interface Traffic {
   requests: Exchange[];
   sightings: Sighting[];
 }
 
-/** Numbers in order, shared by all proxies of a recording. */
+/** Returns ascending numbers, which all proxies of a recording share. */
 export type Counter = () => number;
 
 export interface Proxy {
-  /** Base URL on loopback. */
+  /** Base URL on the loopback address. */
   url: string;
   stop(): Promise<void>;
 }
 
-/** Answers in place of the API server; undefined: it is asked. */
+/** Answers instead of the API server; undefined: the request is passed on. */
 export type Intercept = (
   method: string,
   path: string,
@@ -64,14 +64,14 @@ export interface ApiProxyOptions {
   credentials: Credentials;
   count: Counter;
   traffic: Traffic;
-  /** The only controller that is shown to who goes through here. */
+  /** The only controller that the clients of this proxy can see. */
   controller: { kind: string; name: string };
   intercept?: Intercept;
 }
 
 const CONTROLLERS = /\/(composite|decorator)controllers$/;
 
-/** Starts a proxy before an API server. A request has the rights of the credentials. */
+/** Starts a proxy in front of an API server. Requests are sent with the given credentials. */
 export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
   const { credentials, count, traffic, controller, intercept } = options;
   const { tls, headers: pass } = await credentials.current();
@@ -100,7 +100,7 @@ export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
       return void outgoing.writeHead(instead.status, { "content-type": "application/json" })
         .end(JSON.stringify(instead.body));
     }
-    // Compressed answers could not be read on their way.
+    // Compressed answers could not be read by the proxy.
     const { host: _, "accept-encoding": __, connection: ___, ...passed } = headers;
     const forwarded = requestHttps(url, { method, headers: { ...passed, ...pass }, agent }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -129,13 +129,16 @@ export async function startApiProxy(options: ApiProxyOptions): Promise<Proxy> {
   return proxyOf(server, () => agent.destroy());
 }
 
-/** A hook call: `path` as the controller has it, below `/<port>` of the process that answers. */
+/** A hook call. `path` is as in the controller, without `/<port>`, which identifies the hook's process. */
 export type HookCall = Exchange & {
   /** `<kind>/<name>`. */
   controller: string;
 };
 
-/** Starts a proxy before hooks on loopback: what comes to `/<port>/<path>` goes to `/<path>` there. */
+/**
+ * Starts a proxy in front of hooks on the loopback address. A request for `/<port>/<path>` is passed on to `/<path>` at
+ * this port.
+ */
 export async function startHookProxy(count: Counter, calls: HookCall[]): Promise<Proxy> {
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const number = count();
@@ -169,7 +172,7 @@ function noteEvent({ sightings }: Traffic, count: Counter, line: string): void {
   sightings.push({ number: count(), at: Date.now(), object: event.object, gone: event.type === "DELETED" });
 }
 
-/** Items of a list do not say their kind. */
+/** Records the items of a list. They do not contain their kind. */
 function noteList({ sightings }: Traffic, count: Counter, list: Json): void {
   const kind = String(list["kind"]).replace(/List$/, "");
   for (const item of list["items"] as KubeObject[]) {

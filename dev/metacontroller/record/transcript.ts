@@ -1,16 +1,19 @@
-/** What was recorded of one run, as syncs, and its file: JSON lines in which every state of an object stands once. @module */
+/**
+ * Reads and writes the transcript of one run: its syncs as JSON lines, in which every state of an object occurs only
+ * once. @module
+ */
 import { canonicalJson, sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Resource } from "../../../packages/testing/engine/store.ts";
 
-/** What the file says of itself. */
+/** The header of the file. */
 export interface Header {
-  /** Version of the Metacontroller that was recorded. */
+  /** Version of the recorded Metacontroller. */
   metacontroller: string;
-  /** What ran: a scenario file, or a file of tests. */
+  /** The scenario file, or the file of tests, that ran. */
   of: string;
-  /** Everything that is served, as far as the syncs need it. */
+  /** The served resources, limited to those that the syncs need. */
   resources: Resource[];
 }
 
@@ -20,48 +23,57 @@ export interface Refusal {
   message: string;
 }
 
-/** A request to the API server but for lists and watches. */
+/** A request to the API server, except lists and watches. */
 export interface Request {
   verb: "get" | "create" | "update" | "updateStatus" | "delete";
   apiVersion: string;
   plural: string;
   namespace?: string;
   name: string;
-  /** Of a delete its options, of a get none. */
+  /** The options of a delete; absent for a get. */
   body?: Json;
-  /** The object as it is then; undefined where no engine reads it. */
+  /** The object after the request; undefined: Metacontroller does not read it. */
   answer?: KubeObject;
   refusal?: Refusal;
 }
 
 /** One sync of one parent. */
 export interface Sync {
-  /** As the API server showed it. */
+  /** The controller as the API server sent it. */
   controller: KubeObject;
-  /** The parent as it was cached. */
+  /** The parent from the cache. */
   parent: KubeObject;
-  /** All other cached objects that may matter: children, what could become one, and related ones. */
+  /** All other cached objects that may matter: children, possible children, and related objects. */
   cached: KubeObject[];
-  /** States of objects of which one was cached, or none (null): a watch event had just arrived. Newest first. */
+  /**
+   * For objects for which a watch event had just arrived: the states of which one was cached, newest first. null: it
+   * may not have been cached.
+   */
   unsure?: (KubeObject | null)[][];
-  /** What the customize hook last said of this parent and generation; the request if it was asked about this very state. */
+  /**
+   * The customize hook's last answer for this parent and generation. `request` is set if the hook was called for this
+   * very state.
+   */
   customize?: { request?: Json; answer: Json };
-  /** Requests before the hook is called, and after. */
+  /** The requests before and after the hook call. */
   before: Request[];
   call: { hook: string; request: Json; status: number; retryAfter?: string; answer: Json };
   after: Request[];
-  /** Whether it failed: Metacontroller made an Event of it. */
+  /** Whether the sync failed, so that Metacontroller created an Event. */
   failed?: true;
 }
 
-/** Something that happened to a controller; `at` in milliseconds. */
+/** Something that happened to a controller. `at` is in milliseconds. */
 export type Moment =
-  /** A watch or list showed an object, or that it is gone. */
+  /** A list or watch showed an object, or that it was deleted. */
   | { at: number; shown: KubeObject; gone?: boolean }
-  /** A sync of the parent of this uid began that called a hook; `again`: it is to be tried again so many milliseconds later. */
+  /**
+   * A sync that called a hook began, for the parent with this UID. `again`: it will be tried again after so many
+   * milliseconds.
+   */
   | { at: number; called: string; again?: number };
 
-/** What a controller saw and did, in order. */
+/** What a controller received and did, in order. */
 export interface Course {
   controller: KubeObject;
   moments: Moment[];
@@ -75,10 +87,13 @@ export interface Transcript {
   courses: Course[];
 }
 
-/** An object by its name in the file, by how it differs from another (a JSON merge patch), or as it is. */
+/** An object in the file: its name, its difference from another object (a JSON merge patch), or the object itself. */
 type Written = string | { like: string; but: Json } | { is: KubeObject };
 
-/** Writes a transcript: the header, syncs and courses, each after the states of objects that it is the first to name. */
+/**
+ * Writes a transcript: the header, the syncs and the courses. Each follows the states of objects that it is the first
+ * to use.
+ */
 export function writeTranscript({ header, syncs, courses }: Transcript): string {
   const lines: Json[] = [{ header }];
   const book = createBook((line) => lines.push(line));
@@ -87,7 +102,7 @@ export function writeTranscript({ header, syncs, courses }: Transcript): string 
   return `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`;
 }
 
-/** Reads what {@link writeTranscript} wrote. */
+/** Reads a transcript of {@link writeTranscript}. */
 export function readTranscript(text: string): Transcript {
   const [{ header }, ...lines] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
   const states = new Map<string, KubeObject>();
@@ -108,7 +123,10 @@ export function readTranscript(text: string): Transcript {
   return { header, syncs, courses };
 }
 
-/** A name is kind, name and resourceVersion; `#n` follows where there is none, or where another state has that name. */
+/**
+ * Assigns names to states of objects. A name consists of kind, name and resourceVersion. If there is no
+ * resourceVersion, or another state has the name, `#n` is appended.
+ */
 function createBook(emit: (line: Json) => void) {
   const states = new Map<string, KubeObject>();
   const latest = new Map<string, string>();
@@ -148,7 +166,7 @@ function shorter(like: string, known: KubeObject, object: KubeObject): Written {
   return sameJson(patched(known, but), object) ? { like, but } : { is: object };
 }
 
-/** Returns a JSON merge patch; it cannot say every change: null is a value too. */
+/** Returns a JSON merge patch. Not every change can be expressed, because null can also be a value. */
 function difference(from: Json, to: Json): Json {
   const gone = Object.keys(from).filter((key) => !Object.hasOwn(to, key)).map((key) => [key, null]);
   const changed = Object.entries(to).filter(([key, value]) => !sameJson(from[key], value)).map(([key, value]) => {
@@ -170,7 +188,7 @@ function patched(from: unknown, patch: unknown): unknown {
 
 const MARK = "$";
 
-/** Replaces every whole object, observed or desired. */
+/** Replaces every complete object, whether observed or desired. */
 function mapObjects(value: unknown, write: (object: KubeObject) => Written): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, write));
   if (!isObject(value)) return value;

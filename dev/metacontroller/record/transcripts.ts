@@ -1,4 +1,7 @@
-/** Records the scenario files and the engine tests, and writes what the stand-in is held to. @module */
+/**
+ * Records the scenario files and the engine tests, and writes the files that the fake Metacontroller is tested against.
+ * @module
+ */
 import { transcriptOf } from "./build.ts";
 import { type Run, runEngineTests, runScenarios } from "./runs.ts";
 import { type Transcript, writeTranscript } from "./transcript.ts";
@@ -8,7 +11,7 @@ import type { Resource } from "../../../packages/testing/engine/store.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface Recorder extends Pick<RecordingOptions, "binary" | "progress" | "signal"> {
-  /** Takes a file. */
+  /** Writes a file. */
   write(name: string, text: string): void;
 }
 
@@ -43,10 +46,11 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const HOOKS = /http:\/\/127\.0\.0\.1:\d+\/\d+\//g;
 
 /**
- * Renames what is random. No engine reads anything out of these names, and they are renamed wherever they stand, so that
- * what belonged together still does.
+ * Replaces random names by fixed ones. Metacontroller does not use the content of these names. They are replaced
+ * everywhere, so that references between objects stay valid.
  *
- * @param fields whether `managedFields` stay: both engines pass them on as they are, and they take most of the room
+ * @param fields whether to keep `managedFields`; both Metacontrollers pass them on unchanged, and they need the most
+ * space
  */
 function normalized(transcript: Transcript, namespace: string, fields: boolean): Transcript {
   const uids = new Map<string, string>();
@@ -83,7 +87,7 @@ interface Discovery {
   }[];
 }
 
-/** Returns every resource that any answer named. */
+/** Returns every resource that an answer contains. */
 function servedIn(traffics: Traffic[]): Resource[] {
   const found = new Map<string, Resource>();
   for (const { path, answer } of traffics.flatMap(({ requests }) => requests)) {

@@ -1,4 +1,7 @@
-/** Where recordings are made: a local cluster, our hooks, the keeper, and Metacontroller behind proxies. @module */
+/**
+ * The environment of a recording: a local cluster, hookbox's hooks, the keeper, and Metacontroller behind proxies.
+ * @module
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,14 +18,14 @@ export interface RecordingWorld {
   api: Api;
   engines: Engines;
   hookCalls: HookCall[];
-  /** Takes a number: what is noted later has a higher one. */
+  /** Returns the next number. Everything that is recorded later gets a higher one. */
   count: Counter;
-  /** Base URL below which hooks are found by their port: `<hooks>/<port>/<path>`. */
+  /** Base URL of the hooks, by their port: `<hooks>/<port>/<path>`. */
   hooks: string;
   folder: string;
-  /** Fires when the recording is given up or over. */
+  /** Aborts when the recording is over or given up. */
   signal: AbortSignal;
-  /** Done in reverse order at the end. */
+  /** Registers a step for the end. The steps run in reverse order. */
   atEnd(stop: () => Promise<void>): void;
   stop(): Promise<void>;
 }
@@ -35,7 +38,7 @@ export interface RecordingOptions {
   intercept?: Intercept;
 }
 
-/** Starts one; no controllers are there yet. Whatever a start that fails had begun is cleared away. */
+/** Starts the environment, without controllers. If the start fails, everything that it had started is removed. */
 export async function startRecordingWorld(options: RecordingOptions): Promise<RecordingWorld> {
   const { binary, progress, nodes, intercept } = options;
   const stops: (() => Promise<void>)[] = [];
@@ -75,7 +78,7 @@ export async function startRecordingWorld(options: RecordingOptions): Promise<Re
   }
 }
 
-/** Makes a namespace and waits until Pods could be in it. */
+/** Creates a namespace, and waits until Pods can be created in it. */
 export async function makeNamespace(api: Api, name: string): Promise<void> {
   const { status, body } = await api.send({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
   if (status >= 300) throw new Error(`Cannot make namespace ${name}: ${JSON.stringify(body)}`);

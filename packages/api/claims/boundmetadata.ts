@@ -1,4 +1,6 @@
-/** The Pod metadata of a claim's Sandbox: the template's, what we track by, and what the claim adds. Pure. @module */
+/**
+ * Computes the Pod metadata of a claim's Sandbox: from the template, hookbox's tracking labels, and the claim. @module
+ */
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
@@ -12,17 +14,20 @@ import {
 } from "../objects/keys.ts";
 import { joinedMetadata, metadataConflict, type PodMetadata, withoutMetadata } from "./podmetadata.ts";
 
-/** Metadata for a Sandbox's Pod template, and the record of the claim's share: value of CLAIM_METADATA_ANNOTATION. */
+/**
+ * Metadata for a Sandbox's Pod template, and the record of what the claim has added: the value of
+ * CLAIM_METADATA_ANNOTATION.
+ */
 export interface BoundMetadata {
   metadata: PodMetadata;
   record: string;
 }
 
 /**
- * Makes the Pod metadata of a Sandbox that a claim gets.
+ * Computes the Pod metadata of a Sandbox that a claim gets.
  *
- * @param template the template's; where it is unknown, what the Sandbox has
- * @param templateRefHash value of the Sandbox's label of that name; undefined if it has none
+ * @param template the template's metadata; if the template is not known, the metadata of the Sandbox
+ * @param templateRefHash value of the Sandbox's label with this name; undefined: the Sandbox has no such label
  */
 export function boundMetadata(
   template: PodMetadata,
@@ -39,10 +44,11 @@ export function boundMetadata(
 }
 
 /**
- * Returns the Pod metadata that a claim's Sandbox must get, with the claim's share as the claim wants it now; undefined: the
- * Sandbox has it. A Sandbox without a record, for which the claim wants nothing, also has it: another controller bound it.
+ * Returns the Pod metadata that a claim's Sandbox must get, with the metadata that the claim wants now; undefined: the
+ * Sandbox has it. A Sandbox without a record, for which the claim wants nothing, also has it: another controller bound
+ * it.
  *
- * @returns the problem if the claim wants a key to be other than the template has it: then nothing is to change
+ * @returns the problem if the claim wants another value for a key of the template: nothing must change then
  */
 export function outstandingMetadata(
   claim: SandboxClaim,
@@ -51,7 +57,8 @@ export function outstandingMetadata(
   const before = annotations[CLAIM_METADATA_ANNOTATION];
   const wanted = canonicalJson(claim.spec.additionalPodMetadata ?? {});
   if (wanted === "{}" && (before ?? wanted) === wanted) return undefined;
-  // Without a record, what the claim wants and the Pod has counts as the claim's: another controller has put it there.
+  // Without a record, a key that the claim wants and the Pod has counts as added by the claim: another controller added
+  // it.
   const base = withoutMetadata(spec.podTemplate.metadata ?? {}, readRecord(before ?? wanted));
   const problem = metadataConflict(base, claim.spec.additionalPodMetadata);
   if (problem) return { problem };
@@ -59,7 +66,7 @@ export function outstandingMetadata(
   return before === update.record ? undefined : update;
 }
 
-/** Only what the claim adds is recorded: a key that the template has too is not the claim's to take away. */
+/** Records only what the claim adds. If the template has the same key, the claim must not remove it later. */
 function withClaimsShare(base: PodMetadata, { spec }: SandboxClaim): BoundMetadata {
   const { labels, annotations } = spec.additionalPodMetadata ?? {};
   const share = withoutMetadata({ labels, annotations }, base);

@@ -1,4 +1,4 @@
-/** Environment variables that a claim brings: whether the template lets it, and the Pod that comes of it. Pure. @module */
+/** Checks whether the template allows the environment variables of a claim, and adds them to the Pod's spec. @module */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { ClaimEnvironmentVariable } from "../sandboxclaim.ts";
@@ -8,15 +8,15 @@ type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];
 type Variable = ClaimEnvironmentVariable;
 
 /**
- * Tells why a claim may not set these variables; undefined: it may. Source: Agent Sandbox API, section 3.5.5.
+ * Returns why a claim may not set these variables; undefined: it may. Source: Agent Sandbox API, section 3.5.5.
  *
  * | policy | variable | verdict |
  * |---|---|---|
  * | Disallowed | any | EnvVarsInjectionRejected |
- * | others | of a container that the template lacks | ReconcilerError |
- * | Allowed | of a container with `envFrom`, which it might override unseen | EnvVarsInjectionRejected |
- * | Allowed | that the container has already | ReconcilerError |
- * | Allowed | that the claim sets twice in one container | ReconcilerError, in words of our own |
+ * | others | its container is not in the template | ReconcilerError |
+ * | Allowed | its container has `envFrom`, so that it might override a variable unnoticed | EnvVarsInjectionRejected |
+ * | Allowed | the container already has it | ReconcilerError |
+ * | Allowed | the claim sets it twice in one container | ReconcilerError, with hookbox's own message |
  */
 export function environmentProblem(
   env: readonly Variable[],
@@ -36,21 +36,24 @@ export function environmentProblem(
   return undefined;
 }
 
-/** A container, and the variables that the template sets in it. */
+/** A container, and the names of the variables that the template sets in it. */
 interface Target {
   container: V1Container;
   names: ReadonlySet<string>;
 }
 
-/** What was found of Pod specs: all claims of a template are held to one, and to read it takes as long as it is large. */
+/**
+ * Cache of the containers by Pod spec. All claims of a template use the same Pod spec, and to read a large one takes
+ * long.
+ */
 const found = new WeakMap<V1PodSpec, ReadonlyMap<string | undefined, Target>>();
 
-/** Returns the containers of a Pod spec by name; undefined stands for the first. */
+/** Returns the containers of a Pod spec by name. The key undefined is the first container. */
 function targetsOf(podSpec: V1PodSpec): ReadonlyMap<string | undefined, Target> {
   const before = found.get(podSpec);
   if (before) return before;
   const targets = new Map<string | undefined, Target>();
-  // Of two with one name the first counts.
+  // If two containers have the same name, the first counts.
   for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
     targets.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
   }
@@ -59,7 +62,10 @@ function targetsOf(podSpec: V1PodSpec): ReadonlyMap<string | undefined, Target> 
   return targets;
 }
 
-/** Returns the Pod spec with the variables set: an entry of the same name is replaced whole, others are appended. */
+/**
+ * Returns the Pod spec with the variables set. An existing variable with the same name is replaced; other variables are
+ * appended.
+ */
 export function withEnvironment(podSpec: V1PodSpec, env: readonly Variable[]): V1PodSpec {
   if (env.length === 0) return podSpec;
   const byContainer = Map.groupBy(env, ({ containerName }) => containerName || podSpec.containers[0]?.name);
@@ -99,7 +105,7 @@ function variableProblem(
   return undefined;
 }
 
-/** Of two variables with one name the last counts, in the place of the first. */
+/** If a claim lists a variable twice, its last value counts, at the position of its first. */
 function withVariables(container: V1Container, variables: readonly Variable[]): V1Container {
   if (variables.length === 0) return container;
   const wanted = new Map(variables.map(({ name, value }) => [name, { name, value }]));

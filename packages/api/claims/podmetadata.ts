@@ -1,15 +1,15 @@
-/** What a claim may add to its Pod's labels and annotations, and the metadata that comes of it. Pure. @module */
+/** Checks which labels and annotations a claim may add to its Pod, and merges metadata. @module */
 import type { ClaimProblem } from "../claimproblem.ts";
 import { SAFE_TO_EVICT_ANNOTATION } from "../objects/keys.ts";
 import { isDNSSubdomain } from "../objects/names.ts";
 
-/** Labels and annotations of a Pod; an absent map is empty. */
+/** Labels and annotations of a Pod. An absent map is the same as an empty one. */
 export interface PodMetadata {
   labels?: Record<string, string> | undefined;
   annotations?: Record<string, string> | undefined;
 }
 
-/** Domains of label keys that claims may use unless an installation says otherwise. */
+/** Domains of label keys that claims may use if the installation does not set others. */
 export const DEFAULT_LABEL_DOMAINS: readonly string[] = ["sandbox.users.io"];
 
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
@@ -17,13 +17,14 @@ const LONGEST_NAME = 63;
 const RESERVED_DOMAINS = ["kubernetes.io", "k8s.io", "agents.x-k8s.io"];
 
 /**
- * Tells what is wrong with a claim's `additionalPodMetadata`, the first fault in order of key; undefined: nothing.
+ * Returns what is wrong with a claim's `additionalPodMetadata`: the first fault in the order of the keys; undefined:
+ * nothing.
  *
  * | part | rule |
  * |---|---|
- * | label key | qualified name with a prefix that is one of `domains` or below one of them |
- * | label value | a label value; `app: sandbox-router` is nobody's but the router's |
- * | annotation key | qualified name whose domain is not Kubernetes' or ours, or safe-to-evict |
+ * | label key | a qualified name whose prefix is one of `domains` or below one of them |
+ * | label value | a valid label value; `app: sandbox-router` is reserved for the router |
+ * | annotation key | a qualified name whose domain is not reserved for Kubernetes or Agent Sandbox, or safe-to-evict |
  * | annotation key, if `allowedAnnotationDomains` is set | also: a prefix that is one of `allowedAnnotationDomains` or below one of them |
  *
  * Source: Agent Sandbox API, section 3.5.4.
@@ -42,9 +43,9 @@ export function metadataProblem(
 }
 
 /**
- * Tells which key a claim wants to be other than it already is; undefined: none.
+ * Returns for which key a claim wants another value than it already has; undefined: for none.
  *
- * @param base what the Pod has without the claim
+ * @param base the metadata that the Pod has without the claim
  */
 export function metadataConflict(base: PodMetadata, additional: PodMetadata | undefined): ClaimProblem | undefined {
   if (!additional) return undefined;
@@ -55,12 +56,15 @@ export function metadataConflict(base: PodMetadata, additional: PodMetadata | un
 
 const CONFLICT = "Error seen: metadata override conflict: ";
 
-/** Tells whether the message of a claim's Ready is that of a {@link metadataConflict}: the reason alone may be its Sandbox's. */
+/**
+ * Tells whether the message of a claim's Ready condition comes from {@link metadataConflict}. The reason alone does not
+ * show it: the condition may be a copy of the Sandbox's.
+ */
 export function isMetadataConflict(message: string): boolean {
   return message.startsWith(CONFLICT);
 }
 
-/** Lays metadata over metadata; a map that is empty in the end is left out. */
+/** Merges metadata: later parts replace the values of earlier ones. If the resulting map is empty, it is omitted. */
 export function joinedMetadata(...parts: PodMetadata[]): PodMetadata {
   return present({
     labels: Object.assign({}, ...parts.map(({ labels }) => labels)),
@@ -68,7 +72,7 @@ export function joinedMetadata(...parts: PodMetadata[]): PodMetadata {
   });
 }
 
-/** Returns metadata without the entries of `removed`, where they still have the value given there. */
+/** Returns metadata without the entries of `removed`. An entry whose value has changed since then stays. */
 export function withoutMetadata(metadata: PodMetadata, removed: PodMetadata): PodMetadata {
   return present({
     labels: without(metadata.labels, removed.labels),
@@ -148,7 +152,10 @@ function present({ labels = {}, annotations = {} }: PodMetadata): PodMetadata {
   };
 }
 
-/** Finds the first entry in order of key that something is found in. None is sorted, and none is judged that comes after one. */
+/**
+ * Returns the first entry, in the order of the keys, for which `find` returns a result; undefined: there is none. It
+ * does not sort the keys, and calls `find` only for keys that come before the best entry so far.
+ */
 function firstFound<F>(
   map: StringMap,
   find: (key: string, value: string) => F | undefined,

@@ -1,6 +1,6 @@
 /**
- * That the API server does not let Metacontroller change or delete the Sandbox of a claim. The keeper reports it in an
- * annotation of the Sandbox, and the claim's hook shows it in the claim. Pure. @module
+ * Reads and writes the report that the API server refuses to let Metacontroller change or delete the Sandbox of a
+ * claim. The keeper reports this in an annotation of the Sandbox, and the claim's hook copies it to the claim. @module
  */
 import * as z from "zod";
 import type { ClaimProblem } from "../claimproblem.ts";
@@ -31,7 +31,9 @@ export function refusedWrite(sandbox: ObjectMeta): RefusedWrite | undefined {
   return refusedWriteSchema.safeParse(readJson(sandbox.annotations?.[REFUSED_WRITE_ANNOTATION])).data;
 }
 
-/** Returns the claim's problem, if the write of its Sandbox is one that was refused; undefined: none was. */
+/**
+ * Returns the claim's problem, if the API server has refused this kind of write to its Sandbox; undefined: it has not.
+ */
 export function refusedWriteProblem(sandbox: ObjectMeta, verb: RefusedWrite["verb"]): ClaimProblem | undefined {
   const refused = refusedWrite(sandbox);
   if (refused?.verb !== verb) return undefined;
@@ -42,7 +44,7 @@ export function refusedWriteProblem(sandbox: ObjectMeta, verb: RefusedWrite["ver
 const PREFIX = "Error seen: cannot ";
 const REPORT = /^Error seen: cannot (?:update|delete) Sandbox "[^"]*": /;
 
-/** Tells whether a message is that of {@link refusedWriteProblem}. */
+/** Tells whether a message comes from {@link refusedWriteProblem}. */
 export function isRefusedWrite(message: string): boolean {
   return REPORT.test(message);
 }

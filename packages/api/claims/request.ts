@@ -1,4 +1,7 @@
-/** What a claim asks for, against what its template allows: one verdict for binder, keeper and `why`. Pure. @module */
+/**
+ * Checks what a claim asks for against what its template allows. Binder, keeper and `hookbox why` use the same check.
+ * @module
+ */
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
@@ -7,11 +10,12 @@ import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import { volumesProblem } from "./volumes.ts";
 
 /**
- * Tells why a claim cannot be served, whatever the pool has; undefined: it can. The first of: bad metadata, metadata
- * against the template's, environment variables, volumes.
+ * Returns why a claim cannot be served, whatever the pool has; undefined: it can be served. It is the first problem of:
+ * invalid metadata, metadata that conflicts with the template's, environment variables, volumes.
  *
- * @param domains of label keys that claims may use; undefined: not known, so metadata is only held to the template's
- * @param allowedAnnotationDomains of annotation keys that claims may use; undefined: all that are not reserved
+ * @param domains domains of label keys that claims may use; undefined: not known, so only conflicts with the template's
+ * metadata are checked
+ * @param allowedAnnotationDomains domains of annotation keys that claims may use; undefined: all that are not reserved
  */
 export function requestProblem(
   { spec }: SandboxClaim,
@@ -26,7 +30,7 @@ export function requestProblem(
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
 }
 
-/** Tells whether a claim wants what no pool member can have: it needs a Sandbox of its own making, a cold start. */
+/** Tells whether no pool member can have what a claim asks for. The claim then needs a new Sandbox: a cold start. */
 export function needsColdStart({ spec }: SandboxClaim): boolean {
   return (spec.env ?? []).length > 0 || (spec.volumeClaimTemplates ?? []).length > 0;
 }

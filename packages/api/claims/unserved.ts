@@ -1,4 +1,7 @@
-/** Why a claim is not served that asks for nothing wrong: what is missing, refused or down, in the contract's words. Pure. @module */
+/**
+ * Builds the problem of a claim that is valid but cannot be served: something is missing, refused or down. The messages
+ * are those of the Agent Sandbox API. @module
+ */
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { LackedRight } from "../lackedright.ts";
 import { withLimit } from "../objects/limits.ts";
@@ -15,7 +18,7 @@ export function poolNotFound(pool: string): ClaimProblem {
   return { reason: "WarmPoolNotFound", message: `SandboxWarmPool "${pool}" not found` };
 }
 
-/** The claim's pool is about to go: it gives no members any more. */
+/** The claim's pool is being deleted, and its members are no longer bound to claims. */
 export function poolLeaving(pool: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `Error seen: SandboxWarmPool "${pool}" is being deleted` };
 }
@@ -31,12 +34,14 @@ export function policyNotInForce(template: string, words: string): ClaimProblem 
   return { reason: "ReconcilerError", message };
 }
 
-/** The API server refuses the Sandbox that is made for the claim. @param words its own */
+/** The API server refuses the Sandbox that is created for the claim. @param words the API server's message */
 export function creationRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${REFUSED}${withLimit(words)}` };
 }
 
-/** The claim needs a Sandbox of its own, and somebody else has one of its name. Source: Agent Sandbox API, section 3.5.3. */
+/**
+ * The claim needs a new Sandbox, and a Sandbox of another owner has its name. Source: Agent Sandbox API, section 3.5.3.
+ */
 export function nameTaken(name: string): ClaimProblem {
   const remedy = "Please use a different claim name or delete the sandbox manually";
   return { reason: "ReconcilerError", message: `${TAKEN}${name}" is not controlled by claim "${name}". ${remedy}` };
@@ -62,7 +67,7 @@ export function rightLacking({ right }: LackedRight, words: string): ClaimProble
   return { reason: "ReconcilerError", message: `${LACKING}${right}: ${words}` };
 }
 
-/** Tells whether a message is that of {@link nameTaken}. */
+/** Tells whether a message comes from {@link nameTaken}. */
 export function isNameTaken(message: string): boolean {
   return message.startsWith(TAKEN);
 }

@@ -1,17 +1,17 @@
-/** Volumes that a claim brings: whether the template lets it, and the list that comes of it. Pure. @module */
+/** Checks whether the template allows the volumes of a claim, and merges them with the template's. @module */
 import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimProblem } from "../claimproblem.ts";
 import type { SandboxTemplateSpec } from "../sandboxtemplate.ts";
 
 /**
- * Tells why a claim may not bring these volumes; undefined: it may. Source: Agent Sandbox API, section 3.5.5.
+ * Returns why a claim may not bring these volumes; undefined: it may. Source: Agent Sandbox API, section 3.5.5.
  *
  * | policy | the claim's volumes | verdict |
  * |---|---|---|
- * | any | none | fine |
+ * | any | none | allowed |
  * | Disallowed | any | rejected |
- * | others | one without a name, or two of one name, there or in the template | rejected |
- * | Allowed | one of a name that the template has | rejected |
+ * | others | one has no name, or two have the same name, in the claim or in the template | rejected |
+ * | Allowed | one has the name of a volume of the template | rejected |
  */
 export function volumesProblem(
   own: readonly VolumeClaimTemplate[],
@@ -30,7 +30,10 @@ export function volumesProblem(
     : rejected(`override of volumeClaimTemplate "${taken}" is not allowed by the template policy`);
 }
 
-/** Returns the template's volumes with the claim's: one of the same name in its place, new ones at the end. */
+/**
+ * Returns the template's volumes with those of the claim. A claim's volume replaces the template's volume of the same
+ * name. Other volumes are appended.
+ */
 export function joinedVolumes(
   template: readonly VolumeClaimTemplate[],
   own: readonly VolumeClaimTemplate[],

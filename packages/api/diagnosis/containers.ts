@@ -1,4 +1,7 @@
-/** The containers of a Pod as rules go through them: init containers first, each with its words and evidence. Pure. @module */
+/**
+ * Lists the containers of a Pod for the diagnosis rules, init containers first, each with its description and evidence.
+ * @module
+ */
 import type { Evidence } from "./finding.ts";
 import type { ContainerFact } from "./podfact.ts";
 import type { PodScene } from "./scene.ts";
@@ -7,14 +10,14 @@ export interface Container {
   status: ContainerFact;
   /** `container "main"` or `init container "setup"`. */
   title: string;
-  /** Field of the Pod's spec that holds it. */
+  /** The field of the Pod's spec that contains the container. */
   field: "containers[]" | "initContainers[]";
-  /** Reason and message of a waiting container; empty if it does not wait. */
+  /** Reason and message of a waiting container; empty: it does not wait. */
   reason: string;
   message: string;
 }
 
-/** Lists the containers, those first that have to end before the others start. */
+/** Lists the containers. Init containers come first, because they must end before the others start. */
 export function containersOf({ pod }: PodScene): Container[] {
   const of = (statuses: ContainerFact[] = [], title: string, field: Container["field"]): Container[] =>
     statuses.map((status) => ({
@@ -30,7 +33,7 @@ export function containersOf({ pod }: PodScene): Container[] {
   ];
 }
 
-/** Writes down what a waiting container says. */
+/** Returns the reason and message of a waiting container as evidence. */
 export function waitingEvidence({ podRef }: PodScene, { status, reason, message }: Container): Evidence {
   const where = `status.containerStatuses[${status.name}].state.waiting`;
   return { object: podRef, where, text: message === "" ? reason : `${reason}: ${message}` };

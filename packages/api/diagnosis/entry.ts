@@ -1,20 +1,20 @@
-/** What a code of a diagnosis stands for, and the two kinds of it. @module */
+/** Defines the catalogue entry of a diagnosis code, and creates the two sorts of entries. @module */
 
-/** What a code stands for, whatever the object. */
+/** What a code means, independently of the object. */
 export interface Entry {
   meaning: string;
-  /** Used where a rule has no better one. */
+  /** The remedy that applies if a rule has no better one. */
   remedy: string;
-  /** Waiting alone cannot help; a rule may know better. */
+  /** Waiting does not help. A rule may override this. */
   hopeless: boolean;
 }
 
-/** Makes an entry for what somebody has to change. */
+/** Creates an entry for a problem that a person must fix. */
 export function final(meaning: string, remedy: string): Entry {
   return { meaning, remedy, hopeless: true };
 }
 
-/** Makes an entry for what may pass by itself. */
+/** Creates an entry for a problem that may pass without help. */
 export function transient(meaning: string, remedy: string): Entry {
   return { meaning, remedy, hopeless: false };
 }

@@ -1,4 +1,4 @@
-/** What a diagnosis is made from: whatever was read of the objects around a subject. Types only; nothing is required. @module */
+/** The types of all observed objects from which a diagnosis is computed. Every field is optional. @module */
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
@@ -7,13 +7,13 @@ import type { KubeObject, ObjectMeta } from "../objects/objects.ts";
 import type { ObjectRef } from "./finding.ts";
 import type { PodFact } from "./podfact.ts";
 
-/** What was asked about. */
+/** The object that the diagnosis is about. */
 export interface Subject extends ObjectRef {
   kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool" | "SandboxTemplate";
   namespace: string;
 }
 
-/** Everything that is known. A key that is absent was not read; `null`: it was looked for and does not exist. */
+/** All observed objects. Absent: the object was not read. `null`: the object does not exist. */
 export interface Facts {
   subject: Subject;
   claim?: SandboxClaim | null;
@@ -21,33 +21,36 @@ export interface Facts {
   template?: SandboxTemplate | null;
   /** The object with the name of the template's NetworkPolicy. Read only if the subject is a template. */
   policy?: KubeObject | null;
-  /** The claim's, given or made for it; of a pool, the member that {@link worstMember} names; or the subject. */
+  /**
+   * The claim's Sandbox, bound to it or created for it. If the subject is a pool: the member that {@link worstMember}
+   * returns. If the subject is a Sandbox: the subject.
+   */
   sandbox?: Sandbox | null;
-  /** Of a pool that is the subject. */
+  /** The members of the pool. Read only if the subject is a pool. */
   members?: Sandbox[];
-  /** The Pod of that Sandbox's name, whoever's it is. */
+  /** The Pod with the name of that Sandbox, even if it has another owner. */
   pod?: PodFact | null;
-  /** Of any of these objects. */
+  /** Events about any of these objects. */
   events?: EventFact[];
-  /** Of the namespace. */
+  /** The PersistentVolumeClaims of the subject's namespace. */
   volumeClaims?: VolumeClaimFact[];
   quotas?: QuotaFact[];
   storageClasses?: NamedFact[];
   nodes?: NodeFact[];
-  /** The binder's, which says whether anybody gives claims their Sandboxes. */
+  /** The binder's Lease, which shows whether a binder is running. */
   binder?: LeaseFact | null;
-  /** What could not be read, and in whose words: `pods`, `forbidden: …`. */
+  /** What could not be read, with the error message, such as `pods` and `forbidden: …`. */
   unreadable?: { what: string; message: string }[];
 }
 
-/** An Event, of either API group. */
+/** An Event of one of the two API groups. */
 export interface EventFact {
-  /** UID of what it is about; absent in some. */
+  /** UID of the object that the Event is about. Some Events have none. */
   uid?: string;
   object: ObjectRef;
   reason: string;
   message: string;
-  /** RFC 3339: when it was first and last seen. */
+  /** When the Event was first and last seen, in RFC 3339. */
   first?: string;
   last?: string;
 }
@@ -56,7 +59,7 @@ export interface NamedFact {
   metadata: ObjectMeta;
 }
 
-/** A Lease; without a holder it was given back. */
+/** A Lease. If it has no holder, the holder has released it. */
 export interface LeaseFact extends NamedFact {
   spec?: { holderIdentity?: string | null; renewTime?: string; leaseDurationSeconds?: number };
 }

@@ -1,47 +1,49 @@
-/** What a diagnosis says: one root cause, who is to blame, how that is known, and what to do. Types and one builder. @module */
+/**
+ * Types for the result of a diagnosis: one root cause, the object that causes it, the evidence, and a remedy. @module
+ */
 import { CATALOGUE, type Code } from "./catalogue.ts";
 
-/** Names an object; `namespace` is absent for what lives in none. */
+/** Identifies an object. `namespace` is absent if its kind is not namespaced. */
 export interface ObjectRef {
   kind: string;
   namespace?: string;
   name: string;
 }
 
-/** One thing that was seen. */
+/** One observation. */
 export interface Evidence {
   object: ObjectRef;
-  /** Where in the object, such as `status.conditions[Ready]` or `Event FailedScheduling`. */
+  /** Where in the object it was seen, such as `status.conditions[Ready]` or `Event FailedScheduling`. */
   where: string;
   text: string;
 }
 
-/** The root cause of a claim's, pool's or Sandbox's state. */
+/** The root cause of the state of a claim, pool, template or Sandbox. */
 export interface Finding {
   code: Code;
   /** Nothing is wrong. */
   isOk: boolean;
-  /** The culprit; where nothing is wrong, the subject. It need not exist. */
+  /** The object that causes the problem, which need not exist. If nothing is wrong, the subject. */
   object: ObjectRef;
   /** One sentence for people. */
   summary: string;
-  /** Most telling first; never empty unless `isOk`. */
+  /** The strongest evidence comes first. Empty only if `isOk`. */
   evidence: Evidence[];
-  /** RFC 3339; absent if nobody noted when it began. */
+  /** When the problem began, in RFC 3339; absent: not known. */
   since?: string;
   /** One imperative sentence that names the command or the field to change. */
   remedy: string;
-  /** Waiting alone cannot help. */
+  /** Waiting does not help. */
   hopeless: boolean;
-  /** The way from the subject to the culprit, both included. */
+  /** The objects on the way from the subject to the object that causes the problem, including both. */
   chain: ObjectRef[];
 }
 
-/** A cause as a rule finds it: without the way that led to where the rule looked. */
+/** A cause as a rule finds it. It does not contain the way from the subject to the object that the rule examined. */
 export interface Cause extends Omit<Finding, "isOk" | "chain"> {
-  /** The way on from there to the culprit. */
+  /** The way from the examined object to the object that causes the problem. */
   path: ObjectRef[];
-  /** The evidence does not prove it: what could not be read is told along with it. */
+  /** The evidence does not prove the cause. The finding then also reports what could not be read. */
   isGuess: boolean;
 }
 
@@ -49,7 +51,10 @@ type Told = Pick<Cause, "object" | "summary" | "evidence"> & Partial<Omit<Cause,
   since?: string | undefined;
 };
 
-/** Makes a cause; remedy and hopelessness are the catalogue's unless told otherwise, the path leads to the object. */
+/**
+ * Creates a cause. Remedy and `hopeless` come from the catalogue, and the path leads to the object, unless `told` sets
+ * them.
+ */
 export function cause(code: Code, { since, ...told }: Told): Cause {
   const { remedy, hopeless } = CATALOGUE[code];
   return {
@@ -68,7 +73,7 @@ export function isSame(a: ObjectRef, b: ObjectRef): boolean {
   return a.kind === b.kind && a.name === b.name && a.namespace === b.namespace;
 }
 
-/** Writes a reference for a sentence: `SandboxTemplate "python"`. */
+/** Formats a reference for a sentence: `SandboxTemplate "python"`. */
 export function named({ kind, name }: ObjectRef): string {
   return `${kind} "${name}"`;
 }

@@ -1,4 +1,4 @@
-/** Which nodes would do for a Pod: labels, taints and size, as the scheduler filters them. Pure. @module */
+/** Finds the nodes that fit a Pod, by labels, taints and size, like the filters of the scheduler. @module */
 import { quantity } from "../objects/quantity.ts";
 import type { NodeFact } from "./facts.ts";
 import type { NodeSelectorFact, PodSpecFact } from "./podfact.ts";
@@ -11,7 +11,7 @@ export function matchingNodes({ nodeSelector = {}, affinity }: PodSpecFact, node
   );
 }
 
-/** Lists the nodes whose taints do not keep the Pod away. */
+/** Lists the nodes of which the Pod tolerates all taints. */
 export function toleratedNodes({ tolerations = [] }: PodSpecFact, nodes: readonly NodeFact[]): NodeFact[] {
   return nodes.filter(({ spec }) =>
     (spec?.taints ?? []).every((taint) =>
@@ -25,13 +25,13 @@ export function toleratedNodes({ tolerations = [] }: PodSpecFact, nodes: readonl
   );
 }
 
-/** An amount as it is written, and in base units. */
+/** A quantity, as text and in base units. */
 export interface Amount {
   text: string;
   amount: number;
 }
 
-/** Sums what the containers of a Pod request, by resource. */
+/** Adds up the requests of a Pod's containers, for each resource. */
 export function requestOf({ containers = [] }: PodSpecFact): Record<string, Amount> {
   const sums: Record<string, Amount> = {};
   for (const { resources } of containers) {
@@ -44,7 +44,10 @@ export function requestOf({ containers = [] }: PodSpecFact): Record<string, Amou
   return sums;
 }
 
-/** Returns the most that a node has of a resource, Pods or no Pods; undefined: there are no nodes. */
+/**
+ * Returns the largest allocatable amount of a resource on any node, whether Pods use it or not; undefined: there are no
+ * nodes.
+ */
 export function biggest(nodes: readonly NodeFact[], resource: string): Amount | undefined {
   const all = nodes.map(({ status }) => status?.allocatable?.[resource] ?? "0")
     .map((text) => ({ text, amount: quantity(text) }));
@@ -61,7 +64,7 @@ function isSelected(labels: Labels, selector: NodeSelectorFact | undefined): boo
     );
 }
 
-/** An operator that is not known holds: nobody is blamed on a guess. */
+/** An unknown operator counts as satisfied, because the diagnosis blames nothing on a guess. */
 function holds(label: string | undefined, operator: string, values: string[]): boolean {
   switch (operator) {
     case "In":

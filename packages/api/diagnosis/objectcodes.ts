@@ -1,4 +1,4 @@
-/** Codes about our objects, what the API server refuses, and hookbox itself. @module */
+/** The diagnosis codes about hookbox's kinds, about refusals by the API server, and about hookbox itself. @module */
 import { type Entry, final, transient } from "./entry.ts";
 
 export const OBJECT_CODES = {
@@ -25,7 +25,7 @@ export const OBJECT_CODES = {
     "It is not Ready and nothing that could be read says why.",
     "Look at the evidence, and at the logs of the Pod and of hookbox.",
   ),
-  // Claims and what they refer to.
+  // Claims and the objects to which they refer.
   WarmPoolNotFound: final(
     "The claim's pool does not exist.",
     "Create the SandboxWarmPool, or name another one in spec.warmPoolRef.",
@@ -64,7 +64,7 @@ export const OBJECT_CODES = {
     "No process holds the Lease hookbox-binder, so the binder is not running and claims get no Sandboxes.",
     "Run hookbox keeper, which includes a binder unless it has --no-binder, or hookbox binder. If one of them runs, read its log.",
   ),
-  // What the API server refuses.
+  // Refusals by the API server.
   QuotaExceeded: final(
     "A ResourceQuota leaves no room.",
     "Raise spec.hard of the ResourceQuota, or delete what uses it up.",

@@ -1,4 +1,4 @@
-/** Codes about a Pod that exists: where it is to run, and what becomes of its containers. @module */
+/** The diagnosis codes about an existing Pod: its scheduling, its volumes, its images and its containers. @module */
 import { type Entry, final, transient } from "./entry.ts";
 
 export const POD_CODES = {
@@ -34,7 +34,7 @@ export const POD_CODES = {
     "See that the scheduler runs, and that schedulerName in the Pod's spec is its name.",
   ),
   NodeNotReady: transient("The Pod's node is not Ready.", "Fix the node: kubectl describe node."),
-  // Volumes and what the Pod refers to.
+  // Volumes, and other objects to which the Pod refers.
   StorageClassNotFound: final(
     "A volume wants a StorageClass that does not exist.",
     "Create the StorageClass, or name another one in volumeClaimTemplates of a new Sandbox.",

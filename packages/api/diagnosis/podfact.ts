@@ -1,4 +1,4 @@
-/** What a diagnosis reads of a Pod, as the API server writes it. Types only. @module */
+/** The types of those Pod fields that a diagnosis reads. @module */
 import type { ObjectMeta } from "../objects/objects.ts";
 
 export interface PodFact {

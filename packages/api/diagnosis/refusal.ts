@@ -1,23 +1,28 @@
-/** What the API server's words say when it refuses an object: which code, and who is behind it. Pure. @module */
+/**
+ * Reads the API server's message when it refuses an object: which code applies, and which object is the reason. @module
+ */
 import type { Code } from "./catalogue.ts";
 import type { ObjectRef } from "./finding.ts";
 
-/** A refusal that was understood. */
+/** A refusal whose message is known. */
 export interface Refusal {
   code: Code;
-  /** What stands behind it; undefined: nothing that has a name. */
+  /** The object that is the reason for the refusal; undefined: the message names none. */
   object?: ObjectRef;
 }
 
 interface Pattern {
   code: Code;
   words: RegExp;
-  /** Kind of what the first group of `words` names; `namespace`: the namespace itself. */
+  /** Kind of the object that the first group of `words` matches. `Namespace`: the object's own namespace. */
   kind?: string;
   isScoped?: boolean;
 }
 
-/** The first that fits decides. Source: k8s.io/kubernetes plugin/pkg/admission and apiserver's admission plugins, 1.36. */
+/**
+ * The first pattern that matches decides. Source: k8s.io/kubernetes plugin/pkg/admission and apiserver's admission
+ * plugins, 1.36.
+ */
 const PATTERNS: Pattern[] = [
   { code: "NamespaceTerminating", words: /because it is being terminated/, kind: "Namespace" },
   { code: "QuotaExceeded", words: /exceeded quota: "?([^\s,"]+)/, kind: "ResourceQuota", isScoped: true },
@@ -44,7 +49,7 @@ const PATTERNS: Pattern[] = [
   { code: "InvalidConfiguration", words: /is invalid: / },
 ];
 
-/** Reads a refusal; undefined if the words are none that are known. */
+/** Reads a refusal; undefined: no pattern matches the message. */
 export function readRefusal(text: string, namespace: string | undefined): Refusal | undefined {
   for (const { code, words, kind, isScoped } of PATTERNS) {
     const match = words.exec(text);
@@ -56,10 +61,13 @@ export function readRefusal(text: string, namespace: string | undefined): Refusa
   return undefined;
 }
 
-/** Metacontroller's own words in an Event. client-go puts others before them if many Events differ. */
+/**
+ * The text that Metacontroller puts before the message in an Event. If Events are similar, client-go adds a prefix of
+ * its own.
+ */
 const SYNC_ERROR = /^(?:\(combined from similar events\): )?Sync error: (?:can't reconcile children for [^:]*: )?/;
 
-/** Returns what the message of a SyncError Event quotes: the words of the API server or of a hook. */
+/** Returns the message that a SyncError Event quotes, from the API server or from a hook. */
 export function quotedError(message: string): string {
   return message.replace(SYNC_ERROR, "");
 }
@@ -76,7 +84,10 @@ const OF_CREATIONS: readonly Code[] = [
   "LimitRangeViolation",
 ];
 
-/** Tells whether a refusal can only be that of a creation: no update of labels or annotations and no deletion meets it. */
+/**
+ * Tells whether a message is of a refusal that only affects creations, and no updates of labels or annotations and no
+ * deletions.
+ */
 export function isCreationRefused(text: string): boolean {
   const refusal = readRefusal(text, undefined);
   return refusal !== undefined && OF_CREATIONS.includes(refusal.code);

@@ -1,25 +1,25 @@
-/** Sentences that say what to do about a Sandbox's Pod, with the object and field that have to change. Pure. @module */
+/** Writes the sentences that tell how to fix a Sandbox's Pod, with the object and the field to change. @module */
 import { named, type ObjectRef } from "./finding.ts";
 import type { Scene } from "./scene.ts";
 
 type Edited = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
 
-/** Names a field of the Pod's spec where it is to be edited. */
+/** Returns a field of the Pod's spec, and the object in which a person must edit it. */
 export function fieldOf({ blueprint }: Pick<Scene, "blueprint">, field: string): string {
   return `spec.podTemplate.spec.${field} of ${named(blueprint)}`;
 }
 
 /**
- * Says to change a field of the Pod's spec, and what it takes for the change to have an effect: a live Pod's spec is
- * never changed, and a Sandbox that a pool has made is a copy of the template.
+ * Returns the sentence to change a field of the Pod's spec, and what to do next so that the change takes effect. The
+ * spec of an existing Pod never changes, and a pool's Sandbox is a copy of the template.
  *
- * @param what such as `Correct`
+ * @param what the verb, such as `Correct`
  */
 export function change(scene: Edited, what: string, field: string): string {
   return `${what} ${fieldOf(scene, field)}${sequel(scene)}.`;
 }
 
-/** Writes a kubectl command about an object, with its namespace. */
+/** Returns a kubectl command for an object, with its namespace. */
 export function kubectl(verb: string, { kind, namespace, name }: ObjectRef): string {
   return `kubectl ${verb} ${kind.toLowerCase()} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
@@ -30,7 +30,7 @@ function sequel({ blueprint, facts: { subject }, at, pod }: Edited): string {
   return subject.kind === "SandboxClaim" ? ", then recreate the claim" : ", then recreate the sandbox";
 }
 
-/** Says what helps a Pod that has failed and is not started again. */
+/** Returns the remedy for a Pod that has failed and does not restart. */
 export function remedyOfFailed(
   scene: Pick<Scene, "blueprint">,
   { name, namespace }: ObjectRef,

@@ -1,9 +1,12 @@
-/** Why a Sandbox is not Ready, told from its conditions alone: what a pool's hook can see of its members. Pure. @module */
+/**
+ * Finds the reason why a Sandbox is not Ready, from its conditions only: a pool's hook sees no more of its members.
+ * @module
+ */
 import type { Sandbox } from "../sandbox.ts";
 import { findCondition } from "../objects/conditions.ts";
 import { isQuotaExceeded } from "./refusal.ts";
 
-/** Causes in order: of several Sandboxes' causes the first that some Sandbox has counts. */
+/** Causes in order of precedence. For several Sandboxes, the first cause in this list that one of them has counts. */
 export const SANDBOX_CAUSES = [
   "InvalidConfiguration",
   "QuotaExceeded",
@@ -18,11 +21,11 @@ export type SandboxCauseReason = (typeof SANDBOX_CAUSES)[number];
 
 export interface SandboxCause {
   reason: SandboxCauseReason;
-  /** In the words of the condition that says so. */
+  /** The message of the condition that shows the cause. */
   detail: string;
 }
 
-/** Tells the cause; undefined: the conditions name none. To be asked of Sandboxes that are not Ready. */
+/** Returns the cause; undefined: the conditions show none. Call it only for Sandboxes that are not Ready. */
 export function sandboxCause(sandbox: Sandbox): SandboxCause | undefined {
   const conditions = sandbox.status?.conditions;
   const ready = findCondition(conditions, "Ready");
@@ -43,14 +46,16 @@ export function sandboxCause(sandbox: Sandbox): SandboxCause | undefined {
   return finished?.status === "True" ? { reason: "PodsFinished", detail: finished.message } : undefined;
 }
 
-/** Tells whether a node or a gate is what the Pod of a Sandbox waits for; undefined: neither. */
+/** Returns whether the Pod of a Sandbox waits for a node or for a scheduling gate; undefined: for neither. */
 export function unscheduled({ status }: Sandbox): "Unschedulable" | "SchedulingGated" | undefined {
   const scheduled = findCondition(status?.conditions, "PodScheduled");
   if (scheduled?.status !== "False") return undefined;
   return (["Unschedulable", "SchedulingGated"] as const).find((reason) => reason === scheduled.reason);
 }
 
-/** Returns the member of a pool whose cause explains best why the pool is not full; undefined: all are Ready, or none is. */
+/**
+ * Returns the member that best explains why its pool is not full; undefined: all members are Ready, or there are none.
+ */
 export function worstMember(members: readonly Sandbox[]): Sandbox | undefined {
   const isReady = ({ status }: Sandbox) => findCondition(status?.conditions, "Ready")?.status === "True";
   const waiting = members.filter((member) => !isReady(member));

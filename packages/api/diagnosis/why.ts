@@ -1,4 +1,7 @@
-/** `why`: the root cause of a claim's, pool's or Sandbox's state, from whatever facts there are. Pure; reads nothing. @module */
+/**
+ * Computes the answer of `hookbox why`: the root cause of the state of a claim, pool, template or Sandbox, from the
+ * given facts. @module
+ */
 import type { Facts, Subject } from "./facts.ts";
 import { type Cause, cause, type Evidence, type Finding, isSame, named, type ObjectRef } from "./finding.ts";
 import { claimFinding } from "./rules/claim.ts";
@@ -7,12 +10,12 @@ import { sandboxFinding } from "./rules/sandbox.ts";
 import { templateFinding } from "./rules/template.ts";
 
 /**
- * Finds the root cause: the culprit, not the symptom. Never throws on facts that are incomplete.
+ * Finds the root cause, not the symptom. It accepts incomplete facts and never throws.
  *
- * | subject | walks |
+ * | subject | checks |
  * |---|---|
- * | claim | itself, pool, template, its Sandbox, that one's Pod and what the Pod needs |
- * | pool | itself, template, its worst member as a Sandbox |
+ * | claim | itself, its pool, the template, its Sandbox, the Sandbox's Pod and what the Pod needs |
+ * | pool | itself, its template, its worst member as a Sandbox |
  * | template | itself, its NetworkPolicy |
  * | Sandbox | itself, its children, its Pod and what the Pod needs |
  */
@@ -65,7 +68,7 @@ function unreadEvidence({ unreadable = [], subject }: Facts): Evidence[] {
   return unreadable.map(({ what, message }) => ({ object: subject, where: `cannot read ${what}`, text: message }));
 }
 
-/** The subject, the way, the culprit; each once. */
+/** Returns the subject, the objects on the path, and the object that causes the problem, each once. */
 function chainOf(subject: ObjectRef, path: ObjectRef[], culprit: ObjectRef): ObjectRef[] {
   const { kind, namespace, name } = subject;
   const chain: ObjectRef[] = [{ kind, ...(namespace === undefined ? {} : { namespace }), name }];

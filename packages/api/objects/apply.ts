@@ -1,14 +1,20 @@
-/** Metacontroller's dynamic-apply, the three-way merge of a child, as pure functions. No I/O, inputs are never changed. @module */
+/**
+ * Implements Metacontroller's dynamic apply, the three-way merge of a child, as pure functions that never change their
+ * inputs. @module
+ */
 import { isRawInteger, parseJson } from "./exactjson.ts";
 import { isObject, type Json } from "./json.ts";
 
-/** Where Metacontroller keeps the JSON text of the desired object that it applied last. */
+/** The annotation in which Metacontroller stores the desired object that it last applied, as JSON text. */
 export const LAST_APPLIED_ANNOTATION = "metacontroller.k8s.io/last-applied-configuration";
 
-/** A list is merged by the first of these keys that every item of all three lists has, else it is replaced whole. */
+/**
+ * A list is merged by the first of these keys that every item of all three lists has. If there is none, the whole list
+ * is replaced.
+ */
 const LIST_KEYS = ["containerPort", "port", "mountPath", "name", "uid", "ip", "path"];
 
-/** Written by the API server only: a desired value for one of them is ignored. */
+/** Fields that only the API server writes. A desired value for one of them is ignored. */
 const SYSTEM_METADATA = [
   "selfLink",
   "uid",
@@ -21,12 +27,12 @@ const SYSTEM_METADATA = [
 ];
 
 /**
- * Merges what is desired into what is observed, in the manner of `kubectl apply`.
+ * Merges the desired object into the observed one, like `kubectl apply`.
  *
  * | value | result |
  * |---|---|
- * | object | fields of `lastApplied` that `desired` lacks go, fields of `desired` are merged, other observed ones stay |
- * | list whose items share a key | the same, item by item; observed order, then new items |
+ * | object | fields in `lastApplied` but not in `desired` are removed, fields in `desired` are merged, other observed fields stay |
+ * | list whose items share a key | the same for each item; items in observed order, then new items |
  * | any other list, scalar, null | the desired value |
  *
  * The result shares parts with the inputs: do not change it. A field that is `undefined` counts as absent.
@@ -40,8 +46,8 @@ export function mergeApply(observed: object, lastApplied: object | undefined, de
  * Reads the last applied configuration of an observed object.
  *
  * @returns undefined if there is no such annotation
- * @throws {SyntaxError} if the annotation is not the JSON text of an object, or of one that is nested deeper than any of
- * Kubernetes': whoever may write the object may write it, and what walks through it would run out of stack
+ * @throws {SyntaxError} if the annotation is not the JSON text of an object, or is nested deeper than any Kubernetes
+ * object. Everybody who may write the object may write the annotation, and recursive functions would overflow the stack
  */
 export function lastApplied(object: object): Json | undefined {
   const text =
@@ -58,12 +64,12 @@ export function lastApplied(object: object): Json | undefined {
   return value;
 }
 
-/** A PodSpec is nested a dozen levels deep. */
+/** Kubernetes objects have far fewer levels: a PodSpec has about a dozen. */
 const MOST_LEVELS = 200;
 
-/** Tells whether JSON text is nested deeper than that. */
+/** Tells whether JSON text is nested deeper than `MOST_LEVELS`. */
 function isDeep(text: string): boolean {
-  // Most texts have not even as many brackets.
+  // Most texts have fewer brackets than that, so the levels need not be counted.
   if ((text.match(/[[{]/g)?.length ?? 0) <= MOST_LEVELS) return false;
   let levels = 0;
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
@@ -75,12 +81,13 @@ function isDeep(text: string): boolean {
 }
 
 /**
- * Computes the whole object that dynamic-apply would write for a child that exists.
+ * Computes the complete object that dynamic apply would write for an existing child.
  *
- * System metadata and status keep their observed values and the last-applied annotation becomes the JSON text of
- * `desired`, byte for byte as Metacontroller writes it. `sameJson(result, observed)` means that nothing is written.
+ * System metadata and status keep their observed values. The last-applied annotation becomes the JSON text of
+ * `desired`, byte for byte as Metacontroller writes it. If `sameJson(result, observed)`, nothing needs to be written.
  *
- * @param remembered what the annotation says instead: of what is not in it a later merge takes nothing away
+ * @param remembered the content of the annotation, if it is not `desired`. A later merge does not remove fields that
+ * are not in it
  * @throws {SyntaxError} if the observed last-applied annotation is broken
  */
 export function applyUpdate<T extends object>(observed: T, desired: object, remembered?: object): T {
@@ -95,7 +102,7 @@ export function applyUpdate<T extends object>(observed: T, desired: object, reme
 }
 
 /**
- * Computes the whole object that dynamic-apply would create: what is desired and its last-applied annotation.
+ * Computes the complete object that dynamic apply would create: the desired object with its last-applied annotation.
  *
  * @param remembered as for {@link applyUpdate}
  */
@@ -108,7 +115,7 @@ function annotationsWith(metadata: Json, applied: object): Record<string, string
   return { ...stringMap(metadata["annotations"]), [LAST_APPLIED_ANNOTATION]: canonicalJson(applied) };
 }
 
-/** Compares two JSON values; the order of keys does not matter, that of list items does. `undefined` is an absent field. */
+/** Compares JSON values. The order of keys does not matter, that of list items does. `undefined` counts as absent. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
@@ -119,8 +126,8 @@ export function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Writes a JSON value as Go's `json.Marshal` writes a map: keys in order of their UTF-8 bytes, no spaces, `<`, `>`, `&`,
- * U+2028 and U+2029 escaped.
+ * Formats a JSON value as Go's `json.Marshal` formats a map: keys in the order of their UTF-8 bytes, no spaces, and
+ * `<`, `>`, `&`, U+2028 and U+2029 escaped.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return quote(value);
@@ -134,7 +141,7 @@ function merge(observed: unknown, last: unknown, desired: unknown): unknown {
   if (Array.isArray(observed)) {
     return mergeList(observed, Array.isArray(last) ? last : [], Array.isArray(desired) ? desired : undefined);
   }
-  // Metacontroller means to refuse a value of another type here but treats it as empty, and so do we.
+  // Metacontroller is meant to refuse a value of another type here, but treats it as empty. This code does the same.
   if (isObject(observed)) return mergeObject(observed, isObject(last) ? last : {}, isObject(desired) ? desired : {});
   return desired;
 }
@@ -148,13 +155,13 @@ function mergeObject(observed: Json, last: Json, desired: Json): Json {
   return Object.fromEntries(merged);
 }
 
-/** Returns the key by which the items of these lists are merged; undefined: they have none in common. */
+/** Returns the key by which the items of these lists are merged; undefined: the items have no key in common. */
 export function sharedKey(lists: unknown[][]): string | undefined {
   if (!lists.every((list) => list.every(isObject)) || lists.every((list) => list.length === 0)) return undefined;
   return LIST_KEYS.find((name) => lists.every((list) => list.every((item) => present(item as Json, name))));
 }
 
-/** Merges lists. @param desired undefined: it is no list, or is not there */
+/** Merges lists. @param desired undefined: the desired value is not a list, or is absent */
 export function mergeList(observed: unknown[], last: unknown[], desired: unknown[] | undefined): unknown {
   const key = sharedKey([observed, last, desired ?? []]);
   if (key === undefined) return desired ?? null;
@@ -167,7 +174,10 @@ export function mergeList(observed: unknown[], last: unknown[], desired: unknown
   return [...observedKeys, ...added].map((text) => merged.get(text));
 }
 
-/** An observed key that occurs twice keeps two places, both filled with the last of them, as Metacontroller does. */
+/**
+ * Returns a key's value as text. If an observed key occurs twice, both places get the last item with it, as in
+ * Metacontroller.
+ */
 export function keyText(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null ? "<nil>" : canonicalJson(value);
@@ -185,7 +195,10 @@ function withoutLastApplied(desired: Json): Json {
   return { ...desired, metadata: { ...metadataOf(desired), annotations: rest } };
 }
 
-/** Reads labels or annotations as Metacontroller does: null is "", any other value than a string makes the whole map empty. */
+/**
+ * Reads labels or annotations as Metacontroller does: null becomes "". If any other value is not a string, the whole
+ * map is empty.
+ */
 function stringMap(value: unknown): Record<string, string> {
   const entries = isObject(value) ? Object.entries(value).filter(([, text]) => text !== undefined) : [];
   if (entries.some(([, text]) => text !== null && typeof text !== "string")) return {};
@@ -205,12 +218,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Tells whether an object has the field; one that is `undefined` counts as absent. */
+/** Tells whether an object has the field. A field that is `undefined` counts as absent. */
 export function present(object: Json, key: string): boolean {
   return Object.hasOwn(object, key) && object[key] !== undefined;
 }
 
-/** Lists the fields that an object has. */
+/** Lists the fields that an object has, without those that are `undefined`. */
 export function presentKeys(object: Json): string[] {
   return Object.keys(object).filter((key) => object[key] !== undefined);
 }
@@ -223,7 +236,7 @@ function quote(text: string): string {
   return JSON.stringify(text.replace(LONE_SURROGATE, "\ufffd")).replace(ESCAPED, escape);
 }
 
-/** UTF-16 order is that of UTF-8 but for surrogates, which stand for the highest characters. */
+/** Compares in the order of UTF-8 bytes: as UTF-16, except that surrogates belong to the highest characters. */
 function compareBytes(a: string, b: string): number {
   const rank = (unit: number) => unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
   for (let i = 0; i < Math.min(a.length, b.length); i++) {

@@ -1,11 +1,11 @@
-/** metav1.Condition: its schema, and the rule for moving `lastTransitionTime`. No clock of its own. @module */
+/** The schema of metav1.Condition, and the rule for changing `lastTransitionTime`. @module */
 import * as z from "zod";
 import { cutText, fitReason, LONGEST_MESSAGE } from "./fit.ts";
 
 export const conditionStatusSchema = z.enum(["True", "False", "Unknown"]);
 export type ConditionStatus = z.infer<typeof conditionStatusSchema>;
 
-/** One entry of `status.conditions`. Times are RFC 3339 strings, whole seconds, UTC. */
+/** One entry of `status.conditions`. Times are RFC 3339 strings in UTC with whole seconds. */
 export const conditionSchema = z.looseObject({
   type: z.string(),
   status: conditionStatusSchema,
@@ -16,7 +16,7 @@ export const conditionSchema = z.looseObject({
 });
 export type Condition = z.infer<typeof conditionSchema>;
 
-/** A condition as a verdict: without the time, which {@link stamp} adds. */
+/** A condition without its time, which {@link stamp} adds. */
 export interface Verdict<Type extends string = string, Reason extends string = string> {
   type: Type;
   status: ConditionStatus;
@@ -24,17 +24,17 @@ export interface Verdict<Type extends string = string, Reason extends string = s
   message: string;
 }
 
-/** Returns the condition of that type, `undefined` if there is none. */
+/** Returns the condition of this type; undefined: there is none. */
 export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 /**
- * Turns a verdict into a condition of `generation`.
+ * Creates a condition from a verdict.
  *
- * `lastTransitionTime` is that of the old condition of the type unless the status flips: a new reason or message alone
- * keeps it, so an unchanged world gives the same bytes and Metacontroller writes nothing.
- * Source: SetStatusCondition of k8s.io/apimachinery, meta/conditions.go.
+ * If the status is the same as before, `lastTransitionTime` stays, even if reason or message change. So if nothing
+ * changes, the result has the same bytes, and Metacontroller writes nothing. Source: SetStatusCondition of
+ * k8s.io/apimachinery, meta/conditions.go.
  */
 export function stamp(
   verdict: Verdict,
@@ -53,7 +53,10 @@ export function stamp(
   };
 }
 
-/** Makes another writer's condition valid: for one invalid reason or message the API server refuses the whole status. */
+/**
+ * Makes another writer's condition valid. Because of a single invalid reason or message, the API server would refuse
+ * the whole status.
+ */
 export function fitCondition<T extends Condition>(condition: T): T {
   return { ...condition, ...fitWords(condition) };
 }
@@ -65,7 +68,7 @@ function fitWords({ reason, message }: { reason: string; message: string }): { r
   return { reason: fitted, message: cutText(whole, LONGEST_MESSAGE) };
 }
 
-/** Writes an instant as metav1.Time does: RFC 3339, UTC, whole seconds (fractions are cut off). */
+/** Formats a time as metav1.Time does: RFC 3339, UTC, whole seconds (fractions are cut off). */
 export function rfc3339(instant: Date): string {
   return instant.toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -1,12 +1,12 @@
 /**
- * Reads JSON without losing digits of integers. Kubernetes has integers of 64 bits, and JavaScript's numbers keep 53 bits. A
- * value that is read and written back (a hook's answer, a PUT, a conversion) would become another number, or be refused. An
- * integer that a number cannot keep is therefore read as a raw value. `JSON.stringify` writes it as it was. Code treats it as
- * a scalar. Pure.
+ * Reads JSON without losing digits of integers. Kubernetes has integers of 64 bits, but JavaScript's numbers are exact
+ * only up to 53 bits. Without this module, a value that is read and written back (a hook's answer, a PUT, a conversion)
+ * would become another number, or be refused. An integer that does not fit into a number is therefore read as a raw
+ * value. `JSON.stringify` writes it unchanged, and other code treats it as a scalar.
  * @module
  */
 
-/** An integer beyond 2^53, as it was written. */
+/** An integer beyond 2^53, as text. */
 export interface RawInteger {
   readonly rawJSON: string;
 }
@@ -18,13 +18,16 @@ const json = JSON as unknown as {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
 };
 
-/** Sixteen digits where a value can begin. Only texts with such digits are parsed with a reviver, which is slower. */
+/** Matches 16 digits where a value can begin. Only texts that match are parsed with a reviver, which is slower. */
 const MAY_BE_LARGE = /[:[,]\s*-?\d{16}|^\s*-?\d{16}/;
 
-/** Whether this process has ever read a raw integer. Most processes never do, and skip every check. */
+/** Whether this process has ever read a raw integer. If not, which is usual, every check is skipped. */
 let hasMet = false;
 
-/** Reads JSON text as `JSON.parse` does, except for integers that a number cannot keep. @throws {SyntaxError} if it is not JSON */
+/**
+ * Reads JSON text like `JSON.parse`, but keeps integers that do not fit into a number. @throws {SyntaxError} if the
+ * text is not JSON
+ */
 export function parseJson(text: string): unknown {
   return MAY_BE_LARGE.test(text) ? json.parse(text, exactly) : JSON.parse(text);
 }
@@ -52,7 +55,7 @@ export function copyJson<T>(value: T): T {
 
 const OWN = { configurable: true, enumerable: true, writable: true };
 
-/** Tells whether a value is an integer that a number cannot keep. */
+/** Tells whether a value is an integer that does not fit into a number. */
 export function isRawInteger(value: unknown): value is RawInteger {
   return hasMet && json.isRawJSON(value);
 }
@@ -62,14 +65,14 @@ export function withBigInts(value: unknown): unknown {
   return hasMet ? mapScalars(value, (scalar) => isRawInteger(scalar) ? BigInt(scalar.rawJSON) : scalar) : value;
 }
 
-/** Does the reverse of {@link withBigInts}; a bigint that a number can keep becomes a number. */
+/** Does the reverse of {@link withBigInts}. A bigint that fits into a number becomes a number. */
 export function withoutBigInts(value: unknown): unknown {
   return mapScalars(value, (scalar) => typeof scalar === "bigint" ? parseJson(`${scalar}`) : scalar);
 }
 
 /**
- * Parses a value by a zod schema. Zod takes a raw integer for an object, and would accept it where the schema wants one. The
- * value must therefore also match the schema with a number in place of each raw integer.
+ * Parses a value with a zod schema. Zod treats a raw integer as an object, and would accept it where the schema has an
+ * object. The value must therefore also match the schema with a number in place of each raw integer.
  *
  * @throws {ZodError} as the schema does
  */

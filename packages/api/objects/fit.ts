@@ -1,13 +1,13 @@
 /**
- * Makes text from other components fit into our statuses. The API server checks the pattern and length of each condition,
- * and refuses the whole status if one does not match. Pods, schedulers and webhooks have no such rules. Pure.
+ * Makes text from other components fit into hookbox's statuses. The API server checks the pattern and length of each
+ * condition, and refuses the whole status if one does not match. Pods, schedulers and webhooks have no such rules.
  * @module
  */
 
 /** The pattern of `reason` in metav1.Condition. */
 export const REASON_PATTERN = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 export const LONGEST_REASON = 1024;
-/** In Unicode characters; JavaScript's `length` counts some characters twice. */
+/** In Unicode characters. JavaScript's `length` counts some characters twice. */
 export const LONGEST_MESSAGE = 32_768;
 
 /** Cuts text to `most` UTF-16 units, with an ellipsis at the end. A lone surrogate becomes U+FFFD, as in the API server. */
@@ -18,7 +18,7 @@ export function cutText(text: string, most: number): string {
 }
 
 /**
- * Makes a valid reason of a word: `queue-full` becomes `QueueFull`.
+ * Converts a word to a valid reason: `queue-full` becomes `QueueFull`.
  *
  * @param fallback the result if the word has no valid character
  */

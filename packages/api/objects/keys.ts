@@ -1,84 +1,112 @@
-/** The labels and annotations of the contract, and which of them are reserved. Source: Agent Sandbox API, section 4. @module */
+/**
+ * The labels and annotations of Agent Sandbox and hookbox, and which keys are reserved. Source: Agent Sandbox API,
+ * section 4. @module
+ */
 
 const PREFIX = "agents.x-k8s.io/";
 const RESERVED_PREFIXES = [PREFIX, "extensions.agents.x-k8s.io/"];
 
-/** Label on Pod, Service and PVC: hash of the Sandbox's name; Service selector and `status.selector`. */
+/**
+ * Label on Pods, Services and PersistentVolumeClaims: hash of the Sandbox's name. It is the selector of the Service and
+ * of `status.selector`.
+ */
 export const NAME_HASH_LABEL = `${PREFIX}sandbox-name-hash`;
-/** Label on what the operator lets a Sandbox take over: value `true`. */
+/** Label on objects that a Sandbox may take over, set by an operator: `true`. */
 export const ADOPTABLE_LABEL = `${PREFIX}adoptable`;
 /** Label on pool members and their Pods: hash of the pool's name. */
 export const WARM_POOL_LABEL = `${PREFIX}warm-pool-sandbox`;
-/** Label on templates, their Sandboxes and Pods: hash of the template's name; NetworkPolicies select by it. */
+/** Label on templates, their Sandboxes and Pods: hash of the template's name. NetworkPolicies select by it. */
 export const TEMPLATE_REF_HASH_LABEL = `${PREFIX}sandbox-template-ref-hash`;
 /** Label on a claim's Sandbox and Pod: UID of the claim. */
 export const CLAIM_UID_LABEL = `${PREFIX}claim-uid`;
-/** Label on claims, Sandboxes and Pods: which client asked for it. */
+/** Label on claims, Sandboxes and Pods: the client that created the claim or the Sandbox. */
 export const CREATED_BY_LABEL = `${PREFIX}created-by`;
-/** Label on Sandboxes of pools and claims: `warm` (made as a member) or `cold` (made for one claim). */
+/** Label on Sandboxes of pools and claims: `warm` (created as a pool member) or `cold` (created for one claim). */
 export const LAUNCH_TYPE_LABEL = `${PREFIX}launch-type`;
-/** Label on pool members: hash of what their template said of Pod, volumes and Service. */
+/** Label on pool members: hash of the template's fields for Pod, volumes and Service. */
 export const TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-template-hash`;
-/** Label on pool members, deprecated by the contract: hash of the template's Pod alone. */
+/** Label on pool members: hash of the template's Pod spec only. Agent Sandbox has deprecated it. */
 export const POD_TEMPLATE_HASH_LABEL = `${PREFIX}sandbox-pod-template-hash`;
 /**
- * Label on pools and Sandboxes, set by users: which controllers look after them, where several share the work. A pool's
- * Sandboxes have it from birth.
+ * Label on pools and Sandboxes, set by users: which controllers are responsible for them, if several installations
+ * share the work. A pool's Sandboxes have the pool's label from their creation.
  */
 export const SHARD_LABEL = `${PREFIX}shard`;
-/** Label on what a pool is about to delete; the value says why. Never taken back: what carries it is never handed over. */
+/**
+ * Label on Sandboxes that a pool is about to delete. The value is the reason. The label is never removed, and the
+ * Sandbox is never bound to a claim.
+ */
 export const DRAINING_LABEL = `${PREFIX}draining`;
-/** Annotation on NetworkPolicies of templates: `<UID>/<generation>` of the template that the rules come from. */
+/**
+ * Annotation on NetworkPolicies of templates: `<UID>/<generation>` of the template from which the rules were computed.
+ */
 export const TEMPLATE_GENERATION_ANNOTATION = `${PREFIX}template-generation`;
-/** Annotation on Sandboxes that a pool has made: name of their template. */
+/** Annotation on Sandboxes of a pool: name of their template. */
 export const TEMPLATE_REF_ANNOTATION = `${PREFIX}sandbox-template-ref`;
-/** Annotation on Sandboxes: name of their Pod. Ours have it from pools, for clients before 1.0; of the Go controller all do. */
+/**
+ * Annotation on Sandboxes: name of their Pod. Pools set it for clients before 1.0. The Go controller sets it on all
+ * Sandboxes.
+ */
 export const POD_NAME_ANNOTATION = `${PREFIX}pod-name`;
-/** Annotation on Pods that a Sandbox's hook has made: hash of the spec that they were made from. */
+/** Annotation on Pods that the Sandbox hook has created: hash of the spec from which the Pod was created. */
 export const POD_SPEC_HASH_ANNOTATION = `${PREFIX}pod-spec-hash`;
 /**
- * Annotation on Pods that were created after the Sandbox had lost its Pod: `<losses> <time>`, how many Pods it had lost and
- * when this one was created; RFC 3339 with milliseconds.
+ * Annotation on Pods that were created after the Sandbox had lost its Pod: `<losses> <time>`, the number of lost Pods,
+ * and when this Pod was created (RFC 3339 with milliseconds).
  */
 export const POD_LOSSES_ANNOTATION = `${PREFIX}pod-losses`;
-/** Annotation on pool members: `<own number>/<number of the first that was made along with it>`. */
+/**
+ * Annotation on pool members: `<number of the member>/<number of the first member that was created together with it>`.
+ */
 export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
-/** Annotation on members of a pool that is limited in how fast it makes them, `limited`: then nobody else makes any. */
+/**
+ * Annotation on members of a pool with a limited refill rate: `limited`. Only the pool creates members then, not the
+ * binder.
+ */
 export const REFILL_ANNOTATION = `${PREFIX}refill`;
-/** Annotation on pools: when the binder last told them of members that it has handed over; RFC 3339 with milliseconds. */
+/** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
-/** Annotation on Sandboxes, claims and pools, set by users: until then, RFC 3339, their hook's guard counts no losses. */
+/**
+ * Annotation on Sandboxes, claims and pools, set by users. Until this time (RFC 3339), the guard of their hook does not
+ * count deletions.
+ */
 export const LOSSES_ALLOWED_ANNOTATION = `${PREFIX}losses-allowed-until`;
-/** Annotation on Sandboxes that a pool made for one claim alone before there was a binder: UID of that claim. */
+/** Annotation on Sandboxes that a pool created for one claim, before hookbox had a binder: UID of the claim. */
 export const FOR_CLAIM_ANNOTATION = `${PREFIX}for-claim`;
-/** Annotation on a claim's Sandbox: when it was handed over, RFC 3339 with milliseconds. */
+/** Annotation on a claim's Sandbox: when it was bound (RFC 3339 with milliseconds). */
 export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;
-/** Annotation on a claim's Sandbox: the claim's `additionalPodMetadata` that it carries, as JSON. */
+/** Annotation on a claim's Sandbox: the `additionalPodMetadata` that the claim has added to it, as JSON. */
 export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
-/** Annotation on what has said nothing for seconds: when keeper or binder had its hook asked; RFC 3339 with milliseconds. */
+/**
+ * Annotation on objects without a status for some seconds: when the keeper or binder requeued the object (RFC 3339 with
+ * milliseconds).
+ */
 export const WOKEN_AT_ANNOTATION = `${PREFIX}woken-at`;
-/** Annotation on claims: name of the Sandbox that they were given. */
+/** Annotation on claims: name of their Sandbox. */
 export const SANDBOX_NAME_ANNOTATION = `${PREFIX}sandbox-name`;
-/** Annotation on claims: when a controller first saw them, RFC 3339 with milliseconds. */
+/** Annotation on claims: when a controller first observed them (RFC 3339 with milliseconds). */
 export const FIRST_OBSERVED_ANNOTATION = `${PREFIX}controller-first-observed-at`;
-/** Annotation on claims: when their client asked for them, RFC 3339. */
+/** Annotation on claims: when their client requested them (RFC 3339). */
 export const CLIENT_REQUESTED_ANNOTATION = `${PREFIX}client-first-requested-at`;
-/** Annotation on claims: when an admission webhook first saw them, RFC 3339; hookbox has none. */
+/** Annotation on claims: when an admission webhook first observed them (RFC 3339). hookbox has no such webhook. */
 export const WEBHOOK_OBSERVED_ANNOTATION = `${PREFIX}webhook-first-observed-at`;
-/** Annotation on claims: when they first became Ready, RFC 3339 with milliseconds; `unknown` if nobody took note. */
+/** Annotation on claims: when they first became Ready (RFC 3339 with milliseconds); `unknown`: it was not recorded. */
 export const FIRST_READY_ANNOTATION = `${PREFIX}claim-first-ready-at`;
-/** Annotation on Pods: whether the cluster autoscaler may evict them; pools say `true` of members that nobody uses. */
+/** Annotation on Pods: whether the cluster autoscaler may evict them. Pools set `true` on members that no claim has. */
 export const SAFE_TO_EVICT_ANNOTATION = "cluster-autoscaler.kubernetes.io/safe-to-evict";
-/** Annotation of Metacontroller on attachments: name of the DecoratorController that they belong to. */
+/** Annotation on attachments, set by Metacontroller: name of their DecoratorController. */
 export const DECORATOR_ANNOTATION = "metacontroller.k8s.io/decorator-controller";
-/** Its value on the Sandboxes of pools and claims, and on the NetworkPolicies of templates. */
+/**
+ * Values of `DECORATOR_ANNOTATION`: on the Sandboxes of pools and claims, and on the NetworkPolicies of
+ * templates.
+ */
 export const CLAIM_CONTROLLER = "sandboxclaim";
 export const TEMPLATE_CONTROLLER = "sandboxtemplate";
 /** Annotation on Pods: sorted, comma-joined keys of the labels taken from the template. */
 export const PROPAGATED_LABELS_ANNOTATION = `${PREFIX}propagated-labels`;
 /** Annotation on Pods: sorted, comma-joined keys of the annotations taken from the template. */
 export const PROPAGATED_ANNOTATIONS_ANNOTATION = `${PREFIX}propagated-annotations`;
-/** Annotation on Sandboxes and claims: W3C trace context as JSON; never reaches a Pod. */
+/** Annotation on Sandboxes and claims: W3C trace context as JSON. It is never copied to a Pod. */
 export const TRACE_CONTEXT_ANNOTATION = "opentelemetry.io/trace-context";
 /**
  * Annotation written by the keeper: why a child of a Sandbox, pool or template cannot be created, changed or deleted
@@ -91,17 +119,17 @@ export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
  */
 export const REFUSED_WRITE_ANNOTATION = `${PREFIX}refused-write`;
 
-/** Tells whether a key belongs to the controllers: template metadata never carries it to a Pod. */
+/** Tells whether a key is reserved for controllers. Such a key is never copied from a template to a Pod. */
 export function isReservedKey(key: string): boolean {
   return RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
 
-/** Label that Metacontroller puts on the children of a composite with `generateSelector`: UID of the parent. */
+/** Label on the children of a CompositeController with `generateSelector`, set by Metacontroller: UID of the parent. */
 export const CONTROLLER_UID_LABEL = "controller-uid";
 
 /**
- * Tells whether a key is Metacontroller's own bookkeeping. A template that brings one along must not get through: a wrong
- * `controller-uid` makes Metacontroller refuse the whole answer.
+ * Tells whether a key is reserved for Metacontroller. A template must not set such keys: with a wrong `controller-uid`,
+ * Metacontroller refuses the whole answer.
  */
 export function isEngineKey(key: string): boolean {
   return key === CONTROLLER_UID_LABEL || key.startsWith("metacontroller.k8s.io/");

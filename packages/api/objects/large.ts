@@ -1,8 +1,8 @@
-/** How much of memory an object takes, about. Pure. @module */
+/** Estimates how much memory an object needs. @module */
 
 /**
- * Tells whether an object is larger than `most`: the characters of its keys and texts, and a word of eight for each value.
- * Looks no further than it has to.
+ * Tells whether an object is larger than `most`. Its size is the number of characters of its keys and texts, and 8 for
+ * each value. The function stops as soon as the result is certain.
  */
 export function isLarge(object: object, most: number): boolean {
   let left = most;

@@ -1,7 +1,7 @@
 /**
- * How large objects may be. Metacontroller stores what it applied in an annotation of each child, so that a child contains
- * everything twice. The API server allows 256 KiB for all annotations of an object, which is less than for the object. Pure.
- * @module
+ * The largest size of objects. Metacontroller stores the applied object in an annotation of each child, so that a child
+ * contains everything twice. The API server allows 256 KiB for all annotations of an object, which is less than for the
+ * object. @module
  */
 
 /** The API server's message. Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go. */
@@ -12,7 +12,10 @@ const WHY =
   "spec with its labels and annotations may have about 250 KiB, its annotations alone 125 KiB, and what a claim adds to " +
   "them 80 KiB. Put what is larger into a ConfigMap, a Secret or the image";
 
-/** Returns the API server's message. If the object is too large, the function adds which limits hold, unless they are there. */
+/**
+ * Returns the API server's message. If the object is too large, the limits are added to the message, unless it has them
+ * already.
+ */
 export function withLimit(message: string): string {
   return isTooLong(message) && !message.includes(WHY) ? `${message}. ${WHY}` : message;
 }
@@ -25,7 +28,10 @@ export function isTooLong(message: string): boolean {
 /** The largest Sandbox that a pool can create, in bytes of JSON; an estimate. */
 const MOST_BYTES = 250 * 1024;
 
-/** Returns a message if an object is too large to be created; undefined: it is not. @param what how the message names it */
+/**
+ * Returns a message if an object is too large to be created; undefined: it is not. @param what what the message calls
+ * the object
+ */
 export function tooLarge(what: string, object: object): string | undefined {
   const bytes = new TextEncoder().encode(JSON.stringify(object)).length;
   return bytes > MOST_BYTES ? `${what} has ${Math.round(bytes / 1024)} KiB. ${WHY}` : undefined;

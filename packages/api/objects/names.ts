@@ -1,4 +1,4 @@
-/** Names made from names: the contract's hash, and what the API server takes as a name. @module */
+/** Computes the name hash of Agent Sandbox, and checks names as the API server does. @module */
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_MAX = 63;

@@ -1,4 +1,7 @@
-/** What every Kubernetes object has, as hooks see it (JSON: times are strings) and as they answer it. @module */
+/**
+ * Schemas and types of any Kubernetes object: as hooks observe it (JSON, so times are strings) and as they return it.
+ * @module
+ */
 import * as z from "zod";
 
 const stringMapSchema = z.record(z.string(), z.string());
@@ -14,7 +17,9 @@ export const ownerReferenceSchema = z.looseObject({
 });
 export type OwnerReference = z.infer<typeof ownerReferenceSchema>;
 
-/** `metadata` of an observed object; unknown keys are kept. Absent maps and lists mean empty. */
+/**
+ * Schema of `metadata` of an observed object. Unknown keys are kept. An absent map or list is the same as an empty one.
+ */
 export const objectMetaSchema = z.looseObject({
   name: z.string(),
   namespace: z.string().optional(),
@@ -27,19 +32,19 @@ export const objectMetaSchema = z.looseObject({
   annotations: stringMapSchema.optional(),
   ownerReferences: z.array(ownerReferenceSchema).optional(),
 });
-/** Metadata of an object: the fields that are read here, and whatever else it has. */
+/** Metadata of an object: the known fields and all others. */
 export type ObjectMeta = z.infer<typeof objectMetaSchema>;
 
-/** Any observed object: type, name, and whatever else it has. */
+/** Schema of any observed object: type, metadata and all other fields. */
 export const kubeObjectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: objectMetaSchema,
 });
-/** An object of any kind, whatever it has beside its metadata. */
+/** An object of any kind, with all its fields. */
 export type KubeObject = z.infer<typeof kubeObjectSchema>;
 
-/** `metadata` of a desired object: only what a hook may decide. */
+/** `metadata` of a desired object: the fields that a hook may set. */
 export interface DesiredMeta {
   name: string;
   namespace?: string;
@@ -48,7 +53,7 @@ export interface DesiredMeta {
   ownerReferences?: OwnerReference[];
 }
 
-/** A child as a hook wants it: only the fields it cares about, never a status. */
+/** A desired child: only the fields that the hook sets, and no status. */
 export interface DesiredObject<Kind extends string = string, Spec = unknown> {
   apiVersion: string;
   kind: Kind;
@@ -57,14 +62,14 @@ export interface DesiredObject<Kind extends string = string, Spec = unknown> {
 }
 
 /**
- * Returns a key for an object that other objects name by its UID, such as their owner. An owner reference has no namespace: an
- * object in another namespace can name the same UID, and must get another key.
+ * Returns a key for an object that other objects name by its UID, such as their owner. The key contains the namespace:
+ * an owner reference has none, so that an object in another namespace can name the same UID, and must get another key.
  */
 export function uidKey(namespace: string | undefined, uid: string | undefined): string {
   return `${namespace}/${uid}`;
 }
 
-/** Returns the owner that controls the object, `undefined` if none does. */
+/** Returns the owner that controls the object; undefined: none does. */
 export function controllerOf(meta: ObjectMeta): OwnerReference | undefined {
   return meta.ownerReferences?.find((owner) => owner.controller === true);
 }

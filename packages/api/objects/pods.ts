@@ -1,4 +1,4 @@
-/** What hookbox reads of a Pod. @module */
+/** Schema of the Pod fields that hookbox reads. @module */
 import * as z from "zod";
 import { kubeObjectSchema } from "./objects.ts";
 
@@ -17,7 +17,7 @@ const containerStatusSchema = z.looseObject({
   }).optional(),
 });
 
-/** An observed Pod: the fields that decide, and all others as they are. */
+/** An observed Pod: the fields that hookbox uses, and all others unchanged. */
 export const podSchema = kubeObjectSchema.extend({
   spec: z.looseObject({ nodeName: z.string().optional() }).optional(),
   status: z
@@ -34,21 +34,21 @@ export type Pod = z.infer<typeof podSchema>;
 export type ContainerStatus = z.infer<typeof containerStatusSchema>;
 export type PodCondition = z.infer<typeof podConditionSchema>;
 
-/** Returns the Pod's condition of that type, `undefined` if it has not been reported. */
+/** Returns the Pod's condition of this type; undefined: it has not been reported. */
 export function podCondition(pod: Pod, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Tells whether the Pod's `Ready` condition is True; a terminating Pod stays Ready until its containers have ended. */
+/** Tells whether the Pod's `Ready` condition is True. A terminating Pod stays Ready until its containers have ended. */
 export function isPodReady(pod: Pod): boolean {
   return podCondition(pod, "Ready")?.status === "True";
 }
 
 /**
- * Tells how the Pod has ended; `undefined` of one that may still run.
+ * Returns how the Pod has ended; undefined: it may still run.
  *
- * One that is being deleted has not ended by itself: the kubelet ends its containers, says Failed or Succeeded, and only
- * then lets it go. Another Pod follows, and nobody is to give up on it.
+ * A Pod that is being deleted does not count as ended: the kubelet stops its containers, reports Failed or Succeeded,
+ * and then lets the API server remove it. Another Pod follows, so clients must not give up.
  */
 export function podEnd({ metadata, status }: Pod): "Succeeded" | "Failed" | undefined {
   const phase = status?.phase;
@@ -56,7 +56,7 @@ export function podEnd({ metadata, status }: Pod): "Succeeded" | "Failed" | unde
   return phase === "Succeeded" || phase === "Failed" ? phase : undefined;
 }
 
-/** Returns the Pod's addresses, in the order of its status; `[]` while it has none. */
+/** Returns the Pod's addresses, in the order of its status; `[]`: it has none yet. */
 export function podIPs(pod: Pod): string[] {
   return (pod.status?.podIPs ?? []).map(({ ip }) => ip);
 }

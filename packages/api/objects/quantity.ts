@@ -1,4 +1,4 @@
-/** Quantities of Kubernetes. Pure. @module */
+/** Parses Kubernetes quantities. @module */
 
 const SUFFIXES: Record<string, number> = {
   n: 1e-9,
@@ -14,7 +14,7 @@ const SUFFIXES: Record<string, number> = {
 };
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Reads a quantity such as `500m`, `1Gi` or `1e3`; NaN if it is none. */
+/** Returns a quantity such as `500m`, `1Gi` or `1e3` as a number; NaN: it is not a valid quantity. */
 export function quantity(text: string): number {
   const [, digits = "", suffix = ""] = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   const power = BINARY.indexOf(suffix);

@@ -1,17 +1,19 @@
-/** Whether a merge changes anything, by a walk that builds nothing: it is asked with every answer. Pure. @module */
+/**
+ * Tells whether a merge changes anything, without building the merged object, because every answer needs this. @module
+ */
 import { keyText, mergeList, present, presentKeys, sameJson, sharedKey } from "./apply.ts";
 import { isObject, type Json } from "./json.ts";
 
 /**
- * Tells whether `mergeApply` of these three is what is observed again.
+ * Tells whether the result of `mergeApply` with these three objects equals the observed object.
  *
- * It says what a comparison of the two says, rule by rule as the merge goes:
+ * The result is the same as that of comparing the two, because the rules follow those of the merge:
  *
- * | value | unchanged where |
+ * | value | unchanged if |
  * |---|---|
- * | object | no field that is there goes, each desired one is there, and is unchanged itself |
- * | list whose items share a key | the same of items; where two have one key, the merge itself is made and compared |
- * | any other list, scalar, null | it is the desired one |
+ * | object | no existing field is removed, and every desired field exists and is unchanged |
+ * | list whose items share a key | the same for each item; if two items have the same key, the function does the merge and compares |
+ * | any other list, scalar, null | it equals the desired value |
  */
 export function isUnchangedByMerge(observed: object, lastApplied: object | undefined, desired: object): boolean {
   return keepsObject(observed as Json, (lastApplied ?? {}) as Json, desired as Json);
@@ -34,7 +36,7 @@ function keepsList(observed: unknown[], last: unknown[], desired: unknown[] | un
   const key = sharedKey([observed, last, desired ?? []]);
   if (key === undefined) return sameJson(observed, desired ?? null);
   const [is, was, will] = [observed, last, desired ?? []].map((list) => keyedItems(list as Json[], key));
-  // Items that share a key are merged into one another.
+  // Items with the same key are merged into each other.
   const isPlain = is!.size === observed.length && was!.size === last.length && will!.size === (desired ?? []).length;
   if (!isPlain) return sameJson(observed, mergeList(observed, last, desired));
   for (const text of was!.keys()) if (!will!.has(text) && is!.has(text)) return false;

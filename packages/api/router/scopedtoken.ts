@@ -1,6 +1,11 @@
-/** Formats and signatures of tokens that open one sandbox until a time. Web Crypto alone. Source: Agent Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module */
+/**
+ * Formats and signs tokens that give access to one sandbox until a certain time, with Web Crypto only. Source: Agent
+ * Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module
+ */
 
-/** What a token opens; without `port` every port. `exp` in seconds since the epoch. */
+/**
+ * The access that a token gives. If `port` is absent, it applies to every port. `exp` is in seconds since the epoch.
+ */
 export interface TokenClaims {
   ns: string;
   name: string;
@@ -9,8 +14,8 @@ export interface TokenClaims {
 }
 
 /**
- * What a token of version 2 opens: the Sandbox with this UID, but no later Sandbox of the same name. If port, method or
- * path is absent, the token opens all of them.
+ * The access that a token of version 2 gives: to the Sandbox with this UID, but to no later Sandbox of the same name.
+ * If port, method or path is absent, the token applies to all of them.
  */
 export interface SandboxTokenClaims extends TokenClaims {
   uid: string;
@@ -19,10 +24,13 @@ export interface SandboxTokenClaims extends TokenClaims {
   path?: string | undefined;
 }
 
-/** Keeps signatures of this kind apart from all others of the same secret. */
+/** Distinguishes these signatures from all others with the same secret. */
 const DOMAIN = "agent-sandbox/scoped-token/v1.";
 
-/** Makes a token: `v1.<claims>.<HMAC-SHA256>`, both parts in base64url. The HMAC is that of a fixed text and the claims' part. */
+/**
+ * Creates a token: `v1.<claims>.<HMAC-SHA256>`, both parts in base64url. The HMAC is computed over a fixed text and the
+ * encoded claims.
+ */
 export async function signToken(
   secret: Uint8Array<ArrayBuffer>,
   { ns, name, exp, port }: TokenClaims,
@@ -34,7 +42,7 @@ export async function signToken(
   return `v1.${payload}.${base64url(new Uint8Array(signature))}`;
 }
 
-/** Returns what a secret signs, of the part with the claims. */
+/** Returns the bytes that the secret signs: a fixed text and the encoded claims. */
 export function signedText(payload: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(DOMAIN + payload);
 }
@@ -48,7 +56,7 @@ export function isKeyID(kid: string): boolean {
 }
 
 /**
- * Makes a token of version 2: `v2.<kid>.<claims>.<Ed25519>`. To check the token, a router needs only the public key.
+ * Creates a token of version 2: `v2.<kid>.<claims>.<Ed25519>`. To check the token, a router needs only the public key.
  *
  * @param kid name of the key, by which the router finds the public key
  * @param key Ed25519 private key with the usage `sign`

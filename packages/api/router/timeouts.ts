@@ -1,12 +1,12 @@
 /**
- * Times that one side keeps and the other counts on, in milliseconds: the router, the runtime, and their clients. Where one
- * of them changes, so does what is derived from it. Pure. @module
+ * Timeouts in milliseconds on which the router, the runtime and their clients rely together. Other values are derived
+ * from them, so a change here changes those too. @module
  */
 
-/** How long a router holds a request for a Sandbox that wakes up or starts, unless it is told otherwise. */
+/** How long a router holds a request for a Sandbox that is resuming or starting, if it is not configured otherwise. */
 export const WAKE_TIMEOUT_MS = 120_000;
-/** How long it then waits for the head of the answer, unless it is told otherwise. */
+/** How long the router then waits for the headers of the answer, if it is not configured otherwise. */
 export const RESPONSE_HEADER_TIMEOUT_MS = 180_000;
 
-/** How often a runtime says on a watched folder's stream that it is there. */
+/** How often a runtime sends a sign of life on the stream of a watched folder. */
 export const ALIVE_MS = 15_000;

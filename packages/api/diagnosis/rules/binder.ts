@@ -1,24 +1,26 @@
-/** The binder is not running: nobody holds its Lease. Decides from that Lease alone. @module */
+/** Finds out from the binder's Lease whether no binder is running. @module */
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../installation.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, type ObjectRef } from "../finding.ts";
 import { evidenceOf, secondsSince } from "../scene.ts";
 
-/** A binder that is there has served by then; so far apart, too, the clocks of cluster and reader may be. */
+/**
+ * A running binder has served a claim after this many seconds. The clocks of cluster and reader may differ by as much.
+ */
 export const PATIENCE_SECONDS = 10;
-/** A binder without a Lease may only be busy. */
+/** If there is no Lease, a binder may run without one and be busy, so the rule waits this many seconds. */
 const GUESS_SECONDS = 30;
 
 /**
- * Tells why a claim waits that has no Sandbox.
+ * Returns why a claim without a Sandbox waits.
  *
  * | Lease | finding |
  * |---|---|
  * | not read | none |
- * | held, renewed within its term, or within 10 s | none |
+ * | held, and renewed within its duration or within 10 s | none |
  * | held, but not renewed | BinderDown, since the last renewal |
- * | given back | BinderDown, since then |
+ * | released | BinderDown, since then |
  * | does not exist | BinderDown after 30 s, as a guess: a binder may run without a Lease |
  */
 export function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts, now: Date): Cause | undefined {

@@ -1,4 +1,7 @@
-/** The root cause of a claim's state: what it refers to, what it asks for, and then its Sandbox. @module */
+/**
+ * Finds the root cause of a claim's state. It checks what the claim refers to, what it asks for, and then its Sandbox.
+ * @module
+ */
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { expiryTime } from "../../expiry.ts";
@@ -20,10 +23,10 @@ import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { poolUnfenced } from "./template.ts";
 
-/** A claim that nothing is in the way of is Ready long before. */
+/** If no problem exists, a claim is Ready long before this many seconds. */
 const WAITING_SECONDS = 30;
 
-/** Finds the cause; there is always one. */
+/** Returns the cause of the claim's state. There always is one. */
 export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Cause {
   const at = refOf("SandboxClaim", claim.metadata);
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
@@ -68,7 +71,7 @@ function ready({ claim, at }: Ground): Cause | undefined {
   });
 }
 
-/** Pool or template do not exist; a claim that has its Sandbox needs neither. */
+/** The pool or the template does not exist. A bound claim needs neither. */
 function missing(ground: Ground): Cause | undefined {
   const { facts, claim, at, poolRef, isBound } = ground;
   if (isBound) return undefined;
@@ -98,7 +101,7 @@ function unfenced(ground: Ground): Cause | undefined {
   return found && through(ground, found);
 }
 
-/** Its Sandbox, given or made for it, says the rest; or it is gone. */
+/** The claim's Sandbox, bound to it or created for it, shows the cause. Or the Sandbox no longer exists. */
 function given(ground: Ground): Cause | undefined {
   const { facts, claim, at, isBound, now } = ground;
   const { sandbox } = facts;
@@ -125,7 +128,7 @@ function isMadeFor({ metadata }: Sandbox, { metadata: { uid } }: SandboxClaim): 
     [annotations[FOR_CLAIM_ANNOTATION], labels[CLAIM_UID_LABEL], controllerOf(metadata)?.uid].includes(uid);
 }
 
-/** Nobody is there who would give it one. */
+/** The claim has no Sandbox because no binder is running. */
 function unbound({ facts, claim, at, isBound, now }: Ground): Cause | undefined {
   const { sandbox } = facts;
   return isBound || (sandbox && isMadeFor(sandbox, claim)) ? undefined : binderDown(claim, at, facts, now);
@@ -150,14 +153,14 @@ function nameTaken(ground: Ground): Cause | undefined {
   return through(ground, found);
 }
 
-/** The process whose turn it is has not written the claim's status: the hook of a bound claim, otherwise the binder. */
+/** The responsible process has not written the claim's status: for a bound claim the hook, otherwise the binder. */
 function failing({ claim, at, facts, isBound, now }: Ground): Cause | undefined {
   if (isBound) return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
   const found = silent(claim, at, now);
   return found && { ...found, remedy: `See that the binder runs (Lease ${BINDER_LEASE}), and read its log.` };
 }
 
-/** Its pool cannot make it a Sandbox. */
+/** The claim's pool cannot create a Sandbox for it. */
 function unserved(ground: Ground): Cause | undefined {
   const { facts, isBound, poolRef, now } = ground;
   const found = facts.pool && !isBound ? poolUnable(facts, facts.pool, poolRef, now) : undefined;

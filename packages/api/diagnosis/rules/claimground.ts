@@ -1,4 +1,4 @@
-/** What the rules about a claim look at. @module */
+/** The data that the rules about a claim use. @module */
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import type { Facts } from "../facts.ts";
 import type { Cause, ObjectRef } from "../finding.ts";
@@ -8,13 +8,13 @@ export interface ClaimGround {
   facts: Facts;
   claim: SandboxClaim;
   at: ObjectRef;
-  /** The pool that it names, whether it exists or not. */
+  /** The pool that the claim names, even if it does not exist. */
   poolRef: ObjectRef;
   isBound: boolean;
   now: Date;
 }
 
-/** The way to a claim's Sandbox leads through its pool, if that is known to exist. */
+/** Adds the pool, if it is known to exist, to the path from the claim to its Sandbox. */
 export function through({ facts: { pool }, poolRef }: ClaimGround, found: Cause): Cause {
   return pool ? { ...found, path: [poolRef, ...found.path] } : found;
 }

@@ -1,4 +1,7 @@
-/** A claim that is refused something: what it asks for, its variables in its Pod, or changes to the Sandbox that it has. @module */
+/**
+ * Finds out whether a claim is refused something: what it asks for, its variables in its Pod, or changes to its
+ * Sandbox. @module
+ */
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { boundSandbox } from "../../claims/binding.ts";
@@ -18,9 +21,10 @@ import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
 
 /**
- * Finds that the API server refuses to change or delete the claim's Sandbox. The claim reports this, before that the keeper's
- * annotation on the Sandbox, or, if the API server refuses the annotation too, only Metacontroller's Event. If the claim is
- * Ready and its metadata is applied, nothing is refused any more: the keeper is about to remove its annotation.
+ * Finds out whether the API server refuses to change or delete the claim's Sandbox. There are three sources: the
+ * claim's condition; before the claim reports it, the keeper's annotation on the Sandbox; and if the API server refuses
+ * the annotation too, only Metacontroller's Event. If the claim is Ready and its metadata is applied, nothing is
+ * refused any more: the keeper is about to remove its annotation.
  */
 export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
@@ -29,24 +33,24 @@ export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefin
   const told = isReady
     ? toldByEvent(facts, at, claim)
     : (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
-  // The Sandbox would be changed as the claim asks.
+  // The user would change the claim to change the Sandbox.
   const scene = { at, blueprint: at, facts, pod: undefined };
   return told ? refusalIn(scene, { ...told, since: ready?.lastTransitionTime }) : undefined;
 }
 
-/** The API server's words, and where they were found. */
+/** The API server's message, and where it was found. */
 interface Told {
   text: string;
   evidence: Evidence;
 }
 
 function toldByClaim(at: ObjectRef, ready: Condition): Told | undefined {
-  // What an expired claim says begins with its expiry.
+  // The message of an expired claim begins with its expiry.
   const report = ready.message.slice(Math.max(0, ready.message.indexOf("Error seen: ")));
   return isRefusedWrite(report) ? { text: refusedWords(report), evidence: conditionEvidence(at, ready) } : undefined;
 }
 
-/** Where the API server refuses all updates of the Sandbox, only Metacontroller's Event reports it. */
+/** If the API server refuses all updates of the Sandbox, only Metacontroller's Event reports it. */
 function toldByEvent(facts: ClaimGround["facts"], at: ObjectRef, { metadata }: SandboxClaim): Told | undefined {
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
   return event && { text: quotedError(event.message), evidence: eventEvidence(event) };
@@ -75,7 +79,10 @@ const REJECTIONS: Record<
   ReconcilerError: { code: "ClaimRejected" },
 };
 
-/** The claim asks for what it may not have, as its condition says, or else its template. */
+/**
+ * The claim asks for something that is not allowed, according to its condition or, if that does not report it, to its
+ * template.
+ */
 export function rejected(ground: ClaimGround): Cause | undefined {
   const { claim, at, facts: { template }, isBound, poolRef } = ground;
   const condition = findCondition(claim.status?.conditions, "Ready");
@@ -83,7 +90,7 @@ export function rejected(ground: ClaimGround): Cause | undefined {
   const isSaid = condition !== undefined && condition.reason in REJECTIONS;
   const problem = isSaid ? condition : template && requestProblem(claim, template, undefined);
   const rejection = problem && REJECTIONS[problem.reason];
-  // Whose Sandbox it is says more.
+  // Another rule explains the taken name better, because it knows the Sandbox's owner.
   if (!rejection || (isNameTaken(problem.message) && ground.facts.sandbox)) return undefined;
   const message = withoutPrefix(problem.message);
   const templateRef = template && refOf("SandboxTemplate", template.metadata);
@@ -108,7 +115,7 @@ export function rejected(ground: ClaimGround): Cause | undefined {
   });
 }
 
-/** A claim that has a Sandbox wants Pod metadata which that Sandbox cannot get. Other reasons come from the Sandbox itself. */
+/** A bound claim asks for Pod metadata that its Sandbox cannot get. Other reasons come from the Sandbox itself. */
 function metadataRejected({ at }: ClaimGround, condition: Condition): Cause | undefined {
   const { reason, message, lastTransitionTime: since } = condition;
   const isConflict = reason === "ReconcilerError" && isMetadataConflict(message);
@@ -126,12 +133,12 @@ function withoutPrefix(message: string): string {
   return message.replace(/^Error seen: /, "");
 }
 
-/** A refused name of a variable; where the API server names several fields, the first counts. */
+/** The API server's message about an invalid variable name. If the message names several fields, the first counts. */
 const REFUSED_NAME = /Pod "[^"]+" is invalid: \[?spec\.(containers|initContainers)\[(\d+)\]\.env\[(\d+)\]\.name: /;
 
 /**
- * Returns the cause that was found of the claim's Sandbox. If the API server refuses the Pod because of a variable that the claim
- * sets, the claim is to blame, and not the template.
+ * Returns the cause that was found for the claim's Sandbox. If the API server refuses the Pod because of a variable
+ * that the claim sets, the cause is the claim, not the template.
  */
 export function ofClaimsVariable({ claim, at }: ClaimGround, sandbox: Sandbox, found: Cause): Cause {
   if (found.code !== "InvalidConfiguration") return found;
@@ -141,7 +148,7 @@ export function ofClaimsVariable({ claim, at }: ClaimGround, sandbox: Sandbox, f
   return { ...found, object: at, path: [], remedy };
 }
 
-/** Returns the index of the claim's variable that these words are about; -1: they are about none. */
+/** Returns the index of the claim's variable that the message is about; -1: it is about none. */
 function variableOf(
   env: readonly { name: string; containerName?: string | undefined }[],
   { spec: { podTemplate } }: Sandbox,

@@ -1,4 +1,4 @@
-/** What a Sandbox's conditions say of its Pod, for those who may not read Pods. @module */
+/** Reads the cause of a Pod's problem from the Sandbox's conditions, for users who may not read Pods. @module */
 import { findCondition } from "../../objects/conditions.ts";
 import type { Code } from "../catalogue.ts";
 import { type Cause, cause } from "../finding.ts";
@@ -6,7 +6,7 @@ import { sandboxCause } from "../sandboxcause.ts";
 import { evidenceOf, type Scene } from "../scene.ts";
 import { imageCode } from "./image.ts";
 
-/** The conditions name a cause, and the Pod could not be read. */
+/** The Pod could not be read, and the Sandbox's conditions show a cause. */
 export function byConditions({ sandbox, at, pod }: Scene): Cause | undefined {
   const found = pod ? undefined : sandboxCause(sandbox);
   const conditions = sandbox.status?.conditions;

@@ -1,4 +1,6 @@
-/** Containers that end again and again, or cannot even be started: what their last end says. @module */
+/**
+ * Finds containers that end again and again, or cannot be started, and reads the reason from their last end. @module
+ */
 import { type Container, containersOf, waitingEvidence } from "../containers.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
 import type { ContainerStateFact } from "../podfact.ts";
@@ -7,15 +9,15 @@ import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 type End = NonNullable<ContainerStateFact["terminated"]>;
 
-/** A container that has begun so often and is not ready is no victim of chance. */
+/** After this many restarts, a container that is not ready will probably fail again. */
 const MANY_RESTARTS = 3;
-/** What the kubelet calls a container that never ran. */
+/** The kubelet's reasons for a container that never ran. */
 const NEVER_RAN = ["StartError", "ContainerCannotRun"];
 const KILLED = /failed (?:liveness|startup) probe/;
 /** Exit codes of SIGKILL and SIGTERM. */
 const SIGNALLED = [137, 143];
 
-/** A container crashes, was killed for its memory or by a probe, or cannot be started. */
+/** A container crashes, was killed because of its memory or a probe, or cannot be started. */
 export function crash(scene: PodScene): Cause | undefined {
   for (const container of containersOf(scene)) {
     const found = startCause(scene, container) ?? crashCause(scene, container);
@@ -59,7 +61,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
     since: end?.finishedAt,
   };
   if (base.evidence.length === 0) return undefined;
-  // The Pod's phase follows a moment later, or not at all while its other containers run.
+  // The Pod's phase changes a moment later, or, while its other containers run, not at all.
   if (scene.pod.spec?.restartPolicy === "Never") {
     return cause("PodFailed", {
       ...base,
@@ -88,8 +90,9 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
 }
 
 /**
- * A liveness or startup probe that fails has the container killed: the probe is the cause, not its exit code. Where the
- * Events are late or lost, the signal tells: nobody else sends it, and memory would be named.
+ * If a liveness or startup probe fails, the kubelet kills the container. The cause is then the probe, not the exit
+ * code. If the Events are late or lost, the exit code of the signal shows it: otherwise nobody sends this signal, and
+ * for a lack of memory the reason would be OOMKilled.
  */
 function probeKill(scene: PodScene, container: Container, evidence: Evidence[]): Cause | undefined {
   const { title, field, status } = container;
@@ -122,7 +125,7 @@ function endEvidence({ podRef }: PodScene, { status }: Container, end: End): Evi
   return { object: podRef, where: `status.containerStatuses[${status.name}].lastState.terminated`, text: words };
 }
 
-/** The runtime wraps the reason in its own layers: the last one says it. */
+/** Returns the end of the message: the container runtime puts its own words first, and the reason comes last. */
 function lastWords(text: string): string {
   const parts = text.split(/: (?=[a-z"])/);
   return parts.slice(-3).join(": ") || text;

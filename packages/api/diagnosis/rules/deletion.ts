@@ -1,8 +1,8 @@
-/** Any object of ours that is being deleted. @module */
+/** Finds out whether an object of one of hookbox's kinds is being deleted. @module */
 import type { ObjectMeta } from "../../objects/objects.ts";
 import { type Cause, cause, type ObjectRef } from "../finding.ts";
 
-/** The object is being deleted; undefined if it is not. */
+/** The object is being deleted; undefined: it is not. */
 export function beingDeleted(metadata: ObjectMeta, at: ObjectRef): Cause | undefined {
   const { deletionTimestamp: since } = metadata;
   if (since === undefined) return undefined;

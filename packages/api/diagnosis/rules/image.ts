@@ -1,4 +1,7 @@
-/** Images that do not arrive: by the kubelet's words it is the name, the registry's refusal, or the way there. @module */
+/**
+ * Finds out from the kubelet's message why an image cannot be pulled: a wrong name, missing access, or an unreachable
+ * registry. @module
+ */
 import type { Code } from "../catalogue.ts";
 import { type Container, containersOf, waitingEvidence } from "../containers.ts";
 import { findCondition } from "../../objects/conditions.ts";
@@ -8,9 +11,12 @@ import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 const PULLING = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"];
 
-/** What registries and containerd say, the first that fits; a refusal may also mean that there is no such repository. */
+/**
+ * Messages of registries and containerd. The first pattern that matches decides. "Unauthorized" may also mean that
+ * there is no such repository.
+ */
 const WORDS: [Code, RegExp][] = [
-  // A registry's port may begin with the same digits.
+  // `(?<![:\d])`: the port of a registry may begin with the same digits.
   ["ImageUnauthorized", /unauthorized|authorization failed|access denied|no basic auth|403 Forbidden|(?<![:\d])401\b/i],
   ["ImageNotFound", /: not found|manifest unknown|NotFound|(?<![:\d])404\b|name unknown|repository does not exist/i],
 ];
@@ -24,7 +30,7 @@ export function image(scene: PodScene): Cause | undefined {
   return undefined;
 }
 
-/** Tells what the kubelet's words about a pull mean. */
+/** Returns the code for the kubelet's message about a pull. */
 export function imageCode(words: string): Code {
   return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "ImagePullFailed";
 }
@@ -47,7 +53,10 @@ function imageCause(scene: PodScene, container: Container): Cause | undefined {
   return PULLING.includes(reason) ? pullCause(scene, container, base) : undefined;
 }
 
-/** The kubelet tells the registry's words in turns with its own; Events and the Sandbox's condition remember them. */
+/**
+ * The kubelet alternates between the registry's message and its own. Events and the Sandbox's condition still contain
+ * the registry's.
+ */
 function pullCause(scene: PodScene, container: Container, base: Pick<Cause, "object" | "evidence">): Cause {
   const { message, reason, title, field, status: { image: name = "" } } = container;
   const failed = eventsOf(scene.facts, scene.podRef, scene.pod.metadata.uid)
@@ -79,7 +88,9 @@ function pullCause(scene: PodScene, container: Container, base: Pick<Cause, "obj
   }
 }
 
-/** The registry's words come last, after those of everybody on the way. */
+/**
+ * Returns the end of the message: the registry's words come last, after those of the kubelet and the container runtime.
+ */
 function shortened(message: string): string {
   const last = message.split(": ").slice(-2).join(": ");
   return last.length > 160 ? `${last.slice(0, 160)}…` : last;

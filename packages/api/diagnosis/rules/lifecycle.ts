@@ -1,11 +1,11 @@
-/** States that a Sandbox is meant to be in, or has come to by itself: expired, suspended, ended. @module */
+/** Finds out whether a Sandbox is in a state that is intended or final: expired, suspended, ended. @module */
 import { lifetimeOf } from "../../expiry.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
 import { kubectl, remedyOfFailed } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, type Scene } from "../scene.ts";
 
-/** Its `shutdownTime` has passed, or its status says so. */
+/** The Sandbox's `shutdownTime` has passed, or its status reports that it has expired. */
 export function expired({ sandbox, at, now }: Scene): Cause | undefined {
   const { shutdownTime, shutdownPolicy } = lifetimeOf(sandbox);
   const ready = findCondition(sandbox.status?.conditions, "Ready");
@@ -24,7 +24,7 @@ export function expired({ sandbox, at, now }: Scene): Cause | undefined {
   });
 }
 
-/** Somebody has suspended it. */
+/** The Sandbox is suspended. */
 export function suspended({ sandbox, at, facts: { subject } }: Scene): Cause | undefined {
   if (sandbox.spec.operatingMode !== "Suspended") return undefined;
   const condition = findCondition(sandbox.status?.conditions, "Suspended");
@@ -42,7 +42,10 @@ export function suspended({ sandbox, at, facts: { subject } }: Scene): Cause | u
   });
 }
 
-/** Its Pod has disappeared several times. A single time may be a drained node, or a user who wants a new Pod. */
+/**
+ * The Sandbox's Pod has disappeared several times. If it has disappeared only once, the reason may be a drained node,
+ * or a user who wants a new Pod.
+ */
 export function podLost({ sandbox, at }: Scene): Cause | undefined {
   const lost = findCondition(sandbox.status?.conditions, "PodLost");
   if (lost?.status !== "True" || lost.message.includes("has disappeared once")) return undefined;
@@ -54,7 +57,7 @@ export function podLost({ sandbox, at }: Scene): Cause | undefined {
   });
 }
 
-/** More than one Pod is the Sandbox's. */
+/** The Sandbox has several Pods. */
 export function multiplePods({ sandbox, at }: Scene): Cause | undefined {
   const ready = findCondition(sandbox.status?.conditions, "Ready");
   if (ready?.reason !== "MultiplePods") return undefined;
@@ -68,11 +71,11 @@ export function multiplePods({ sandbox, at }: Scene): Cause | undefined {
   });
 }
 
-/** The Pod has ended, and does not start again by itself. */
+/** The Pod has ended and does not restart by itself. */
 export function ended(scene: Scene): Cause | undefined {
   const { sandbox, at, pod } = scene;
   const finished = findCondition(sandbox.status?.conditions, "Finished");
-  // One that is being deleted has not ended by itself: another one follows.
+  // A Pod that is being deleted has not ended by itself: another one follows.
   if (pod?.metadata.deletionTimestamp !== undefined) return undefined;
   const phase = pod ? pod.status?.phase : finished?.status === "True" ? finished.reason.slice("Pod".length) : "";
   if (phase !== "Succeeded" && phase !== "Failed") return undefined;

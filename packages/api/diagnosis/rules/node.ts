@@ -1,9 +1,9 @@
-/** The node that a Pod was given: not Ready, gone, or unable to set the Pod up. @module */
+/** Finds out whether a Pod's node is not Ready, does not exist, or cannot set the Pod up. @module */
 import { containersOf } from "../containers.ts";
 import { type Cause, cause, type ObjectRef } from "../finding.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
-/** The Pod's node does not answer or is gone. */
+/** The Pod's node does not answer or does not exist. */
 export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefined {
   const name = pod.spec?.nodeName;
   if (!name || !facts.nodes) return undefined;
@@ -25,7 +25,7 @@ export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefine
   });
 }
 
-/** The Sandbox's former Pod is on its way out, and no other can be made before it is gone. */
+/** The Sandbox's former Pod is terminating. A new one can be created only when it is gone. */
 export function terminating(scene: PodScene): Cause | undefined {
   const { pod, podRef } = scene;
   const { deletionTimestamp: since } = pod.metadata;
@@ -40,7 +40,10 @@ export function terminating(scene: PodScene): Cause | undefined {
   });
 }
 
-/** The kubelet keeps a Pod's logs in a folder named `<namespace>_<name>_<UID>`; a file system allows so many characters. */
+/**
+ * The kubelet keeps a Pod's logs in a folder named `<namespace>_<name>_<UID>`. File systems allow names of this many
+ * characters.
+ */
 const LONGEST_FOLDER = 255;
 
 /** The node's network plugin or container runtime cannot set the Pod up, or the Pod's name is too long for a folder. */

@@ -1,4 +1,4 @@
-/** The root cause of a pool's state: its template, its worst member, its hook. @module */
+/** Finds the root cause of a pool's state: its template, its worst member, or its hook. @module */
 import type { SandboxWarmPool } from "../../sandboxwarmpool.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import type { Facts } from "../facts.ts";
@@ -12,14 +12,14 @@ import { sandboxFinding } from "./sandbox.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { poolUnfenced } from "./template.ts";
 
-/** Metacontroller tries again and again; what it was refused longer ago may be over. */
+/** Metacontroller retries all the time. A refusal that is older than this may be over. */
 const RECENT_MS = 300_000;
 
-/** Finds the cause; there is always one. */
+/** Returns the cause of the pool's state. There always is one. */
 export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cause {
   const at = refOf("SandboxWarmPool", pool.metadata);
   const member = memberCause(facts, pool, at, now);
-  // What ails a member is more than that others cannot be made.
+  // The cause of a member says more than the fact that other members cannot be created.
   const definite = member && !member.isGuess ? member : undefined;
   return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ??
     stuck(groundOf(facts, pool, at), pool.metadata) ??
@@ -66,7 +66,7 @@ export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
   });
 }
 
-/** The pool cannot make Sandboxes at all; undefined: nothing says so. */
+/** The pool cannot create any Sandboxes; undefined: nothing shows this. */
 export function poolUnable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
   const recent = new Date(now.getTime() - RECENT_MS).toISOString();
   return creationRefused(groundOf(facts, pool, at), pool.metadata.uid, recent) ??

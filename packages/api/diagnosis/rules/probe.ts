@@ -1,13 +1,13 @@
-/** Containers that run and are not ready: a probe fails, or a readiness gate waits for somebody. @module */
+/** Finds containers that run but are not ready, because a probe fails or a readiness gate is not True. @module */
 import { containersOf } from "../containers.ts";
 import { type Cause, cause } from "../finding.ts";
 import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
-/** The words of an Event Unhealthy, up to what the probe itself has said. */
+/** The beginning of the message of an Event Unhealthy, before the probe's own output. */
 const PROBE = /^(Readiness|Startup|Liveness) probe (?:failed|errored)(?:[^:]*): ?/;
 
-/** A container runs, is not ready, and the kubelet says that its probe fails. */
+/** A container runs and is not ready, and the kubelet reports that its probe fails. */
 export function probe(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const container = containersOf(scene).find(({ status, field }) =>
@@ -33,7 +33,7 @@ export function probe(scene: PodScene): Cause | undefined {
   });
 }
 
-/** All containers are ready, and a readiness gate is not. */
+/** All containers are ready, but a readiness gate is not True. */
 export function readinessGate({ pod, podRef, ...scene }: PodScene): Cause | undefined {
   const conditions = pod.status?.conditions ?? [];
   const isTrue = (wanted: string) => conditions.some(({ type, status }) => type === wanted && status === "True");

@@ -1,4 +1,4 @@
-/** Secrets and ConfigMaps that a Pod needs and that are not there, as variables or as volumes; mounts that fail. @module */
+/** Finds missing Secrets and ConfigMaps that a Pod uses as variables or volumes, and mounts that fail. @module */
 import type { Code } from "../catalogue.ts";
 import { containersOf, waitingEvidence } from "../containers.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
@@ -6,7 +6,7 @@ import { isTransient } from "../transient.ts";
 import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
-/** A container's variables or settings cannot be made: `CreateContainerConfigError`. */
+/** The kubelet cannot create a container because of its variables or settings: `CreateContainerConfigError`. */
 export function containerConfig(scene: PodScene): Cause | undefined {
   const container = containersOf(scene)
     .find(({ reason, message }) => reason === "CreateContainerConfigError" && !isTransient(message));
@@ -30,7 +30,7 @@ export function containerConfig(scene: PodScene): Cause | undefined {
   });
 }
 
-/** A volume does not arrive in the Pod: what it is made from is missing, or mounting fails. */
+/** A volume is not mounted in the Pod: its source is missing, or mounting fails. */
 export function mounts(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   const waits = containersOf(scene).some(({ reason }) => /^(ContainerCreating|PodInitializing)$/.test(reason));
@@ -48,7 +48,7 @@ export function mounts(scene: PodScene): Cause | undefined {
   });
 }
 
-/** Reads whose absence the kubelet complains of. Source: k8s.io/kubernetes pkg/kubelet and pkg/volume, 1.36. */
+/** The kubelet's messages about missing objects. Source: k8s.io/kubernetes pkg/kubelet and pkg/volume, 1.36. */
 const MISSING = /\b(secret|configmap) "([^"]+)" not found/i;
 const KEY =
   /couldn't find key (\S+) in (Secret|ConfigMap) \S+?\/([^\s,]+)|references non-existent (?:secret|config) key: (\S+)/i;

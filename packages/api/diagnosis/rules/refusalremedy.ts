@@ -1,4 +1,4 @@
-/** What to do about what the API server refuses, with the object and the field. Pure. @module */
+/** Writes the remedy for a refusal by the API server, with the object and the field to change. @module */
 import { lackedRight } from "../../lackedright.ts";
 import { isTooLong } from "../../objects/limits.ts";
 import { controllerOf } from "../../objects/objects.ts";
@@ -7,10 +7,10 @@ import type { Refusal } from "../refusal.ts";
 import { change, fieldOf, kubectl } from "../remedy.ts";
 import { refOf, type Scene } from "../scene.ts";
 
-/** What a refusal is judged by: a Sandbox, or a pool whose Sandboxes are refused. */
+/** What the rules about refusals need to know about a Sandbox, or about a pool whose Sandboxes are refused. */
 export type Ground = Pick<Scene, "at" | "blueprint" | "facts" | "pod">;
 
-/** Says what to do about a refusal; empty: what the catalogue says. @param words the API server's */
+/** Returns the remedy for a refusal; empty: the catalogue's remedy applies. @param words the API server's message */
 export function remedyOf(scene: Ground, code: Refusal["code"], culprit: ObjectRef, words: string): { remedy?: string } {
   const { name, namespace } = culprit;
   switch (code) {
@@ -60,7 +60,7 @@ function forbiddenRemedy(words: string): { remedy?: string } {
 
 function takenRemedy(culprit: ObjectRef): string {
   const adopt = `let the Sandbox have it (${kubectl("label", culprit)} agents.x-k8s.io/adoptable=true)`;
-  // Nobody is told to delete somebody's data.
+  // The remedy never asks to delete a volume, because somebody's data would be lost.
   const isVolume = culprit.kind === "PersistentVolumeClaim";
   const text = `${isVolume ? "" : `delete it (${kubectl("delete", culprit)}), `}${adopt}, or use another name.`;
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
@@ -77,7 +77,7 @@ function invalidRemedy({ blueprint, facts: { sandbox, claim } }: Ground, words: 
   return `Correct ${where} ${named(blueprint)}${more}.`;
 }
 
-/** Names the claim if it makes an object larger that is too large. */
+/** Names the claim, if the object is too large and the claim has made it larger. */
 function claimsPart(claim: Ground["facts"]["claim"], blueprint: ObjectRef, words: string): string {
   const isLarger = claim?.spec.env !== undefined || claim?.spec.additionalPodMetadata !== undefined;
   if (!claim || !isLarger || blueprint.kind === "SandboxClaim" || !isTooLong(words)) return "";

@@ -1,4 +1,7 @@
-/** Children of a Sandbox that the API server refuses, or that belong to somebody else: in the API server's words. @module */
+/**
+ * Finds children of a Sandbox that the API server refuses, or that belong to somebody else. It uses the API server's
+ * messages. @module
+ */
 import { apiServersWords } from "../../claims/unserved.ts";
 import { lackedRight } from "../../lackedright.ts";
 import { readUnresolved } from "../../unresolved.ts";
@@ -13,7 +16,7 @@ import { quotedError, readRefusal, type Refusal } from "../refusal.ts";
 import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
 import { type Ground, remedyOf } from "./refusalremedy.ts";
 
-/** A child is refused: as the keeper found out, as Ready says, or as Metacontroller's last Event says. */
+/** A child is refused, according to the keeper's annotation, the Ready condition, or Metacontroller's last Event. */
 export function refused(scene: Scene): Cause | undefined {
   const told = tellings(scene).find(({ text }) => readRefusal(text, scene.at.namespace) !== undefined);
   const text = told?.text ?? "";
@@ -52,7 +55,7 @@ function readyTelling(at: ObjectRef, ready: Ready): Telling {
   };
 }
 
-/** Who tells of a refusal, the most reliable first. */
+/** Lists the reports of refusals, the most reliable first. */
 function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
   const { metadata, status } = sandbox;
   const unresolved = readUnresolved(metadata);
@@ -62,7 +65,7 @@ function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
   const problems = (unresolved?.problems ?? []).filter(({ state }) => isCurrent || state === "taken");
   const where = "metadata.annotations[agents.x-k8s.io/unresolved]";
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
-  // What was refused of an older spec, or before the Pod came into being, is over.
+  // A refusal of an older spec, or from before the Pod was created, is over.
   const since = pod ? pod.metadata.creationTimestamp : specChanged(metadata);
   const isNews = event && timeOf(event.last) >= timeOf(since);
   return [
@@ -76,7 +79,7 @@ function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
   ];
 }
 
-/** Metacontroller's last Event about an object says that the API server refuses what it wants to create. */
+/** Metacontroller's last Event about an object reports that the API server refuses a child of the object. */
 export function creationRefused(
   ground: Ground,
   uid: string | undefined,
@@ -88,7 +91,10 @@ export function creationRefused(
   return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
 }
 
-/** The API server refuses a write for a claim, as a condition of the claim or an annotation of its Sandbox reports; undefined: for an unknown reason. */
+/**
+ * The API server refuses a write for a claim, as a condition of the claim or an annotation of its Sandbox reports;
+ * undefined: the reason is unknown.
+ */
 export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
   const text = apiServersWords(telling.text);
   const refusal = readRefusal(text, ground.at.namespace);
@@ -129,14 +135,14 @@ function forbiddenSummary(words: string): { ControllerForbidden?: string } {
   return lacked ? { ControllerForbidden: `hookbox's account ${lacked.account} may not ${lacked.right}.` } : {};
 }
 
-/** Finds which object a message speaks of: `pod "x"`, `PVC "x"`, `service "x"`. */
+/** Returns the object that a message is about: `pod "x"`, `PVC "x"` or `service "x"`. */
 function takenRef(at: ObjectRef, text: string): ObjectRef {
   const [, noun = "pod", name = at.name] = /\b(pod|service|PVC) "([^"]+)"/.exec(text) ?? [];
   const kinds: Record<string, string> = { pod: "Pod", service: "Service", PVC: "PersistentVolumeClaim" };
   return { ...at, kind: kinds[noun] ?? "Pod", name };
 }
 
-/** A foreign Pod of the Sandbox's name, seen before the keeper has told of it. */
+/** A Pod with the Sandbox's name belongs to another owner. This rule finds it before the keeper has reported it. */
 export function podTaken(scene: Scene): Cause | undefined {
   const { sandbox, facts: { pod } } = scene;
   if (!pod || pod.metadata.deletionTimestamp !== undefined) return undefined;
@@ -156,10 +162,13 @@ export function podTaken(scene: Scene): Cause | undefined {
   });
 }
 
-/** What is on its way out gives the name free by itself. */
+/** An object that is being deleted frees the name without help. */
 const GOING = { hopeless: false, remedy: "Wait until it is gone: it is being deleted, or was left by an earlier one." };
 
-/** It is being deleted, or it was a Sandbox's of the same name, and goes as that one has. */
+/**
+ * Tells whether the object is being deleted, or belonged to an earlier Sandbox of the same name and will be deleted
+ * with it.
+ */
 function isGoing({ at, facts: { pod } }: Ground, culprit: ObjectRef, words: string): boolean {
   const isDeleted = culprit.kind === "Pod" && pod?.metadata.deletionTimestamp !== undefined;
   return isDeleted || words.includes(`is owned by Sandbox/${at.name} (`);

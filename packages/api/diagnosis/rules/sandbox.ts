@@ -1,4 +1,7 @@
-/** The root cause of a Sandbox's state: rules about the Sandbox, then about its Pod, in order of precedence. @module */
+/**
+ * Finds the root cause of a Sandbox's state. Rules about the Sandbox come first, then rules about its Pod, in order of
+ * precedence. @module
+ */
 import type { Sandbox } from "../../sandbox.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL, TEMPLATE_REF_ANNOTATION } from "../../objects/keys.ts";
@@ -20,7 +23,7 @@ import { gated, unschedulable } from "./scheduling.ts";
 import { hookFailing, silent } from "./silence.ts";
 import { volumes } from "./volumes.ts";
 
-/** From here on nobody calls it starting: it does not get Ready. */
+/** After this many seconds, a Sandbox no longer counts as starting: it is not Ready for some reason. */
 const STARTING_SECONDS = 60;
 
 const stuckChild = (scene: Scene) => stuck(scene, scene.sandbox.metadata);
@@ -41,7 +44,7 @@ const OF_THE_POD = [
 ];
 const AFTER_THE_POD = [podLost, byConditions, failing, unseen, notReady];
 
-/** Finds the cause; there is always one, if only that it is starting. */
+/** Returns the cause of the Sandbox's state. There always is one: if no rule finds another, the Sandbox is starting. */
 export function sandboxFinding(facts: Facts, sandbox: Sandbox, now: Date): Cause {
   const scene = sceneOf(facts, sandbox, now);
   const found = first(BEFORE_THE_POD, scene) ?? podCause(scene) ?? first(AFTER_THE_POD, scene) ?? starting(scene);
@@ -72,7 +75,10 @@ function sceneOf(facts: Facts, sandbox: Sandbox, now: Date): Scene {
   return { facts, now, sandbox, at, blueprint, pod: ownPod(sandbox, facts.pod) };
 }
 
-/** A Pod that nobody controls may still be on its way to its Sandbox. */
+/**
+ * Returns the Sandbox's own Pod. A Pod without a controller counts if it has the name label: the Sandbox may be about
+ * to adopt it.
+ */
 function ownPod({ metadata: { uid } }: Sandbox, pod: PodFact | null | undefined): PodFact | undefined {
   if (!pod) return undefined;
   const owner = controllerOf(pod.metadata);
@@ -101,7 +107,10 @@ function failing({ sandbox, at, facts, now }: Scene): Cause | undefined {
   return hookFailing(sandbox, at, facts, now);
 }
 
-/** A hook has nothing to say of a young Sandbox; its Pod shows that it has been looked at. */
+/**
+ * The hook writes no status for a young Sandbox that waits for its Pod. If the Pod exists, the hook has seen the
+ * Sandbox.
+ */
 function unseen({ sandbox, at, pod, now }: Scene): Cause | undefined {
   return pod && !sandbox.status?.conditions ? undefined : silent(sandbox, at, now);
 }
@@ -133,7 +142,7 @@ function starting(scene: Scene): Cause {
   });
 }
 
-/** All that can be said of a Sandbox that is not Ready; never nothing. */
+/** Returns all evidence about a Sandbox that is not Ready; it is never empty. */
 function known(scene: Scene): Evidence[] {
   const { at, sandbox } = scene;
   const told = [...evidenceOf(at, sandbox.status?.conditions, "Ready"), ...podEvidence(scene)];

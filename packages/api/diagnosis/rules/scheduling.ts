@@ -1,4 +1,6 @@
-/** Why no node takes a Pod: the scheduler's words, and where nodes could be read, which of them would do. @module */
+/**
+ * Finds out why no node takes a Pod, from the scheduler's message and, if nodes could be read, from the nodes. @module
+ */
 import type { Code } from "../catalogue.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
 import { biggest, matchingNodes, requestOf, toleratedNodes } from "../nodefit.ts";
@@ -6,10 +8,10 @@ import type { PodConditionFact } from "../podfact.ts";
 import { change } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.ts";
 
-/** A Pod that no scheduler has looked at for so many seconds is nobody's. */
+/** If no scheduler has handled a Pod after this many seconds, none is responsible for it. */
 const SILENCE_SECONDS = 30;
 
-/** A scheduling gate keeps the Pod from being scheduled. */
+/** A scheduling gate holds the Pod back. */
 export function gated(scene: PodScene): Cause | undefined {
   const { pod, podRef } = scene;
   const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name);
@@ -29,7 +31,10 @@ export function gated(scene: PodScene): Cause | undefined {
   });
 }
 
-/** What the scheduler says of nodes, and what it means; of several the first is the nearest to success. */
+/**
+ * The scheduler's messages about nodes, and what they mean. If several match, the first in this list decides: the Pod
+ * came closest to being scheduled.
+ */
 const REASONS: [Code, RegExp][] = [
   ["InsufficientResources", /^Insufficient |^Too many pods/],
   ["PodAffinityUnsatisfied", /anti-affinity|pod affinity|topology spread/],
@@ -45,14 +50,14 @@ export function unschedulable(scene: PodScene): Cause | undefined {
   if (pod.spec?.nodeName || scheduled?.status === "True") return undefined;
   if (!scheduled) return schedulerSilent(scene);
   const message = scheduled.message ?? "";
-  // The volume itself will say what it lacks.
+  // Another rule will report what the volume lacks.
   const isYoung = secondsSince(scheduled.lastTransitionTime, now) < SILENCE_SECONDS;
   if (isYoung && /persistentvolumeclaim/i.test(message)) return undefined;
   const code = codeOf(scene, message);
   const isComing = eventsOf(facts, podRef, pod.metadata.uid).find(({ reason }) =>
     reason === "TriggeredScaleUp" || reason === "Nominated"
   );
-  // What no node has room for even when empty does not fit later either, unless somebody adds another kind of node.
+  // If a request exceeds the capacity of every node, waiting does not help, unless somebody adds a larger node.
   const tooBig = code === "InsufficientResources" ? excessOf(scene) : [];
   const isPatient = isComing !== undefined || secondsSince(scheduled.lastTransitionTime, now) < 60;
   return cause(code, {
@@ -84,7 +89,10 @@ function schedulerSilent(scene: PodScene): Cause | undefined {
   });
 }
 
-/** The message says how many nodes fail for what; with nodes at hand, what the Pod asks of them is looked up. */
+/**
+ * Returns the code for the scheduler's message, which counts the nodes for each reason. If the nodes could be read, the
+ * code is checked against them.
+ */
 function codeOf({ pod, facts: { nodes } }: PodScene, message: string): Code {
   if (message.includes("no nodes available") || nodes?.length === 0) return "NoNodes";
   const [told = ""] = message.split(/\. ?preemption:/);
@@ -136,7 +144,10 @@ function remedyOf(scene: PodScene, code: Code): { remedy?: string } {
   }
 }
 
-/** Lists what the Pod asks more of than the biggest node has; empty where nodes could not be read. */
+/**
+ * Lists the resources of which the Pod requests more than the largest node has; empty: none, or the nodes could not be
+ * read.
+ */
 function excessOf({ pod, facts: { nodes = [] } }: PodScene): string[] {
   const candidates = toleratedNodes(pod.spec ?? {}, matchingNodes(pod.spec ?? {}, nodes));
   return Object.entries(requestOf(pod.spec ?? {})).flatMap(([resource, { text, amount }]) => {

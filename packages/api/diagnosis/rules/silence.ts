@@ -1,4 +1,7 @@
-/** What hookbox itself owes an object: a hook that fails, or nobody who has looked at it for a while. @module */
+/**
+ * Finds out whether hookbox itself fails: a hook returns errors, or an object has not been reconciled for a while.
+ * @module
+ */
 import type { Condition } from "../../objects/conditions.ts";
 import type { ObjectMeta } from "../../objects/objects.ts";
 import { specChanged } from "../../objects/specchanged.ts";
@@ -7,20 +10,23 @@ import { type Cause, cause, type Evidence, named, type ObjectRef } from "../find
 import { quotedError, readRefusal } from "../refusal.ts";
 import { eventEvidence, eventsOf, secondsSince, timeOf } from "../scene.ts";
 
-/** Looking and writing takes hundreds of milliseconds; on a machine that is overrun, many seconds. */
+/** A sync takes some hundred milliseconds; on an overloaded machine, many seconds. */
 const PATIENCE_SECONDS = 30;
-/** One failure is retried; what fails for so many seconds is broken. */
+/** A single failure is retried. If failures last for this many seconds, something is broken. */
 const FAILING_SECONDS = 10;
-/** Metacontroller tries again within this. */
+/** Metacontroller retries within this many seconds. */
 const RECENT_SECONDS = 120;
 
-/** What silence is judged by. */
+/** The fields that show when an object was last reconciled. */
 export interface Watched {
   metadata: ObjectMeta;
   status?: { observedGeneration?: number | undefined; conditions?: Condition[] | undefined } | undefined;
 }
 
-/** Metacontroller's last Event about an object says that its hook does not answer, and nothing has come of it since. */
+/**
+ * Metacontroller's last Event about an object reports that its hook fails, and the object's status has not changed
+ * since then.
+ */
 export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts: Facts, now: Date): Cause | undefined {
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
   if (!event || readRefusal(event.message, at.namespace)) return undefined;
@@ -39,7 +45,7 @@ export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts:
   });
 }
 
-/** No status, or one of an older spec, for a while. */
+/** For a while, the object has had no status, or only one of an older spec. */
 export function silent({ metadata, status }: Watched, at: ObjectRef, now: Date): Cause | undefined {
   const { generation = 1 } = metadata;
   const seen = status?.observedGeneration ??

@@ -1,4 +1,4 @@
-/** Whether a template's NetworkPolicy is in force: no sandbox of the template starts without it. @module */
+/** Finds out whether a template's NetworkPolicy is in force. Without it, no sandbox of the template starts. @module */
 import type { SandboxTemplate } from "../../sandboxtemplate.ts";
 import { policyFault, policyMessage, policyName } from "../../templatepolicy.ts";
 import { findCondition } from "../../objects/conditions.ts";
@@ -11,7 +11,7 @@ import { beingDeleted } from "./deletion.ts";
 /** How long a missing policy is normal: users often apply template and claim together, and the hook needs some seconds. */
 const PATIENCE_SECONDS = 30;
 
-/** Finds the cause of a template's state; there is always one. */
+/** Returns the cause of a template's state. There always is one. */
 export function templateFinding(facts: Facts, template: SandboxTemplate, now: Date): Cause {
   const at = refOf("SandboxTemplate", template.metadata);
   const isUnmanaged = template.spec.networkPolicyManagement === "Unmanaged";
@@ -36,7 +36,10 @@ export function poolUnfenced(facts: Facts, poolRef: ObjectRef, now: Date): Cause
   return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name }, now);
 }
 
-/** Template annotation, pool condition or the policy itself shows that the policy is not in force; else undefined. */
+/**
+ * The template's annotation, the pool's condition or the policy itself shows that the policy is not in force;
+ * undefined: none does.
+ */
 function policyMissing(facts: Facts, at: ObjectRef, now: Date): Cause | undefined {
   const evidence = [...ofTemplate(facts, at, now), ...ofPool(facts, now)];
   const [first] = evidence;

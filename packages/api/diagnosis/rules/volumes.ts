@@ -1,14 +1,14 @@
-/** PersistentVolumeClaims of a Pod that are missing or not bound: whose fault that is. @module */
+/** Finds PersistentVolumeClaims of a Pod that do not exist or are not bound, and the reason. @module */
 import type { VolumeClaimFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { change, kubectl } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.ts";
 
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class";
-/** Binding and making a volume takes a while. */
+/** To create and bind a volume takes up to this many seconds. */
 const PATIENCE_SECONDS = 5;
 
-/** A volume of the Pod is not there, and so no node takes it. */
+/** A PersistentVolumeClaim of the Pod does not exist or is not bound, so no node takes the Pod. */
 export function volumes(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts } = scene;
   if (pod.spec?.nodeName || !facts.volumeClaims) return undefined;
