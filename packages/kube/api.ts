@@ -68,7 +68,7 @@ export interface Api {
   send(request: ApiRequest): Promise<Answer>;
   /**
    * Opens a watch. `events` ends when the server closes the watch. It throws if the connection breaks, and throws
-   * {@link WatchSilent} if no data arrives.
+   * `WatchSilent` if no data arrives.
    *
    * @param signal aborts the watch: `events` throws its reason
    * @returns `events` is empty unless `status` is 200
