@@ -6,7 +6,7 @@ import { patchOf, sendPatch } from "../kube/patch.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import { createProgress, type Progress } from "./progress.ts";
+import { createProgress, type Progress, type Waited } from "./progress.ts";
 import type { Reconciler } from "./reconciler.ts";
 
 /**
@@ -22,12 +22,9 @@ const LATER_MS = 600_000;
  */
 const NOT_READY_MS = 12_000;
 
-/** The state in which an object waits. Times are in milliseconds since the epoch. */
-interface Wait {
-  /** Only waits for the same are compared: a Pod takes longer to start than a status to be written. */
-  for: "first status" | "status of the generation" | "Ready";
-  began: number;
-  /** When to requeue the object if it was lost. */
+/** The state in which an object waits. */
+interface Wait extends Waited {
+  /** When to requeue the object if it was lost, in milliseconds since the epoch. */
   due: number;
 }
 
@@ -103,7 +100,7 @@ interface Waking<T> {
 }
 
 /** `done`: the version that was annotated. */
-interface Known extends Pick<Wait, "for" | "began"> {
+interface Known extends Waited {
   seenAt: number;
   done?: string | undefined;
 }
@@ -111,14 +108,7 @@ interface Known extends Pick<Wait, "for" | "began"> {
 function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Waking<T>): Reconciler<T> {
   const { kind, resource } = waking;
   const memory = new Map<string, Known>();
-  const progresses = new Map<Wait["for"], Progress>();
-  let startedAt: number | undefined;
-  function progressOf({ for: reason }: Pick<Wait, "for">, now: number): Progress {
-    startedAt ??= now;
-    const progress = progresses.get(reason) ?? createProgress(startedAt);
-    progresses.set(reason, progress);
-    return progress;
-  }
+  let progress: Progress | undefined;
   return {
     name: `waking of ${kind}`,
     memory,
@@ -126,13 +116,13 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       for (const known of memory.values()) known.done = undefined;
     },
     dueAt(object, now) {
-      startedAt ??= now;
+      progress ??= createProgress(now);
       const { uid = "", deletionTimestamp, resourceVersion } = object.metadata;
       const known = memory.get(uid);
       const seenAt = known?.seenAt ?? now;
       const wait = deletionTimestamp === undefined ? waking.waitOf(object, seenAt) : undefined;
       const isAnswered = wait?.began !== known?.began || wait?.for !== known?.for;
-      if (known && deletionTimestamp === undefined && isAnswered) progressOf(known, now).answered(known.began, now);
+      if (known && deletionTimestamp === undefined && isAnswered) progress.answered(known, now);
       if (!wait) {
         memory.delete(uid);
         return undefined;
@@ -140,7 +130,7 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       const { began, due } = wait;
       memory.set(uid, { for: wait.for, seenAt, began, done: known?.done });
       if (due === Infinity || (known?.done !== undefined && known.done === resourceVersion)) return undefined;
-      return due > now ? due : Math.max(due, progressOf(wait, now).wakeableFrom(began));
+      return due > now ? due : Math.max(due, progress.wakeableFrom(wait));
     },
     async reconcile(object, now) {
       const { metadata } = object;
@@ -149,7 +139,7 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
       const known = memory.get(uid);
       if (!known) return;
-      progressOf(known, now).woken(known.began);
+      progress?.woken(known);
       memory.set(uid, { ...known, done });
     },
   };

@@ -164,15 +164,15 @@ export const KEEPER: readonly Mutant[] = [
   {
     name: "all that wait in a long queue are woken",
     file: "packages/keeper/progress.ts",
-    from: "latestAnswered > began + OVERTAKEN_MS",
-    to: "latestAnswered > began - OVERTAKEN_MS",
+    from: "latestAnswered > waited.began + OVERTAKEN_MS",
+    to: "latestAnswered > waited.began - OVERTAKEN_MS",
     tests: ["test/keeper/backlog.test.ts"],
   },
   {
     name: "one clock that is ahead has all woken that wait",
     file: "packages/keeper/progress.ts",
-    from: "Math.max(latestAnswered, Math.min(began, now))",
-    to: "Math.max(latestAnswered, began)",
+    from: "Math.max(handled[thing].latestAnswered, Math.min(began, now))",
+    to: "Math.max(handled[thing].latestAnswered, began)",
     tests: ["test/keeper/backlog.test.ts"],
   },
   {
