@@ -9,7 +9,7 @@ import type { FlagType } from "../process/flagtypes.ts";
 const WINDOW_MINUTES = 5;
 
 /** Delay before a deferred loss is tried again. */
-export const RETRY_SECONDS = 5;
+export const LOSS_RETRY_SECONDS = 5;
 
 /** Decides which losses are allowed, and remembers them. */
 export interface LossBudget {

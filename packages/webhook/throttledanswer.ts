@@ -8,7 +8,7 @@ import { conditionsOf, GUARDED } from "./statusrules.ts";
 import { identity, type Loss } from "./guard.ts";
 import { isObject } from "../api/objects/json.ts";
 import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";
-import { type LossBudget, RETRY_SECONDS } from "./lossbudget.ts";
+import { LOSS_RETRY_SECONDS, type LossBudget } from "./lossbudget.ts";
 import { childKey, type Desired } from "./metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import { unchanged } from "./unchanged.ts";
@@ -56,7 +56,7 @@ export function announced<Answer extends Partial<Pick<Desired<unknown>, "status"
   return {
     ...answer,
     status: { ...status, conditions: [...others, stamp(verdict, old, parent.metadata.generation, now)] },
-    resyncAfterSeconds: Math.min(answer.resyncAfterSeconds ?? RETRY_SECONDS, RETRY_SECONDS),
+    resyncAfterSeconds: Math.min(answer.resyncAfterSeconds ?? LOSS_RETRY_SECONDS, LOSS_RETRY_SECONDS),
   };
 }
 

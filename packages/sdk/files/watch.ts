@@ -4,7 +4,7 @@ import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { pause, WAITS_MS } from "../runtime/repeat.ts";
+import { pause, REPEAT_WAITS_MS } from "../runtime/repeat.ts";
 import { linesOf } from "./lines.ts";
 import type { Entry } from "./entry.ts";
 import { NO_WAKE } from "../transport/transport.ts";
@@ -73,7 +73,7 @@ export async function* watchFolder(
       signal?.throwIfAborted();
       if (error instanceof FileNotFoundError && !isFirst) return yield { type: "removed", path };
       // Undefined after the last wait: then the watch fails.
-      const wait = WAITS_MS[breaks++];
+      const wait = REPEAT_WAITS_MS[breaks++];
       if (!(error instanceof ConnectionError) || isFirst || !reconnect || wait === undefined) throw error;
       await pause(wait, signal);
     }

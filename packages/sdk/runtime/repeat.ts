@@ -3,7 +3,7 @@ import { sleep } from "../../kube/backoff.ts";
 import { ConnectionError } from "../errors.ts";
 
 /** Waits before the second, third and fourth try, in milliseconds. */
-export const WAITS_MS = [100, 400, 1600];
+export const REPEAT_WAITS_MS = [100, 400, 1600];
 
 /** Whether a request may be repeated. */
 export interface Repeatable {
@@ -23,7 +23,7 @@ export async function repeating<T>(act: () => Promise<T>, { repeatable, signal }
       return await act();
     } catch (error) {
       signal?.throwIfAborted();
-      const wait = WAITS_MS[tries];
+      const wait = REPEAT_WAITS_MS[tries];
       const isSafe = error instanceof ConnectionError && (repeatable || !error.mayHaveArrived);
       if (!isSafe || wait === undefined) throw error;
       await pause(wait, signal);

@@ -8,7 +8,7 @@ import { evidenceOf, secondsSince } from "../scene.ts";
 /**
  * A running binder has served a claim after this many seconds. The clocks of cluster and reader may differ by as much.
  */
-export const PATIENCE_SECONDS = 10;
+export const BINDING_SECONDS = 10;
 /** If there is no Lease, a binder may run without one and be busy, so the rule waits this many seconds. */
 const GUESS_SECONDS = 30;
 
@@ -25,10 +25,10 @@ const GUESS_SECONDS = 30;
  */
 export function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts, now: Date): Cause | undefined {
   const { creationTimestamp } = claim.metadata;
-  const patience = binder ? PATIENCE_SECONDS : GUESS_SECONDS;
+  const patience = binder ? BINDING_SECONDS : GUESS_SECONDS;
   if (binder === undefined || secondsSince(creationTimestamp, now) < patience) return undefined;
   const { holderIdentity, renewTime, leaseDurationSeconds = 0 } = binder?.spec ?? {};
-  const isRenewed = secondsSince(renewTime, now) < Math.max(leaseDurationSeconds, PATIENCE_SECONDS);
+  const isRenewed = secondsSince(renewTime, now) < Math.max(leaseDurationSeconds, BINDING_SECONDS);
   if (holderIdentity && isRenewed) return undefined;
   const object = { kind: "Lease", namespace: binder?.metadata.namespace ?? SYSTEM_NAMESPACE, name: BINDER_LEASE };
   const seen: Omit<Evidence, "object"> = !binder

@@ -14,7 +14,7 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
-import { binderDown, PATIENCE_SECONDS } from "./binder.ts";
+import { binderDown, BINDING_SECONDS } from "./binder.ts";
 import { type ClaimGround as Ground, through } from "./claimground.ts";
 import { ofClaimsVariable, rejected, stuckSandbox } from "./claimrefused.ts";
 import { beingDeleted } from "./deletion.ts";
@@ -139,7 +139,7 @@ function nameTaken(ground: Ground): Cause | undefined {
   const { creationTimestamp: since } = claim.metadata;
   if (!sandbox || sandbox.metadata.name !== at.name) return undefined;
   const isSaid = isNameTaken(findCondition(claim.status?.conditions, "Ready")?.message ?? "");
-  if (!isSaid && secondsSince(since, now) < PATIENCE_SECONDS) return undefined;
+  if (!isSaid && secondsSince(since, now) < BINDING_SECONDS) return undefined;
   const object = refOf("Sandbox", sandbox.metadata);
   const owner = controllerOf(sandbox.metadata);
   const whose = owner ? `${owner.kind} "${owner.name}" controls it` : "nobody controls it";
