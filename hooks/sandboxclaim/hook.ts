@@ -2,7 +2,7 @@
 import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { CLAIM_CONTROLLER } from "../../packages/api/objects/keys.ts";
 import { decoratorCalls, type HookCalls, type SentRequest } from "../../packages/webhook/hook.ts";
-import { syncSandboxClaim } from "./sync.ts";
+import { SANDBOXES, syncSandboxClaim } from "./sync.ts";
 import { childRules } from "./childrules.ts";
 import { deletionReasons } from "./deletionreasons.ts";
 import { evidence, parentRules, statusRules } from "./statusrules.ts";
@@ -39,7 +39,7 @@ export function bindingDelay({ parent, children = {} }: SentRequest): number {
   const { status } = (parent ?? {}) as { status?: { sandbox?: { name?: string } } };
   const name = status?.sandbox?.name;
   if (name === undefined) return BINDING_MS;
-  const sandbox = children["Sandbox.agents.x-k8s.io/v1beta1"]?.[name] as SentSandbox | undefined;
+  const sandbox = children[SANDBOXES]?.[name] as SentSandbox | undefined;
   return sandbox && sandbox.status?.observedGeneration !== sandbox.metadata?.generation ? BINDING_MS : 0;
 }
 

@@ -26,7 +26,8 @@ import { ANOTHER, EXPIRED } from "./deletionreasons.ts";
 import type { ClaimConfig } from "../flags.ts";
 import { computeStatus, reported } from "./status.ts";
 
-const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
+/** Key of the Sandboxes among the attachments of a request. */
+export const SANDBOXES = "Sandbox.agents.x-k8s.io/v1beta1";
 
 /**
  * Decides the status and annotations of a claim, and what happens to its Sandboxes.

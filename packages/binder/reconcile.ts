@@ -6,7 +6,7 @@ import { findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
-import { type ControlledSandbox, standingOf } from "./standing.ts";
+import { type ControlledSandbox, type Standing, standingOf } from "./standing.ts";
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
@@ -26,7 +26,7 @@ const SETTLE_MS = 1500;
  */
 export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   if (binder.claims.get(entry.uid) !== entry) return;
-  const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
+  const stands = standing(binder, entry);
   dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
   if (stands.is === "given" && isDue(binder, entry, stands.given)) reportInTurn(binder, entry, sandbox);
@@ -45,6 +45,11 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   withdraw(binder, entry);
   entry.place = "waiting";
   binder.queue.add(entry);
+}
+
+/** Returns what the binder has to do about a claim, by what this process knows now. */
+function standing({ index, clock }: Binder, entry: QueuedClaim): Standing {
+  return standingOf(entry.claim, index.controlled(entry), clock.now());
 }
 
 /** Takes a claim out of the queue. A claim that is being served is reconciled when that has finished. */
@@ -115,7 +120,7 @@ function isDue({ clock }: Binder, { claim }: QueuedClaim, { hasReported }: Contr
 function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): void {
   binder.reports.add(entry.namespace, entry.uid, async () => {
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
-    const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
+    const stands = standing(binder, entry);
     if (stands.is === "hooks" || stands.is === "wanting") return;
     if (stands.is !== "given") return await report(binder, entry, { is: stands.is });
     const { name } = stands.given;
@@ -132,7 +137,7 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
   }
   entry.isOverdue = false;
   entry.reporting = writeReport(binder, entry, what).then((isWritten) => {
-    const stands = standingOf(entry.claim, binder.index.controlled(entry), binder.clock.now());
+    const stands = standing(binder, entry);
     const isOver = stands.is !== what.is;
     if (isOver) entry.reportFailures = 0;
     // The API server has accepted the report, but did not store it.
