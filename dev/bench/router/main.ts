@@ -123,7 +123,11 @@ function report(results: Results): void {
     toBackend: router.perSecond / backend.perSecond,
     toBare: router.perSecond / bare.perSecond,
     cpuToBare: router.cpu / bare.cpu,
-    ...(peer && { toPeer: router.perSecond / peer.perSecond, p99ToPeer: router.p99 / peer.p99 }),
+    ...(peer && {
+      toPeer: router.perSecond / peer.perSecond,
+      p99ToPeer: router.p99 / peer.p99,
+      memoryToPeer: router.rss / peer.rss,
+    }),
   };
   const added = { p50: router.p50 - backend.p50, p99: router.p99 - backend.p99 };
   if (values.json) {
@@ -134,16 +138,18 @@ function report(results: Results): void {
     `| ${LINES[name as Name]} | ${perSecond.toFixed(0)} | ${p50.toFixed(2)} | ${p99.toFixed(2)} | ${cpu.toFixed(0)} | ${
       rss.toFixed(0)
     } | ${failures} |\n`;
-  const against = peer &&
-    ` Against the peer's: ${(router.perSecond / peer.perSecond).toFixed(2)} × requests/s, p99 ${
-      (router.p99 / peer.p99).toFixed(2)
-    }, ${(router.rss / peer.rss).toFixed(2)} × memory.`;
+  const { toPeer, p99ToPeer, memoryToPeer } = ratios;
+  const against = toPeer === undefined
+    ? ""
+    : ` Against the peer's: ${toPeer.toFixed(2)} × requests/s, p99 ${p99ToPeer?.toFixed(2)}, ${
+      memoryToPeer?.toFixed(2)
+    } × memory.`;
   process.stdout.write(
     "| | requests/s | p50 ms | p99 ms | CPU µs/request | MiB | failures |\n|---|---|---|---|---|---|---|\n" +
       Object.entries(middles).map(([name, round]) => line(name, round)).join("") +
       `\nThe router adds ${added.p50.toFixed(2)} ms (p50) and ${
         added.p99.toFixed(2)
       } ms (p99). Against the bare proxy: ` +
-      `${ratios.toBare.toFixed(2)} × requests/s, ${ratios.cpuToBare.toFixed(2)} × CPU for each.${against ?? ""}\n`,
+      `${ratios.toBare.toFixed(2)} × requests/s, ${ratios.cpuToBare.toFixed(2)} × CPU for each.${against}\n`,
   );
 }

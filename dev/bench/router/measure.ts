@@ -49,7 +49,7 @@ export async function startProgram(program: string, args: string[], portIn: RegE
   return { child, port };
 }
 
-/** Loads a port for so long. @param headers of each request, beside those that every router needs */
+/** Sends requests to a server for `ms` milliseconds. @param headers added to those that every router needs */
 export async function load(
   { child, port }: Running,
   { target, clients, ms, headers = "" }: { target: number; clients: number; ms: number; headers?: string },
