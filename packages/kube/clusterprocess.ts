@@ -40,7 +40,7 @@ const GRACE_MS = 1000;
 export async function runClusterProcess(
   userAgent: string,
   { logLevel, otlpEndpoint: endpoint, ...cluster }: ClusterProcessOptions,
-  work: (own: ClusterProcess) => Promise<void>,
+  work: (setUp: ClusterProcess) => Promise<void>,
 ): Promise<void> {
   const log = createLog(logLevel);
   const credentials = await clusterCredentials(cluster);

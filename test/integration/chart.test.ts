@@ -212,7 +212,7 @@ test("helm lint has nothing to complain of", async () => {
   expect(stdout).toContain("0 chart(s) failed");
 });
 
-test("networks that templates may not reach are told to their hook alone", async () => {
+test("only the hook of templates gets the networks that sandboxes must not reach", async () => {
   const argsOf = async (...args: string[]) =>
     Object.fromEntries(
       (await template(...args)).filter(({ kind }) => kind === "Deployment").map(({ metadata, spec }) => [

@@ -132,7 +132,7 @@ test("a Lease that is lost ends the service of claims; got back, it goes on", as
   expect(await binder.stop()).toBe(0);
 });
 
-test("without election there is no Lease; labels and annotations of domains that it is told are allowed, and no others", async () => {
+test("without leader election the binder writes no Lease, and it allows labels and annotations only of the given domains", async () => {
   const { world, kubeconfig, put, sandboxOf } = await serveCluster();
   const adding = (name: string, map: "labels" | "annotations", domain: string) =>
     aClaim(name, { spec: { additionalPodMetadata: { [map]: { [`${domain}.example/x`]: "y" } } } });

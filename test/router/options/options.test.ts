@@ -47,7 +47,7 @@ describe("readOptions()", () => {
     });
   });
 
-  test("leaves addresses and cookies in answers as they are if it is told to, in our way or the contract's", () => {
+  test("does not rewrite addresses and cookies in answers if the flag turns that off, in both spellings", () => {
     expect(read("--no-path-routing-rewrite-responses").pathRoutingRewriteResponses).toBe(false);
     expect(read("--path-routing-rewrite-responses=false").pathRoutingRewriteResponses).toBe(false);
   });
