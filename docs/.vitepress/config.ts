@@ -70,7 +70,10 @@ const config: UserConfig = {
         text: "How to",
         items: pages(...["isolation", "egress", "storage", "pools", "teams"].map((name) => `howto/${name}`)),
       },
-      { text: "Operate", items: pages("reliability", "security", "tracing", "cloudevents", "performance") },
+      {
+        text: "Operate",
+        items: pages("reliability", "security", "tracing", "cloudevents", "performance", "measuring"),
+      },
       { text: "Develop", items: pages("hooks", "testing", "replay") },
       { text: "Reference", items: pages("reference/kubernetes", "reference/flags", "reference/README") },
       { text: "Decisions", collapsed: true, items: decisions.map(page) },
