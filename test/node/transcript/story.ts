@@ -12,14 +12,19 @@ export interface Step {
   after?: (ns: Namespace) => Promise<unknown>;
 }
 
-export const TITLE = `# The command
+export const TITLE = `# The \`hookbox\` command
 
-\`hookbox\`, or \`kubectl hookbox\`, creates sandboxes, works in them, and explains why a sandbox does not start. A test
-runs all commands of this page on a real node, with the pool of [examples/python.yaml](../examples/python.yaml), and
-writes their output here. Ages, addresses and names that differ each time are replaced.
+\`hookbox\`, or \`kubectl hookbox\`, creates sandboxes, runs commands in them, and explains why a sandbox does not start.
+A _sandbox_ is an isolated Pod with a stable name and a volume that outlives the Pod. A _pool_ keeps sandboxes running in
+advance. A _claim_ is a Kubernetes object that requests one sandbox from a pool. \`hookbox create\` creates a claim, and
+you use the sandbox by the name of its claim ([concepts](concepts.md)).
+
+A test runs all commands of this page on a real node, with the pool of [examples/python.yaml](../examples/python.yaml),
+and writes the output of the commands here. Ages, addresses and generated names differ in each run, so the test replaces
+them with fixed values.
 
 The command finds the cluster and the namespace like kubectl: by \`-n\`, \`--context\`, \`--kubeconfig\`,
-\`KUBECONFIG\`, \`~/.kube/config\`, or in a Pod by its ServiceAccount. If \`KUBECONFIG\` lists several files, the command
+\`KUBECONFIG\`, \`~/.kube/config\`, or, in a Pod, by the ServiceAccount of the Pod. If \`KUBECONFIG\` lists several files, the command
 uses only the first file that has the context.
 
 Standard output contains only results. Progress and errors go to standard error. \`HOOKBOX_DEBUG=1\` adds stack traces to
@@ -34,18 +39,20 @@ const isReady = (claim: Loose) => condition(claim, "Ready")?.status === "True";
 
 export const STORY: Step[] = [
   {
-    prose: "## Create a sandbox from a pool\n\nA pool keeps sandboxes running before they are needed:",
+    prose: "## Create a sandbox from a pool\n\nThis pool keeps two sandboxes running:",
     line: "hookbox get pools",
     after: (ns) => untilFull(ns, "python"),
   },
   {
-    prose: "`create` takes a sandbox from the pool, waits until it is ready, and prints its name:",
+    prose:
+      "`create` requests a sandbox from the pool, waits until the sandbox is ready, and prints the name of its claim:",
     line: "hookbox create --pool python --name session --timeout 8h",
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", hasSandbox) },
   { line: "hookbox get claims -o name" },
   {
-    prose: "## Work in a sandbox\n\n`exec` passes on the input, the output and the exit code of the command:",
+    prose:
+      "## Work in a sandbox\n\n`exec` runs a command in the sandbox, and passes on its output and its exit code. With `-i`, the command also gets your input:",
     line: "hookbox exec session -- python3 -c 'print(6 * 7)'",
   },
   { line: `echo 'one two three' | hookbox exec -i session -- wc -w` },
@@ -59,54 +66,58 @@ export const STORY: Step[] = [
   { line: "hookbox cp session:project/result.txt -" },
   {
     prose:
-      "If there is a router that finds sandboxes by path or host (`HOOKBOX_ROUTER_URL`, `HOOKBOX_ROUTER_PATH_PREFIX`), " +
-      "each port of a sandbox has an address for the browser. Without a router, `hookbox url` forwards the port as long as " +
-      "it runs.",
+      "`url` prints the address of a port for the browser. With a [router](router.md), this works if the router finds " +
+      "sandboxes by the path or the host of an address: set `HOOKBOX_ROUTER_PATH_PREFIX`, here `/s`, or " +
+      "`HOOKBOX_ROUTER_DOMAIN`. Set the address of the router by `--router` or `HOOKBOX_ROUTER_URL`. Without a router, " +
+      "`url` forwards the port to your machine until you end the command with Ctrl-C.",
     line: "hookbox url session 3000 --router http://router.example",
   },
   {
     prose:
-      "`top` shows how much CPU and memory the sandboxes use. With `-w` it updates the table in place every five " +
-      "seconds. With `--sort-by cpu` or `memory`, the highest use comes first:",
+      "`top` shows how much CPU and memory the sandboxes use. With `-w`, `top` updates the table every five seconds. " +
+      "With `--sort-by cpu` or `--sort-by memory`, the sandbox that uses most comes first:",
     line: "hookbox top",
   },
   {
-    prose: "## Suspend and resume\n\n`suspend` deletes the Pod; the name and the volume stay:",
+    prose: "## Suspend and resume\n\n`suspend` deletes the Pod of the sandbox. The name and the volume stay:",
     line: "hookbox suspend session",
   },
   { line: "hookbox get claims" },
-  { prose: "Commands that need the sandbox wake it:", line: "hookbox cp session:project/result.txt -" },
+  { prose: "Commands that need the sandbox to run resume it:", line: "hookbox cp session:project/result.txt -" },
   {
     prose:
-      "hookbox never changes the spec of a running Pod. After `kubectl edit sandbox`, the Sandbox therefore has the " +
-      "condition `PodOutdated`, which `hookbox get sandboxes` shows as the reason. `restart` creates a new Pod from the " +
-      "present spec:",
+      "hookbox never changes the spec of a running Pod. So if you change the Pod template of a Sandbox, for example " +
+      "with `kubectl edit sandbox`, the Pod stays as it is. The Sandbox gets the condition `PodOutdated`. " +
+      "The column REASON of `hookbox get sandboxes` shows this condition. `restart` deletes the Pod, and hookbox creates a new one from " +
+      "the current template:",
     line: "hookbox restart session",
   },
   {
     prose:
-      "## Run one command\n\n`run` creates a sandbox, runs one command, and deletes the sandbox, also after Ctrl-C:",
+      "## Run one command\n\n`run` creates a sandbox, runs one command in it, and deletes the sandbox, also if you press Ctrl-C:",
     line: `hookbox run --pool python -- sh -c 'echo hello from $(hostname | cut -d- -f1); exit 4'; echo "exit code $?"`,
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", isReady) },
   {
     prose:
-      "## Pools\n\n`pool` shows how pools have served claims in the last hour. `pool simulate` finds the size that a pool " +
-      "needs:",
+      "## Pools\n\n`pool` shows how pools have served claims in the last hour. The hit rate is the share of claims that got " +
+      "a member of the pool. For each of the others, a sandbox was created (`COLD`).\n\n`pool simulate` calculates the " +
+      "size that a pool needs. Here, 0.5 claims arrive per second for an hour, and a sandbox takes 4 seconds to start. " +
+      "`AT ONCE` counts the claims that found a Ready member, `WAITED` those that waited for a member that was starting. " +
+      "`WAIT` shows percentiles of the time until a claim has a sandbox. `IDLE` is the average number of unused members:",
     line: "hookbox pool",
     after: (ns) => untilFull(ns, "python"),
   },
   { line: "hookbox pool simulate --rate 0.5 --for 1h --refill 4s" },
   {
-    prose:
-      "## Why does it not start?\n\nIf a sandbox cannot start, `create` fails at once with the cause, and deletes what it " +
-      "has created:",
+    prose: "## Why does it not start?\n\nIf a sandbox cannot start, `create` fails as soon as it finds the cause, " +
+      "reports the cause, and deletes what it has created. Here, the name of the pool is misspelled:",
     line: `hookbox create --pool pyhton; echo "exit code $?"`,
   },
   {
     prose:
-      "`why` follows a claim to the object that causes the problem. Here a template requests more memory than any node " +
-      "has:",
+      "`why` starts at a claim, and finds the object that causes the problem. Here, a template requests more memory than " +
+      "any node has:",
     line: "hookbox create --template greedy --name greedy --no-wait",
     after: (ns) => ns.apply(aTemplate("greedy", {}, GREEDY)),
   },
@@ -117,12 +128,13 @@ export const STORY: Step[] = [
   },
   { line: "hookbox get sandbox greedy -o wide" },
   {
-    prose: "## Delete sandboxes\n\n`rm` deletes sandboxes with everything they have:",
+    prose: "## Delete sandboxes\n\n`rm` deletes sandboxes together with their claims, Pods and volumes:",
     line: "hookbox rm session greedy",
   },
   { line: "hookbox get claims" },
   {
-    prose: "## Check the cluster\n\n`doctor` reports what keeps sandboxes from working, or from working well:",
+    prose:
+      "## Check the cluster\n\n`doctor` checks the cluster. `✓` means that a check has passed. `!` marks a limitation, `✗` an error. The line after `→` says what you can do:",
     line: `hookbox doctor; echo "exit code $?"`,
   },
   { prose: "## All commands", line: "hookbox --help" },
