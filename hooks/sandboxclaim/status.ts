@@ -150,10 +150,10 @@ function annotationsOf(
   const wasReady = findCondition(before?.conditions, "Ready")?.status === "True";
   return {
     ...(sandbox ? { [SANDBOX_NAME_ANNOTATION]: sandbox.metadata.name } : {}),
-    ...(annotations[FIRST_OBSERVED_ANNOTATION] === undefined
-      ? { [FIRST_OBSERVED_ANNOTATION]: (seenAt ?? seenBefore(sandbox, now)).toISOString() }
-      : {}),
-    ...(isReady && annotations[FIRST_READY_ANNOTATION] === undefined
+    ...(annotations[FIRST_OBSERVED_ANNOTATION]
+      ? {}
+      : { [FIRST_OBSERVED_ANNOTATION]: seenBefore(sandbox, seenAt ?? now).toISOString() }),
+    ...(isReady && !annotations[FIRST_READY_ANNOTATION]
       ? { [FIRST_READY_ANNOTATION]: wasReady ? "unknown" : now.toISOString() }
       : {}),
   };
@@ -210,6 +210,11 @@ function isOlderView(claim: SandboxClaim, { status }: Sandbox, now: Date): boole
   // A Sandbox that has ended cannot become Ready later.
   const isLater = said.status === "True" ? seen.status !== "False" || isEnd(status?.conditions) : !isFinal(claim);
   if (isLater) return false;
-  const since = Date.parse(said.lastTransitionTime);
+  const finished = findCondition(claim.status?.conditions, "Finished");
+  // A change from one reason to another keeps the time of Ready, but sets that of Finished.
+  const since = Math.max(
+    Date.parse(said.lastTransitionTime),
+    finished?.status === "True" ? Date.parse(finished.lastTransitionTime) : 0,
+  );
   return Date.parse(seen.lastTransitionTime) <= since && Math.abs(now.getTime() - since) < OLDER_VIEW_MS;
 }

@@ -6,7 +6,7 @@ import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
 import { refusedWriteProblem } from "../../packages/api/claims/refusedwrite.ts";
-import { expiryTime, isPublished } from "../../packages/api/expiry.ts";
+import { expiryTime, hasExpired, isExpired, isPublished } from "../../packages/api/expiry.ts";
 import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
 import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
@@ -53,15 +53,20 @@ export function syncSandboxClaim(
   const extra = sandboxes.filter((sandbox) => sandbox !== bound);
   const deletions = Object.fromEntries(extra.map((sandbox) => [childKey(sandbox), ANOTHER]));
   const expiry = expiryTime(claim);
-  // At this time itself, the claim has expired.
-  const isExpired = expiry !== undefined && expiry <= now.getTime();
-  if (isExpired && isPublished(claim, "ClaimExpired")) {
+  if (hasExpired(claim, now.getTime()) && isPublished(claim, "ClaimExpired")) {
     const isRetained = claim.spec.lifecycle?.shutdownPolicy === "Retain";
     if (!isRetained) return { attachments: [unchanged(bound)], deletions };
     return { attachments: [], deletions: { ...deletions, [childKey(bound)]: EXPIRED }, ...cleanup(claim, bound, now) };
   }
   const { desired, problem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
-  const answer = reported({ claim, sandbox: bound, isExpired, problem, isMetadataOutstanding }, now);
+  const situation = {
+    claim,
+    sandbox: bound,
+    isExpired: isExpired(claim, now.getTime()),
+    problem,
+    isMetadataOutstanding,
+  };
+  const answer = reported(situation, now);
   const toExpiry = expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
   const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, toExpiry);
   return {

@@ -30,6 +30,18 @@ export function hasExpired(claim: SandboxClaim, now: number): boolean {
   return (expiryTime(claim) ?? Infinity) <= now;
 }
 
+/**
+ * Tells whether a claim has expired, or reports so for its current spec. The clock of the process that reported it may
+ * be ahead of `now`, and a claim that has reported its expiry must not become Ready again.
+ */
+export function isExpired(claim: SandboxClaim, now: number): boolean {
+  const time = expiryTime(claim);
+  const ready = findCondition(claim.status?.conditions, "Ready");
+  // Without a generation, the report may be of a spec from before the expiry was put off.
+  const isReported = isPublished(claim, "ClaimExpired") && ready?.observedGeneration !== undefined;
+  return time !== undefined && (time <= now || isReported);
+}
+
 /** The fields of an object that show its expiry. */
 export interface Expiring {
   metadata: ObjectMeta;

@@ -5,7 +5,7 @@ import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import { lackedRight } from "../api/lackedright.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
@@ -16,7 +16,16 @@ import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
-import { assumeWritten, type Binder, getClaim, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import {
+  assumeWritten,
+  type Binder,
+  getClaim,
+  isServing,
+  mustRead,
+  noteLoss,
+  parseClaim,
+  type QueuedClaim,
+} from "./state.ts";
 import { getMember, getTemplate, isProjection } from "./store.ts";
 import {
   annotateClaim,
@@ -45,8 +54,8 @@ export interface Job {
    */
   turn: Readonly<QueuedClaim>;
   /**
-   * Undefined if only a projection of the claim or the template is kept, so that the choice needs the full objects
-   * first.
+   * Undefined if the choice needs objects that must be read first: only a projection of the claim or the template is
+   * kept, or the claim had a Sandbox already.
    */
   choice: Extract<Choice, { kind: "member" | "cold" }> | undefined;
   /** The full object of the member that was bound. */
@@ -143,6 +152,8 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   // Wait for the earlier annotations: they change the claim's version, which the next annotations depend on.
   await entry.annotating;
   entry.annotating = undefined;
+  // What the claim asked for when the choice was made was checked. What it asks for now was not.
+  if (entry.claim.metadata.generation !== job.turn.claim.metadata.generation) dropChoice(binder, job);
   const chosen = job.choice ? entry.claim : await chooseByAll(binder, job);
   const { choice } = job;
   if (!chosen || !choice) return undefined;
@@ -176,16 +187,22 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   return given;
 }
 
+function dropChoice({ index }: Binder, job: Job): void {
+  if (job.choice?.kind === "member") index.release(job.choice.sandbox);
+  job.choice = undefined;
+}
+
 /**
- * Fetches the full claim and template, chooses by them, and returns the claim; undefined if the claim is gone or cannot
- * be served now.
+ * Reads what is not kept of the claim and its template, chooses by that, and returns the claim; undefined if the claim
+ * is gone or cannot be served now.
  */
 async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | undefined> {
   const { api, clock, index, allowedLabelDomains, allowedAnnotationDomains } = binder;
   const { entry } = job;
   // The claim may have waited for its turn, and this process may no longer lead.
   if (!isServing(binder)) return undefined;
-  const claim = entry.raw ? entry.claim : sandboxClaimSchema.safeParse(await getClaim(api, entry.claim)).data;
+  const read = mustRead(entry) ? await getClaim(api, entry.claim) : undefined;
+  const claim = mustRead(entry) ? read && parseClaim(read) : entry.claim;
   const snapshot = () => index.snapshot(entry.namespace, claim?.spec.warmPoolRef.name ?? "");
   const { template: kept } = snapshot();
   const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;

@@ -215,6 +215,7 @@ function controlledChanged(binder: Binder, namespace: string, uid: string, sandb
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
   if (sandbox) {
+    entry.hadSandbox = true;
     if (isReachable(sandbox)) {
       entry.starting?.end();
       entry.starting = undefined;

@@ -143,6 +143,9 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
     // The API server has accepted the report, but did not store it.
     else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
       lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+    } // The API server has not confirmed the problem, and no watch may show why: the pool existed only for a moment.
+    else if (!isWritten && !entry.isOverdue && what.is === "wanting" && !what.isCertain) {
+      lookAgain(binder, entry, backoffMs(entry.reportFailures++));
     }
     return isOver;
   }, (error) => {

@@ -6,7 +6,7 @@ import type { ClaimProblem } from "../api/claimproblem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { computeStatus, missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
-import { hasExpired } from "../api/expiry.ts";
+import { isExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { inSpan } from "./spans.ts";
@@ -42,12 +42,14 @@ export type Report =
  * @throws {Error} if the API server refuses a write or cannot be reached
  */
 export async function writeReport(binder: Binder, entry: QueuedClaim, report: Report): Promise<boolean> {
-  const { api, clock } = binder;
+  const { api, clock, index } = binder;
   // From here on, the entry's claim may be replaced by a projection at any moment, which lacks the trace context.
   const { claim: traced } = entry;
   if (report.is === "unnoted") {
+    const bound = index.controlled(entry).find(traced.status?.sandbox?.name);
+    const assigned = Date.parse(bound?.assignedAt ?? "");
     const noted = await annotateClaim(api, traced, {
-      [FIRST_OBSERVED_ANNOTATION]: new Date(entry.seenAt).toISOString(),
+      [FIRST_OBSERVED_ANNOTATION]: new Date(assigned <= entry.seenAt ? assigned : entry.seenAt).toISOString(),
     });
     if (noted) assumeWritten(entry, noted);
     return noted !== undefined;
@@ -56,7 +58,7 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   if (report.is === "given" && !sandbox) return false;
   await entry.annotating;
   const observed = entry.raw ?? await getClaim(api, traced);
-  if (!observed || !await isSure(binder, entry, observed, report)) return false;
+  if (!observed) return false;
   const now = new Date(clock.now());
   const compute = (claim: SandboxClaim) => {
     const { metadata, status } = claim;
@@ -71,8 +73,11 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     const missing = (latest: SandboxClaim) => missingAnnotations(latest, sandbox, now, entry.seenAt);
     const annotations = missing(observed);
     const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;
-    const written = claim &&
-      await putStatus(api, claim, (latest) => missing(latest) ? undefined : compute(latest));
+    const written = claim && await putStatus(api, claim, async (latest) => {
+      const status = missing(latest) ? undefined : compute(latest);
+      // The last request before the write: what is reported as missing may have been created during the others.
+      return status && await isSure(binder, entry, latest, report) ? status : undefined;
+    }, (latest) => void assumeWritten(entry, latest));
     if (written && !assumeWritten(entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });
@@ -142,7 +147,7 @@ function statusFor(
   const status = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? ended : report.sandbox,
-    isExpired: report.is === "expired" || hasExpired(claim, clock.now()),
+    isExpired: report.is === "expired" || isExpired(claim, clock.now()),
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;

@@ -11,7 +11,7 @@ import type { Line } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
-import { type Binder, isServing, type QueuedClaim } from "./state.ts";
+import { type Binder, isServing, mustRead, type QueuedClaim } from "./state.ts";
 import { isProjection } from "./store.ts";
 
 /** Claims of one pool that are marked unschedulable without a break. After that, other work gets its turn. */
@@ -75,7 +75,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
     }
     const turn = { ...entry };
     entry.place = "serving";
-    if (!entry.raw || choice.kind === "unknown") return { entry, turn, choice: undefined };
+    if (mustRead(entry) || choice.kind === "unknown") return { entry, turn, choice: undefined };
     // Reserve the member at once, so that no other claim gets it.
     if (choice.kind === "member") index.assume(choice.sandbox);
     return { entry, turn, choice };

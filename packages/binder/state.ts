@@ -94,6 +94,8 @@ export interface QueuedClaim extends Waiter {
   refusal: { text: string; reports: number; notBefore: number } | undefined;
   /** Its Sandbox if that has ended, reduced to what the claim's status reports. */
   ended: Sandbox | undefined;
+  /** Whether it has controlled a Sandbox since this process started. */
+  hadSandbox: boolean;
 }
 
 /** Everything that a binder keeps between events. */
@@ -131,6 +133,15 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   schedule: () => void;
   /** Called when no claim is being served any more. */
   onIdle: () => void;
+}
+
+/**
+ * Returns whether the claim must be read before it is served: only a projection of it is kept, or it had a Sandbox
+ * already. The watch may not have shown yet that the claim has reported the end of that Sandbox, after which it gets no
+ * other.
+ */
+export function mustRead({ raw, hadSandbox }: QueuedClaim): boolean {
+  return raw === undefined || hadSandbox;
 }
 
 /** Returns whether claims may be served: everything has been listed, and this process leads. */
@@ -174,6 +185,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     alarm: undefined,
     refusal: undefined,
     ended: undefined,
+    hadSandbox: false,
   };
 }
 

@@ -116,22 +116,25 @@ export async function searchOwn(
 }
 
 /**
- * Writes a claim's status. After a conflict, computes it again from the latest version of the claim.
+ * Writes a claim's status. After a conflict, reads the claim and computes the status again.
  *
  * @param observed as the watch has shown it, not parsed
  * @param compute returns undefined if there is nothing to report
+ * @param onRead called with each version that was read, which may be newer than what the watch has shown
  * @returns the claim as written; undefined if it is gone, if there is nothing to report, or if each try had a conflict
+ * @throws {Error} if the API server refuses the write, or the write failed
  */
 export async function putStatus(
   api: Api,
   observed: SandboxClaim,
-  compute: (claim: SandboxClaim) => SandboxClaimStatus | undefined,
+  compute: (claim: SandboxClaim) => Promise<SandboxClaimStatus | undefined>,
+  onRead: (claim: SandboxClaim) => void,
 ): Promise<SandboxClaim | undefined> {
   const { namespace, name, uid } = observed.metadata;
   const path = pathOf({ resource: "sandboxclaims", namespace, name });
   let claim = observed;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const status = compute(claim);
+    const status = await compute(claim);
     if (!status) return undefined;
     const answer = await api.send({ method: "PUT", path: `${path}/status`, body: { ...claim, status } });
     if (isOk(answer)) return answer.body as SandboxClaim;
@@ -140,6 +143,7 @@ export async function putStatus(
     if (!isOk(now)) return refused(`get SandboxClaim ${namespace}/${name}`, now);
     claim = now.body as SandboxClaim;
     if (claim.metadata.uid !== uid) return undefined;
+    onRead(claim);
   }
   return undefined;
 }

@@ -110,8 +110,10 @@ export async function runServer<Line extends object>(program: Program, { read, s
     const line = read(commandLine(), variable);
     code = 1;
     if (!line) return print(helpOf(program).trimEnd());
-    const server = await start(line);
-    stopOnSignal(() => server.stop());
+    const starting = Promise.withResolvers<Server>();
+    // Before the server listens: from then on, whoever started this process may end it.
+    stopOnSignal(async () => await (await starting.promise).stop());
+    starting.resolve(await start(line));
   } catch (error) {
     complain(error instanceof Error ? error.message : String(error));
     exit(code);

@@ -205,3 +205,16 @@ test("a bound claim that loses the annotation by which its hook finds it gets th
   expect(world.claims()[0]?.status).toEqual(claim?.status);
   expect(world.asked.filter((line) => line.includes("sandboxclaims"))).toEqual(["PATCH sandboxclaims/c"]);
 });
+
+test("a binder that was started after a claim was bound restores the time of the binding, not that of its own start", async () => {
+  await begin([1]);
+  await world.claim("c");
+  await world.clock.advance(1000);
+  const [claim] = world.claims();
+  const { [OBSERVED]: _, ...annotations } = notesOf();
+  await world.stop();
+  await world.store.put({ ...claim!, metadata: { ...claim!.metadata, annotations } } as never);
+  await world.clock.advance(3_600_000);
+  await world.binder();
+  expect(notesOf()[OBSERVED]).toBe("2026-01-01T00:00:00.000Z");
+});

@@ -2,10 +2,11 @@
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
-import { STATUS } from "../pools.ts";
+import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { watchedClaims } from "../watchedclaims.ts";
-import { aWorld, isBlind, once } from "./world.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
+import { aWorld, broken, isBlind, once } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
@@ -13,6 +14,10 @@ afterEach(() => world.stop());
 type Asked = { method: string; path: string };
 const isStatus = ({ method, path }: Asked) => method === "PUT" && path.endsWith("/status");
 const isNote = ({ method, path }: Asked) => method === "PATCH" && path.endsWith("/sandboxclaims/c");
+
+/** Objects of a kind are listed once, and then nothing is heard of them. */
+const isDeafTo = (resource: string): ApiFault => ({ method, path }) =>
+  method === "WATCH" && path.endsWith(`/${resource}`) ? { status: 500, body: {} } : undefined;
 
 /** Puts the claim with other metadata or another spec, as its owner would. */
 async function change(metadata: object, spec?: object): Promise<void> {
@@ -130,4 +135,79 @@ test("a claim of a pool that is being deleted, and stays, says why it is not ser
   await world.claim("c");
   await world.clock.advance(600_000);
   expect(world.ready()["c"]).toContain('SandboxWarmPool "warm" is being deleted');
+});
+
+const EVIL = "kubernetes.io/evil";
+const FORGED = "agents.x-k8s.io/claim-uid";
+
+test.for([
+  { what: "a member", spec: {}, members: [1] },
+  { what: "a Sandbox of its own", spec: { env: [{ name: "A", value: "1" }] }, members: [] },
+])("what a claim asks for after its Sandbox was chosen is checked before it is applied: $what", async (given) => {
+  world = await aWorld({ template: aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }) });
+  await world.members(given.members);
+  // A new leader looks for what earlier ones have bound, between the choice and the write.
+  const isFirst = once(({ path, query }: Asked & { query?: object }) =>
+    path.endsWith("/sandboxes") && query !== undefined && "labelSelector" in query
+  );
+  await world.binder(undefined, async (request, send) => {
+    if (isFirst(request)) {
+      const labels = { [EVIL]: "1", [FORGED]: "forged" };
+      await change({ generation: 2 }, { ...world.claims()[0]!.spec, additionalPodMetadata: { labels } });
+      await world.clock.advance(0);
+    }
+    return await send();
+  });
+  await world.claim("c", { spec: given.spec });
+  await world.clock.advance(10_000);
+  expect(isFirst({ method: "", path: "/sandboxes", query: { labelSelector: "" } }), "it was changed").toBe(false);
+  for (const { spec } of world.sandboxes()) expect(spec.podTemplate.metadata?.labels ?? {}).not.toHaveProperty([EVIL]);
+  expect([world.shares(), world.ready()["c"]]).toEqual([{ c: [] }, expect.stringMatching(/^False InvalidMetadata /)]);
+});
+
+test("a pool that is created while the claim is annotated is not reported as missing", async () => {
+  world = await aWorld({ pool: null });
+  const isFirst = once(isNote);
+  await world.binder((request) => isDeafTo("sandboxwarmpools")(request), async (request, send) => {
+    if (isFirst(request)) await world.store.put(aPool({ status: COUNTED }));
+    return await send();
+  });
+  const versions = world.versionsOf("c");
+  await world.claim("c");
+  await world.clock.advance(10_000);
+  expect(versions.filter((text) => text?.includes("WarmPoolNotFound"))).toEqual([]);
+});
+
+test("a claim whose problem was over when the API server was asked is looked at again", async () => {
+  world = await aWorld({ pool: null });
+  // The watch never shows the pool that exists for a moment.
+  const isFirst = once(({ method, path }: Asked) => method === "GET" && path.endsWith("/sandboxwarmpools/warm"));
+  const pool = aPool({ status: COUNTED });
+  await world.binder((request) => isFirst(request) ? { status: 200, body: pool } : undefined);
+  // Nothing is annotated, so nothing about the claim changes.
+  await world.claim("c", {
+    metadata: { annotations: { "agents.x-k8s.io/controller-first-observed-at": "2026-11-21T11:00:00Z" } },
+  });
+  await world.clock.advance(60_000);
+  expect(world.ready()).toEqual({ c: 'False WarmPoolNotFound SandboxWarmPool "warm" not found' });
+});
+
+test("a claim that has reported the end of its Sandbox gets no other, though the watch has not shown that", async () => {
+  world = await aWorld();
+  await world.members([1, 2]);
+  await world.claim("c");
+  const isBound = once(isStatus);
+  // The status lands, its answer is lost, and the watch shows no change of the claim.
+  await world.binder(isDeafTo("sandboxclaims"), async (request, send) => {
+    const answer = await send();
+    if (isBound(request)) throw broken;
+    return answer;
+  });
+  expect(world.shown()).toEqual({ c: "warm-1" });
+  const failed = { conditions: STATUS.finished.conditions, sandbox: { name: "warm-1" } };
+  await world.claim("c", { status: failed });
+  const bound = world.sandboxes().find(({ metadata }) => metadata.name === "warm-1");
+  await world.remove(bound, "Sandbox");
+  await world.clock.advance(10_000);
+  expect([world.shares(), world.claims()[0]?.status]).toEqual([{ c: [] }, failed]);
 });

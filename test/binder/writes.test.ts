@@ -144,22 +144,36 @@ test("findOwn() knows the claim's Sandbox by its controller, not by its name", a
   await expect(findOwn(api, claim, "warm-1")).rejects.toThrow(/get Sandbox/);
 });
 
+/** The versions of the claim that were read while its status was written. */
+let read: string[];
+/** Writes a status of the claim. */
+function put(compute: (claim: SandboxClaim) => SandboxClaimStatus | undefined) {
+  read = [];
+  return putStatus(
+    api,
+    claim,
+    (latest) => Promise.resolve(compute(latest)),
+    ({ metadata }) => void read.push(metadata.resourceVersion ?? ""),
+  );
+}
+
 test("a status is one request, and the rest of the claim is sent as it was seen", async () => {
   const bodies: unknown[] = [];
   fault = ({ body }) => void bodies.push(body);
-  const written = await putStatus(api, claim, () => STATUS);
+  const written = await put(() => STATUS);
   expect([asked, written?.status]).toEqual([["PUT"], STATUS]);
   expect(bodies).toEqual([{ ...claim, status: STATUS }]);
 });
 
 test("a status of a claim that has changed is computed anew, from what it is now", async () => {
-  await world.claim("c", { metadata: { labels: { a: "1" } } });
+  const changed = await world.claim("c", { metadata: { labels: { a: "1" } } });
   const seen: (Record<string, string> | undefined)[] = [];
-  const written = await putStatus(api, claim, ({ metadata }) => {
+  const written = await put(({ metadata }) => {
     seen.push(metadata.labels);
     return STATUS;
   });
   expect([asked, seen]).toEqual([["PUT", "GET", "PUT"], [undefined, { a: "1" }]]);
+  expect(read, "the caller learns of the newer version").toEqual([changed.metadata.resourceVersion]);
   expect(written).toMatchObject({ metadata: { labels: { a: "1" } }, status: STATUS });
 });
 
@@ -168,32 +182,32 @@ test("nothing is said of a claim of that name that is another one", async () => 
   const next = await world.claim("c");
   expect(next.metadata.uid).not.toBe(claim.metadata.uid);
   fault = (request) => request.method === "PUT" ? refused(409) : undefined;
-  expect(await putStatus(api, claim, () => STATUS)).toBeUndefined();
+  expect(await put(() => STATUS)).toBeUndefined();
   expect([asked, world.shown()]).toEqual([["PUT", "GET"], { c: undefined }]);
 });
 
 test("whether a claim that has got a status by now is left to its hook is not decided here", async () => {
   await world.claim("c", { status: { sandbox: { name: "other" } } });
   const unlessTold = ({ status }: SandboxClaim) => status ? undefined : STATUS;
-  expect(await putStatus(api, claim, unlessTold)).toBeUndefined();
+  expect(await put(unlessTold)).toBeUndefined();
   expect([asked, world.shown()]).toEqual([["PUT", "GET"], { c: "other" }]);
-  expect(await putStatus(api, claim, () => STATUS)).toMatchObject({ status: STATUS });
+  expect(await put(() => STATUS)).toMatchObject({ status: STATUS });
   expect(world.shown()).toEqual({ c: "warm-1" });
 });
 
 test("nothing is said of a claim that is gone", async () => {
   await world.remove(claim, "SandboxClaim");
-  expect(await putStatus(api, claim, () => STATUS)).toBeUndefined();
+  expect(await put(() => STATUS)).toBeUndefined();
 });
 
 test("where there is nothing to say nothing is sent, and a claim that changes all the time is given up", async () => {
-  expect(await putStatus(api, claim, () => undefined)).toBeUndefined();
+  expect(await put(() => undefined)).toBeUndefined();
   expect(asked).toEqual([]);
   fault = failing("PUT", refused(409));
-  expect(await putStatus(api, claim, () => STATUS)).toBeUndefined();
+  expect(await put(() => STATUS)).toBeUndefined();
   expect(asked.filter((method) => method === "PUT")).toHaveLength(4);
   fault = failing("PUT", refused(500));
-  await expect(putStatus(api, claim, () => STATUS)).rejects.toThrow(/write the status/);
+  await expect(put(() => STATUS)).rejects.toThrow(/write the status/);
 });
 
 test("annotations are added to the claim that is meant, and to no other of its name", async () => {

@@ -189,3 +189,15 @@ test.for(views)("a Sandbox whose Ready $name: the view may be older than the cla
   expect(readyText(answer)).toBe(isOlder ? undefined : `${sandbox[0]} ${reason}`);
   expect([answer.attachments, answer.resyncAfterSeconds]).toEqual([[anApplied()], isOlder ? 2 : undefined]);
 });
+
+test("a Sandbox that was Ready before its Pod finished is older than a claim that reports the end with an older time", () => {
+  const finished = { ...aCondition("Finished", "True", "PodFailed"), lastTransitionTime: after(-1) };
+  const status = { conditions: [finished, since(-9, FAILED)], sandbox: { name: "warm-1" } };
+  const answer = syncClaim(aBoundClaim({ status }), [aClaimed({ status: { conditions: [since(-2, UP)] } })]);
+  expect([readyText(answer), answer.resyncAfterSeconds]).toEqual([undefined, 2]);
+});
+
+test("an annotation that was emptied by hand gets its time again", () => {
+  const claim = aBoundClaim({ metadata: { annotations: { [SEEN]: "", [READY]: "" } } });
+  expect(syncClaim(claim, [aClaimed()]).annotations).toMatchObject({ [SEEN]: ASSIGNED, [READY]: "unknown" });
+});

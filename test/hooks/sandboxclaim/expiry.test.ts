@@ -146,3 +146,17 @@ test("ttlSecondsAfterFinished: the claim finishes, waits, expires, and keeps Fin
   ]);
   expect(syncClaim(published, [sandbox], { now }).attachments).toEqual([]);
 });
+
+test("a claim that was reported as expired by a clock that is ahead stays so, and keeps its Sandbox until its time comes", () => {
+  const spec = { lifecycle: { shutdownTime: after(3), shutdownPolicy: "Retain" as const } };
+  const status = { conditions: [ofGeneration(1)], sandbox: { name: "warm-1" } };
+  const claim = aBoundClaim({ metadata: { generation: 1 }, spec, status });
+  const answer = syncClaim(claim, [aClaimed()]);
+  expect([readyText(answer), answer.attachments.length, answer.resyncAfterSeconds]).toEqual([
+    "False ClaimExpired Claim expired. Sandbox cleanup initiated.",
+    1,
+    3,
+  ]);
+  const putOff = aBoundClaim({ metadata: { generation: 2 }, spec, status });
+  expect(readyText(syncClaim(putOff, [aClaimed()]))).toBe("True DependenciesReady Pod is Ready");
+});
