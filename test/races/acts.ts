@@ -18,6 +18,7 @@ export type Act =
   | { act: "dropPool"; foreground?: boolean }
   | { act: "makePool"; replicas: number }
   | { act: "extend"; claim: number; byMs: number }
+  | { act: "forge"; claim: number }
   | { act: "dropSandbox"; claim: number }
   | { act: "suspend"; claim: number; resume: boolean }
   | { act: "dropMember"; member: number }
@@ -33,6 +34,8 @@ const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 export const NAMESPACE = "ns";
 export const POOL = "pool";
 const TEMPLATE = "template";
+/** Labels that no claim may ask for: not of its domains, and one that hookbox itself sets. */
+export const FORBIDDEN_LABELS = { "kubernetes.io/evil": "yes", "agents.x-k8s.io/claim-uid": "forged" };
 const VOLUME = {
   metadata: { name: "work" },
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
@@ -58,6 +61,8 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
       return;
     case "extend":
       return await extend(store, nth(objectsOf(store, "SandboxClaim").filter(isMortal), act.claim), act.byMs);
+    case "forge":
+      return await edit(store, claimAt(store, act.claim), { additionalPodMetadata: { labels: FORBIDDEN_LABELS } });
     case "dropSandbox":
       return await drop(store, sandboxOf(store, act.claim));
     case "suspend":

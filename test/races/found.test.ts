@@ -204,6 +204,42 @@ const cases: Found[] = [
       },
     },
   },
+  {
+    name: "a claim is changed while a new binder looks for what the one before it has bound",
+    reason: "what the claim asks for then was not checked when its Sandbox was chosen",
+    scenario: {
+      replicas: 2,
+      acts: [
+        { act: "restartBinder", overlap: false, wait: 380 },
+        { act: "claim", claim: 0, wait: 20 },
+        { act: "forge", claim: 0, wait: 90 },
+      ],
+      fates: Array.from({ length: 2 }, () => ({ fate: "ready" as const, startMs: 30, probeMs: 30, lifeMs: 0 })),
+      forecast: { ...CALM, requestMs: [20] },
+    },
+  },
+  {
+    name:
+      "the status that binds a claim has no answer, its Pod fails, and its Sandbox is deleted before the binder sees that",
+    reason: "the claim got another Sandbox, and was Ready after PodFailed",
+    scenario: {
+      replicas: 2,
+      acts: [
+        { act: "claim", claim: 0, wait: 401 },
+        { act: "dropSandbox", claim: 0, wait: 600 },
+      ],
+      fates: [
+        ...Array.from({ length: 3 }, () => ({ fate: "dies" as const, startMs: 30, probeMs: 30, lifeMs: 450 })),
+        ...Array.from({ length: 4 }, () => ({ fate: "ready" as const, startMs: 30, probeMs: 30, lifeMs: 0 })),
+      ],
+      forecast: {
+        ...CALM,
+        requestMs: [5],
+        troubles: [{ nth: 8, of: "binder", outcome: "lost" }],
+        gaps: [{ kind: "SandboxClaim", of: "binder", from: 403, lasts: 4000 }],
+      },
+    },
+  },
 ];
 
 test.for(cases)("$name: $reason", ({ scenario }) => expectHolds(scenario));

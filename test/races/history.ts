@@ -1,7 +1,16 @@
 /** Watches all that happens in a run, and notes what must never happen at the moment that it does. @module */
 import type { MemoryServer } from "../../packages/testing/server.ts";
 import { podRule, specRule, volumeRule } from "./rules/children.ts";
-import { annotatedRule, deletionRule, expiryRule, finalRule, oneRule, ownersRule, shownRule } from "./rules/claims.ts";
+import {
+  annotatedRule,
+  deletionRule,
+  expiryRule,
+  finalRule,
+  labelsRule,
+  oneRule,
+  ownersRule,
+  shownRule,
+} from "./rules/claims.ts";
 import { nameRule, populationRule } from "./rules/pools.ts";
 import type { Notice, Say } from "./surroundings.ts";
 
@@ -23,6 +32,7 @@ export function createHistory({ store, onChange }: MemoryServer, doubled: Double
   const say: Say = (text) => void violations.push(`${store.clock.now() % 1e6}: ${text}`);
   const ofWrites = [
     ownersRule(say),
+    labelsRule(say),
     shownRule(store, say, doubled.binder),
     annotatedRule(say, doubled.binder),
     ...(doubled.engine ? [] : [finalRule(store, say)]),

@@ -28,6 +28,9 @@ function claimFaults(store: MemoryStore, sick: ReadonlySet<string>, claim: KubeO
     if (lifecycle.shutdownPolicy !== "Retain") return [`claim ${name} has expired and is still there`];
     return owned.length > 0 || shown ? [`claim ${name} has expired and kept its Sandbox`] : [];
   }
+  if (isForged(claim)) {
+    return ready?.status === "False" ? [] : [`claim ${name} is Ready with labels that it may not ask for`];
+  }
   if (!sandbox) return lonelyFaults(store, claim);
   if (owned.length > 1) return [`claim ${name} has ${owned.length} Sandboxes`];
   const { podIPs } = statusOf(sandbox) as { podIPs?: string[] };
@@ -45,6 +48,10 @@ function claimFaults(store: MemoryStore, sick: ReadonlySet<string>, claim: KubeO
   }
   const isSick = sick.has(findObject(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
   return ready?.status === "True" || isSick ? [] : [`claim ${name} is not Ready: ${ready?.reason} ${ready?.message}`];
+}
+
+function isForged({ spec }: KubeObject): boolean {
+  return (spec as { additionalPodMetadata?: object }).additionalPodMetadata !== undefined;
 }
 
 /** Only a claim without a pool may be without a Sandbox, or one that showed how its Sandbox came to an end. */

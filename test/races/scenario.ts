@@ -33,6 +33,7 @@ const users = fc.oneof(
   { arbitrary: fc.record({ act: fc.constant("dropPool"), foreground: fc.boolean() }), weight: 1 },
   { arbitrary: fc.record({ act: fc.constant("makePool"), replicas }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("extend"), claim, byMs: fc.integer({ min: 500, max: 5000 }) }), weight: 2 },
+  { arbitrary: fc.record({ act: fc.constant("forge"), claim }), weight: 1 },
   { arbitrary: fc.record({ act: fc.constant("dropSandbox"), claim }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("suspend"), claim, resume: fc.boolean() }), weight: 2 },
   { arbitrary: fc.record({ act: fc.constant("dropMember"), member }), weight: 2 },

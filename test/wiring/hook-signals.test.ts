@@ -1,4 +1,5 @@
 /** A hook that is ended while it starts. @module */
+import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { runServer } from "../../packages/webhook/runhook.ts";
 

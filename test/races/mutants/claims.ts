@@ -13,19 +13,19 @@ export const CLAIM_MUTANTS: Mutant[] = [
   {
     name: "the binder gives what is marked",
     reason: "it is deleted",
-    foundBy: 26,
+    foundBy: 70,
     variant: { binderApi: seeing(unmarked) },
   },
   {
     name: "a write without an answer counts as one that did not land",
     reason: "the claim gets another Sandbox",
-    foundBy: 112,
+    foundBy: 19,
     on: "rash",
   },
   {
     name: "the hook of claims does not see when a claim was first seen, and first Ready",
     reason: "these times are set once",
-    foundBy: 19,
+    foundBy: 1,
     variant: { hooks: { sandboxclaim: asking(forgetTimes) } },
   },
   {

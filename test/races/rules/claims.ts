@@ -6,6 +6,7 @@ import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
 import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
 import { FINAL_REASONS } from "../../finalreasons.ts";
 import { bareness } from "../../watchedclaims.ts";
+import { FORBIDDEN_LABELS } from "../acts.ts";
 import { claimOf, isSuspended, readyOf, statusOf } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";
 
@@ -19,6 +20,17 @@ export function ownersRule(say: Say): Notice {
     const first = owners.get(uid);
     if (first !== undefined && owner !== first) say(`Sandbox ${name} went from claim ${first} to ${owner}`);
     if (owner !== undefined) owners.set(uid, owner);
+  };
+}
+
+/** No Sandbox carries labels that its claim may not ask for. */
+export function labelsRule(say: Say): Notice {
+  return (_, after) => {
+    if (after?.kind !== "Sandbox") return;
+    const { podTemplate } = after["spec"] as { podTemplate?: { metadata?: { labels?: Record<string, string> } } };
+    const labels = Object.entries(podTemplate?.metadata?.labels ?? {});
+    const forged = labels.find(([key, value]) => (FORBIDDEN_LABELS as Record<string, string>)[key] === value);
+    if (forged) say(`Sandbox ${after.metadata.name} carries ${forged.join("=")}`);
   };
 }
 
