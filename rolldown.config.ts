@@ -21,11 +21,11 @@ const COMMON: RolldownOptions = {
   platform: "node",
   // Types are the compiler's business, and a bundle of many packages has warnings that are theirs.
   tsconfig: false,
-  // Files that code reads by `new URL("…", import.meta.url)` ship beside it.
+  // Files that code reads by `new URL("…", import.meta.url)` ship next to it.
   experimental: { resolveNewUrlToAsset: true },
 };
 
-/** Kernels run as programs of their own, so they stand beside the bundle under their own names. */
+/** Kernels run as programs of their own, so they are next to the bundle under their own names. */
 function kernels(): Plugin {
   const folder = `${ROOT}packages/runtime/contexts/`;
   return {

@@ -54,8 +54,8 @@ function seedOf(): number {
 }
 
 /**
- * Files that take half a minute or more, the longest first: what is begun last has little beside it. The two that install
- * hookbox on a node of their own do not begin together.
+ * Files that take half a minute or more, the longest first, because few others run at the same time as the last
+ * ones. The two that install hookbox on a node of their own do not begin together.
  */
 const SLOW = `
   races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks

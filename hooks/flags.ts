@@ -64,7 +64,7 @@ export const WARM_POOL_FLAGS = section("Of the hook sandboxwarmpool", {
     ...{ since, placeholder: "S", default: "0" },
   }),
   "pool-interval-ms": flag(number(), {
-    help: "shortest time between two answers for one pool, in milliseconds: what happens to its members meanwhile is " +
+    help: "shortest time between two answers for one pool, in milliseconds: changes of its members in between are " +
       "answered together; 0: none. Claims do not wait for it",
     ...{ since, default: "1000" },
   }),

@@ -50,7 +50,7 @@ function folderOf(file: string): string {
 
 /** What an import needs in package.json: a package's name; undefined: nothing. */
 function needOf(file: string, { specifier }: Import): string | undefined {
-  // What stands in templates of code is none of ours.
+  // Imports in templates of code are not imports of this package.
   if (/^node:|\$\{/.test(specifier)) return undefined;
   if (specifier === join(folderOf(file), "package.json")) return undefined;
   if (!/\.tsx?$/.test(specifier) || specifier.startsWith("@")) return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0];

@@ -1,4 +1,4 @@
-/** Builders for tests of claims: a claim, the Sandbox that it was given, a request, and what the engine makes of an answer. @module */
+/** Builders for tests of claims: a claim, the Sandbox bound to it, a request, and how Metacontroller applies an answer. @module */
 import type { ClaimConfig } from "../hooks/flags.ts";
 import { type Sandbox, sandboxSchema } from "../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../packages/api/sandboxclaim.ts";

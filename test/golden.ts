@@ -13,7 +13,7 @@ import { aChild } from "./sandboxes.ts";
 export interface GoldenCase {
   name: string;
   request: GoldenRequest;
-  /** Whatever stands beside `parent`, `children` and `related`. */
+  /** Everything except `parent`, `children` and `related`. */
   more: Record<string, unknown>;
   out: string;
 }

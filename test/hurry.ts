@@ -16,7 +16,7 @@ export function hurry(factor: number, more: Faked[] = []): void {
   });
 }
 
-/** Stops the timers of this thread; returns what lets milliseconds pass for those that were set meanwhile, and then all go on. */
+/** Stops the timers of this thread. Returns a function: it lets time pass for timers set since then, then all go on. */
 export function holdTimers(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

@@ -51,7 +51,7 @@ test("every kind that the Sandbox hook builds has a child rule, and volumes are 
   expect(Object.keys(byResource)).toEqual(expect.arrayContaining(resources));
 });
 
-test("pools and claims change their Sandboxes in place: anything else would make the hand-over a deletion", () => {
+test("pools and claims change their Sandboxes in place: anything else would delete the Sandbox when it is bound", () => {
   const inPlace = { "agents.x-k8s.io/v1beta1/sandboxes": "InPlace" };
   expect(methods(controller("sandboxwarmpool").spec.childResources)).toEqual(inPlace);
   expect(methods(controller("sandboxclaim", "decoratorcontrollers").spec.attachments)).toEqual(inPlace);
@@ -179,7 +179,7 @@ test("scraped metrics keep their labels: a target has a namespace and an endpoin
   expect([action, regex], "hooks are not scraped where they are called").toEqual(["drop", "hook"]);
 });
 
-test("alerts look at five minutes: at an interval of 60 s, one has a single sample, of which nothing follows", () => {
+test("alerts look at five minutes: at an interval of 60 s, one minute has a single sample, which is not enough", () => {
   const ranges = [...read("deploy/monitoring/prometheusrule.yaml").matchAll(/\[(\w+)\]/g)].map(([, range]) => range);
   expect(ranges.length).toBeGreaterThan(3);
   expect(new Set(ranges)).toEqual(new Set(["5m"]));

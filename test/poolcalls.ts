@@ -53,7 +53,7 @@ function onlyOwn(map: Observed<unknown>["children"]): Observed<unknown>["childre
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.includes("agents.x-k8s.io")));
 }
 
-/** How the hook is called beside its request: at {@link NOW} unless told otherwise. */
+/** The arguments of the hook apart from its request; the default time is {@link NOW}. */
 export interface Call {
   config?: Partial<WarmPoolConfig>;
   now?: Date;

@@ -109,7 +109,7 @@ const WORK: Record<string, (count: number) => unknown> = {
     requestProblem(claim, template, []);
     return joinedVolumes(own, own);
   },
-  "a member that is handed over with many variables": (count) => {
+  "a member that is bound with many variables": (count) => {
     const spec = podTemplate({ env: variables(count) });
     return handedOver(aMember(1, { spec, applied: { spec } }), aClaim("c"), undefined, NOW);
   },

@@ -79,7 +79,7 @@ test("the guard turns an answer that would delete without a reason into a 429, a
   expect(await (await app.request("/metrics")).text()).toContain('hookbox_hook_guard_refusals_total{hook="broken"} 1');
 });
 
-test("bodies for which there is no room are told to come back", async () => {
+test("requests with bodies for which there is no room are asked to come back", async () => {
   // Almost nothing but text: it weighs twice its length while it comes, and three times then.
   const text = JSON.stringify({ ...request(), more: "x".repeat(1_000_000) });
   const { app } = anApp({ maxHeldWeight: 5.5 * text.length });

@@ -21,7 +21,7 @@ export default class implements Reporter {
     );
     const projects = this.#vitest?.projects ?? [];
     const given: Partial<ProvidedContext> = Object.assign({}, ...projects.map((each) => each.getProvidedContext()));
-    // Whoever picks tests by name leaves out the others.
+    // If tests are picked by name, the others are skipped.
     const isPicked = projects.some(({ config }) => config.testNamePattern !== undefined);
     const facts = factsOf(isPicked ? [] : left, given, process.env["HOOKBOX_TEST_NODES"]);
     process.stdout.write(`${factLines(facts).map((line) => `${line}\n`).join("")}\n`);

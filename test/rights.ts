@@ -27,7 +27,7 @@ export interface Right {
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
 const VERBS: Record<string, string> = { POST: "create", PUT: "update", PATCH: "patch", WATCH: "watch" };
-/** Kinds of accounts' roles that belong to nobody's process: `hookbox-sandbox-user` is for users. */
+/** Roles that no process of ours has: `hookbox-sandbox-user` is for users. */
 const FOR_USERS = ["hookbox-sandbox-user"];
 
 /** Rules of all roles that deploy/ gives an account of this process. */

@@ -68,8 +68,8 @@ const WIDTH = Math.max(...SHAPES.map(({ name }) => name.length)) + 2;
 export const HELP = `Usage: npm run bench -- <shape>… [options]
 
 Puts load on an implementation of the Agent Sandbox API, and reports how long things took and what they cost. Without
---kubeconfig it starts a cluster, the hooks, the keeper and an engine for each run (METACONTROLLER names a real
-Metacontroller; else the stand-in), and ends them.
+--kubeconfig it starts a cluster, the hooks, the keeper and Metacontroller for each run, and ends them. It runs
+the binary that METACONTROLLER names, otherwise the fake Metacontroller.
 
 Shapes:
 ${SHAPES.map(({ name, about }) => `  ${name.padEnd(WIDTH)}${about}${sizes(name)}`).join("\n")}
@@ -117,7 +117,7 @@ export function readOptions(args: string[]): BenchOptions {
   if (peer !== undefined && values.kubeconfig !== undefined) {
     throw new RangeError("Cannot run the peer of --peer on a cluster of --kubeconfig: it gets clusters of its own");
   }
-  if (peer !== undefined && values.name === PEER) throw new RangeError(`Cannot call hookbox "${PEER}" beside the peer`);
+  if (peer !== undefined && values.name === PEER) throw new RangeError(`Cannot call hookbox "${PEER}", as --peer`);
   const unknown = values.layout.find((name) => !Object.hasOwn(LAYOUTS, name));
   if (unknown !== undefined) {
     throw new RangeError(`Cannot use layout "${unknown}": there are ${Object.keys(LAYOUTS).join(", ")}`);

@@ -76,7 +76,7 @@ export interface Report {
   time: string;
   machine: { cores: number; memoryMiB: number; system: string };
   /**
-   * `Metacontroller 4.17.2` or `the stand-in for Metacontroller 0.2.0`; undefined: the bench has not started the
+   * `Metacontroller 4.17.2` or `the fake Metacontroller 0.2.0`; undefined: the bench has not started the
    * cluster.
    */
   engine?: string;

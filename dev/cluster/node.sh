@@ -7,7 +7,7 @@
 set -eu
 
 mount --make-rshared /
-# crun starts nothing where the second hierarchy of control groups is beside the first.
+# crun starts nothing if both hierarchies of control groups are mounted.
 if [ -d /sys/fs/cgroup/unified ]; then umount /sys/fs/cgroup/unified 2>/dev/null || true; fi
 for folder in $MOUNT_POINTS; do mount --bind "$STATE/node/mounts$folder" "$folder"; done
 

@@ -16,7 +16,7 @@ Usage: npm run image -- hookbox|runtime|agent|browser|jupyter [options]
   --out FILE   archive that is written (default: .hookbox/images/<name>.tar)
   --tag NAME   name in the archive (default: docker.io/library/<name>:local)
   --push REG   pushes it to a registry at this host and port, without TLS: <REG>/<image>:local
-  --sbom       writes what is in it beside the archive, as CycloneDX: <name>.cdx.json
+  --sbom       writes what is in it next to the archive, as CycloneDX: <name>.cdx.json
   --help       this text
 
 The bases that the Containerfiles name are made here, from Debian's packages and this machine's Node. That takes Debian

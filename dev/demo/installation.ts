@@ -18,7 +18,7 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
   const options = { progress: output, signal };
   return {
     async install() {
-      const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the stand-in for Metacontroller";
+      const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the fake Metacontroller";
       note("Images are made here, since this cluster can pull none; elsewhere by docker build (deploy/Containerfile).");
       typed("kubectl apply -f metacontroller.yaml && kubectl apply -k deploy/namespaces && kubectl apply -k crds");
       typed("kubectl apply -k deploy/");
@@ -35,7 +35,7 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
       await shell.show(...SYSTEM, "set", "image", "deployment/sandbox", "hook=hookbox:second");
       await shell.show(...SYSTEM, "rollout", "status", "deployment/sandbox", "--timeout=120s");
     },
-    touch: () => Promise.resolve(note("The keeper has it asked about everything that exists:")),
+    touch: () => Promise.resolve(note("The keeper requeues every object of its kind:")),
     async running() {
       const { items } = JSON.parse(
         await shell.quiet("get", "pods", "-A", "-l", NAME, "-o", "json"),

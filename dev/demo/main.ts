@@ -54,6 +54,6 @@ try {
   }
 } catch (error) {
   failed(error instanceof Error ? error.message : String(error));
-  note("The logs of hooks, engine and keeper are in .hookbox/demo-logs.");
+  note("The logs of hooks, Metacontroller and keeper are in .hookbox/demo-logs.");
   process.exitCode = 1;
 }

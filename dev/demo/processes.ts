@@ -33,7 +33,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
     const at = { kubeconfig: cluster.kubeconfig, logFile, progress: output, detached: true };
     const { kind, version, pid } = await startMetacontroller(at);
     running.set("engine", { name: "engine", pid, startTime: startTimeOf(pid) ?? "gone", logFile });
-    return kind === "real" ? `Metacontroller ${version}` : "the stand-in for Metacontroller";
+    return kind === "real" ? `Metacontroller ${version}` : "the fake Metacontroller";
   };
   return {
     async install() {

@@ -46,7 +46,7 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
   try {
     const image = await hookboxImage(join(folder, "hookbox"));
     await importImages(cluster.stateDir, [await engineImage(join(folder, "engine"), metacontroller), image], options);
-    progress(`installing ${metacontroller === "" ? "the stand-in for Metacontroller" : "Metacontroller"} …`);
+    progress(`installing ${metacontroller === "" ? "the fake Metacontroller" : "Metacontroller"} …`);
     await kubectl(["apply", "--server-side", "-f", "-"], engineManifests());
     await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
     progress("installing hookbox …");

@@ -95,7 +95,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/reliability.md",
     has: "kubectl annotate sandboxwarmpool shells",
-    why: "the pool is the reader's own; test/wiring/hooks.test.ts lets go by that annotation",
+    why: "the pool is the reader's own; test/wiring/hooks.test.ts deletes children after it sets that annotation",
   },
   {
     page: "docs/replay.md",

@@ -57,7 +57,7 @@ function readOptions(): Options | undefined {
 }
 
 function run({ kubeConfig, workers, healthAddress }: Options): void {
-  log("this is hookbox's stand-in, not Metacontroller: for development and tests only", {
+  log("this is hookbox's fake Metacontroller, not Metacontroller: for development and tests only", {
     server: kubeConfig.getCurrentCluster()?.server,
     workers,
   });

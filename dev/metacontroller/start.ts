@@ -25,7 +25,7 @@ export interface MetacontrollerOptions {
 }
 
 export interface StartedMetacontroller {
-  kind: "real" | "stand-in";
+  kind: "real" | "fake";
   /** The version that the binary reports; for the fake Metacontroller, hookbox's. */
   version: string;
   pid: number;
@@ -44,7 +44,7 @@ const PATIENCE_MS = 10_000;
 export async function startMetacontroller(options: MetacontrollerOptions): Promise<StartedMetacontroller> {
   const { logFile, progress, detached = false } = options;
   const binary = options.binary ?? process.env["METACONTROLLER"] ?? "";
-  const kind = binary ? "real" : "stand-in";
+  const kind = binary ? "real" : "fake";
   const [health = 0, metrics = 0] = await freePorts(2);
   const common = [
     `--kubeconfig=${options.kubeconfig}`,
@@ -61,7 +61,7 @@ export async function startMetacontroller(options: MetacontrollerOptions): Promi
   closeSync(log);
   if (detached) child.unref();
   else endWithThis(child);
-  progress(kind === "real" ? `starting Metacontroller (${binary})` : "starting the stand-in for Metacontroller");
+  progress(kind === "real" ? `starting Metacontroller (${binary})` : "starting the fake Metacontroller");
   const output = () => readFileSync(logFile).subarray(start).toString("utf8");
   try {
     await untilUp(child, health);

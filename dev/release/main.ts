@@ -16,7 +16,7 @@ Usage: npm run release -- [options]
   --dry-run      make it all, and publish nothing
   --image NAME   image that install.yaml and chart run, without tag (default: hookbox)
   --out DIR      folder, emptied before (default: .hookbox/release)
-  --sign KEY     private SSH key that signs SHA256SUMS; its public key lies beside it
+  --sign KEY     private SSH key that signs SHA256SUMS; its public key lies next to it
   --help         this text
 
 To check a signature: ssh-keygen -Y verify -f allowed_signers -I NAME -n file -s SHA256SUMS.sig < SHA256SUMS

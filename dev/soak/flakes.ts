@@ -131,7 +131,7 @@ export async function findFlakes(args: string[], root: string): Promise<number> 
   return failures.length > 0 || stop.signal.aborted ? 1 : 0;
 }
 
-/** Starts `count` busy loops, which end with this process at the latest. Returns a function that ends them earlier. */
+/** Starts `count` busy loops, which end no later than this process. Returns a function that ends them earlier. */
 function startLoops(count: number): () => Promise<void> {
   const loops = Array.from({ length: count }, () => new Worker("for (;;);", { eval: true }));
   return async () => void await Promise.all(loops.map((loop) => loop.terminate()));

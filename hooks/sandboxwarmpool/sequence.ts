@@ -111,8 +111,8 @@ export function numbersOf(
 }
 
 /**
- * Returns the highest number of which members may be deleted or bound to claims, without a new member getting their
- * name. It is `observedSequence`, because an answer from an older view may have lowered `sequence` itself.
+ * Returns the highest number that a member may have to be deleted or bound to a claim, without a new member getting
+ * its name. It is `observedSequence`, because an answer from an older view may have lowered `sequence` itself.
  */
 export function countedUpTo({ status }: SandboxWarmPool): number {
   // Hooks of earlier versions did not write `observedSequence`.

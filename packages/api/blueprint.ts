@@ -1,6 +1,6 @@
 /**
- * Schemas of the blueprint: the fields for Pod, volumes and Service that templates and Sandboxes share, and of which
- * claims have some. @module
+ * Schemas of the blueprint: the fields for Pod, volumes and Service that templates and Sandboxes share. Claims
+ * have some of these fields. @module
  */
 import type { V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
 import * as z from "zod";

@@ -52,8 +52,8 @@ const specSchema = openObject({
   }).describe("The pool to take a sandbox from; if it has none, one is made from the pool's template."),
   lifecycle: lifecycleSchema.optional().describe("When the claim expires, and what happens then."),
   additionalPodMetadata: embeddedMetadataSchema.optional().describe(
-    "Labels and annotations for the sandbox's Pod beside the template's. Label keys need an allowed domain, annotation " +
-      "keys must not be Kubernetes' own.",
+    "Labels and annotations for the sandbox's Pod in addition to the template's. Label keys need an allowed domain, " +
+      "annotation keys must not be Kubernetes' own.",
   ),
   env: z.array(environmentVariableSchema).optional().meta({
     description: "Environment variables, if the template's policy lets a claim set them. They mean a cold start.",
@@ -61,7 +61,7 @@ const specSchema = openObject({
     maxItems: 1000,
   }),
   volumeClaimTemplates: volumeClaimTemplatesSchema.optional().describe(
-    "Volumes beside the template's, if its policy lets a claim bring them. They mean a cold start.",
+    "Volumes in addition to the template's, if its policy lets a claim bring them. They mean a cold start.",
   ),
 });
 export type SandboxClaimSpec = z.infer<typeof specSchema>;

@@ -45,7 +45,7 @@ export const BINDER = {
   name: "hookbox binder",
   about:
     `Gives claims their Sandboxes: a member of the claim's pool, or one made for it. A second binder is ready to take over
-within seconds. The keeper runs a binder in its own process unless it is told --no-binder.`,
+within seconds. The keeper runs a binder in its own process unless it has --no-binder.`,
   flags: {
     ...CLUSTER_FLAGS,
     ...leaseFlags(BINDER_LEASE),

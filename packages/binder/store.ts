@@ -65,7 +65,7 @@ function countsOtherwise({ status: before }: Named, { status: after }: Named): b
   );
 }
 
-/** The members and templates of which only a projection is kept. */
+/** The members and templates that are kept only as a projection. */
 const projections = new WeakSet<Sandbox | SandboxTemplate>();
 
 /** Returns whether the object is only a projection, so that the full member or template must be fetched. */

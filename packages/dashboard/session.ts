@@ -48,7 +48,7 @@ export function connect(base: string, token: string, onRefused: () => void): Api
   };
 }
 
-/** Sends a request of which only success or failure matters. @returns the error for people; undefined: it succeeded */
+/** Sends a request and ignores the body of the answer. @returns the error for people; undefined: it succeeded */
 export async function troubleOf(api: Api, request: ApiRequest): Promise<string | undefined> {
   try {
     const answer = await api.send(request);

@@ -49,7 +49,7 @@ type Observed = { metadata: ObjectMeta };
 interface Cursor {
   /** The version from which the watch continues; undefined: start with a list. */
   version: string | undefined;
-  /** UIDs of the objects that exist according to what the handler was told. */
+  /** UIDs of the objects that exist according to the events that the handler has received. */
   shown: Set<string>;
 }
 

@@ -24,7 +24,7 @@ export function otlpEndpoint(traced: string) {
 
 /** The option `--allowed-hosts`. */
 export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: hostsOf }, {
-  help: "names beside localhost that requests without a token may come to over loopback",
+  help: "names besides localhost that requests without a token may use over loopback",
   since: "0.1.0",
   default: "",
 });

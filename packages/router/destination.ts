@@ -1,4 +1,4 @@
-/** Finds which port of which sandbox a request is for, from its headers, host or path. Pure. @module */
+/** Finds the sandbox and the port that a request is for, from its headers, host or path. Pure. @module */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isDNSLabel } from "../api/objects/names.ts";
 import { WAKE_HEADER } from "../api/router/headers.ts";

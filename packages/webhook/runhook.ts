@@ -111,7 +111,7 @@ export async function runServer<Line extends object>(program: Program, { read, s
     code = 1;
     if (!line) return print(helpOf(program).trimEnd());
     const starting = Promise.withResolvers<Server>();
-    // Before the server listens: from then on, whoever started this process may end it.
+    // Before the server listens: from then on, the parent process may end this process.
     stopOnSignal(async () => await (await starting.promise).stop());
     starting.resolve(await start(line));
   } catch (error) {

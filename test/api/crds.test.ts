@@ -26,7 +26,7 @@ function fields(schema: OpenAPISchema, path = ""): [string, OpenAPISchema][] {
   ];
 }
 
-/** Lists what one key says in a CRD, by field; what stands in embedded Kubernetes specs goes by the last two names. */
+/** Lists what one key says in a CRD, by field; the key of a field in an embedded Kubernetes spec is its last two names. */
 function said(kind: string, key: string): Record<string, unknown> {
   const found = fields(versionOf(kind).schema.openAPIV3Schema).filter(([, schema]) => schema[key] !== undefined);
   return Object.fromEntries(found.map(([path, schema]) => [shorten(path), schema[key]]));
@@ -192,7 +192,7 @@ test("lists of claims, Sandboxes and templates have a bound, which no parser has
   expect(aClaim("c", { spec: { volumeClaimTemplates } }).spec.volumeClaimTemplates).toHaveLength(65);
 });
 
-test("a name that an older CRD has let through is read all the same", () => {
+test("a name that an older CRD has let through is read anyway", () => {
   const name = "p".repeat(1000);
   expect(aClaim("c", { spec: { warmPoolRef: { name } } }).spec.warmPoolRef.name).toBe(name);
   expect(aPool({ spec: { sandboxTemplateRef: { name } } }).spec.sandboxTemplateRef.name).toBe(name);

@@ -1,6 +1,6 @@
 /**
- * An annotation that holds what it cannot says nothing, and stays: whoever may write one object must not keep others from
- * being listed.
+ * An annotation that holds what it cannot says nothing, and stays: a user who may write one object must not keep others
+ * from being listed.
  */
 import { expect, test } from "vitest";
 import { stateAnnotation } from "../../packages/api/v1alpha1.ts";

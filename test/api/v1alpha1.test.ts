@@ -33,7 +33,7 @@ describe("a Sandbox", () => {
     expect(toBeta(toAlpha(before))).toEqual(before);
   });
 
-  test("that was suspended meanwhile has no replicas, and one again when it was resumed", () => {
+  test("that was suspended since then has no replicas, and one again when it was resumed", () => {
     const stored = toBeta(alpha("Sandbox", { podTemplate: POD, replicas: 0 }));
     const resumed = { ...stored, spec: { ...(specOf(stored) as object), operatingMode: "Running" } };
     expect(specOf(toAlpha(stored))).toEqual({ podTemplate: POD, replicas: 0 });

@@ -59,7 +59,7 @@ const before = {
 };
 type World = ReturnType<typeof anIndex>;
 
-test.for(Object.entries(before))("the cluster was restored: a member is nobody's that %s", ([, happened]) => {
+test.for(Object.entries(before))("the cluster was restored: no claim has a member that %s", ([, happened]) => {
   const world = anIndex();
   happened(world);
   world.list([at(3)]);

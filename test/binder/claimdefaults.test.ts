@@ -56,7 +56,7 @@ test("a claim that has its Sandbox is left alone when its pool gets defaults", a
   expect(lifecycleOf("c")).toBeUndefined();
 });
 
-test("a claim whose owner has changed it meanwhile keeps what the owner wrote", async () => {
+test("a claim whose owner has changed it since then keeps what the owner wrote", async () => {
   const own = { shutdownPolicy: "Retain" };
   let isFirst = true;
   const fault: ApiFault = ({ method, path, body }) => {

@@ -40,7 +40,7 @@ function list({ sandboxes }: ClusterIndex, ...shown: Sandbox[]): void {
   sandboxes.listed?.(new Set(shown.map(({ metadata }) => metadata.uid ?? "")));
 }
 
-test("a member is its pool's, a claim's Sandbox the claim's; both are told", () => {
+test("a member belongs to its pool, a claim's Sandbox to the claim; handlers of both are called", () => {
   const { index, told, free, nameOf } = anIndex();
   told.length = 0;
   index.sandboxes.observe(at(1));
@@ -50,7 +50,7 @@ test("a member is its pool's, a claim's Sandbox the claim's; both are told", () 
   expect(told.slice(1)).toEqual(["uid-c warm-1", "team-a/warm"]);
 });
 
-test("a member that changes is never out of its pool for those who are told, and they are told once", () => {
+test("a member that changes is never out of its pool for handlers, and they are called once", () => {
   const seen: number[] = [];
   const look = () => seen.push(membersOf(index).counts().all);
   const index = createClusterIndex({ onPool: look, onMembers: look, onControlled: () => {} });
@@ -60,7 +60,7 @@ test("a member that changes is never out of its pool for those who are told, and
   expect(seen).toEqual([0, 1, 1]);
 });
 
-test("who is told that a pool has one less finds that it is the claim's", () => {
+test("a handler that hears of a pool with one member less finds that member at the claim", () => {
   const seen: (string | undefined)[] = [];
   const look = () => seen.push(firstOf(index, "uid-c"));
   const index = createClusterIndex({ onPool: look, onMembers: look, onControlled: () => {} });
@@ -201,7 +201,7 @@ test("a pool that was made anew is not taken away by the end of the one before i
   expect([pool?.metadata.uid, membersOf(index).counts().all]).toEqual(["uid-next", 0]);
 });
 
-test("a template that comes or changes is told to the pools of it, and to no others", () => {
+test("a template that comes or changes is an event of its pools, and of no others", () => {
   const { index, told } = anIndex();
   index.pools.observe(
     aPool({ metadata: { name: "other", uid: "uid-other" }, spec: { sandboxTemplateRef: { name: "x" } } }),
@@ -214,7 +214,7 @@ test("a template that comes or changes is told to the pools of it, and to no oth
   expect([told.length, index.snapshot("team-a", "warm").template]).toEqual([2, undefined]);
 });
 
-test("what a pool counts is told as its members are, a new spec as the pool's own change", () => {
+test("a change of a pool's counts is an event like one of its members, a new spec one of the pool itself", () => {
   const { index, told } = anIndex();
   told.length = 0;
   index.pools.observe(aPool({ status: { replicas: 1 } }));
@@ -222,7 +222,7 @@ test("what a pool counts is told as its members are, a new spec as the pool's ow
   expect(told).toEqual(["team-a/warm", "team-a/warm itself"]);
 });
 
-test("nothing is kept of a pool that is gone once its members are, whatever is heard of them meanwhile", () => {
+test("nothing is kept of a pool that is gone once its members are, whatever is heard of them until then", () => {
   const { index } = anIndex();
   index.sandboxes.observe(aMember(1));
   index.pools.gone("uid-warm");

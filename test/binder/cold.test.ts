@@ -92,7 +92,7 @@ test("it takes over the Service, and the closed doors of every Pod that is made 
   expect(spec?.podTemplate.spec).toMatchObject({ automountServiceAccountToken: false, dnsPolicy: "None" });
 });
 
-test("it is its pool's shard's, and nobody's where the pool is nobody's", () => {
+test("it belongs to its pool's shard, and to none if the pool belongs to none", () => {
   const shard = { "agents.x-k8s.io/shard": "b" };
   const pool = aPool({ metadata: { labels: { ...shard, app: "x" } } });
   const { metadata } = cold(aClaim("c"), aTemplate(), pool);

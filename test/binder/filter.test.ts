@@ -206,7 +206,7 @@ const cases: Case[] = [
     sandbox,
     index,
   ) => ({
-    name: `no member that cannot be handed over as it is, ${["ports", "foreign", "returned"][index]}`,
+    name: `no member that cannot be bound as it is, ${["ports", "foreign", "returned"][index]}`,
     reason: "Metacontroller's merge would change its Pod, or keep its owner",
     sandboxes: [sandbox, aMember(2)],
     want: "warm-2",

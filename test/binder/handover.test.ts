@@ -1,4 +1,4 @@
-/** The hand-over: one write that leaves the claim as the only owner, the Pod as it is, and Metacontroller nothing to do. @module */
+/** The binding: one write that leaves the claim as the only owner, the Pod as it is, and Metacontroller nothing to do. @module */
 import { expect, test } from "vitest";
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
@@ -88,7 +88,7 @@ test("Metacontroller remembers what the claim's hook may change, and no more: it
   });
 });
 
-test("what a claim takes back goes from its Sandbox, and an answer that says nothing else takes nothing else", () => {
+test("what a claim no longer asks for is removed from its Sandbox, and nothing else is", () => {
   const given = sandboxSchema.parse(swap(theMember(1), aClaim("c", { spec: WISHES })));
   const put = nextPut(given, aClaim("c"));
   const { metadata, spec } = put ?? given;

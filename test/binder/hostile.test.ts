@@ -1,4 +1,4 @@
-/** What whoever may write Sandboxes or claims writes to stop others: it spoils what is theirs, and nothing else. @module */
+/** What users who may write Sandboxes or claims write to stop others: it spoils what is theirs, and nothing else. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
@@ -61,7 +61,7 @@ test("claims that cannot be served are judged anew when pool or template change,
   const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const template = aTemplate();
   const { spec } = template;
-  // Whoever judges a claim looks at what the template allows.
+  // To judge a claim is to look at what the template allows.
   Object.defineProperty(template, "spec", { get: () => (judged++, spec) });
   handlers.sandboxtemplates.observe(template);
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));
@@ -116,7 +116,7 @@ test("a large template is looked at once for each member, however many claims wa
   const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
   const template = aTemplate({ spec: { podTemplate: { spec: { containers: [{ name: "other", image: "large" }] } } } });
   const [container] = template.spec.podTemplate.spec.containers;
-  // Whoever hashes or compares what Pods are made from looks at all of it.
+  // To hash or compare what Pods are made from is to look at all of it.
   Object.defineProperty(container, "image", { enumerable: true, get: () => (looks++, "large") });
   handlers.sandboxtemplates.observe(template);
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED, spec: { updateStrategy: { type: "Recreate" } } }));

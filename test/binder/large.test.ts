@@ -72,7 +72,7 @@ test("a large claim is asked for once, and given a member with all that it adds"
   expect(asked("GET sandboxclaims"), "the answer to its annotations shows the rest").toHaveLength(1);
 });
 
-test("one with variables gets a Sandbox of its own with all of them, and no member is missing meanwhile", async () => {
+test("one with variables gets a Sandbox of its own with all of them, and no member is missing for that time", async () => {
   world = await aWorld({ template: OPEN });
   await world.members([1]);
   await world.binder();
@@ -119,7 +119,7 @@ test("one that is gone by then is given nothing, and is not asked for without en
   expect(asked("GET sandboxclaims")?.length).toBeLessThan(10);
 });
 
-test("a claim that loses its Sandbox is given the next with all that it asks for, though that was let go", async () => {
+test("a claim that loses its Sandbox is given the next with all that it asks for, though that was no longer in memory", async () => {
   world = await aWorld({ pool: aPool({ status: COUNTED }) });
   await world.members([1, 2]);
   await world.binder();

@@ -1,4 +1,4 @@
-/** Many pools at once: few are told at a time, in turns, and each what holds when its turn comes. @module */
+/** Many pools at once: few are updated at a time, in turns, and each with what holds when its turn comes. @module */
 import { expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
@@ -7,7 +7,7 @@ import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import { aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 
-/** Pools that all lack everything; telling one takes 30 ms. Notes who was told, and how many at once at most. */
+/** Pools that all lack everything; an update takes 30 ms. Notes which were updated, and how many at once at most. */
 function manyPools() {
   const clock = createFakeClock(0);
   const told: string[] = [];
@@ -34,7 +34,7 @@ function manyPools() {
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `p-${index}`);
 
-test("however many pools are short, four are told at once, and each of them is", async () => {
+test("however many pools are short, four are updated at once, and each of them is", async () => {
   const { clock, told, state, look } = manyPools();
   look("a", ...names(100));
   await clock.advance(1000);

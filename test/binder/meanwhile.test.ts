@@ -86,7 +86,7 @@ test.for(
   expect(versions.filter((text) => text?.includes("WarmPoolNotFound"))).toEqual([]);
 });
 
-test("what was refused to a claim is not reported of the claim that its owner has mended meanwhile", async () => {
+test("what was refused to a claim is not reported once its owner has mended the claim", async () => {
   world = await aWorld({ template: aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }) });
   const isFirst = once(({ method, path }: Asked) => method === "POST" && path.endsWith("/sandboxes"));
   await world.binder(undefined, async (request, send) => {

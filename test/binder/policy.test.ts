@@ -50,7 +50,7 @@ test("Sandboxes of claims and pools have no other labels, annotations and fields
   }
 });
 
-test("a hand-over changes no other labels and annotations", () => {
+test("a binding changes no other labels and annotations", () => {
   const member = aMember(1);
   const given = handedOver(member, claim, template, NOW);
   const [before, after] = [member, given].map(({ metadata }) =>

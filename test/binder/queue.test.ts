@@ -143,7 +143,7 @@ test("a pool of the same name elsewhere is another line", () => {
   expect(lines.find("a", "p")?.waiters.map(({ uid }) => uid)).toEqual(["a/p/1"]);
 });
 
-test("a cap holds for claims that come while others are being served, though their line was gone meanwhile", () => {
+test("a cap holds for claims that come while others are being served, though their line was gone in between", () => {
   const { lines, next, served } = theLines(1, "a/p/1");
   expect(next()).toBe("a/p/1");
   lines.add(waiter("a", "p", "2"));

@@ -1,4 +1,4 @@
-/** When pools are told that they are short: sooner the fewer are left, never after the bound, again with back-off. @module */
+/** When the binder requeues pools that are short: sooner the fewer are left, never after the bound, again with back-off. @module */
 import { expect, test } from "vitest";
 import { createRefills, refillDelay } from "../../packages/binder/refills.ts";
 import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
@@ -7,7 +7,7 @@ import { ago, aPool } from "../pools.ts";
 const BOUND = 5000;
 const pool = aPool({ spec: { replicas: 10 } });
 
-/** A pool of ten on a clock of its own; notes when it was told, in milliseconds from the start. */
+/** A pool of ten on a clock of its own; notes when it was requeued, in milliseconds from the start. */
 function aShortage(isBusy = false) {
   const clock = createFakeClock(0);
   const told: number[] = [];
@@ -26,7 +26,7 @@ function aShortage(isBusy = false) {
   return { clock, told, state, refills, left };
 }
 
-test("a full pool that counts wrongly is told after a while, and not once it counts right", async () => {
+test("a full pool that counts wrongly is requeued after a while, and not once it counts right", async () => {
   const { clock, told, left, state } = aShortage();
   state.isBehind = true;
   left(10);
@@ -75,7 +75,7 @@ test.for(delays)("how long a pool waits if %s", ([, more, want]) => {
   expect(refillDelay({ ...short, ...more })).toBe(want);
 });
 
-test("hand-overs are told together, after the first of them, and sooner where nobody waits", async () => {
+test("bindings are reported together, after the first of them, and sooner where nobody waits", async () => {
   const busy = aShortage(true);
   busy.left(9);
   await busy.clock.advance(1000);
@@ -90,7 +90,7 @@ test("hand-overs are told together, after the first of them, and sooner where no
   expect(calm.told[0]).toBe(900);
 });
 
-test("a pool that has run dry is told at once if a claim waits for it, whatever was planned", async () => {
+test("a pool that has run dry is requeued at once if a claim waits for it, whatever was planned", async () => {
   const { clock, told, state, left } = aShortage(true);
   left(9);
   await clock.advance(300);
@@ -100,7 +100,7 @@ test("a pool that has run dry is told at once if a claim waits for it, whatever 
   expect(told).toEqual([300]);
 });
 
-test("a burst that ends is told soon after, not at the bound", async () => {
+test("a burst that ends is reported soon after, not at the bound", async () => {
   const { clock, told, state, left } = aShortage(true);
   left(8);
   await clock.advance(1500);
@@ -109,7 +109,7 @@ test("a burst that ends is told soon after, not at the bound", async () => {
   expect(told).toEqual([1600]);
 });
 
-test("what is told has its effect: nothing more is said while the pool fills, nor when it is full", async () => {
+test("a requeue has its effect: there is no other one while the pool fills, nor when it is full", async () => {
   const { clock, told, left } = aShortage();
   left(0);
   await clock.advance(100);
@@ -133,7 +133,7 @@ test("a member lost after that is news", async () => {
   expect(told).toEqual([500, 1100]);
 });
 
-test("if nothing comes of it the pool is told again, less and less often", async () => {
+test("if nothing comes of it the pool is requeued again, less and less often", async () => {
   const { clock, told, left } = aShortage();
   left(0);
   await clock.advance(400_000);
@@ -161,7 +161,7 @@ test("a pool that goes or is gone is left alone", async () => {
   expect(told).toEqual([]);
 });
 
-test("a pool whose template is not there lacks nothing that it could make, and is told only what it counts wrongly", async () => {
+test("a pool whose template is not there lacks nothing that it could make, and is requeued only if it counts wrongly", async () => {
   const { clock, told, left, state } = aShortage();
   state.hasTemplate = false;
   left(0);
@@ -173,7 +173,7 @@ test("a pool whose template is not there lacks nothing that it could make, and i
   expect(told).toEqual([605_000]);
 });
 
-test("pools are told apart", async () => {
+test("each pool has its own shortage", async () => {
   const clock = createFakeClock(0);
   const told: string[] = [];
   const refills = createRefills({

@@ -1,4 +1,4 @@
-/** Whom a refused hand-over is held against: a member that nobody may have, or a claim that may have none. @module */
+/** Whom a refused binding is held against: a member that nobody may have, or a claim that may have none. @module */
 import { afterEach, expect, test } from "vitest";
 import type { ApiRequest } from "../../packages/kube/api.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";

@@ -1,4 +1,4 @@
-/** Who takes the place of a member that is handed over: its like, once, and only where the pool would make the same. @module */
+/** What replaces a member that is bound: one like it, once, and only where the pool would make the same. @module */
 import { afterEach, describe, expect, test } from "vitest";
 import { replacementOf } from "../../packages/binder/replacements.ts";
 import { appliedOf } from "../../hooks/sandboxwarmpool/applied.ts";
@@ -8,7 +8,7 @@ import { aTemplate } from "../templates.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { type Around, aWorld, losing } from "./world.ts";
 
-/** By UID alone: whoever makes the replacement of that member, now or after a restart, asks for this name. */
+/** By UID alone: any binder that makes the replacement of that member, now or after a restart, asks for this name. */
 const NAME = "warm-82108be652c53c81";
 const UID = "8278cf2f-c5d1-4f00-a000-000000000001";
 
@@ -86,10 +86,10 @@ async function begin(members: number[], pool = aPool(FULL), ...binder: Parameter
   await world.binder(...binder);
 }
 
-describe("a member that is handed over", () => {
+describe("a member that is bound", () => {
   afterEach(() => world.stop());
 
-  test("each member that is handed over has one replacement, and the pool hears nothing of it", async () => {
+  test("each member that is bound has one replacement, and the pool is not requeued for it", async () => {
     await begin([1, 2, 3]);
     for (const name of ["a", "b"]) await world.claim(name);
     await world.clock.advance(3000);
@@ -97,7 +97,7 @@ describe("a member that is handed over", () => {
     expect(world.faults()).toEqual([]);
   });
 
-  test("the pool is not told to make another while the claim is still being told", async () => {
+  test("the pool is not asked to make another while the claim's status is being written", async () => {
     await begin(
       [1],
       aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }),
@@ -111,7 +111,7 @@ describe("a member that is handed over", () => {
     expect([posts(), names().length, told()]).toEqual([1, 2, 0]);
   });
 
-  test("the pool is told as soon as a replacement that it counted on was refused", async () => {
+  test("the pool is requeued as soon as a replacement that it counted on was refused", async () => {
     const isPost = ({ method }: { method: string }) => method === "POST";
     await begin(
       [1],
@@ -148,7 +148,7 @@ describe("a member that is handed over", () => {
     expect(posts()).toBe(0);
   });
 
-  test("while others wait nobody makes replacements: claims go first, and the pool is told", async () => {
+  test("while others wait nobody makes replacements: claims go first, and the pool is requeued", async () => {
     await begin([1], aPool({ spec: { replicas: 2 }, status: { ...COUNTED, replicas: 2, readyReplicas: 1 } }));
     const coming = { state: "coming", age: 0 } as const;
     await world.members([2], coming);
@@ -159,7 +159,7 @@ describe("a member that is handed over", () => {
     expect(posts()).toBe(0);
   });
 
-  test("one of which no answer comes may be there all the same: nobody makes a second", async () => {
+  test("one without an answer may exist nevertheless: nobody makes a second", async () => {
     await begin([1, 2, 3], aPool(FULL), undefined, losing(({ method }) => method === "POST"));
     await world.claim("a");
     await world.clock.advance(100);
@@ -186,7 +186,7 @@ describe("a member that is handed over", () => {
     expect([world.shares(), posts()]).toEqual([{ a: ["warm-2"] }, 1]);
   });
 
-  test("a binder that has lost its lease meanwhile makes none", async () => {
+  test("a binder that has lost its lease since then makes none", async () => {
     const isStatus = ({ path }: { path: string }) => path.endsWith("/status");
     await begin([1, 2, 3], aPool(FULL), undefined, async (request, send) => {
       if (isStatus(request)) void world.stop();

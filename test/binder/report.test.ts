@@ -119,7 +119,7 @@ test("a status that could not be written is not tried again once the claim is bo
   expect([statusWrites(), world.claims()[0]?.status]).toEqual([1, status]);
 });
 
-test("a status that another binder has written meanwhile stays", async () => {
+test("a status that another binder has written since then stays", async () => {
   const status = { conditions: [], sandbox: { name: "warm-1" } };
   const isFirst = once(isStatus);
   await begin([1], undefined, async (request, send) => {

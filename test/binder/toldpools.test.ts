@@ -1,4 +1,4 @@
-/** What pools are told: that claims have taken members which nobody has replaced, or only that they are short. @module */
+/** What the binder writes on pools: that claims have taken members which nobody has replaced, or that they are short. @module */
 import { afterEach, expect, test } from "vitest";
 import { aPool, COUNTED } from "../pools.ts";
 import { aWorld } from "./world.ts";
@@ -11,7 +11,7 @@ function notesOfPool(): string[] {
   return Object.keys((pool as unknown as ReturnType<typeof aPool>).metadata.annotations ?? {});
 }
 
-test("a pool whose member nobody replaces is told of what it lacks, in words that change nothing else", async () => {
+test("on a pool whose member nobody replaces, the binder writes what it lacks, and changes nothing else", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
   await world.binder(({ method }) => method === "POST" ? { status: 403, body: { message: "quota" } } : undefined);
@@ -34,7 +34,7 @@ test("a pool that is short without having lost any to claims is woken, which doe
   expect(notesOfPool()).toEqual(["agents.x-k8s.io/woken-at"]);
 });
 
-test("what a pool could not be told of, it is told of when that can be done", async () => {
+test("what could not be written on a pool is written when that can be done", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
   let isDown = true;
@@ -51,7 +51,7 @@ test("what a pool could not be told of, it is told of when that can be done", as
   expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
 });
 
-test("a pool is told of members that a binder before this one has handed over", async () => {
+test("members that a binder before this one has bound are written on the pool", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
   const isUntold: Parameters<typeof world.binder>[0] = ({ method, path }) =>
@@ -66,7 +66,7 @@ test("a pool is told of members that a binder before this one has handed over", 
   expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
 });
 
-test("a pool that ends while its member is handed over leaves no word for the next one of its name", async () => {
+test("a pool that ends while its member is bound leaves nothing behind for the next one of its name", async () => {
   world = await aWorld();
   const { store, clock } = world;
   await world.members([1]);
@@ -87,7 +87,7 @@ test("a pool that ends while its member is handed over leaves no word for the ne
   expect(notesOfPool()).toEqual(["agents.x-k8s.io/woken-at"]);
 });
 
-test("a pool that was made anew under its name is told nothing of the old one's members", async () => {
+test("nothing about the old pool's members is written on a pool that was created again under its name", async () => {
   world = await aWorld({ pool: aPool({ status: { ...COUNTED, replicas: 3, readyReplicas: 3 } }) });
   await world.members([1, 2, 3]);
   const isPool = ({ method, path }: { method: string; path: string }) =>

@@ -33,7 +33,7 @@ test("a member that is lost to somebody else makes room for another one at once"
   expect([world.shares(), puts()]).toEqual([{ c: ["warm-2"] }, ["PUT sandboxes/warm-1", "PUT sandboxes/warm-2"]]);
 });
 
-test("what was lost is nobody's until the watch shows a newer version of it", async () => {
+test("what was lost goes to no claim until the watch shows a newer version of it", async () => {
   await begin([1], answering(409, once(isPut)));
   await world.claim("c");
   await world.clock.advance(0);
@@ -48,7 +48,7 @@ test("what was lost is nobody's until the watch shows a newer version of it", as
   expect(world.shares()).toEqual({ c: ["c"], d: ["warm-1"] });
 });
 
-test("a hand-over without an answer that has landed is the claim's", async () => {
+test("a Sandbox is the claim's if the binding has landed, though without an answer", async () => {
   await begin([1, 2], undefined, losing(once(isPut)));
   await world.claim("c");
   await world.clock.advance(0);
@@ -85,7 +85,7 @@ test("one of which nobody knows is looked for before anything else: the claim is
   expect([world.shares(), puts()]).toEqual([{ c: ["warm-1"] }, ["PUT sandboxes/warm-1"]]);
 });
 
-test("a cold Sandbox of which nobody knows is looked for, too, before a member that has come meanwhile is given", async () => {
+test("an unknown cold Sandbox is looked for, too, before a member that has come since then is bound", async () => {
   world = await aWorld({ pool: null });
   const { clock } = world;
   const asked: string[] = [];

@@ -48,12 +48,12 @@ const failing = (method: string, answer: Answer | Error): ApiFault => (request) 
   request.method === method ? answer : undefined;
 const refused = (status: number): Answer => ({ status, body: { message: "no" } });
 
-test("a member is handed over with one request, and the answer is what is stored", async () => {
+test("a member is bound with one request, and the answer is what is stored", async () => {
   expect(await putSandbox(api, given(), claim)).toEqual(world.sandboxes()[0]);
   expect([asked, world.shares()]).toEqual([["PUT"], { c: ["warm-1"] }]);
 });
 
-test("a Sandbox that is handed over has no managedFields any more", async () => {
+test("a Sandbox that is bound has no managedFields any more", async () => {
   const managedFields = [{ manager: "metacontroller", operation: "Update", fieldsV1: { "f:spec": {} } }];
   member = await world.store.put({ ...member, metadata: { ...member.metadata, managedFields } } as never) as never;
   expect(member.metadata).toHaveProperty("managedFields");
@@ -71,7 +71,7 @@ test("a member that has changed, or is gone, is lost", async () => {
   expect(world.shares()).toEqual({ c: [] });
 });
 
-test("a hand-over without an answer that has landed is taken as such", async () => {
+test("a binding that has landed, though without an answer, is found", async () => {
   const lossy = surrounded(api, losing(({ method }) => method === "PUT"));
   expect(await putSandbox(lossy, given(), claim)).toMatchObject({ metadata: { name: "warm-1" } });
   expect([asked, world.shares()]).toEqual([["PUT", "GET"], { c: ["warm-1"] }]);
@@ -90,7 +90,7 @@ test("one of which a look shows that another claim has it is lost", async () => 
   expect(await putSandbox(api, sandbox, claim)).toBe("lost");
 });
 
-test.for([403, 422, 500])("a hand-over that is refused with %d has failed, and says what", async (status) => {
+test.for([403, 422, 500])("a binding that is refused with %d has failed, and says what", async (status) => {
   fault = failing("PUT", refused(status));
   await expect(putSandbox(api, given(), claim)).rejects.toThrow(/hand over Sandbox team-a\/warm-1/);
 });
@@ -125,7 +125,7 @@ test("a creation without an answer that has landed is taken as such; one that ha
   await expect(postSandbox(api, cold(), claim)).rejects.toThrow("connection reset");
 });
 
-test.for([400, 403, 422])("a creation that the API server refuses with %d is told in its words", async (status) => {
+test.for([400, 403, 422])("a creation that the API server refuses with %d is reported in its words", async (status) => {
   fault = failing("POST", refused(status));
   await expect(postSandbox(api, cold(), claim)).rejects.toThrow(RefusalError);
 });

@@ -8,7 +8,7 @@ import { example, type Installed } from "../node/installed.ts";
 import { findChromium, say } from "./chromium.ts";
 import { type Shown, signIn } from "./signin.ts";
 
-/** For use in `describe`; in namespace `default`, where nothing else is meanwhile. */
+/** For use in `describe`; in namespace `default`, which has nothing else during the test. */
 export function testDashboard({ cluster, kubectl, apply, json }: Installed): void {
   let chromium: string;
 

@@ -18,7 +18,7 @@ interface App {
   asked: string[];
 }
 
-/** Opens the app in a browser, beside a Sandbox with the runtime. */
+/** Creates a Sandbox with the runtime, and opens the app in a browser. */
 async function openApp(): Promise<App> {
   const ns = await makeNamespace();
   await ns.apply(aRuntime("box"));

@@ -104,7 +104,7 @@ test.for([
   expect(code).toBe(1);
 });
 
-test("whoever may not ask is told so, and nothing is said to be wrong", async () => {
+test("a user without the right to ask gets a message about that, and no finding", async () => {
   const { code, lines } = await examined(() => false, { status: 403 });
   expect(lines[0]).toMatch(/^! Rights of hookbox +cannot be asked for: you may not ask/);
   expect(code).toBe(0);

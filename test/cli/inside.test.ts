@@ -122,7 +122,7 @@ test("ls lists folders and describes files", async () => {
   expect(await run("ls mine:none", setting)).toMatchObject({ code: 1, stdout: "" });
 });
 
-test("cp puts nothing beside the folder that it is to put it into", async () => {
+test("cp writes only into the folder that it was given", async () => {
   const { setting } = await someSandboxes({ "work/a.txt": "a" });
   await run(MINE, setting);
   const local = makeTempFolder();

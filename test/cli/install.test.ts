@@ -7,7 +7,7 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 import { GROUPS, server } from "./installserver.ts";
 
-/** Kubernetes has had them since 1.36: whoever prints may apply it to another. */
+/** Kubernetes has had them since 1.36. The printed YAML may be applied to an older cluster. */
 const MUTATING = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"];
 
 interface Rights extends KubeObject {

@@ -1,4 +1,4 @@
-/** `hookbox why`, `pool`, `get` and `logs` on a cluster in memory: hooks, engine and keeper are the real ones. @module */
+/** `hookbox why`, `pool`, `get` and `logs` on a cluster in memory: the hooks and the keeper are the real ones. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { Interruption } from "../../packages/cli/failure.ts";

@@ -81,7 +81,7 @@ test("6. a pool member whose Pod has ended is never bound", async () => {
   const history = await followClaims(ns);
   const members = (await ns.list("sandbox")).map(({ metadata }) => metadata.name).sort();
   for (const member of members) await endSimulated(ns, member, "Failed");
-  // Whoever comes a moment before anybody has seen that may be given one.
+  // A claim that comes a moment before anybody has seen that may be bound to one of them.
   for (const member of members) {
     await ns.until("sandbox", member, (sandbox) => condition(sandbox, "Ready")?.status !== "True");
   }

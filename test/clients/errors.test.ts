@@ -18,7 +18,7 @@ const VOLUME = {
 
 interface Case {
   name: string;
-  /** Beside the template `t` and its pool `p`, which allow nothing. */
+  /** In addition to the template `t` and its pool `p`, which allow nothing. */
   objects?: object[];
   options: object;
   error: string;
@@ -56,7 +56,7 @@ const cases: Case[] = [
 test.for(cases)("create_sandbox fails at once, and leaves no claim: $name", async ({ objects = [], ...wanted }) => {
   const ns = await withPool(1);
   if (objects.length > 0) await ns.apply(...objects);
-  // Far longer than a test may take: the client gives up because it is told to.
+  // Far longer than a test may take: the client gives up because of an observation.
   const told = await runProgram(ns, "create", { ...wanted.options, sandbox_ready_timeout: 600 });
   expect(told).toEqual({
     error: wanted.error,

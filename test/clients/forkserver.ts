@@ -33,7 +33,7 @@ type Told = { socket: string; pid: number; code?: undefined } | { pid: number; c
 export function startForkServer(python: string, { kubectl, kubeconfig }: Kubectl): ForkServer {
   // The client forwards a port by the kubectl that it finds.
   const PATH = `${dirname(kubectl)}:${process.env["PATH"]}`;
-  // Neither other packages of the user nor files written beside the programs.
+  // Neither other packages of the user nor files written next to the programs.
   const child = spawn(python, ["-E", "-s", "-B", SCRIPT], {
     env: { ...process.env, PATH, KUBECONFIG: kubeconfig },
     stdio: ["pipe", "pipe", "inherit"],

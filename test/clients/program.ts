@@ -42,7 +42,7 @@ export async function startProgram(
   program.stderr.setEncoding("utf8").on("data", (part) => errors.text += part);
   const lines = createInterface({ input: program.stdio })[Symbol.asyncIterator]();
   const ended = endOf(program, name, errors);
-  // Whoever asks gets the error; a program that is ended with its test has none to tell.
+  // Callers of `ended` get the error; if a program is ended with its test, there is no caller.
   ended.catch(() => {});
   onTestFinished(program.kill);
   return {

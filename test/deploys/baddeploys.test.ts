@@ -37,7 +37,7 @@ test.for(Object.entries(BAD_DEPLOYS))(
       await fleet.live(MINUTES);
       expect(fleet.lost()).toEqual([]);
       expect(fleet.made(), "and makes nothing").toEqual([]);
-      expect(fleet.cluster.faults().length, "somebody is told").toBeGreaterThan(before);
+      expect(fleet.cluster.faults().length, "it is reported").toBeGreaterThan(before);
       fleet.deploy();
       await fleet.live(2);
       expect(fleet.lost(), "nor does the good one that follows").toEqual([]);
@@ -69,7 +69,7 @@ test(
   },
 );
 
-test("whoever means it lets go of a Sandbox's children by an annotation, until a time", PATIENCE, async () => {
+test("an annotation allows the deletion of a Sandbox's children, until a time", PATIENCE, async () => {
   await using fleet = await aFleet();
   const { cluster } = fleet;
   fleet.deploy(faulty(asItIs, YEAR_MS));

@@ -30,9 +30,9 @@ export interface Fleet {
   cluster: TestCluster;
   /** Puts hooks in the place of those that run; without any, the good ones again. */
   deploy(hooks?: Record<string, () => HookCalls>): void;
-  /** Has every parent looked at anew. */
+  /** Requeues every parent. */
   look(): Promise<void>;
-  /** Has them looked at once a minute. */
+  /** Requeues them once a minute. */
   live(minutes: number): Promise<void>;
   /** Lists what is no more, or no more what it was: a Sandbox, a Pod, a volume, a Service, a NetworkPolicy. */
   lost(): string[];

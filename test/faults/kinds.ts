@@ -25,7 +25,7 @@ export function kills(parts: PartName[]): Harm {
   );
 }
 
-/** What stands between the engine and its hooks, for up to ten seconds each time. */
+/** What the proxy between Metacontroller and the hooks does, for up to ten seconds each time. */
 export function weathers(weathers: Weather[]): Harm {
   return harm(
     fc.record({ weather: fc.constantFrom(...weathers), lastsMs: whole(2000, 10_000), pauseMs: whole(1000, 6000) }),

@@ -7,7 +7,7 @@ export interface Observed {
   claims: Loose[];
   pools: Loose[];
   sandboxes: Loose[];
-  /** Objects of each kind of which a Sandbox has one. */
+  /** Objects of each kind that a Sandbox has one of. */
   children: Loose[][];
 }
 

@@ -1,4 +1,4 @@
-/** A proxy between an engine and its hooks that can be slow, wrong, absent or silent. For tests. @module */
+/** A proxy between Metacontroller and the hooks that can be slow, wrong, absent or silent. For tests. @module */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

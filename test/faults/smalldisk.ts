@@ -12,7 +12,7 @@ export interface SmallDisk {
   giveBack(): void;
 }
 
-/** For etcd's log, of which it sets 64 MB aside at a time, and its database. */
+/** For etcd's log, which grows by 64 MB at a time, and its database. */
 const SIZE = "512m";
 const CHUNKS = [1 << 20, 1 << 12, 1].map((bytes) => new Uint8Array(bytes));
 

@@ -92,7 +92,7 @@ function answers(router: string, ns: Namespace, name: string, port: number): Pro
   });
 }
 
-/** Pods of which a Sandbox has another, and Pods of nobody. */
+/** Pods of a Sandbox that has another one, and Pods without an owner. */
 function extraOf(pods: Loose[]): string[] {
   const [owned, orphans] = [[], []] as [Loose[], Loose[]];
   for (const pod of pods) if (!pod.metadata.deletionTimestamp) (controllerOf(pod) ? owned : orphans).push(pod);

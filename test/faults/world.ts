@@ -1,6 +1,6 @@
 /**
  * A cluster of its own for faults, with every process that hookbox needs to be killed and started one by one: hooks
- * behind a proxy, the engine, a keeper that is a binder too, a router, the API server and etcd. @module
+ * behind a proxy, Metacontroller, a keeper that is a binder too, a router, the API server and etcd. @module
  */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ export type PartName = "hooks" | "Metacontroller" | "keeper" | "router" | "API s
 export interface FaultWorld {
   kubectl: Kubectl;
   parts: Record<PartName, Part>;
-  /** What stands between the engine and the hooks. */
+  /** The proxy between Metacontroller and the hooks. */
   proxy: FaultProxy;
   etcd: {
     url: string;
@@ -171,8 +171,8 @@ function engine(kubeconfig: string, logFile: string): Part {
 }
 
 /**
- * A process of the control plane: the cluster's record has the one that runs, so that whoever ends the cluster ends it.
- * One that ends as it starts is started again, as whoever keeps it running would.
+ * A process of the control plane: the cluster's record has the one that runs, so that it ends with the cluster.
+ * One that ends as it starts is started again, as a service manager would.
  */
 function planePart(cluster: Cluster, name: string, logs: string, isBack: () => Promise<boolean>): Part {
   const begin = starter(cluster, name, logs);

@@ -45,7 +45,7 @@ function answer(socket: Socket): void {
   const bytes = Buffer.from(next.text, "latin1");
   if (next.ending === "kept") {
     socket.write(bytes);
-    // Whoever waits for the rest of such an answer would wait for long.
+    // A client that waits for the rest of such an answer would wait for long.
     silent.set(socket, setTimeout(() => socket.end(), KEPT_MS));
     return;
   }

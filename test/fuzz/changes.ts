@@ -34,7 +34,7 @@ interface Place {
   depth: number;
 }
 
-/** Returns a changed copy. @param donor of which parts may be copied */
+/** Returns a changed copy. @param donor its parts may be copied */
 export function changed(value: unknown, list: readonly Change[], donor: unknown): unknown {
   const root: Json = { root: copyJson(value) };
   for (const change of list) apply(root, change, donor);

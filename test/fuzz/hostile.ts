@@ -17,7 +17,7 @@ const foreign = (kind: string, over: object = {}) => ({
   ...over,
 });
 
-/** Stand in the place of any value. */
+/** Take the place of any value. */
 export const HOSTILE_VALUES: readonly unknown[] = [
   ...[null, true, false, 0, -1, 1.5, 1e308, -1e308, 2 ** 53 + 2, 2 ** 31, 2 ** 63, 5e-324],
   ...["", " ", "0", "-1", "null", "true", "1e999", "NaN", "\0", "\ud800", "\u202e", "é", "🦄".repeat(40), "a/b", "A B"],
@@ -37,7 +37,7 @@ export const HOSTILE_VALUES: readonly unknown[] = [
   [foreign("SandboxClaim"), foreign("SandboxWarmPool")],
 ];
 
-/** Stand in the place of any key. */
+/** Take the place of any key. */
 export const HOSTILE_KEYS: readonly string[] = [
   ...["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "", " ", "0", "-1", "length", "\0"],
   ...["Pod.v1", "Pod", "team-b/demo", "demo", "//", "SPEC", "Metadata", "x".repeat(400), "a\nb", "\ud800"],

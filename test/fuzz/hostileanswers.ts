@@ -71,7 +71,7 @@ const drawnNumber = fc.nat(100_000);
 /** How a sandbox ends its connection, having answered: not at all, well, by a reset, or in the middle of the answer. */
 export type Ending = "kept" | "ended" | "reset" | "halved";
 
-/** One answer, of which of those that there are, and how it is changed. */
+/** One answer: which of the existing ones, and how it is changed. */
 export const hostileAnswer = fc.record({
   at: drawnNumber,
   version: seldom(30, fc.constantFrom(...VERSIONS)),

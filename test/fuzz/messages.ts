@@ -58,7 +58,7 @@ export function textOf({ method, target, version, fields, body }: Message): stri
   return `${method} ${target} ${version}\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Fields in which a token is carried, beside the query. */
+/** Fields that may carry a token, besides the query. */
 const CARRIERS = new Set(["authorization", "cookie", "sec-websocket-protocol"]);
 
 /** Fills in the port, and the token where tokens belong: wherever else a change has put it, it would be no secret. */
@@ -101,7 +101,7 @@ function apply(message: Message, { how, at, other }: MessageChange, targets: rea
     chunked: () => {
       fields.push(["Transfer-Encoding", "chunked"]);
       message.body = pick(CHUNKED, at).replace("{BODY}", `${message.body.length.toString(16)}\r\n${message.body}\r\n`);
-      // Both framings at once are for whoever changes more than this.
+      // In a third of the cases, the message has both framings at once.
       if (other % 3 > 0) message.fields = fields.filter(([name]) => name.toLowerCase() !== "content-length");
     },
   };

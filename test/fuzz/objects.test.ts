@@ -1,4 +1,4 @@
-/** Objects of all kinds that somebody tampered with, beside one namespace in which all is well. @module */
+/** Objects of all kinds that somebody tampered with, and one namespace in which all is well. @module */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";

@@ -17,7 +17,7 @@ import { CANARY } from "./secrets.ts";
 /** A router that listens. */
 export interface Tried {
   port: number;
-  /** What opens it: a secret, for whoever has it. */
+  /** The secret that gives access to it. */
   token: string;
   /** Whether the token is the router's own business, and no sandbox sees it. */
   keepsToken: boolean;
@@ -29,7 +29,7 @@ export interface Routers {
   routers: Tried[];
   /** Port of the sandbox. */
   backend: number;
-  /** Of all their logs; whoever reads them takes them out. */
+  /** Of all their logs; reading a line removes it. */
   lines: string[];
   /** Heads of the requests that have reached the sandbox; likewise. */
   seen: string[];

@@ -12,9 +12,9 @@ export interface Runtimes {
   runtimes: Runtime[];
   /** Opens the first of them. */
   token: string;
-  /** Of their logs; whoever reads them takes them out. */
+  /** Of their logs; reading a line removes it. */
   lines: string[];
-  /** What stands beside their folders, where nobody may reach. */
+  /** What is outside of their folders, where no request may reach. */
   outside(): string;
   stop(): Promise<void>;
 }
@@ -47,4 +47,4 @@ export async function startRuntimes(folder: string): Promise<Runtimes> {
 }
 
 /** What must stay as it is. */
-export const OUTSIDE = "nobody's business";
+export const OUTSIDE = "must not change";

@@ -7,7 +7,7 @@ import { type Leaving, openResources, runningChildren, watchForCrashes } from ".
 
 /** What one listener is sent. */
 export interface Input {
-  /** Names the listener, for whoever reads of a failure. */
+  /** Names the listener in reports of failures. */
   to: string;
   text: string;
   how: Leaving;

@@ -166,7 +166,7 @@ const CASES: Case[] = [
   {
     ...CLAIM,
     words: claims.ANOTHER,
-    name: "one beside a name that is not there",
+    name: "one next to a name that is not there",
     child: mine,
     observed: claimOf(named("gone")),
     want: false,
@@ -202,7 +202,7 @@ const unreadable = aMember(2, {
 });
 
 test.for(Object.entries(pools.DRAIN_WORDS))(
-  "a pool lets none go that is as it should be: %s, %s",
+  "a pool deletes no member that is as it should be: %s, %s",
   ([reason, words]) => {
     const holds = (child: object) => pools.deletionReasons[words]?.holds(child as KubeObject, aPoolRequest(), NOW);
     const isForUnreadable = reason === "broken";

@@ -62,7 +62,7 @@ const CASES: { name: string; hook: string; request: unknown; want: string[] }[] 
     want: [],
   },
   {
-    name: "a pool that is scaled down marks as many as it is told to",
+    name: "a pool that is scaled down marks as many as its spec demands",
     hook: "sandboxwarmpool",
     request: aPoolRequest({ pool: aPool({ spec: { replicas: 1 } }), sandboxes: members(3) }),
     want: [],

@@ -157,7 +157,7 @@ describe("a claim", () => {
   });
 });
 
-test("a claim does not take back when it first was Ready", () => {
+test("a claim keeps the time at which it first was Ready", () => {
   const key = "agents.x-k8s.io/claim-first-ready-at";
   const sandbox = aClaimed();
   const { name } = sandbox.metadata;

@@ -14,7 +14,7 @@ export interface Suite {
   tracesURL: string;
   /** What Prometheus would scrape of the keeper. */
   metricsURL: string;
-  engine: "real" | "stand-in";
+  engine: "real" | "fake";
   nodes: "real" | "simulated";
   /** Folder that takes the logs of processes. */
   logs: string;

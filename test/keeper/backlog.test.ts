@@ -64,7 +64,7 @@ test("of many that nobody answers, twenty are woken at once, and all as soon as 
   expect(wokenNames()).toHaveLength(100);
 });
 
-test("Sandboxes that are bound and answered meanwhile do not show that a Pod takes too long to start", async () => {
+test("Sandboxes that are bound and answered in between do not show that a Pod takes too long to start", async () => {
   await keep(0);
   for (let number = 0; number < 60; number++) put(number);
   put(100, READY);

@@ -43,7 +43,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND]);
   });
 
-  test("is told of once it and its Sandbox say the same, whichever comes first", () => {
+  test("is reported once it and its Sandbox say the same, whichever comes first", () => {
     start();
     bindings.claims.observe(aWaitingClaim());
     bindings.claims.observe(aBoundClaim());
@@ -54,7 +54,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND, READY]);
   });
 
-  test("is told of when the Sandbox is seen first", () => {
+  test("is reported when the Sandbox is seen first", () => {
     start();
     bindings.sandboxes.observe(aClaimsSandbox());
     bindings.claims.observe(aWaitingClaim());
@@ -63,7 +63,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND, READY]);
   });
 
-  test("is told of once, whatever is shown again", () => {
+  test("is reported once, whatever is shown again", () => {
     start();
     for (let round = 0; round < 2; round++) {
       bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
@@ -91,7 +91,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND, READY]);
   });
 
-  test("that is given two is told of with the one that it keeps", () => {
+  test("that is given two is reported with the one that it keeps", () => {
     start();
     bindings.claims.observe(aWaitingClaim());
     bindings.sandboxes.observe(aClaimsSandbox({ name: "pool-2" }));
@@ -101,7 +101,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND]);
   });
 
-  test("that lost its Sandbox and was given another is told of again, but not of a first Ready", () => {
+  test("that lost its Sandbox and was given another is reported again, but not a first Ready", () => {
     start();
     bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
     bindings.sandboxes.observe(aClaimsSandbox());
@@ -111,7 +111,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND, READY, "job warm pool-2"]);
   });
 
-  test("is not told of with a Sandbox of its name that belongs to another claim", () => {
+  test("is not reported with a Sandbox of its name that belongs to another claim", () => {
     start();
     bindings.sandboxes.observe(aClaimsSandbox({ claim: "uid-other" }));
     bindings.claims.observe(aBoundClaim());
@@ -120,7 +120,7 @@ describe("a claim that is served while the keeper runs", () => {
     expect(told).toEqual([BOUND]);
   });
 
-  test("is not told of with a Sandbox that was its own and is another's now", () => {
+  test("is not reported with a Sandbox that was its own and is another's now", () => {
     start();
     bindings.sandboxes.observe(aClaimsSandbox());
     bindings.sandboxes.observe(aClaimsSandbox({ claim: "uid-other" }));
@@ -137,7 +137,7 @@ describe("a claim that is served while the keeper runs", () => {
 });
 
 describe("a claim that was there before the keeper", () => {
-  test("and was bound is told of as such; its first Ready is not", () => {
+  test("and was bound is reported as such; its first Ready is not", () => {
     bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
     bindings.sandboxes.observe(aClaimsSandbox());
     start(["uid-job"], ["uid-pool-1"]);
@@ -153,7 +153,7 @@ describe("a claim that was there before the keeper", () => {
     expect(told).toEqual(["job warm pool-1 before"]);
   });
 
-  test("and waited is told of as any other", () => {
+  test("and waited is reported as any other", () => {
     bindings.claims.observe(aWaitingClaim());
     start(["uid-job"]);
     bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
@@ -161,7 +161,7 @@ describe("a claim that was there before the keeper", () => {
     expect(told).toEqual(["job warm pool-1", "job ready pool-1"]);
   });
 
-  test("and whose Sandbox is made anew under the same name is told of as any other", () => {
+  test("and whose Sandbox is created again under the same name is reported as any other", () => {
     const cold = { name: "job", launchType: "cold" };
     bindings.claims.observe(aBoundClaim({ sandbox: "job" }));
     bindings.sandboxes.observe(aClaimsSandbox(cold));
@@ -175,7 +175,7 @@ describe("a claim that was there before the keeper", () => {
 describe("a claim that is gone", () => {
   const gone = () => bindings.claims.gone("uid-job");
 
-  test("is told of when its Sandbox is seen late, and is no longer among the claims", () => {
+  test("is reported when its Sandbox is seen late, and is no longer among the claims", () => {
     start();
     bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
     gone();
@@ -197,7 +197,7 @@ describe("a claim that is gone", () => {
     expect(told).toHaveLength(1);
   });
 
-  test("is told of no more once the keeper stops", () => {
+  test("is no longer reported once the keeper stops", () => {
     start();
     bindings.claims.observe(aBoundClaim({ readyAt: READY_AT }));
     gone();

@@ -67,7 +67,7 @@ describe("a Pod that does not exist", () => {
     expect(unresolvedOf(server)).toBeUndefined();
   });
 
-  test("is named beside a volume and a Service, in order", async () => {
+  test("is named with a volume and a Service, in order", async () => {
     putSandbox(server, NO_POD, { spec: { service: true, ...VOLUMES } });
     server.onDryRun = ({ path }) => refusal(422, `no ${path.split("/").at(-1)}`);
     await keep(1.1);
@@ -95,7 +95,7 @@ describe("the word that the keeper left", () => {
     expect(asked()).toEqual([]);
   });
 
-  test("is taken back again soon where the Sandbox has changed meanwhile", async () => {
+  test("is taken back again soon where the Sandbox has changed since then", async () => {
     putSandbox(server, READY, { metadata: UNREADABLE });
     server.put(POD, aChild("Pod", { metadata: OURS }));
     server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "it has been modified") : undefined;
@@ -152,7 +152,7 @@ describe("a Sandbox that asks for many volumes", () => {
     expect(asked().filter((request) => /^GET (?!sandboxes)/.test(request))).toHaveLength(61);
   });
 
-  test("is told of the first three that are refused, and few others are tried", async () => {
+  test("reports the first three that are refused, and few others are tried", async () => {
     server.onDryRun = ({ path }) => refusal(403, `${path} is forbidden: exceeded quota: small`);
     // Answers come in another order at each look.
     let turn = 0;

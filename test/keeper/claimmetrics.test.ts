@@ -77,7 +77,7 @@ describe("at a claim's first Ready", () => {
   });
 });
 
-describe("at the hand-over, agent_sandbox_claim_creation_total", () => {
+describe("at the binding, agent_sandbox_claim_creation_total", () => {
   const total = async (sandbox: ClaimsSandbox, metadata: object = {}) => {
     metrics.claims.bound(viewClaim(aBoundClaim({ metadata })), view(sandbox));
     const [line = ""] = await lines("agent_sandbox_claim_creation_total");
@@ -101,7 +101,7 @@ describe("at the hand-over, agent_sandbox_claim_creation_total", () => {
     ["Ready only after", { readyAt: "2026-11-21T12:00:00Z" }, "not_ready"],
     ["not Ready", { readyAt: undefined }, "not_ready"],
     ["made for the claim, Ready within the same second", { launchType: "cold" }, "not_ready"],
-    ["handed over nobody knows when", { assignedAt: undefined }, "ready"],
+    ["bound nobody knows when", { assignedAt: undefined }, "ready"],
   ])("%s: %s", async ([, sandbox, want]) => {
     expect(await total(sandbox)).toContain(`pod_condition=${want}`);
   });

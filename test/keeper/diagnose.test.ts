@@ -139,7 +139,7 @@ const cases: Case[] = [
   },
   {
     name: "labelled for another's adoption",
-    reason: "whoever it was has not taken it",
+    reason: "the controller that had it has not taken it",
     metadata: { labels: { ...ADOPTABLE, "controller-uid": "uid-other" } },
     want: "ADOPT",
   },

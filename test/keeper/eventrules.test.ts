@@ -190,7 +190,7 @@ describe("claimBound()", () => {
   const view = viewClaim(aClaim({ metadata: { creationTimestamp: TIME } }));
   const bound = (over: object) => claimBound(view, viewSandbox(aClaimsSandbox(over)) as never);
 
-  test("tells of a Sandbox that stood ready, at the time when it was handed over", () => {
+  test("tells of a Sandbox that stood ready, at the time when it was bound", () => {
     expect(bound({})).toEqual({
       regarding: CLAIM,
       type: "Normal",
@@ -211,7 +211,7 @@ describe("claimBound()", () => {
     });
   });
 
-  test("is no earlier than the claim where the time of the hand-over is unknown", () => {
+  test("is no earlier than the claim where the time of the binding is unknown", () => {
     expect(bound({ assignedAt: undefined })?.at).toBe(at);
   });
 

@@ -33,7 +33,7 @@ const aThing = (state?: string, minutesAgo = 0, uid = "a") => ({
   minutesAgo,
 });
 
-test("what the first list shows is told if it is young", () => {
+test("what the first list shows is reported if it is young", () => {
   handler.observe(aThing("old", 31, "a"));
   handler.observe(aThing("young", 29, "b"));
   handler.listed?.(new Set(["a", "b"]));
@@ -47,7 +47,7 @@ test("what was too old at the start stays untold, however often it is shown", ()
   expect(told).toEqual([]);
 });
 
-test("what comes later is told whatever its time says, once", () => {
+test("what comes later is reported whatever its time says, once", () => {
   handler.listed?.(new Set());
   handler.observe(aThing());
   handler.observe(aThing("late", 90));
@@ -57,7 +57,7 @@ test("what comes later is told whatever its time says, once", () => {
   expect(told).toEqual(["late"]);
 });
 
-test("a state that has gone and comes again, or another one, is told", () => {
+test("a state that has gone and comes again, or another one, is reported", () => {
   handler.listed?.(new Set());
   for (const state of ["one", undefined, "one", "two"]) handler.observe(aThing(state));
   expect(told).toEqual(["one", "one", "two"]);

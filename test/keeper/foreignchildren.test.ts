@@ -57,7 +57,7 @@ describe("a Pod that is somebody else's", () => {
     expect(unresolvedOf(server)).toMatchObject({ generation: 2 });
   });
 
-  test("is not written on a Sandbox that has changed meanwhile", async () => {
+  test("is not written on a Sandbox that has changed since then", async () => {
     putSandbox(server, NO_POD);
     server.put(POD, aChild("Pod"));
     server.intercept = ({ path }) => {
@@ -108,7 +108,7 @@ describe("adoption", () => {
     },
   );
 
-  test("looks again where the Pod has changed meanwhile", async () => {
+  test("looks again where the Pod has changed since then", async () => {
     putSandbox(server, NO_POD);
     server.put(POD, aChild("Pod", { metadata: ADOPTABLE }));
     server.intercept = ({ method }) => {

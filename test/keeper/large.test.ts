@@ -54,7 +54,7 @@ describe("a large Sandbox", () => {
     putSandbox(server, NO_POD, { spec: podTemplate(LARGE) });
     await keep(1.5);
     const look = ["GET sandboxes/demo", "GET pods/demo", "POST team-a/pods dry", "PATCH sandboxes/demo"];
-    // It has changed meanwhile.
+    // It has changed since then.
     expect(asked()).toEqual([...look, "GET sandboxes/demo"]);
     expect(unresolvedOf(server)).toMatchObject({ problems: [{ kind: "Pod", state: "refused" }] });
     server.onDryRun = () => ({ status: 201, body: {} });

@@ -1,4 +1,4 @@
-/** What the life of a Sandbox is told as: the rules, and the event handler that applies them. @module */
+/** The events in the life of a Sandbox: the rules, and the event handler that applies them. @module */
 import { CloudEvent as SDKEvent } from "cloudevents";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { cloudEventOf } from "../../packages/keeper/cloudevents/cloudevent.ts";
@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** What was told since this was asked last: what, and how many seconds after the clock began. */
+/** What was reported since this was asked last: what, and how many seconds after the clock began. */
 const since = () => told.splice(0).map(({ what, at }) => `${what} ${(at - NOW.getTime()) / 1000}`);
 const see = (conditions: object[], metadata: object = {}, spec: object = {}) =>
   handler.observe(
@@ -53,7 +53,7 @@ const claimed = (uid: string, name = "job") => ({
 });
 const listNothing = () => handler.listed?.(new Set());
 
-test("a life is told in its order, each thing once", () => {
+test("a life is reported in its order, each thing once", () => {
   listNothing();
   vi.setSystemTime(NOW.getTime() + 60_000);
   see([]);
@@ -81,7 +81,7 @@ test("a life is told in its order, each thing once", () => {
   expect(since()).toEqual(["deleted 55"]);
 });
 
-test("what a watch has skipped is told as far as it shows", () => {
+test("what a watch has skipped is reported as far as it shows", () => {
   listNothing();
   vi.setSystemTime(NOW.getTime() + 60_000);
   see(ready(3), claimed("c1"));

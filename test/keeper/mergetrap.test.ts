@@ -119,7 +119,7 @@ describe("mergeTrapReconciler()", () => {
     expect(asked()).toEqual(["PATCH sandboxes/demo-2"]);
   });
 
-  test("waits for the next version where the Sandbox has changed meanwhile", async () => {
+  test("waits for the next version where the Sandbox has changed since then", async () => {
     put(made({ ports: DNS }));
     server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "changed") : undefined;
     await keep(10);

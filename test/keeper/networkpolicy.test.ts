@@ -129,7 +129,7 @@ describe("the NetworkPolicy of a template", () => {
     expect(asked().some((request) => request.endsWith("dry"))).toBe(false);
   });
 
-  test("is nobody's concern once the template leaves it to others", async () => {
+  test("concerns no process of ours once the template leaves it to others", async () => {
     put();
     await keep(2);
     const metadata = { generation: 2, annotations: annotations() };
@@ -201,7 +201,7 @@ describe("the NetworkPolicy of a template that is gone", () => {
     expect(server.get(POLICY)).toBeDefined();
   });
 
-  test("stays where it cannot be told whether it is needed", async () => {
+  test("stays where it is unknown whether it is needed", async () => {
     putPolicy({ metadata: left });
     server.intercept = ({ path, query }) =>
       path.endsWith("/pods") && query?.["labelSelector"] ? refusal(403, "no") : undefined;

@@ -1,4 +1,4 @@
-/** A Sandbox of which another controller has noted that its Pod has another name: that Pod stays, or is forgotten. @module */
+/** A Sandbox for which another controller has noted that its Pod has another name: that Pod stays, or is forgotten. @module */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { aChild } from "../sandboxes.ts";

@@ -75,7 +75,7 @@ describe("a Sandbox that nobody controls", () => {
     expect(asked()).toEqual([]);
   });
 
-  test("is given in its next version where it has changed meanwhile", async () => {
+  test("is given in its next version where it has changed since then", async () => {
     putPool();
     put({ labels: OF_POOL });
     server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "changed") : undefined;

@@ -95,7 +95,7 @@ describe("createReconcileQueue()", () => {
     expect(acts.map((entry) => entry.split("@")[0])).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
   });
 
-  test("judges anew what it is told to, and lets other events through after a few", async () => {
+  test("judges again what it was asked to, and lets other events through after a few", async () => {
     const asked = vi.spyOn(reconciler, "dueAt");
     const handler = queue();
     for (let i = 0; i < 500; i++) {
@@ -123,7 +123,7 @@ describe("createReconcileQueue()", () => {
     expect(acts).toEqual(["busy@0", "waiting@0", "busy@1000"]);
   });
 
-  test("does not act on what has changed while it stood in line", async () => {
+  test("does not act on what has changed while it was queued", async () => {
     act = () => new Promise((resolve) => setTimeout(resolve, 1000));
     const handler = queue(1);
     handler.observe(thing("a", 0));
@@ -135,7 +135,7 @@ describe("createReconcileQueue()", () => {
     expect(acts).toEqual(["a@0"]);
   });
 
-  test("acts again on what changed meanwhile", async () => {
+  test("acts again on what changed since then", async () => {
     act = async () => {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     };

@@ -92,7 +92,7 @@ describe("Events", () => {
     expect((await recorded()).requests).toBe(4);
   });
 
-  test("a hand-over by a clock that lags is told of nevertheless, if the keeper saw it", async () => {
+  test("a binding by a clock that lags is recorded nevertheless, if the keeper saw it", async () => {
     show(started(), aBoundClaim(), aClaimsSandbox({ assignedAt: "2026-11-21T11:00:00Z" }));
     expect((await recorded()).reasons).toEqual(["SandboxAdopted"]);
   });
@@ -106,14 +106,14 @@ describe("Events", () => {
     expect(notes).toEqual(["Claim expired", "Deleting Claim (ShutdownPolicy=DeleteForeground)"]);
   });
 
-  test("only the deletion of claims is told of", async () => {
+  test("only the deletion of claims is recorded", async () => {
     const keeper = started();
     keeper.reported("Sandbox", "deleted", aSandbox().metadata, {});
     keeper.reported("SandboxClaim", "annotated", aClaim().metadata, {});
     expect((await recorded()).requests).toBe(0);
   });
 
-  test("the lives of Sandboxes are told of, by two keepers and one after another under the same names", async () => {
+  test("the lives of Sandboxes are recorded, by two keepers and one after another under the same names", async () => {
     const lived = aSandbox({
       status: {
         conditions: [

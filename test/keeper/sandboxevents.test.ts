@@ -132,7 +132,7 @@ describe("createSandboxEvents()", () => {
     expect(recorded).toEqual([`SandboxPodCreated ${T}`, `SandboxReady ${T}`]);
   });
 
-  test("one that turns Ready every few seconds is told of once a minute", () => {
+  test("one that turns Ready every few seconds is recorded once a minute", () => {
     const handler = anHandler();
     for (let second = 0; second < 180; second += 5) {
       now = NOW.getTime() + second * 1000;
@@ -142,7 +142,7 @@ describe("createSandboxEvents()", () => {
     expect(recorded.filter((each) => each.startsWith("SandboxReady"))).toHaveLength(3);
   });
 
-  test("one that is suspended and resumed is told of each time, however soon", () => {
+  test("one that is suspended and resumed is recorded each time, however soon", () => {
     const handler = anHandler();
     const since = (second: number) => ({ lastTransitionTime: `2026-11-21T11:59:0${second}Z` });
     handler.observe(with_([{ ...running, ...since(0) }, ready("2026-11-21T11:59:01Z"), scheduled]));

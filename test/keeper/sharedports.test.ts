@@ -195,7 +195,7 @@ describe("sharedPortsReconciler()", () => {
     expect(patches()).toEqual([]);
   });
 
-  test("reads again where the Pod has changed meanwhile", async () => {
+  test("reads again where the Pod has changed since then", async () => {
     putSandbox(server, READY, seen);
     let conflicts = 0;
     server.intercept = ({ method }) => method === "PATCH" && ++conflicts <= 2 ? refusal(409, "changed") : undefined;

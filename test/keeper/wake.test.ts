@@ -45,7 +45,7 @@ describe("a Sandbox without conditions", () => {
     expect(asked()).toEqual([PATCH]);
   });
 
-  test("is woken in its next version where it has changed meanwhile", async () => {
+  test("is requeued in its next version where it has changed since then", async () => {
     server.intercept = ({ method }) => method === "PATCH" ? refusal(409, "changed") : undefined;
     put();
     await keep(11);

@@ -67,7 +67,7 @@ test("listAndWatchAll() opens one watch for each kind, shows each event handler 
   vi.useRealTimers();
 });
 
-test("an event handler that cannot read an object is told of the others, and so are other event handlers", async () => {
+test("an event handler that cannot read an object gets the others, and so do other event handlers", async () => {
   vi.useFakeTimers();
   const server = createFakeApi();
   server.put(SANDBOX, { ...aSandbox() });

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
 import { createAPIProxy } from "../../packages/kube/apiproxy.ts";
 
-test("a request is somebody else's, whoever we are", async () => {
+test("a request is made as the given user, not as ourselves", async () => {
   const ca = await makeCertificate({ commonName: "ca", use: "authority" });
   const serving = await makeCertificate({ commonName: "api", use: "server", ipAddresses: ["127.0.0.1"] }, ca);
   const us = await makeCertificate({ commonName: "us", organization: "system:masters", use: "client" }, ca);

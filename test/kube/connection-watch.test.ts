@@ -117,7 +117,7 @@ describe("watch()", () => {
     expect(events).toEqual([]);
   });
 
-  test("ends with the signal, and lets go of the connection", async () => {
+  test("ends with the signal, and closes the connection", async () => {
     const closed = Promise.withResolvers<void>();
     const { api, stop } = await connected((request: IncomingMessage, response) => {
       request.socket.once("close", () => closed.resolve());

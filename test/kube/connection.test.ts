@@ -34,7 +34,7 @@ describe("send()", () => {
     await expect(sending).rejects.toThrow();
   });
 
-  test("reads no more of an answer than it is told to, and goes on with the next", async () => {
+  test("reads no more of an answer than it may, and goes on with the next", async () => {
     const { api } = await connected(({ url }, response) => {
       if (url === "/short") return void json(response, 200, { short: true });
       const more = setInterval(() => response.write("x".repeat(1000)), 1);

@@ -57,7 +57,7 @@ describe("kubeconfigCredentials()", () => {
     expect((await credentials.current()).headers).toEqual({ Authorization: "Bearer two" });
   });
 
-  test("reads certificates from data, and from files beside it", async () => {
+  test("reads certificates from data, and from files next to the kubeconfig", async () => {
     for (const name of ["ca.crt", "me.key"]) writeFileSync(join(folder, name), name);
     const user = { "client-certificate-data": base64("CERT"), "client-key": "me.key" };
     const cluster = { "certificate-authority": "ca.crt", "tls-server-name": "kube", "insecure-skip-tls-verify": true };

@@ -39,7 +39,7 @@ test("eventOf() says what the contract says, in the object's namespace", () => {
   });
 });
 
-test("eventOf() gives an occurrence one name, whoever records it and when", () => {
+test("eventOf() gives an occurrence one name, no matter which process records it and when", () => {
   expect(nameOf({ at: 0, note: "other words" }, "host-2", new Date(0))).toBe(nameOf({}));
 });
 

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 type Json = Record<string, unknown>;
 
-/** What tests do to the server, beside what the keeper asks of it. */
+/** What tests do to the server, in addition to the keeper's requests. */
 export interface FakeApi extends Api {
   /** Every request, in order; watches are not among them. */
   requests: ApiRequest[];

@@ -123,7 +123,7 @@ describe("lead()", () => {
     expect(leaders, "the first one stands by").toEqual(["b"]);
   });
 
-  test("waits for the whole term, though its clock is set forward meanwhile", async () => {
+  test("waits for the whole term, though its clock is set forward during it", async () => {
     const a = candidate("a");
     await pass(1);
     candidate("b");

@@ -54,7 +54,7 @@ test("of the largest objects few come at a time, wherever they stand, and of sma
   expect(requests.at(-1)?.query).toMatchObject({ limit: "100" });
 });
 
-test("one object that is longer than a page may be is read all the same", async () => {
+test("one object that is longer than a page may be is read anyway", async () => {
   await read([1000, 20_000_000, 1000]);
 });
 

@@ -1,4 +1,4 @@
-/** The API server in memory behind a real port, for processes that are told of it by a kubeconfig. @module */
+/** The API server in memory behind a real port, for processes that find it by a kubeconfig. @module */
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";

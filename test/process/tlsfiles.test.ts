@@ -47,7 +47,7 @@ test("a new certificate is used a minute after it was seen, and once", () => {
   expect(used).toEqual(["second"]);
 });
 
-test("if another one comes meanwhile, the minute begins again", () => {
+test("if another one comes within the minute, the minute begins again", () => {
   const { put, used } = begin();
   put(second);
   vi.advanceTimersByTime(40_000);

@@ -56,7 +56,7 @@ test("who resumes a sandbox that is being suspended ends the wait for it; a rest
     },
   };
   const disturbed = await new SandboxClient({ api: wake, namespace: "default" }).connect("mine");
-  await expect(disturbed.suspend()).rejects.toThrow("it was resumed meanwhile");
+  await expect(disturbed.suspend()).rejects.toThrow("it was resumed in the meantime");
   await expect(disturbed.restart()).rejects.toBeInstanceOf(ConflictError);
   const given = AbortSignal.abort(new Error("given up"));
   await expect(sandbox.restart({ signal: given })).rejects.toThrow("given up");

@@ -41,7 +41,7 @@ test("what never comes takes no more time than the limit", async () => {
   await waiting;
 });
 
-test("fake time stands still, whoever waits", async () => {
+test("fake time stands still, no matter what waits", async () => {
   await using cluster = await createTestCluster();
   await cluster.api.send({ method: "POST", path, body: sandbox("box") });
   const waiting = awaitReady(cluster, "box");

@@ -82,7 +82,7 @@ test("history() shows every status that an object had, with its time", async () 
   expect(cluster.history("Sandbox", "none")).toEqual([]);
 });
 
-test("a hook of one's own takes the place of ours; what goes wrong in it is told, and changes nothing", async () => {
+test("a hook of one's own takes the place of ours; its errors are reported, and change nothing", async () => {
   const [ours] = makeHooks(["sandbox"], DEFAULT_SETTINGS);
   if (!ours) throw new Error("Cannot find the hook");
   let isBroken = true;

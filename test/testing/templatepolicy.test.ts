@@ -20,7 +20,7 @@ const message = (cluster: TestCluster, kind: string, name: string, type: string)
   // deno-lint-ignore no-explicit-any -- objects as tests look at them
   (cluster.get(kind, name) as any)?.status?.conditions?.find((one: { type: string }) => one.type === type)?.message;
 
-/** A hook for templates that makes no policy until it is told to. */
+/** A hook for templates that makes no policy until the test allows it. */
 function withheld(): { hook: () => HookCalls; allow(): void } {
   const real = sandboxTemplateHook({ deniedEgressCidrs: [] });
   let isAllowed = false;

@@ -35,7 +35,7 @@ test("a namespace leaves as much as it has used to others", () => {
   expect([passes("a", 1000), passes("a", 1), passes("b", 1000), passes("c", 1)]).toEqual([155, 0, 80, 1]);
 });
 
-test("no more goes in an hour than the rate lets go, however often it is tried and by however many", () => {
+test("no more is deleted in an hour than the rate allows, however often it is tried and by however many", () => {
   const { passes, wait } = aBudget();
   let gone = 0;
   for (let second = 0; second < 3600; second++) {
@@ -88,7 +88,7 @@ test("each namespace has a share of its own, however many others have used up wh
   expect(passes("b", 1), "so has one that nobody has heard of").toBe(1);
 });
 
-test("what is remembered has an end, whoever asks: the oldest is forgotten", () => {
+test("what is remembered has an end, no matter who asks: the oldest is forgotten", () => {
   const { passes, wait } = aBudget(600);
   wait(60 * MINUTE);
   for (let i = 0; i < 3000; i++) passes(`none-${i}`, 60);

@@ -5,7 +5,7 @@ import { connect } from "../../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
 import type { Watched } from "../measure/processes.ts";
 
-/** Connects with its own user agent, so that the load's requests can be told from those of the implementation. */
+/** Connects with its own user agent, which distinguishes the load's requests from the implementation's. */
 export async function connectLoad(kubeconfig: string, signal: AbortSignal, context?: string): Promise<Api> {
   const credentials = await kubeconfigCredentials(kubeconfig, context);
   return connect(credentials, { signal, userAgent: "hookbox-bench" });

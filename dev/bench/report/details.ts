@@ -3,7 +3,7 @@ import type { RequestRate, Row } from "./combine.ts";
 import { distinct } from "./runs.ts";
 import { type Column, escapeMarkdown, figure, table } from "./table.ts";
 
-/** Requests of which there are fewer than this for each object are combined into one row. */
+/** Kinds of requests with fewer than this for each object are combined into one row. */
 const RARE = 0.01;
 
 /** Returns the title of a shape, with its size if it has several: `by-members, replicas 30`. */

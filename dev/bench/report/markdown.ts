@@ -96,8 +96,8 @@ function notesOn(rows: readonly Row[], lines: readonly Line[]): string[] {
     "Times run from the moment at which a request was due to the watch event that shows its object Ready.",
     "Writes (create, update, patch, delete) and reads (get, list, watch) are requests to the API server for each " +
     "object asked for, without those of the load, kube-scheduler, kube-controller-manager and the nodes.",
-    "CPU time is for each object asked for. CPU and memory are those of the hooks, the engine that applies their " +
-    "answers, and the keeper, together, or the peer's; of memory it is the most that was seen.",
+    "CPU time is for each object asked for. CPU and memory are those of the hooks, Metacontroller (it applies their " +
+    "answers) and the keeper together, or the peer's; of memory it is the most that was seen.",
     ...(rounds > 1
       ? [
         `Up to ${rounds} rounds: percentiles are of all rounds together, per second is the median of the rounds, and ` +

@@ -60,7 +60,7 @@ export function memoryPlot({ shape, implementation, memory }: Result): string {
     series: series.filter(({ name }) => isMember(name)),
   });
   const panels = [
-    panel("the hooks, the engine and the keeper", isOurs),
+    panel("the hooks, Metacontroller and the keeper", isOurs),
     panel("the other processes", (name) => !isOurs(name)),
   ];
   return draw(panels.filter((each) => each.series.length > 0));

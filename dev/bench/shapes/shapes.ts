@@ -129,7 +129,7 @@ export const SHAPES: readonly Shape[] = [
   {
     ...CLAIMS,
     name: "by-standing-apart",
-    about: "the same, where those stand in another namespace",
+    about: "the same, where those are in another namespace",
     count: 100,
     replicas: 50,
     standsApart: true,

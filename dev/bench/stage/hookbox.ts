@@ -31,5 +31,5 @@ export function hookboxControllers(checkout: string, layout: Layout): Controller
 }
 
 function engineName([engine]: StartedMetacontroller[]): string {
-  return `${engine?.kind === "real" ? "Metacontroller" : "the stand-in for Metacontroller"} ${engine?.version}`;
+  return `${engine?.kind === "real" ? "Metacontroller" : "the fake Metacontroller"} ${engine?.version}`;
 }

@@ -48,10 +48,10 @@ export const LAYOUTS: Readonly<Record<string, Layout>> = {
     engineEnv: { GOGC: "50", GOMAXPROCS: "1" },
     about: "as little memory as may be: all hooks in one Deno process, binder and keeper in another",
   },
-  split: { ...PLAIN, engines: "by-controller", about: "two engines: one for pools, one for the rest" },
+  split: { ...PLAIN, engines: "by-controller", about: "two Metacontrollers: one for pools, one for the rest" },
   sharded: {
     ...PLAIN,
     engines: "by-shard",
-    about: "two engines: every other pool, and its Sandboxes, is the second's",
+    about: "two Metacontrollers: the second has every other pool and its Sandboxes",
   },
 };

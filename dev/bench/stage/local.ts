@@ -90,7 +90,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
       profiler,
     });
-    say(`${engine ?? "no engine"}, ${nodes} nodes`);
+    say(`${engine ?? "no Metacontroller"}, ${nodes} nodes`);
     return {
       api,
       requests: audit.requests,

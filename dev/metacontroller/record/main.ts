@@ -12,8 +12,8 @@ import { recordTranscripts } from "./transcripts.ts";
 
 const HELP = `Usage: METACONTROLLER=/path/to/metacontroller npm run record -- [transcripts] [merges] [options]
 
-Records what the real Metacontroller does, on a local cluster of its own that is gone afterwards. Unit tests hold the
-stand-in and packages/api/objects/apply.ts to what is recorded.
+Records what the real Metacontroller does, on a local cluster of its own that is gone afterwards. Unit tests check
+that the fake Metacontroller and packages/api/objects/apply.ts do what is recorded.
 
   transcripts  what it asks of hooks and of the API server in the scenario files and the engine tests (three minutes)
   merges       what it makes of random children: observed, last applied and desired (some 200 a second)

@@ -46,7 +46,7 @@ export interface Sync {
   /** All other cached objects that may matter: children, possible children, and related objects. */
   cached: KubeObject[];
   /**
-   * For objects for which a watch event had just arrived: the states of which one was cached, newest first. null: it
+   * For objects for which a watch event had just arrived: the states, one of which was cached, newest first. null: it
    * may not have been cached.
    */
   unsure?: (KubeObject | null)[][];

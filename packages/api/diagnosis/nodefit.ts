@@ -11,7 +11,7 @@ export function matchingNodes({ nodeSelector = {}, affinity }: PodSpecFact, node
   );
 }
 
-/** Lists the nodes of which the Pod tolerates all taints. */
+/** Lists the nodes whose taints the Pod tolerates. */
 export function toleratedNodes({ tolerations = [] }: PodSpecFact, nodes: readonly NodeFact[]): NodeFact[] {
   return nodes.filter(({ spec }) =>
     (spec?.taints ?? []).every((taint) =>

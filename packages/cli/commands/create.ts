@@ -14,7 +14,8 @@ interface Options extends SandboxOptions {
 }
 
 const MORE = `
-It prints the name and nothing else, for scripts. What does not become ready is deleted again, and the cause is told.
+It prints the name and nothing else, for scripts. If the sandbox does not become ready, the command
+deletes it and prints the cause.
 
 Examples:
   box=$(hookbox create --pool python)

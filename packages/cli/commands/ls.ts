@@ -14,7 +14,7 @@ interface LsOptions {
 export function lsCommand(context: CommandContext): Command {
   const command = new Command("ls")
     .description("List files in a sandbox")
-    .argument("<sandbox[:path]>", "of which sandbox, and which folder or file (default: its root)")
+    .argument("<sandbox[:path]>", "the sandbox, and the folder or file in it (default: its root)")
     .option("-l, --long", "with mode, size and time")
     .option("-a, --all", "also those that begin with a dot")
     .option("-o, --output <format>", "json or yaml")

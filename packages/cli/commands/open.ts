@@ -16,7 +16,7 @@ export function openCommand(context: CommandContext): Command {
     .description("Open a sandbox's terminal, or a port of it, in the browser")
     .argument("<sandbox>", "name of a claim or a Sandbox")
     .argument("[port]", "which port (default: the terminal)")
-    .option("--signed-for <time>", "the address itself lets in whoever has it, for so long")
+    .option("--signed-for <time>", "anyone with the address can use it without a token, for this long")
     .addHelpText("after", MORE)
     .action(async (name: string, port: string | undefined) => {
       const options = optionsOf<{ signedFor?: string }>(command);

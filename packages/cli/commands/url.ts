@@ -21,7 +21,7 @@ export function urlCommand(context: CommandContext): Command {
     .description("Print the address of a port of a sandbox")
     .argument("<sandbox>", "name of a claim or a Sandbox")
     .argument("<port>", "which port")
-    .option("--signed-for <time>", "the address itself lets in whoever has it, for so long")
+    .option("--signed-for <time>", "anyone with the address can use it without a token, for this long")
     .addHelpText("after", MORE)
     .action(async (name: string, port: string) => {
       const options = optionsOf<{ signedFor?: string }>(command);

@@ -36,7 +36,7 @@ const ARGUMENTS: Record<string, Names[]> = {
   url: ["sandboxes"],
   why: [{ kinds: KINDS.filter((kind) => kind !== TEMPLATE) }],
 };
-/** Commands of which only the first argument is a sandbox. */
+/** Commands whose first argument is a sandbox, and no other argument. */
 const ONE_ARGUMENT = ["exec", "logs", "ls", "open", "url", "why", "status", "simulate"];
 
 /**

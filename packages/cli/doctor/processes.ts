@@ -30,7 +30,7 @@ export const checkBinder: Check = checkLease({
   what: "Binder",
   lease: BINDER_LEASE,
   loss: ": claims are not served",
-  remedy: "Run one: hookbox keeper has it in its process, unless it is told --no-binder; else hookbox binder.",
+  remedy: "Run one: hookbox keeper has it in its process, unless it has --no-binder; else hookbox binder.",
 });
 
 function checkLease({ what, lease, loss, remedy }: Leader): Check {

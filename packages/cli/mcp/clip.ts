@@ -1,6 +1,6 @@
 /** Shortens a long text to its beginning and end. @module */
 
-/** A text of which a limited part is kept. */
+/** A text that is kept up to a limited size. */
 export interface Clip {
   add(piece: string): void;
   /** Returns the kept text. A line replaces the removed part and says how long it was. */

@@ -23,7 +23,7 @@ const MOST_CHARACTERS = 2000;
 
 /**
  * Creates the reporter. If the client sent no token, it does nothing. Messages within {@link EVERY_MS} of each other
- * are sent as one, of which the end is kept.
+ * are sent as one, which has the end of the text.
  */
 export function createProgress({ _meta, signal, sendNotification }: Told): Progress {
   const progressToken = _meta?.progressToken;

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
  * Returns the user whose budget and cache share count. All ServiceAccounts of a namespace count as one user, because a
  * user who may create ServiceAccounts could have any number of them.
  */
-export function askerOf(username: string): string {
+export function requesterOf(username: string): string {
   return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
 }
 
@@ -16,7 +16,7 @@ export function askerOf(username: string): string {
  */
 export function holderOf(token: string): string {
   const { sub } = claimsOf(token);
-  return typeof sub === "string" ? askerOf(sub) : token;
+  return typeof sub === "string" ? requesterOf(sub) : token;
 }
 
 /** Returns when a token expires, in seconds since the epoch; undefined: the token does not say. */

@@ -8,7 +8,7 @@ import { type Refusal, tooMany } from "../refusal.ts";
 import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
 import { createQuestions } from "./questions.ts";
 import { createShelf } from "../../process/shelf.ts";
-import { askerOf, expiryOf, holderOf } from "./tokenclaims.ts";
+import { expiryOf, holderOf, requesterOf } from "./tokenclaims.ts";
 
 interface TokenReviewOptions {
   api: Api;
@@ -36,7 +36,7 @@ const NAMES_AT_ONCE = 2000;
 
 /** `expires`: as the token says, in seconds since the epoch. */
 type Verdict = { user: User | undefined; expires: number | undefined } | Refusal;
-type Right = { isAllowed: boolean; asker: string } | Refusal;
+type Right = { isAllowed: boolean; requester: string } | Refusal;
 
 /** Makes the decision of mode tokenreview. Of tokens, only hashes are stored. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
@@ -46,14 +46,14 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
   const users = createMemory<Verdict>(authzTokenreviewCacheSize, (verdict) => {
     if ("detail" in verdict) return undefined;
-    const worth = worthOf(verdict.user !== undefined, verdict.user ? askerOf(verdict.user.username) : "");
+    const worth = worthOf(verdict.user !== undefined, verdict.user ? requesterOf(verdict.user.username) : "");
     const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
     // Uses this machine's clock. If it is ahead of the API server's, nothing is cached and each request is reviewed.
     return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
   });
   const rights = createMemory<Right>(
     authzTokenreviewCacheSize,
-    (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.asker),
+    (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.requester),
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
   const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
@@ -76,12 +76,12 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   };
 
   const reviewRight = (key: string, user: User, namespace: string, name: string) => async (): Promise<Right> => {
-    const asker = askerOf(user.username);
-    const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), asker });
+    const requester = requesterOf(user.username);
+    const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), requester });
     if (rights.wasGood(key)) return await ask();
-    const seconds = newNames(asker, performance.now());
+    const seconds = newNames(requester, performance.now());
     if (seconds > 0) return tooMany("Too many sandboxes that this user has not asked for lately.", seconds);
-    return await names(asker, ask, ({ isAllowed }) => isAllowed);
+    return await names(requester, ask, ({ isAllowed }) => isAllowed);
   };
 
   function decide(

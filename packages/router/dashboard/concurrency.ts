@@ -6,7 +6,7 @@
  */
 export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
 
-/** Makes `most` places, of which one holder can have `each`. */
+/** Makes `most` places. One holder can have `each` of them. */
 export function createConcurrencyLimit(most: number, each: number): ConcurrencyLimit {
   const held = new Map<string, number>();
   let all = 0;

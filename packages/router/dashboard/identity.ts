@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { APIProxy } from "../../kube/apiproxy.ts";
 import { createQuestions } from "../access/questions.ts";
-import { askerOf, holderOf } from "../access/tokenclaims.ts";
+import { holderOf, requesterOf } from "../access/tokenclaims.ts";
 import { createMemory, REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
 import type { Refusal } from "../refusal.ts";
 
@@ -68,5 +68,5 @@ async function review(apiProxy: APIProxy, token: string): Promise<string | undef
   // These answers show a valid token: its user may not ask this, or Kubernetes is older than 1.28 and has no such API.
   if (answer.status === 403 || answer.status === 404) return holderOf(token);
   if (answer.status !== 201) throw new Error(`Cannot ask whose a token is: HTTP ${answer.status}`);
-  return askerOf(reviewSchema.parse(JSON.parse(text)).status.userInfo.username);
+  return requesterOf(reviewSchema.parse(JSON.parse(text)).status.userInfo.username);
 }

@@ -62,7 +62,7 @@ export const ACCESS_FLAGS = {
     ...{ since, default: "false" },
   }),
   "authz-cookie-allowed-origins": flag(LIST, {
-    help: "origins whose pages may use the cookie beside the sandbox's own",
+    help: "origins whose pages may use the cookie, besides the sandbox's own",
     ...{ since, placeholder: "O", default: "" },
   }),
   "allowed-hosts": ALLOWED_HOSTS,

@@ -6,7 +6,7 @@ export interface Flow {
   resume(): void;
 }
 
-/** Is told how many bytes were written and read, each counted from the beginning. */
+/** Records how many bytes were written and read, each counted from the beginning. */
 export interface Backpressure {
   written(all: number): void;
   /** A reader has received this many bytes. */

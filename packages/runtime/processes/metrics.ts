@@ -28,7 +28,7 @@ export interface ProcessUsage {
   processCount: number;
 }
 
-/** Activity because of which the sandbox is not idle. */
+/** Activity that makes the sandbox not idle. */
 export interface Activity {
   runningCommands: number;
   runningTerminals: number;

@@ -119,7 +119,7 @@ async function* attach(processes: Processes, request: From, { signal }: HandlerC
 
 function logOf({ log, running }: Process) {
   if (log) return log;
-  const why = "it was not started detached, and its output goes to whoever started it";
+  const why = "it was not started detached, and its output goes to the client that started it";
   throw new ConnectError(`Cannot attach to process ${running.pid}: ${why}`, Code.FailedPrecondition);
 }
 

@@ -100,7 +100,8 @@ export async function* eventsOfExec(
     }
   } catch (error) {
     if (!isLate) throw error;
-    const remedy = "Raise `timeoutMs`. It may still run: a sandbox without hookbox's runtime cannot be told to end it.";
+    const remedy =
+      "Raise `timeoutMs`. It may still run: without hookbox's runtime in the sandbox, the SDK cannot end it.";
     throw new TimeoutError(`Cannot ${action}: it took longer than ${timeoutMs} ms`, { remedy, cause: error });
   } finally {
     cancel();

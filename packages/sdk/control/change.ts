@@ -32,7 +32,7 @@ export async function untilSuspended(api: Api, target: Target, known: Sandbox, s
       throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
     }
     if (sandbox.spec.operatingMode !== "Suspended") {
-      throw new ConflictError(`Cannot suspend ${wordsFor(target)}: it was resumed meanwhile`, {
+      throw new ConflictError(`Cannot suspend ${wordsFor(target)}: it was resumed in the meantime`, {
         object: refOf(target),
         remedy: "A request to it wakes it; suspend it again when there are none.",
       });

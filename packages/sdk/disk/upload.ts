@@ -124,5 +124,5 @@ async function* contentOf(path: string, size: number): AsyncGenerator<Uint8Array
       yield chunk as Uint8Array;
     }
   }
-  if (left > 0) throw new InvalidArgumentError(`Cannot upload ${JSON.stringify(path)}: it became shorter meanwhile`);
+  if (left > 0) throw new InvalidArgumentError(`Cannot upload ${JSON.stringify(path)}: it shrank during the upload`);
 }

@@ -101,5 +101,5 @@ function sentOf(object: KubeObject): KubeObject {
 }
 
 function unsupported(object: KubeObject, what: string): RangeError {
-  return new RangeError(`Cannot start ${object.kind} ${object.metadata.name}: the stand-in does not do ${what}`);
+  return new RangeError(`Cannot start ${object.kind} ${object.metadata.name}: the fake Metacontroller has no ${what}`);
 }

@@ -68,7 +68,9 @@ export function createHook(
   const webhook = spec?.webhook;
   if (!webhook) return undefined;
   const unsupported = UNSUPPORTED.find((field) => webhook[field] !== undefined);
-  if (unsupported) throw new RangeError(`Cannot call ${name} hook: the stand-in does not do webhook.${unsupported}`);
+  if (unsupported) {
+    throw new RangeError(`Cannot call ${name} hook: the fake Metacontroller has no webhook.${unsupported}`);
+  }
   const url = urlOf(name, webhook);
   const timeoutMs = durationMs(webhook.timeout) || DEFAULT_TIMEOUT_MS;
   const version = spec.version ?? "v1";

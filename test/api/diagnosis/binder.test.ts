@@ -74,7 +74,7 @@ const cases: Case[] = [
 
 test.for(cases)("$name: $want.0", expectCause);
 
-test("the evidence is the Lease and what the claim says; what could not be read is told where that may err", () => {
+test("the evidence is the Lease and what the claim says; what could not be read is listed if that may be wrong", () => {
   const unreadable = [{ what: "pods", message: "forbidden" }];
   const claim = aged(60, says("SandboxMissing"));
   const told = (binder: LeaseFact | null) => {

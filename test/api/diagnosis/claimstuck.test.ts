@@ -58,7 +58,7 @@ const cases: Case[] = [
     ...FROZEN,
   },
   {
-    name: "an expired claim whose Sandbox an admission policy does not let go",
+    name: "an expired claim whose Sandbox cannot be deleted because of an admission policy",
     facts: claimFacts({ status: says("ClaimExpired", `Claim expired. ${messageOf("delete")}`) }, {
       sandbox: boundTo("delete"),
     }),

@@ -44,7 +44,7 @@ const cases: Case[] = [
     says: '"python"',
   },
   {
-    name: "a member that an admission policy does not let go, though the pool is full",
+    name: "a member that cannot be deleted because of an admission policy, though the pool is full",
     facts: of({
       spec: { replicas: 0 },
       metadata: {

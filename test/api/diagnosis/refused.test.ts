@@ -138,7 +138,7 @@ test.for<[message: string, remedy: string]>([
   expect(why(sandboxFacts(unresolved("invalid", message)), NOW).remedy).toBe(remedy);
 });
 
-test("nobody is told to delete somebody's volume", () => {
+test("no remedy is to delete somebody's volume", () => {
   const taken = (what: string) =>
     why(sandboxFacts(unresolved("taken", `cannot adopt unowned ${what} "x": missing`)), NOW).remedy;
   expect(taken("PVC")).toBe(

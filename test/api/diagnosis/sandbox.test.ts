@@ -202,7 +202,7 @@ test("a Sandbox that is Ready is well; one whose spec has changed since is not c
   expect(why(sandboxFacts({ status, metadata: { generation: 2 } }), NOW).code).not.toBe("Ready");
 });
 
-test("what could not be read is told where the cause is a guess, and nowhere else", () => {
+test("what could not be read is listed if the cause is a guess, and not otherwise", () => {
   const unreadable = [{ what: "events", message: "events is forbidden" }];
   const told = { object: SUBJECT, where: "cannot read events", text: "events is forbidden" };
   expect(why(sandboxFacts({}, { unreadable }), NOW).evidence).toContainEqual(told);

@@ -78,7 +78,7 @@ const cases: Case[] = [
   },
   {
     name: "ownerReferences, the old one in last-applied",
-    reason: "keyed by name, not by uid: the hand-over of a Sandbox from pool to claim in one write",
+    reason: "keyed by name, not by uid: one write moves a Sandbox from its pool to a claim",
     observed: { ownerReferences: [{ name: "pool", uid: "1", controller: true }] },
     last: { ownerReferences: [{ name: "pool", uid: "1", controller: true }] },
     desired: { ownerReferences: [{ name: "claim", uid: "2", controller: true }] },

@@ -60,7 +60,7 @@ describe("applyUpdate()", () => {
     expect(result.metadata).toMatchObject({ uid: "u1", managedFields: [{ manager: "m" }] });
   });
 
-  test("writes the desired object into the annotation, beside the annotations of others", () => {
+  test("writes the desired object into the annotation, and keeps the annotations of others", () => {
     const theirs = { ...observed, metadata: { ...observed.metadata, annotations: { theirs: "1" } } };
     expect(applyUpdate(theirs, { metadata: { labels: { b: "<2>" } } }).metadata.annotations).toStrictEqual({
       theirs: "1",

@@ -21,7 +21,7 @@ test.for([
   expect(fitReason(word ?? "", "Fallback")).toBe(want);
 });
 
-test("a reason that is changed stands in the message, whole", () => {
+test("a message contains a changed reason as it was", () => {
   const condition = { type: "PodScheduled", status: "False", message: "gang waits", lastTransitionTime: "" } as const;
   expect(fitCondition({ ...condition, reason: "queue-full" })).toMatchObject({
     reason: "QueueFull",

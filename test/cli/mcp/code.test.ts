@@ -17,7 +17,7 @@ const MB = 1024 * 1024;
 
 type CodeEvent = NonNullable<MessageInitShape<typeof RunCodeResponseSchema>["event"]>;
 
-/** Runs code of which this comes, so often; `held` is what the server held shortly before the end. */
+/** Runs code that causes this event, so often; `held` is what the server held shortly before the end. */
 async function run(
   count: number,
   event: (index: number) => CodeEvent,

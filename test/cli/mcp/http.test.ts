@@ -9,7 +9,7 @@ import { eventually } from "../../eventually.ts";
 
 const PING = { jsonrpc: "2.0", id: 2, method: "ping" };
 
-test("an agent with a token works as over any transport, and is told of progress", async () => {
+test("an agent with a token works as over any transport, and receives progress", async () => {
   const stage = await makeStage();
   const client = await connectAgent(await listen(stage));
   const call = callerOf(client);

@@ -1,4 +1,4 @@
-/** What a session may do of which a test says nothing. @module */
+/** What a session may do unless a test says otherwise. @module */
 import type { Scope } from "../../../packages/cli/mcp/scope.ts";
 
 export const DEFAULT_SCOPE: Scope = {

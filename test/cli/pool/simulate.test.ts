@@ -5,7 +5,7 @@ import { type Demand, simulatePool } from "../../../packages/cli/pool/simulate.t
 import { poolCurve, smallestPool } from "../../../packages/cli/pool/sizes.ts";
 import fc, { runs } from "../../properties.ts";
 
-/** The next member is made 0.05 s after a hand-over: one is replaced within ten seconds. */
+/** The next member is made 0.05 s after a binding: one is replaced within ten seconds. */
 const START = 10 - 0.05;
 const demand = (arrivals: number[], more: Partial<Demand> = {}): Demand => ({
   arrivals,

@@ -38,7 +38,7 @@ test.for<{ name: string; before: unknown; after: unknown; want: [string, unknown
     want: [["rules[1].from", 2, 3]],
   },
   {
-    name: "two of one name are told apart by their places",
+    name: "two of one name are distinguished by their places",
     before: [{ name: "a", x: 1 }, { name: "a", x: 2 }],
     after: [{ name: "a", x: 1 }, { name: "a", x: 3 }],
     want: [["[1].x", 2, 3]],

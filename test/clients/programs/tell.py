@@ -1,4 +1,4 @@
-"""What the programs share: their arguments, and one JSON object per line to whoever started them."""
+"""What the programs share: their arguments, and one JSON object per line to the process that started them."""
 
 import json
 import sys
@@ -31,5 +31,5 @@ def tell_sandbox(sandbox):
 
 
 def wait():
-    """Waits until whoever started the program lets it go on."""
+    """Waits until the process that started the program lets it go on."""
     sys.stdin.readline()

@@ -5,7 +5,7 @@ import { poolOf } from "../../../dev/bench/shapes/ground.ts";
 import { parametersOf, podsOf, poolCount } from "../../../dev/bench/shapes/shape.ts";
 import { SHAPES } from "../../../dev/bench/shapes/shapes.ts";
 
-test("every shape has a name of its own and stands in the help", () => {
+test("every shape has a name of its own and is in the help", () => {
   const names = SHAPES.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(HELP).toContain(`  ${name} `);
@@ -42,7 +42,7 @@ test.for([
   expect(() => readOptions(args)).toThrow(message);
 });
 
-test("readOptions() takes the peer beside another checkout, and is without one unless told", () => {
+test("readOptions() takes the peer in addition to another checkout, and neither by default", () => {
   const { peer, against } = readOptions(["fill", "--against", "a", "--peer", "p", "--peer-crds", "d"]);
   expect({ peer, against }).toEqual({ peer: { binary: "p", crds: "d" }, against: "a" });
   expect(readOptions(["fill"]).peer).toBeUndefined();

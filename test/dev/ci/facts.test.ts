@@ -5,9 +5,9 @@ import { factLines, factsOf } from "../../../dev/ci/facts.ts";
 const needy = { file: "test/node/sdk.test.ts", name: "with the runtime inside > runs" };
 
 test("a test that needs a real node may be left out where nodes are simulated", () => {
-  const facts = factsOf([needy, needy], { seed: 7, nodes: "simulated", engine: "stand-in" }, "auto");
+  const facts = factsOf([needy, needy], { seed: 7, nodes: "simulated", engine: "fake" }, "auto");
   expect(factLines(facts)).toEqual([
-    "engine   stand-in",
+    "engine   fake",
     "nodes    simulated",
     "seed     HOOKBOX_TEST_SEED=7",
     "skipped  2 (needs a real node)",

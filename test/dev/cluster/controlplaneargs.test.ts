@@ -8,7 +8,7 @@ import {
   renderSchedulerConfig,
 } from "../../../dev/cluster/controlplaneargs.ts";
 
-test("apiServerArgs() decide by RBAC, listen where they are told only and use the cluster's own keys", () => {
+test("apiServerArgs() decide by RBAC, listen only on the given address and use the cluster's own keys", () => {
   const server = {
     address: "127.0.0.1",
     services: "10.96.0.0/16",

@@ -82,7 +82,7 @@ test.for([{ children: [] }, { children: null }, {}, null])("children %j: all are
   expect(status(world)).toStrictEqual({ observedGeneration: 1 });
 });
 
-test("a delete names the uid alone, so what changed a moment ago goes all the same", async () => {
+test("a delete names the uid alone, so it also deletes what changed a moment ago", async () => {
   const world = await startWorld({
     "/sync": async (_, call) => {
       if (call < 2) return { children: [aPart("a")] };

@@ -77,12 +77,12 @@ test.for([
     controller: aComposite({
       childResources: [{ apiVersion: API, resource: "parts", updateStrategy: { method: "RollingInPlace" } }],
     }),
-    message: /does not do update strategy RollingInPlace/,
+    message: /has no update strategy RollingInPlace/,
   },
   {
     name: "endpointConfigs",
     controller: aDecorator({ endpointConfigs: [{ host: "h" }] }),
-    message: /does not do endpointConfigs/,
+    message: /has no endpointConfigs/,
   },
   {
     name: "an unknown child",

@@ -34,7 +34,7 @@ describe.for(flavours)("$kind", ({ kind, make, children, finalizer }) => {
       ? { parentResource: { apiVersion: API, resource: "things", ...LABELLED } }
       : { resources: [{ apiVersion: API, resource: "things", ...LABELLED }] };
 
-  test("adds its finalizer before the first call, and lets go when the hook has finalized", async () => {
+  test("adds its finalizer before the first call, and removes it when the hook has finalized", async () => {
     const world = await startWorld(answers());
     await world.put(make(), aThing("t"));
     expect(world.calls[0]?.body.parent.metadata["finalizers"]).toStrictEqual([finalizer]);

@@ -35,7 +35,7 @@ test.for<{ webhook: Webhook; url: string }>([
 test.for<{ webhook: Webhook; message: RegExp }>([
   { webhook: {}, message: /neither webhook.url nor/ },
   { webhook: { service: { name: "n", namespace: "ns" } }, message: /neither webhook.url nor/ },
-  { webhook: { url: "http://h", etag: { enabled: true } }, message: /does not do webhook.etag/ },
+  { webhook: { url: "http://h", etag: { enabled: true } }, message: /has no webhook.etag/ },
   { webhook: { url: "http://h", timeout: "soon" }, message: /duration "soon"/ },
 ])("refuses webhook $webhook", ({ webhook, message }) => {
   expect(() => hookWith(Response.json({}), { webhook })).toThrow(message);

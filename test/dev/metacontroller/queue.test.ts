@@ -29,7 +29,7 @@ test("keys come in order, each once however often it was added", async () => {
   expect(queue.busy()).toBe(0);
 });
 
-test("a key is never worked on twice at a time; what comes meanwhile causes one more round", async () => {
+test("a key is never worked on twice at a time; what comes during the work causes one more round", async () => {
   const { queue, worked, finish } = trial({ workers: 3, holding: true });
   for (const key of ["a", "a", "a", "b"]) queue.add(key);
   expect(worked.map(([key]) => key)).toStrictEqual(["a", "b"]);

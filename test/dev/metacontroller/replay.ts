@@ -1,4 +1,4 @@
-/** One recorded sync of Metacontroller, done again by the stand-in: whether it asks the same of hooks and API server. @module */
+/** Repeats a recorded sync with the fake Metacontroller: whether it asks the same of hooks and API server. @module */
 import { setImmediate } from "node:timers/promises";
 import { composite } from "../../../packages/testing/engine/composite.ts";
 import { startController } from "../../../packages/testing/engine/controller.ts";
@@ -15,10 +15,10 @@ import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 const COMBINATIONS = 256;
 
 /**
- * Does a sync again; returns how the stand-in differs, in words: nothing if it does the same.
+ * Does a sync again; returns how the fake Metacontroller differs, in words: nothing if it does the same.
  *
  * Where a watch event had just arrived as Metacontroller began, its cache may have been older or newer: it is enough if
- * the stand-in does the same with one of these caches.
+ * the fake one does the same with one of these caches.
  */
 export async function replaySync(sync: Sync, resources: Resource[]): Promise<string[]> {
   let first: string[] | undefined;

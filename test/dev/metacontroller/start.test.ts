@@ -1,4 +1,4 @@
-/** Starting and ending an engine as a process: the stand-in over a server that has nothing, and binaries that are not one. @module */
+/** Starting and ending Metacontroller as a process: the fake one with an empty server, and wrong binaries. @module */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -64,15 +64,15 @@ async function serveNothing(): Promise<() => void> {
   };
 }
 
-test("the stand-in says what it is, is up when it has looked around, and ends when told", async () => {
+test("the fake Metacontroller says what it is, is up when its caches are filled, and ends on SIGTERM", async () => {
   const stopServer = await serveNothing();
   const engine = await startMetacontroller(options(""));
-  expect(engine.kind).toBe("stand-in");
+  expect(engine.kind).toBe("fake");
   expect(engine.version).toMatch(/^\d+\.\d+\.\d+$/);
   expect(isRunning(engine.pid)).toBe(true);
   const [first = ""] = readFileSync(logFile(), "utf8").split("\n");
   expect(JSON.parse(first)).toMatchObject({
-    message: expect.stringMatching(/stand-in, not Metacontroller/),
+    message: expect.stringMatching(/fake Metacontroller, not Metacontroller/),
     workers: 20,
   });
   await engine.stop();

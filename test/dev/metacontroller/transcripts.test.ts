@@ -1,4 +1,4 @@
-/** The stand-in does what Metacontroller did, sync by sync: see dev/metacontroller/record. @module */
+/** The fake Metacontroller does what the real one did, sync by sync: see dev/metacontroller/record. @module */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readTranscript, type Request, writeTranscript } from "../../../dev/metacontroller/record/transcript.ts";
@@ -20,7 +20,7 @@ test("every scenario and every engine test is recorded: npm run record -- transc
   expect(FILES.sort()).toEqual(wanted.sort());
 });
 
-test.for(FILES)("%s: the stand-in asks what Metacontroller asked, sync by sync", async (file) => {
+test.for(FILES)("%s: the fake Metacontroller asks what the real one asked, sync by sync", async (file) => {
   const { header, syncs } = read(file);
   const differences: string[] = [];
   for (const [index, sync] of syncs.entries()) {
@@ -55,7 +55,7 @@ test.for<[string, (request: Request) => Request | undefined]>([
   ["another verb", (request) => ({ ...request, verb: request.verb === "update" ? "updateStatus" : "update" })],
   ["another body", ({ body, ...request }) => ({ ...request, body: { ...body, extra: true } })],
   ["and was answered otherwise", (request) => ({ ...request, refusal: { status: 500, reason: "x", message: "" } })],
-])("replaySync() notices where the stand-in has asked %s", async ([, change]) => {
+])("replaySync() notices where the fake Metacontroller has asked %s", async ([, change]) => {
   const { header, syncs } = read("claim-warm.jsonl");
   const sync = syncs.find(({ after }) => after.length > 2 && after[0]?.verb === "update");
   if (!sync) throw new Error("Cannot find a sync with an update");

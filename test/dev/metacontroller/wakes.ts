@@ -1,4 +1,4 @@
-/** Whom the stand-in would wake for what Metacontroller was shown, and whether Metacontroller called hooks for them. @module */
+/** Whom the fake Metacontroller would requeue for recorded events, and whether the real one called its hooks. @module */
 import { setImmediate } from "node:timers/promises";
 import { composite } from "../../../packages/testing/engine/composite.ts";
 import { type Flavour, startController } from "../../../packages/testing/engine/controller.ts";
@@ -32,10 +32,10 @@ const BEGIN_MS = 100;
 const TIMER_MS = 30;
 
 /**
- * Lists where a course contradicts the stand-in's rules for waking; nothing if it does not.
+ * Lists where a course contradicts the fake Metacontroller's rules for requeueing; nothing if it does not.
  *
- * Every call needs a cause since the call before, for the same parent: something shown by which the stand-in would have
- * woken it, or a time that was up. And for each such thing there has to be a call within a second, unless the parent was
+ * Every call needs a cause since the call before, for the same parent: an event for which the fake one would have
+ * requeued it, or a time that was up. And for each of these there has to be a call within a second, unless it was
  * gone by then or the course is over.
  */
 export async function wakeFaults(course: Course, resources: Resource[]): Promise<string[]> {
@@ -77,7 +77,7 @@ function titleOf(moment: Moment | undefined): string {
   return `${kind} ${metadata.name} ${moment.gone ? "gone" : metadata.resourceVersion}`;
 }
 
-/** Shows a controller of the stand-in what the course shows, thing by thing; its syncs do nothing but look for related objects. */
+/** Shows a controller of the fake one what the course shows, thing by thing; its syncs only look for related objects. */
 async function wakesOf({ controller, moments, customized }: Course, resources: Resource[]): Promise<Wake[]> {
   const woken = new Set<string>();
   const { store, show } = shownStore(resources);

@@ -1,4 +1,4 @@
-/** A memory store with an engine over it, kinds to play with, and hooks as plain functions. @module */
+/** A memory store, the fake Metacontroller on it, kinds to play with, and hooks as plain functions. @module */
 import {
   createMemoryStore,
   type MemoryStore,
@@ -35,7 +35,7 @@ export interface World {
   engine: Engine;
   /** Every hook call so far. */
   calls: Call[];
-  /** Every failure that the engine logged. */
+  /** Every failure that the fake Metacontroller logged. */
   failures: string[];
   /** Puts objects and waits until nothing is left to do. */
   put(...objects: KubeObject[]): Promise<void>;

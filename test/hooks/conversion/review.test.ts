@@ -1,4 +1,4 @@
-/** What API servers ask for, and what they are told: all objects of a review, or why none. */
+/** What API servers ask for, and the answers: all objects of a review, or why none. */
 import { expect, test } from "vitest";
 import { createConversionApp } from "../../../hooks/conversion/app.ts";
 import { answerReview, reviewSchema } from "../../../hooks/conversion/review.ts";

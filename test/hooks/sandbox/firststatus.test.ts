@@ -100,14 +100,14 @@ const cases: Case[] = [
   },
   {
     name: "a Pod that is two seconds old",
-    reason: "whoever waits wants to know why",
+    reason: "a user who waits wants to know why",
     pods: [podOf("2026-11-21T11:59:58Z")],
     quiet: false,
   },
   { name: "a Pod of unknown age", reason: "it may be old", pods: [podOf(undefined)], quiet: false },
   {
     name: "five minutes old",
-    reason: "whatever the cause, it is told",
+    reason: "whatever the cause, it is reported",
     metadata: { creationTimestamp: "2026-11-21T11:55:00Z" },
     pods: [COMING],
     quiet: false,
@@ -141,7 +141,7 @@ test.for(cases)(
   },
 );
 
-test("a quiet Sandbox has its Pod made all the same", () => {
+test("a quiet Sandbox has its Pod made nevertheless", () => {
   const sandbox = aSandbox({ metadata: YOUNG, status: PRESET });
   const { children } = syncSandbox(aRequest(sandbox), NOW, { clusterDomain: "cluster.local" });
   expect(children.map(({ kind }) => kind)).toEqual(["Pod"]);

@@ -1,4 +1,4 @@
-/** Whatever the API server accepts and whatever is observed: the hook answers, and never lets go of a volume. @module */
+/** Whatever the API server accepts and whatever is observed: the hook answers, and never deletes a volume. @module */
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { deletionReasons } from "../../../hooks/sandbox/deletionreasons.ts";
@@ -139,7 +139,7 @@ test("it answers by the protocol, and the guard lets every answer pass", () => {
   }));
 });
 
-test("it never lets go of a volume", () => {
+test("it never deletes a volume", () => {
   fc.assert(fc.property(request, (observed) => {
     const desired = new Set(sync(observed).children.map(key));
     const volumes = listAll(observed.children).filter(({ kind }) => kind === "PersistentVolumeClaim");

@@ -19,7 +19,7 @@ const service = aChild("Service");
 const cases = [
   {
     name: "a shutdownTime that is no time",
-    reason: "the Pod runs on, and somebody is told",
+    reason: "the Pod runs on, and the status reports it",
     spec: { shutdownTime: "2026-01-01T00:00:00+25:99" },
     children: [aReadyPod()],
     want: [
@@ -159,7 +159,7 @@ const cases = [
     want: ["DependenciesReady", "Pod is Ready"],
   },
   {
-    name: "an impossible Service beside a Ready Pod, suspended or not",
+    name: "an impossible Service and a Ready Pod, suspended or not",
     reason: "errors outrank suspension, as they do for the reference",
     metadata: problem("invalid", "Service"),
     spec: { service: true, operatingMode: "Suspended" },

@@ -46,7 +46,7 @@ test("what the former controller had propagated goes, what others have put there
   expect(sameJson(third, second)).toBe(true);
 });
 
-describe("a Sandbox of which another controller has noted its Pod's name", () => {
+describe("a Sandbox whose Pod's name another controller has noted", () => {
   const noting = (name: string) => aSandbox({ metadata: { annotations: { "agents.x-k8s.io/pod-name": name } } });
   const podsOf = (name: string, ...pods: ReturnType<typeof aReadyPod>[]) =>
     syncSandbox(aRequest(noting(name), pods), NOW, { clusterDomain: "cluster.local" })

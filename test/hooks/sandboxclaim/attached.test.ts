@@ -18,7 +18,7 @@ const READY = KEY("claim-first-ready-at");
 const ASSIGNED = "2026-11-21T11:59:50.100Z";
 const not_ready = (reason: string) => ({ conditions: [aCondition("Ready", "False", reason)] });
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
-/** A Sandbox that was handed over so many seconds before {@link NOW}. */
+/** A Sandbox that was bound so many seconds before {@link NOW}. */
 const assigned = (secondsAgo: number, since = {}) =>
   aClaimed(since, anApplied({ annotations: { [KEY("assigned-at")]: at(-secondsAgo).toISOString() } }));
 /** A bound claim whose Sandbox was not Ready when the binder bound it. The annotations are added to the Sandbox's name. */
@@ -56,7 +56,7 @@ test.for([
   { name: "is not Ready", status: not_ready("SandboxSuspended"), want: "False SandboxSuspended SandboxSuspended" },
   { name: "has failed", status: not_ready("PodFailed"), want: "False PodFailed PodFailed" },
   { name: "has no address any more", status: { podIPs: [] }, want: "False SandboxNotReady Sandbox is not ready" },
-])("a Sandbox that $name, handed over a moment ago: the claim reports that at once", ({ status, want }) => {
+])("a Sandbox that $name, bound a moment ago: the claim reports that at once", ({ status, want }) => {
   expect(readyText(syncClaim(aBoundClaim(), [assigned(0.3, { status })]))).toBe(want);
 });
 
@@ -104,7 +104,7 @@ test("first-ready is when it first was Ready; first-observed, if it is lacking, 
   expect(back.metadata.annotations).toEqual(ready.metadata.annotations);
 });
 
-test("a hand-over of the future is no time at which anything was seen", () => {
+test("a binding in the future is no time at which anything was seen", () => {
   const waiting = assigned(-60, { status: not_ready("DependenciesNotReady") });
   expect(syncClaim(unready({}), [waiting]).annotations).toMatchObject({ [SEEN]: NOW.toISOString() });
 });

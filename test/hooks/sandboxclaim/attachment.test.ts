@@ -134,7 +134,7 @@ test("a change that the API server refuses is reported for as long as it is outs
   const [desired] = answer.attachments;
   const put = desired && putOf(refused("update"), desired);
   expect(put?.spec.podTemplate.metadata?.labels).toMatchObject(ADDITIONAL.additionalPodMetadata.labels);
-  expect(put?.metadata.annotations, "that is the keeper's to take back").toHaveProperty([
+  expect(put?.metadata.annotations, "only the keeper removes that").toHaveProperty([
     "agents.x-k8s.io/refused-write",
   ]);
   expect(readyText(syncClaim(claim, [put!]))).toBe(READY);

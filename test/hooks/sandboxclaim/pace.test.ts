@@ -17,7 +17,7 @@ const sandbox = (generation: number, observedGeneration: number) => ({
 test.for<[string, SentRequest]>([
   ["that has no status", { parent: { metadata: {} }, children: { [SANDBOXES]: {} } }],
   ["whose status names no Sandbox yet", request(undefined, { a: sandbox(2, 2) })],
-  ["whose Sandbox has not been looked at since the hand-over", request("a", { a: sandbox(2, 1) })],
+  ["whose Sandbox has not been looked at since it was bound", request("a", { a: sandbox(2, 1) })],
 ])("a claim %s is answered later", ([, sent]) => {
   expect(bindingDelay(sent)).toBe(25);
   expect(sandboxClaimHook({ allowedLabelDomains: [], allowedAnnotationDomains: [] }).delayMs?.(sent)).toBe(25);

@@ -11,7 +11,7 @@ const ready = (...condition: [string, string, string]) => ({ conditions: [aCondi
 const cases = [
   {
     name: "expired",
-    reason: "nothing counts beside it",
+    reason: "nothing else counts",
     isExpired: true,
     problem: PROBLEM,
     sandbox: aClaimed(),
@@ -39,7 +39,7 @@ const cases = [
   { name: "no Sandbox", reason: "none yet", want: ["False", "SandboxMissing", "Sandbox does not exist"] },
   {
     name: "a Sandbox that goes, and says Ready",
-    reason: "who is told so would talk to a Pod that ends",
+    reason: "a client that reads Ready would talk to a Pod that ends",
     sandbox: aClaimed({ metadata: { deletionTimestamp: after(-1) } }),
     want: ["False", "SandboxNotReady", "Sandbox is being deleted"],
   },

@@ -109,7 +109,7 @@ test("whatever somebody changed or added is undone, in two updates", () => {
   expect(second["spec"]).toEqual(spec);
 });
 
-test("Unmanaged lets go of our policy, for a reason the guard takes, and keeps the label", () => {
+test("Unmanaged deletes our policy, for a reason that the guard accepts, and keeps the label", () => {
   const policy = stored(answer().attachments[0]);
   const unmanaged = aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } });
   expect(answer(unmanaged, [policy])).toEqual({ labels: { [HASH]: "0fceff97" }, attachments: [] });
@@ -139,7 +139,7 @@ const owners = (template = aTemplate(), policies: KubeObject[] = []) => {
   return (outcome as unknown as { answer: Decorated<never> }).answer.attachments[0];
 };
 
-test("it asks for the namespace, which owns the policy beside the template: so the policy outlives that", () => {
+test("it asks for the namespace, which owns the policy too: so the policy outlives the template", () => {
   const hook = sandboxTemplateHook({ deniedEgressCidrs: [] });
   expect(hook.customize?.({ parent: aTemplate() })).toEqual({
     relatedResources: [{ apiVersion: "v1", resource: "namespaces", names: ["team-a"] }],

@@ -32,7 +32,7 @@ test.for(unchanged)("%s costs no write", ([, sandbox]) => {
   expect(sameJson(applyUpdate(sandbox, appliedOf(sandbox, aPool())), sandbox)).toBe(true);
 });
 
-test("a member of another controller is described whole in one write, then costs none, and can be handed over", () => {
+test("a member of another controller is described whole in one write, then costs none, and can be bound", () => {
   const foreign = aMember(1, { applied: null, spec: { service: true, volumeClaimTemplates: [] } });
   expect(isHandable(foreign)).toBe(false);
   const first = sandboxSchema.parse(applyUpdate(foreign, appliedOf(foreign, aPool())));
@@ -62,7 +62,7 @@ test("a member of another controller becomes one of the claims' attachments to b
   });
 });
 
-test("one that was applied without an owner gets one there first: the swap would put the new owner beside the old", () => {
+test("one that was applied without an owner gets one there first: the swap would add the new owner to the old one", () => {
   const ownerless = aMember(1, {
     applied: { metadata: { ownerReferences: [] } },
     metadata: { ownerReferences: [POOL] },
@@ -71,7 +71,7 @@ test("one that was applied without an owner gets one there first: the swap would
   expect(appliedOf(ownerless, aPool()).metadata.ownerReferences).toEqual([POOL]);
 });
 
-test("a claim's Sandbox that has come back is the pool's alone while it is marked, and is never handed over", () => {
+test("a claim's Sandbox that has come back is the pool's alone while it is marked, and is never bound", () => {
   const returned = aReturned(1);
   const answer = syncPool({ sandboxes: [returned] });
   expect(marks(answer)).toEqual({ "warm-1": "returned" });
@@ -95,7 +95,7 @@ const handable = [
   ["whose ports share a number", false, aMember(1, { applied: { spec: trapped } })],
   ["cold, whose ports share a number", false, aColdSandbox(aClaim("c"), { applied: { spec: trapped } })],
   [
-    "of which the keeper has told to say nothing",
+    "that lacks what the keeper has asked to leave out",
     true,
     aMember(1, {
       applied: { spec: { podTemplate: {} } },
@@ -108,7 +108,7 @@ const handable = [
     aMember(1, { spec: { podTemplate: { spec: { containers: [{ name: "x" }] } } } }),
   ],
 ] as const;
-test.for(handable)("a Sandbox %s can be handed over: %s", ([, want, sandbox]) => {
+test.for(handable)("a Sandbox %s can be bound: %s", ([, want, sandbox]) => {
   expect(isHandable(sandbox)).toBe(want);
 });
 
@@ -129,7 +129,7 @@ const forgeries = [
   ["kind", forged((applied) => Object.assign(applied, { apiVersion: "v1", kind: "Pod" }))],
 ] as const;
 test.for(forgeries)(
-  "a member that has another %s in its last-applied configuration is itself all the same",
+  "a member that has another %s in its last-applied configuration is still itself",
   ([, sandbox]) => {
     const { apiVersion, kind, metadata: { name, namespace } } = appliedOf(sandbox, aPool());
     expect({ apiVersion, kind, name, namespace }).toEqual({

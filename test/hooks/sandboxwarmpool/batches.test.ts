@@ -43,7 +43,7 @@ function play({ replicas, annotations = {}, aheadAt = () => 0, quotaAt, seconds,
 const sum = (tries: [number, number][], from: number) =>
   tries.reduce((all, [at, count]) => at >= from ? all + count : all, 0);
 
-test("of which none comes, it tries one, and each time in a row twice as late, up to half a minute", () => {
+test("if none of a batch comes, it tries one, and each time in a row twice as late, up to half a minute", () => {
   const { tries } = play({ replicas: 1000, quotaAt: () => 0, seconds: 200 });
   expect(tries.filter(([, count]) => count > 1).map(([at]) => at), "while the first may be on their way").toEqual(
     [0, 1, 2, 3],

@@ -63,7 +63,7 @@ test.for(
   expect(conditionsOf(answer)).toMatchObject({ Progressing: { reason: "NetworkPolicyMissing" } });
 });
 
-test("whose policy is missing makes members where that is allowed, and says so all the same", () => {
+test("whose policy is missing makes members where that is allowed, and reports it nevertheless", () => {
   const answer = syncPool({ pool, policy: null }, { config: { templateNetworkPolicy: "optional" } });
   expect(newNames(answer)).toHaveLength(2);
   expect(conditionsOf(answer)).toMatchObject({
@@ -88,7 +88,7 @@ test.for(
   [
     ["in force", { policy: aPolicy() }],
     ["not shown yet, as after an update", {}],
-    ["nobody's to make", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
+    ["left to others", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
   ] as const,
 )("whose policy is %s makes members, and says nothing of it", ([, world]) => {
   const answer = syncPool({ pool, ...world });
@@ -129,6 +129,6 @@ test.for(
   [
     ["in force", { policy: aPolicy() }],
     ["not shown yet", {}],
-    ["nobody's to make", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
+    ["left to others", { policy: null, template: aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } }) }],
   ] as const,
 )("whose policy is %s may get members", ([, world]) => expect(reckless(world)).toBe("passes"));

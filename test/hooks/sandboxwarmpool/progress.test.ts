@@ -48,7 +48,7 @@ const cases: Case[] = [
   },
   { name: "an empty pool", want: ["True", "Filling", "0 of 3 sandboxes are Ready"] },
   {
-    name: "an empty pool of which none that was asked for has come",
+    name: "an empty pool that has got none of the members that it asked for",
     pool: aPool({
       spec: { replicas: 3 },
       status: { observedGeneration: 1, sequence: 3, batches: [{ first: 1, at: ago(10) }] },
@@ -175,7 +175,7 @@ const REASONS = [
   "Unschedulable",
   "PodsFinished",
 ];
-test("of several causes the one that explains most is told, whichever member has it", () => {
+test("of several causes the one that explains most is reported, whichever member has it", () => {
   for (const [index, state] of ORDER.entries()) {
     const rest = ORDER.slice(index).toReversed();
     const sandboxes = [
@@ -188,14 +188,14 @@ test("of several causes the one that explains most is told, whichever member has
 });
 
 test.for([[0.5, "0.5s"], [30, "30s"], [60, "1m0s"], [90, "1m30s"], [3600, "1h0m0s"], [5430, "1h30m30s"]] as const)(
-  "a grace period of %d seconds is told as %s",
+  "a grace period of %d seconds is reported as %s",
   ([readinessGraceSeconds, text]) => {
     const { conditions = [] } = syncPool(single("unschedulable", 9999), { config: { readinessGraceSeconds } }).status;
     expect(conditions.map(({ message }) => message).join()).toContain(`past the ${text} readiness grace period`);
   },
 );
 
-test("a grace period of the pool's own is the one that is told, and the one that is waited for", () => {
+test("a grace period of the pool's own is the one that is reported, and the one that is waited for", () => {
   const pool = aPool({ spec: { readinessGracePeriodSeconds: 90 } });
   const { conditions = [] } = syncPool({ ...single("unschedulable", 9999), pool }).status;
   expect(conditions.map(({ message }) => message).join()).toContain("past the 1m30s readiness grace period");

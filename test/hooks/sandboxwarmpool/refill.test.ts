@@ -112,7 +112,7 @@ test("a rate does not hold up what it allows", () => {
   expect(refill({ pool: size(2) }, { config: { maxRefillRate: 5 } })).toEqual([2, 60]);
 });
 
-test("after a loss a pool waits as long as it is told to, again after each, and not for its first look", () => {
+test("after a loss a pool waits for the configured time, again after each, and not for its first look", () => {
   const at = answering(4, { replenishDelaySeconds: 5 });
   expect(at(0, [1, 2, 3])).toEqual([1, 60]);
   expect(at(10, [1, 2, 3, 4])).toEqual([0, 60]);

@@ -23,14 +23,14 @@ test("buildMember() is what the other tests' members were made from", () => {
   });
 });
 
-test("a member has its pool's owner and the claims' decorator in what is applied, and no word of mode or shutdown", () => {
+test("a member has its pool's owner and the claims' decorator in what is applied, and neither mode nor shutdown", () => {
   const { metadata, spec } = buildMember(aPool(), aTemplate(), "warm-1", PLACE);
   expect(metadata.ownerReferences).toMatchObject([{ kind: "SandboxWarmPool", uid: "uid-warm", controller: true }]);
   expect(metadata.annotations).toMatchObject({ "metacontroller.k8s.io/decorator-controller": "sandboxclaim" });
   expect(Object.keys(spec ?? {})).toEqual(["podTemplate"]);
 });
 
-test("what a pool makes is its shard's from birth, and nobody's where the pool is nobody's", () => {
+test("what a pool makes belongs to its shard from birth, and to none if the pool belongs to none", () => {
   const shard = { "agents.x-k8s.io/shard": "b" };
   const pool = aPool({ metadata: { labels: { ...shard, app: "x" } } });
   const { metadata } = buildMember(pool, aTemplate(), "warm-1", PLACE);

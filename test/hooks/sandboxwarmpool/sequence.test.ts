@@ -94,7 +94,7 @@ test.for(starts)("numbers go on from the highest %s", ([, pool, sandboxes, want]
   expect([name.slice(0, -5), more]).toEqual([want, []]);
 });
 
-test("a member that was handed over is out of sight, its number is not: the status keeps it", () => {
+test("a member that was bound is out of sight, its number is not: the status keeps it", () => {
   const made = syncPool({ pool: size(2) });
   const pool = aPool({ spec: { replicas: 2 }, status: { ...made.status, batches: [{ first: 1, at: ago(60) }] } });
   const next = newNames(syncPool({ pool, sandboxes: [] }));
@@ -135,7 +135,7 @@ test("the status says what it was seen to count, and the pool looks again soon w
   expect(seen).toMatchObject({ status: { sequence: 7, observedSequence: 7 }, resyncAfterSeconds: 60 });
 });
 
-test("a number beside which there is no next one hangs nobody, wherever somebody has written it", () => {
+test("the largest number, which has no next one, hangs no process, wherever somebody has written it", () => {
   const most = Number.MAX_SAFE_INTEGER;
   const annotations = { "agents.x-k8s.io/pool-sequence": `${most}/${most}` };
   const member = aMember(1, { metadata: { name: memberName(aPool(), most + 1), annotations } });

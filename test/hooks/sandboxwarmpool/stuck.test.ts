@@ -1,4 +1,4 @@
-/** Members that the API server does not let go: what Progressing says, as long as they are seen. @module */
+/** Members that cannot be deleted: what Progressing says, as long as they are seen. @module */
 import { expect, test } from "vitest";
 import type { SandboxWarmPool } from "../../../packages/api/sandboxwarmpool.ts";
 import { findCondition } from "../../../packages/api/objects/conditions.ts";
@@ -7,7 +7,7 @@ import { aMember, aPool } from "../../pools.ts";
 
 const STUCK = 'cannot delete Sandbox "warm-2": denied request: change freeze';
 
-/** A pool in which the keeper has found a member that the API server does not let go. */
+/** A pool in which the keeper has found a member that cannot be deleted. */
 function stuckPool(replicas: number, type: "OnReplenish" | "Recreate" = "OnReplenish"): SandboxWarmPool {
   const problems = [{ kind: "Sandbox", name: "warm-2", state: "stuck", message: STUCK }];
   const annotations = { "agents.x-k8s.io/unresolved": JSON.stringify({ generation: 1, problems }) };

@@ -13,7 +13,7 @@ const roles = [
   ["returned", "it has a claim's UID", aReturned(1), "returned"],
   [
     "returned",
-    "made for a claim, handed over, and back",
+    "made for a claim, bound, and back",
     aColdSandbox(aClaim("c"), {
       metadata: { labels: { "agents.x-k8s.io/claim-uid": "uid-c" } },
     }),

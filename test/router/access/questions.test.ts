@@ -10,14 +10,14 @@ function start(isPatient = false) {
   const questions = createQuestions({ perSecond: 1, burst: 2, detail: "Used up.", isPatient });
   const running: { name: string; answer: PromiseWithResolvers<boolean> }[] = [];
   const said: string[] = [];
-  const ask = (name: string, asker = "ann") => {
+  const ask = (name: string, requester = "ann") => {
     const question = () => {
       const answer = Promise.withResolvers<boolean>();
       running.push({ name, answer });
       return answer.promise;
     };
     const say = (outcome: unknown) => void said.push(`${name}: ${outcome}`);
-    void questions(asker, question, (isGood) => isGood).then(
+    void questions(requester, question, (isGood) => isGood).then(
       (answer) => say(typeof answer === "object" ? answer.detail : answer),
       say,
     );
@@ -102,7 +102,7 @@ describe("createQuestions()", () => {
     expect(await names()).toEqual(["late"]);
   });
 
-  test("has a patient asker's questions wait for the budget to fill, the newest first", async () => {
+  test("has a patient requester's questions wait for the budget to fill, the newest first", async () => {
     const { ask, answer, names, said } = start(true);
     for (const name of ["a", "b", "c", "d"]) ask(name);
     await answer(false);
@@ -119,7 +119,7 @@ describe("createQuestions()", () => {
     expect(await names()).toEqual(["c"]);
   });
 
-  test("lets a thousand questions of a patient asker wait: the oldest makes room for the newest", async () => {
+  test("lets a thousand questions of a patient requester wait: the oldest makes room for the newest", async () => {
     const { ask, names, said } = start(true);
     for (let n = 0; n < 1003; n++) ask(String(n));
     expect(await names()).toEqual(["0", "1"]);

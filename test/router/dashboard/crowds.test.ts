@@ -1,4 +1,4 @@
-/** The dashboard's questions to the API server under many askers: who has a token costs nobody a budget, and pushes out no one else. @module */
+/** The dashboard's reviews for many requesters: a valid token uses up no budget, and pushes out no other requester. @module */
 import type { IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";

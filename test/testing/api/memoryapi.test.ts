@@ -144,7 +144,7 @@ test("what an answer holds is the caller's own, and what a request holds is not 
   expect(bodyOf(await api.send({ method: "GET", path: sandboxes("box") })).metadata.labels).toEqual({ a: "1" });
 });
 
-test("a fault stands in for the answer, or for the network; a signal gives a request up", async () => {
+test("a fault replaces the answer, or the network fails; a signal gives a request up", async () => {
   const down = new Error("Cannot reach the server: connection refused");
   const fault = ({ path, method }: { path: string; method: string }) =>
     path.endsWith("/busy")

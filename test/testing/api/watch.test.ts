@@ -75,7 +75,7 @@ test("one object is watched by its name, and one namespace by its path", async (
   expect([byField, byPath, inOther, everywhere]).toEqual([["ADDED b"], ["ADDED b"], [], ["ADDED a", "ADDED b"]]);
 });
 
-test("a version that is too old is told by an event, one that is too new by the answer", async () => {
+test("an event reports a version that is too old, the answer one that is too new", async () => {
   const { api, server } = await serve({ window: 2 });
   for (const name of ["a", "b", "c"]) await create(api, name);
   expect(await collect(api, { resourceVersion: "1" })).toEqual(["ERROR 410", "end"]);

@@ -1,4 +1,4 @@
-/** What may stand in a scenario file. @module */
+/** What a scenario file may contain. @module */
 import { expect, test } from "vitest";
 import { readScenario, withTimes } from "../../../packages/testing/scenario/format.ts";
 

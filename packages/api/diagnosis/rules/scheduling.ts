@@ -145,8 +145,8 @@ function remedyOf(scene: PodScene, code: Code): { remedy?: string } {
 }
 
 /**
- * Lists the resources of which the Pod requests more than the largest node has; empty: none, or the nodes could not be
- * read.
+ * Lists the resources that the Pod requests in a larger quantity than the largest node has; empty: none, or the nodes
+ * could not be read.
  */
 function excessOf({ pod, facts: { nodes = [] } }: PodScene): string[] {
   const candidates = toleratedNodes(pod.spec ?? {}, matchingNodes(pod.spec ?? {}, nodes));

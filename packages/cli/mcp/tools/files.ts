@@ -112,7 +112,7 @@ export const listFiles: Tool = defineTool({
 export const fileExists: Tool = defineTool({
   name: "file_exists",
   title: "Look for a file",
-  description: "Says whether there is a file or folder at a path of a sandbox, and of which type.",
+  description: "Says whether there is a file or folder at a path of a sandbox, and its type.",
   input: { sandbox: SANDBOX, path: PATH },
   output: {
     exists: z.boolean(),

@@ -7,7 +7,7 @@ export const getURL: Tool = defineTool({
   title: "Get the URL of a port",
   description:
     "Returns the address at which a program that listens in a sandbox is reached from outside, such as a web " +
-    "server of start_command. With signedForMs the address itself lets in whoever has it, for that long.",
+    "server of start_command. With signedForMs, anyone with the address can use it without a token, for that long.",
   input: {
     sandbox: SANDBOX,
     port: z.int().min(1).max(65_535),

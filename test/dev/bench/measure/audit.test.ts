@@ -16,7 +16,7 @@ const LINE = {
 
 test.for([
   { name: "a request of Metacontroller", change: {}, want: { client: "engine", resource: "sandboxes/status" } },
-  { name: "of the stand-in, which has no name", change: { userAgent: "" }, want: { client: "engine" } },
+  { name: "of the fake Metacontroller, which has no name", change: { userAgent: "" }, want: { client: "engine" } },
   {
     name: "of the load, which runs a command",
     change: { userAgent: "", objectRef: { resource: "pods", subresource: "exec" } },

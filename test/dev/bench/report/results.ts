@@ -29,7 +29,7 @@ export function aReport(results: Result[], changes: Partial<Report> = {}): Repor
   return { time: "2026-11-21T12:34:56.789Z", machine, engine: "Metacontroller 4.17.2", results, ...changes };
 }
 
-/** Freezes all the way down, so that whoever writes to it throws. */
+/** Freezes all the way down, so that writing to it throws. */
 export function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null) {
     Object.freeze(value);

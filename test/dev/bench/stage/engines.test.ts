@@ -20,11 +20,11 @@ const controllers = (engines: Parameters<typeof sharedOut>[1]) =>
       spec.parentResource?.labelSelector?.matchExpressions[0]?.operator,
     ]);
 
-test("sharedOut() leaves one engine's controllers alone", () => {
+test("sharedOut() does not change the controllers of a single Metacontroller", () => {
   expect(sharedOut("text", "one")).toBe("text");
 });
 
-test("sharedOut() gives pools an engine of their own", () => {
+test("sharedOut() gives pools a Metacontroller of their own", () => {
   expect(controllers("by-controller")).toEqual([
     ["sandbox", "a", undefined],
     ["sandboxwarmpool", "b", undefined],
@@ -33,7 +33,7 @@ test("sharedOut() gives pools an engine of their own", () => {
   ]);
 });
 
-test("sharedOut() makes every Sandbox and every pool exactly one engine's", () => {
+test("sharedOut() gives every Sandbox and every pool to exactly one Metacontroller", () => {
   expect(controllers("by-shard")).toEqual([
     ["sandbox", "a", "NotIn"],
     ["sandbox-b", "b", "In"],
