@@ -120,7 +120,7 @@ const STATUSES: [what: string, before: Loose, status: Loose, says?: string][] = 
   ["why it is not served", undefined, { conditions: [missing] }],
   ["served at last", { conditions: [missing] }, { conditions: [READY], sandbox: { name: "a" } }],
   ["of the Sandbox that it has", { sandbox: { name: "a" } }, { conditions: [READY], sandbox: { name: "a" } }],
-  ["beside another's condition", { sandbox: { name: "a" }, conditions: [foreign] }, {
+  ["with another's condition", { sandbox: { name: "a" }, conditions: [foreign] }, {
     conditions: [foreign, READY],
     sandbox: { name: "a" },
   }],

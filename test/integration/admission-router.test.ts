@@ -60,7 +60,7 @@ const CASES: [what: string, over: Parameters<typeof put>[2], patch: Loose, says?
     "let a Sandbox expire that it",
   ],
   [
-    "has it deleted at the end it has",
+    "sets that it is deleted at its end",
     { spec: { shutdownTime: inHours(9) } },
     { spec: { shutdownPolicy: "Delete" } },
     "let a Sandbox expire that it",

@@ -77,7 +77,7 @@ async function serveMetric(ns: Namespace, pool: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("an autoscaler gives a pool what claims take, and takes back what nobody has claimed", async () => {
+test("an autoscaler adds members when claims take some, and removes what nobody has claimed", async () => {
   const ns = await makeNamespace();
   await ns.apply(aSimulatedTemplate("agents"), aPool("agents", 1));
   await untilFull(ns, "agents");

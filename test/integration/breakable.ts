@@ -1,6 +1,6 @@
 /**
- * A cluster of its own for tests that break things: simulated nodes, each hook, the engine, the keeper and two binders a
- * process that can be killed and comes back. @module
+ * A cluster of its own for tests that break things: simulated nodes, each hook, Metacontroller, the keeper and two binders
+ * are each a process that can be killed and comes back. @module
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";

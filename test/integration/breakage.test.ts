@@ -20,7 +20,7 @@ beforeAll(async () => world = await startBreakable());
 afterAll(() => world?.down());
 
 // First: Events of hundreds of Sandboxes that are being cleared away would be written before its own.
-test("a Sandbox whose hook is down loses nothing, and what was asked for meanwhile is done once it is back", async () => {
+test("a Sandbox whose hook is down loses nothing, and what was asked for is done once it is back", async () => {
   const ns = await makeNamespace(world.kubectl);
   const podOf = (name: string) => ns.get("pod", name) as Promise<Loose>;
   await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
@@ -44,7 +44,7 @@ interface Case {
   replicas: number;
   /** Only in a long run: another of its kind is always tried. */
   isLong?: boolean;
-  /** Goes on beside the claims; `served` tells how many are Ready. */
+  /** Runs at the same time as the claims; `served` tells how many are Ready. */
   breaking(served: () => number): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ const authorities = ({ data }: Loose) => decoded(data["ca.crt"]).match(PEM)!.map
 const leaf = ({ data }: Loose) => new X509Certificate(decoded(data["tls.crt"]));
 const isTrusted = (by: Loose, of: Loose) => authorities(by).some((authority) => leaf(of).verify(authority.publicKey));
 
-test("an upgrade keeps the certificate until it is old, and a new one is trusted beside the one before", async () => {
+test("an upgrade keeps the certificate until it is old, and a new one is trusted in addition to the one before", async () => {
   const { name: namespace } = await makeNamespace(cluster);
   /** The Secret, and what the CRDs have API servers trust, as an upgrade would make them now. */
   const rendered = async (...values: string[]) => {

@@ -93,7 +93,7 @@ test("a namespace that Helm made refuses the Pods that one with the label refuse
   expect(Object.values(verdicts).filter(([label]) => label)).toHaveLength(6);
 });
 
-test("it gives way to a label, and to whoever does not want it", async () => {
+test("a label overrides it, and an option turns it off", async () => {
   const { name } = await makeNamespace(cluster);
   const isPolicy = ({ metadata }: Loose) => metadata.name === "hookbox-pod-security";
   const live = async () => (await templateOn(cluster, "--namespace", name)).filter(isPolicy).length;

@@ -129,7 +129,7 @@ test("Metacontroller may be elsewhere, and have other labels", async () => {
   expect(closed).toEqual(Array(5).fill(['"hookbox-system", "engine"']));
 });
 
-test("every process takes volumes, beside those that it has", async () => {
+test("every process takes volumes, in addition to those that it has", async () => {
   const volumes = [{ name: "more", secret: { secretName: "mine" } }];
   const volumeMounts = [{ name: "more", mountPath: "/etc/more", readOnly: true }];
   const hooks = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"].map((name) => `hooks.${name}`);

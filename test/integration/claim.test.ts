@@ -40,7 +40,7 @@ test("a claim on a full pool gets a member: same Pod, new owner, everything in o
   expect(Date.parse(seen)).toBeLessThanOrEqual(Date.parse(ready));
   const fields = ["get", "-o", "jsonpath={.metadata.managedFields}", "--show-managed-fields"];
   expect(await ns.kubectl(...fields, "sandboxclaim", "c")).toContain("manager");
-  expect(await ns.kubectl(...fields, "sandbox", name), "given up by the hand-over, and never again kept").toBe("");
+  expect(await ns.kubectl(...fields, "sandbox", name), "given up by the binding, and never again kept").toBe("");
   await untilFull(ns, "p");
   const shown = history.versions.get("c")?.filter(({ status }) => status !== undefined) ?? [];
   expect(shown.map(({ status }) => [status.sandbox.name, condition({ status }, "Ready").status])).toEqual(
@@ -66,7 +66,7 @@ test("no version of a claim is Ready without its annotations: warm, cold, and gi
   expect([...history.versions.values()].flat().flatMap((claim) => bareness(claim as never) ?? [])).toEqual([]);
 });
 
-test("the hand-over leaves Pod and containers alone: tolerations, projected volumes, two ports of one number", async () => {
+test("the binding leaves Pod and containers alone: tolerations, projected volumes, two ports of one number", async () => {
   const ns = await makeNamespace();
   const container = {
     name: "main",

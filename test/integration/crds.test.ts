@@ -117,7 +117,7 @@ describe("volumeClaimTemplates of a Sandbox are immutable", () => {
     expect(body.message).toContain("volumeClaimTemplates is immutable");
   });
 
-  test("all else can change beside them", async () => {
+  test("everything else can change", async () => {
     const object = sandbox({ ...BLUEPRINT, volumeClaimTemplates: one });
     await create(object, "volumes-kept");
     const change = { spec: { volumeClaimTemplates: one, operatingMode: "Suspended", podTemplate: { metadata: {} } } };

@@ -34,7 +34,7 @@ export interface Desk {
 /**
  * Sets it up in an empty folder: a copy of this checkout with a repository of its own, the commands, and a home with the
  * cluster's kubeconfig. Nobody reaches a network from it but the cluster's; what github.com has of Metacontroller is
- * beside the checkout.
+ * next to the checkout.
  */
 export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: string): Desk {
   const [folder = "", bin = "", home = ""] = ["checkout", "bin", "home"].map((name) => join(root, name));
@@ -83,7 +83,7 @@ export function makeDesk(root: string, { kubectl, kubeconfig }: Cluster, helm: s
   };
 }
 
-/** Copies what git knows of and what it could be told of, as it is now, and makes it a repository whose only commit that is. */
+/** Copies all files that git tracks or could add, as they are now, and makes a repository of them with one commit. */
 function copyCheckout(folder: string): void {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: ROOT });
   // Where it is a symlink it is a file to git.

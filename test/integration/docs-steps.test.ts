@@ -1,8 +1,8 @@
 /**
  * The pages on installing, moving over and changing a hook, typed as they stand, on a cluster whose nodes are simulated:
- * Pods become Ready, and nothing runs in them. docker, kustomize and what github.com has of Metacontroller are stand-ins,
- * as are the CRDs of cert-manager and of Prometheus' operator, and the Go controller (standins.ts). Ports of processes
- * that stay are others than the page has, for whoever else is on this machine. @module
+ * Pods become Ready, and nothing runs in them. docker, kustomize and what github.com has of Metacontroller are fakes, as
+ * are the CRDs of cert-manager and of Prometheus' operator, and the Go controller (standins.ts). Ports of processes that
+ * stay are others than the page has, because other processes on this machine may use those. @module
  */
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const WAYS = ["helm", "hookbox", "kubectl"] as const;
 /** What `npm run ok` does that reads hooks and takes no minutes. */
 const GATE = "npm run -s fmt:check && npm run -s lint && npx tsc --noEmit -p . && npm run -s crds -- --check\n" +
   "npx vitest run --project unit test/cli/replay test/mutants\n";
-/** Marks commands that go on until they are told to end, one in each line. */
+/** Marks commands that go on until they are stopped, one in each line. */
 const STAYS = "stays";
 
 let cluster: Cluster;
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const credentials = await kubeconfigCredentials(cluster.kubeconfig);
   api = connect(credentials, { signal: new AbortController().signal, userAgent: "hookbox-test" });
   await run(cluster, ["apply", "-f", "-"], othersCRDs());
-  // Helm is built on a new machine, beside other files' work.
+  // Helm is built on a new machine, while other files' tests run.
 }, 1_800_000);
 afterAll(async () => {
   await cluster?.stop();
@@ -138,7 +138,7 @@ async function engineKinds(): Promise<string[]> {
 async function install(way: typeof WAYS[number], want: string[][]): Promise<void> {
   writeFileSync(join(desk.folder, "old.yaml"), OLD);
   const { noted, note } = notes(async () => {
-    // Whoever builds an image has waited for this.
+    // A user who builds an image has waited for this.
     await until(
       engineKinds,
       (kinds) => kinds.includes("compositecontrollers") && kinds.includes("decoratorcontrollers"),

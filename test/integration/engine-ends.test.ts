@@ -1,4 +1,4 @@
-/** What hookbox relies on in its engine, ends and lost updates: the same for Metacontroller and for the stand-in. @module */
+/** What hookbox relies on in Metacontroller, ends and lost updates: the same for the real and the fake one. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EngineWorld, eventually, makeEngineWorld } from "./engine-world.ts";
 
@@ -55,7 +55,7 @@ test("a parent that is deleted in the foreground is finalized, its children are 
   await release("foreground");
 });
 
-test("a decorator whose parent changes meanwhile leaves its attachments to the next sync, without an event", async () => {
+test("a decorator whose parent changes during the call leaves its attachments to the next sync, without an event", async () => {
   const attachments: boolean[] = [];
   world.hook("/lost", async (_, count) => {
     attachments.push(await world.part("lost") !== undefined);

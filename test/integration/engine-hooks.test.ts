@@ -1,4 +1,4 @@
-/** What hookbox relies on in its engine, hooks: the same for Metacontroller and for the stand-in, on a real API server. @module */
+/** What hookbox relies on in Metacontroller, hooks: the same for the real and the fake one, on a real API server. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson } from "../../packages/api/objects/apply.ts";
 import type { Json } from "./engine-server.ts";

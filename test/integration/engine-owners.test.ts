@@ -1,4 +1,4 @@
-/** What hookbox relies on in its engine, owners: adoption, release and hand-over of children. @module */
+/** What hookbox relies on in Metacontroller, owners: adoption, release and change of the owner of children. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type EngineWorld, eventually, makeEngineWorld, reference } from "./engine-world.ts";
@@ -44,7 +44,7 @@ test("a composite adopts an orphan that its selector matches, and releases a chi
   ]);
 });
 
-test("a child is handed over by a swap of its ownerReferences, in one write, and is an attachment of its new owner", async () => {
+test("a child changes its owner by a swap of its ownerReferences, in one write, and is an attachment of its new owner", async () => {
   const name = `decorate-handover-${world.namespace}`;
   const annotations = { "metacontroller.k8s.io/decorator-controller": name };
   const owner = await world.thing("pool");

@@ -1,4 +1,4 @@
-/** Hooks for trials of an engine: functions behind a port of loopback, their calls remembered. @module */
+/** Hooks for trials of Metacontroller: functions behind a port of loopback, their calls remembered. @module */
 import { createServer } from "node:http";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 

@@ -1,4 +1,4 @@
-/** What hookbox relies on in its engine, wakes: whose hook is called for what, the same for Metacontroller and for the stand-in. @module */
+/** What hookbox relies on in Metacontroller, which events call whose hook: the same for the real and the fake one. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type EngineWorld, eventually, makeEngineWorld, reference } from "./engine-world.ts";
@@ -7,7 +7,7 @@ let world: EngineWorld;
 beforeAll(async () => void (world = await makeEngineWorld()));
 afterAll(() => world?.stop());
 
-/** Waits until all is quiet for well over a second: whoever is called afterwards was woken by what comes then. */
+/** Waits until all is quiet for well over a second: a hook that is called afterwards was called for what comes then. */
 async function silence(path: string): Promise<void> {
   await world.quiet(path);
   await world.quiet(path);

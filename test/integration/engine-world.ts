@@ -1,4 +1,4 @@
-/** Kinds of their own, hooks in this process and a store, for trials of whichever engine runs. @module */
+/** Kinds of their own, hooks in this process and a store, for trials of the Metacontroller that runs. @module */
 import { randomBytes } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** What hookbox relies on in its engine, composites and decorators: the same for Metacontroller and for the stand-in. @module */
+/** What hookbox relies on in Metacontroller, composites and decorators: the same for the real and the fake one. @module */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import type { Json } from "./engine-server.ts";

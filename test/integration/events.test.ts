@@ -1,4 +1,4 @@
-/** Events of claims and pools where everything runs: hooks, engine and keeper on a real API server. @module */
+/** Events of claims and pools where everything runs: hooks, Metacontroller and keeper on a real API server. @module */
 import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";

@@ -24,7 +24,7 @@ test("a scheduler's own word for why it waits does not cost the Sandbox its stat
   await ns.untilReason("odd", "PodFailed");
 });
 
-test("integers of 64 bits keep their digits, from the Sandbox to its Pod, and when a member is handed over", async () => {
+test("integers of 64 bits keep their digits, from the Sandbox to its Pod, and when a member is bound", async () => {
   const ns = await makeNamespace();
   const largest = "9223372036854775807";
   const spec = (name: string, kind: string, rest: string) =>

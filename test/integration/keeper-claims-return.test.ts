@@ -56,7 +56,7 @@ describe("what another controller has left", () => {
     expect(metadata.annotations).toEqual({ [DECORATOR]: "sandboxclaim" });
   });
 
-  test("a bare Sandbox is nobody's", async () => {
+  test("a bare Sandbox belongs to no claim", async () => {
     await makePool();
     await makeSandbox(READY);
     startKeeper();

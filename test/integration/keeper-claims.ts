@@ -13,7 +13,7 @@ export async function makeClaim(name = "c", spec: object = {}, metadata: object 
   return await send("POST", "sandboxclaims", undefined, { ...body, spec: { warmPoolRef: { name: "p" }, ...spec } });
 }
 
-/** Makes a Sandbox that belongs to the claim, Ready, handed over just now. */
+/** Makes a Sandbox that belongs to the claim, Ready, bound just now. */
 export async function giveSandbox(claim: Loose, name: string, launchType: "warm" | "cold" = "warm"): Promise<Loose> {
   const owner = { apiVersion: API_VERSION, kind: "SandboxClaim", controller: true };
   const { metadata } = await send("POST", "sandboxes", undefined, {

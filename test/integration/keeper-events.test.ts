@@ -1,4 +1,4 @@
-/** What the keeper tells of our objects on a real API server: each Event once, whoever dies or doubles. @module */
+/** What the keeper reports about our objects on a real API server: each Event once, even if keepers die or run twice. @module */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   bind,

@@ -98,7 +98,7 @@ describe("expiry", () => {
     expect(logs()).toContain("Watch interrupted");
   });
 
-  test("Retain is left alone, and so is what has been extended meanwhile", async () => {
+  test("Retain is left alone, and so is what has been extended since then", async () => {
     await makeSandbox(EXPIRED, { ...DUE, shutdownPolicy: "Retain" });
     startKeeper();
     await listed();

@@ -119,7 +119,7 @@ export const VOLUME = {
   }],
 };
 
-/** Pod spec fields that put a Pod on a simulated node, beside a real one too. */
+/** Pod spec fields that put a Pod on a simulated node, even if there is a real one. */
 export const ON_SIMULATED_NODES = {
   nodeSelector: { type: "kwok" },
   tolerations: [{ key: "kwok.x-k8s.io/node", operator: "Exists", effect: "NoSchedule" }],

@@ -1,4 +1,4 @@
-/** What stands in a Sandbox's way: foreign objects, invalid specs, admission. @module */
+/** What prevents a Sandbox from being Ready: foreign objects, invalid specs, admission. @module */
 import { expect, test } from "vitest";
 import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
 import "./suite.ts";

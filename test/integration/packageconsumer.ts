@@ -28,7 +28,7 @@ export async function agent(): Promise<string> {
 }
 
 export async function wrong(sandbox: Sandbox): Promise<void> {
-  // @ts-expect-error: units stand in the name
+  // @ts-expect-error: the unit is in the name
   await Sandbox.create({ pool: "python", timeout: 60 });
   // @ts-expect-error: there is no such call
   await sandbox.comands.run("true");
@@ -41,7 +41,7 @@ export function isOurs(error: unknown): string | undefined {
 }
 `;
 
-/** Uses a cluster in memory beside it. */
+/** Uses a cluster in memory with it. */
 export const TESTER = `
 import { SandboxClient } from "hookbox";
 import { createTestCluster } from "@hookbox/testing";

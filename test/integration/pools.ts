@@ -31,8 +31,8 @@ export function aClaim(name: string, pool: string, spec: Loose = {}, metadata: L
 }
 
 /**
- * Waits until the pool has just as many Sandboxes as it should, all Ready, by its status and by themselves: what was
- * handed over a moment ago the status may still count, and a member that binder and pool made both is on its way out.
+ * Waits until the pool has just as many Sandboxes as it should, all Ready, by its status and by themselves: the status
+ * may still count what was bound a moment ago, and a member that binder and pool made both is on its way out.
  */
 export async function untilFull(ns: Namespace, pool: string): Promise<Loose> {
   for (;;) {

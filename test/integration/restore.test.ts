@@ -37,7 +37,7 @@ async function claimAll(ns: Namespace, prefix: string): Promise<Set<string>> {
   return new Set(given.map(({ metadata }) => metadata.uid));
 }
 
-/** Waits until nothing of `used` is there any more, and the pool is full all the same. */
+/** Waits until nothing of `used` is there any more, and the pool is full nevertheless. */
 async function untilReplaced(ns: Namespace, used: ReadonlySet<string>): Promise<void> {
   const left = async () => (await ns.list("sandbox")).filter(({ metadata }) => used.has(metadata.uid)).length;
   await until(left, (count) => count === 0);

@@ -4,7 +4,7 @@ import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
 
-/** The cluster with everything that hookbox runs in it: an engine, all hooks in one process, the keeper, nodes. */
+/** The cluster with everything that hookbox runs in it: Metacontroller, all hooks in one process, the keeper, nodes. */
 export interface Suite {
   kubeconfig: string;
   kubectl: string;

@@ -1,6 +1,6 @@
 /**
- * What stands in for what a test machine has not: docker, kustomize, and the repository of Metacontroller's manifests.
- * Each checks what it is told as the real one would, and does as little as will do. @module
+ * Fakes of what a test machine lacks: docker, kustomize, and the repository of Metacontroller's manifests.
+ * Each checks its input as the real one would, and does as little as will do. @module
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ set -eu
 fail() { echo "Error: $1" >&2; exit 1; }
 [ "$1 $2 $3" = "edit set image" ] && [ $# = 4 ] || fail "unknown command: $*"
 [ -f kustomization.yaml ] || fail "Missing kustomization file 'kustomization.yaml'"
-! grep -q '^images:' kustomization.yaml || fail "this stand-in sets images once"
+! grep -q '^images:' kustomization.yaml || fail "this fake sets images once"
 new=\${4#*=}
 printf 'images:\\n- name: %s\\n  newName: %s\\n  newTag: "%s"\\n' "\${4%%=*}" "\${new%:*}" "\${new##*:}" >> kustomization.yaml
 `;

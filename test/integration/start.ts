@@ -1,6 +1,6 @@
 /**
  * Starts what tests share, in the process that runs them all. `METACONTROLLER` names a real binary, otherwise the
- * stand-in runs; `HOOKBOX_TEST_NODES` says `real`, which fails where there can be none, `simulated`, or `auto`, the
+ * fake one runs; `HOOKBOX_TEST_NODES` says `real`, which fails where there can be none, `simulated`, or `auto`, the
  * default. @module
  */
 import { execFile } from "node:child_process";
@@ -40,13 +40,13 @@ rules:
   - level: None
 `;
 
-/** Simulated nodes beside the real one, for tests that want many Pods. */
+/** Simulated nodes in addition to the real one, for tests that want many Pods. */
 const SIMULATED_NODES = 8;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Starts a cluster with hookbox in it; half a minute. `HOOKBOX_TEST_WORLD` is one that runs already, as JSON: whoever
- * records an engine's doings gives it.
+ * Starts a cluster with hookbox in it; half a minute. `HOOKBOX_TEST_WORLD` is one that runs already, as JSON: the
+ * recorder of Metacontroller sets it.
  *
  * @throws {Error} if anything of it does not start
  */
@@ -77,7 +77,7 @@ export async function startSuite({ directory, logs, say, atEnd }: Surroundings):
   const keeper = startChild("keeper", args, logs);
   atEnd(keeper.stop);
   say(`nodes: ${cluster.nodes}${cluster.whyNotReal ? ` (${cluster.whyNotReal})` : ""}`);
-  say(`engine: ${engine.kind === "real" ? "Metacontroller" : "the stand-in"} ${engine.version}`);
+  say(`${engine.kind === "real" ? "Metacontroller" : "the fake Metacontroller"} ${engine.version}`);
   const { kubeconfig, kubectl } = cluster;
   return {
     kubeconfig,

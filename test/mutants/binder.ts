@@ -48,14 +48,14 @@ export const BINDER: readonly Mutant[] = [
     tests: INDEX_TEST,
   },
   {
-    name: "what is being given stays free meanwhile",
+    name: "what is being bound stays free until it is",
     file: "packages/binder/clusterindex.ts",
     from: "tellOf(state, takeOut(state, uid));\n      assumed.assume(uid, resourceVersion);",
     to: "assumed.assume(uid, resourceVersion);",
     tests: INDEX_TEST,
   },
   {
-    name: "a release takes back what is known by now of another version",
+    name: "a release reverts what is known by now of another version",
     file: "packages/binder/clusterindex.ts",
     from: "if (assumed.find(uid) !== resourceVersion) return;",
     to: "",
@@ -83,7 +83,7 @@ export const BINDER: readonly Mutant[] = [
     tests: WRITES_TEST,
   },
   {
-    name: "a claim that was made anew under its name is told the old one's status",
+    name: "a claim that was created again under its name gets the old one's status",
     file: "packages/binder/writes.ts",
     from: "if (claim.metadata.uid !== uid) return undefined;",
     to: "",
@@ -167,21 +167,21 @@ export const BINDER: readonly Mutant[] = [
     tests: REPORT_TEST,
   },
   {
-    name: "an older version of a claim takes back what was written",
+    name: "an older version of a claim reverts what was written",
     file: "packages/binder/binder.ts",
     from: "if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;",
     to: "",
     tests: ["test/binder/claimversions.test.ts"],
   },
   {
-    name: "a Sandbox that is handed over keeps the label by which pools adopt",
+    name: "a Sandbox that is bound keeps the label by which pools adopt",
     file: "packages/binder/handover.ts",
     from: "  CREATED_BY_LABEL,\n  CONTROLLER_UID_LABEL,\n];",
     to: "  CREATED_BY_LABEL,\n];",
     tests: ["test/binder/handover.test.ts"],
   },
   {
-    name: "a Sandbox that is handed over keeps its pool as an owner",
+    name: "a Sandbox that is bound keeps its pool as an owner",
     file: "packages/binder/handover.ts",
     from: "ownerReferences: [controllerReference(claim)],\n    },\n    // The keeper",
     to: "ownerReferences: [...applied.metadata.ownerReferences ?? [], ...sandbox.metadata.ownerReferences ?? []],\n" +

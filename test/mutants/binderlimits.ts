@@ -1,4 +1,4 @@
-/** Mutants of what keeps one from harming the others by the binder: refusals, what pools are told, and how much is kept. @module */
+/** Mutants of what keeps one from harming the others by the binder: refusals, writes on pools, and how much is kept. @module */
 import type { Mutant } from "./mutant.ts";
 
 const REFUSED_TEST = ["test/binder/refused.test.ts"];
@@ -36,7 +36,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     tests: ["test/binder/handover.test.ts"],
   },
   {
-    name: "what a binder before this one has handed over is not told",
+    name: "what a binder before this one has bound is not written on pools",
     file: "packages/binder/binder.ts",
     from: "if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);",
     to: "",
@@ -50,42 +50,42 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     tests: TOLD_TEST,
   },
   {
-    name: "all pools that are short are told at once",
+    name: "all pools that are short are updated at once",
     file: "packages/kube/workqueue.ts",
     from: "while (running < most)",
     to: "while (true)",
     tests: MANY_TEST,
   },
   {
-    name: "pools are told of what they lack whose template is not there",
+    name: "pools without a template get what they lack written on them",
     file: "packages/binder/refills.ts",
     from: "return hasTemplate && members",
     to: "return members",
     tests: MANY_TEST,
   },
   {
-    name: "pools of one namespace are told before those of any other",
+    name: "pools of one namespace are updated before those of any other",
     file: "packages/kube/workqueue.ts",
     from: "    queue.delete(key);\n",
     to: "    if (isEmpty(group)) queue.delete(key);\n",
     tests: MANY_TEST,
   },
   {
-    name: "a pool that was made anew under its name is told of the old one's members",
+    name: "a pool that was created again under its name gets the old one's members written on it",
     file: "packages/binder/replacements.ts",
     from: "metadata: { uid, annotations:",
     to: "metadata: { annotations:",
     tests: TOLD_TEST,
   },
   {
-    name: "a pool that is short is told that claims have taken its members",
+    name: "a pool that is short gets written on it that claims have taken its members",
     file: "packages/binder/replacements.ts",
     from: "hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION",
     to: "HANDED_OVER_AT_ANNOTATION",
     tests: TOLD_TEST,
   },
   {
-    name: "a pool that could not be told what it has lost is never told",
+    name: "what could not be written on a pool is never written",
     file: "packages/binder/replacements.ts",
     from: "if (hasLost) noteLoss",
     to: "if (!hasLost) noteLoss",
@@ -106,7 +106,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     tests: LARGE_TEST,
   },
   {
-    name: "a claim of which an outline is kept is served by that",
+    name: "a claim that is kept as a projection is served by that",
     file: "packages/binder/schedule.ts",
     from: 'if (mustRead(entry) || choice.kind === "unknown") return',
     to: 'if (choice.kind === "unknown") return',
@@ -127,14 +127,14 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     tests: LARGE_TEST,
   },
   {
-    name: "of a large member the outline is handed over",
+    name: "of a large member the projection is bound",
     file: "packages/binder/bind.ts",
     from: "isProjection(choice.sandbox) ? await",
     to: "false ? await",
     tests: LARGE_TEST,
   },
   {
-    name: "a pool is told while its member's replacement is about to be made",
+    name: "a pool is updated while its member's replacement is about to be made",
     file: "packages/binder/replacements.ts",
     from: 'all + (replacing.get(pool.metadata.uid ?? "") ?? 0)',
     to: "all",

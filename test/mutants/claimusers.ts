@@ -75,7 +75,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
     tests: ["test/keeper/reconcilequeue.test.ts"],
   },
   {
-    name: "all claims that cannot be served are judged in one turn",
+    name: "all claims that cannot be served are judged at once",
     file: "packages/binder/schedule.ts",
     from: "if (++turnedAway < MOST_TURNED_AWAY) continue;",
     to: "if (++turnedAway > 0) continue;",

@@ -23,7 +23,7 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
     tests: [...RULES_TEST, ...SANDBOX_TEST],
   },
   {
-    name: "a new child of which no rule says anything is made",
+    name: "a new child that no rule mentions is made",
     file: "packages/webhook/childrules.ts",
     from: '?? ["kind"];',
     to: "?? [];",

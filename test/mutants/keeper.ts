@@ -50,7 +50,7 @@ export const KEEPER: readonly Mutant[] = [
     tests: GIVEBACK_TEST,
   },
   {
-    name: "an orphan brings its own word of how it was made",
+    name: "an orphan's own annotation says how it was made",
     file: "packages/keeper/readopt.ts",
     from: "{ labels, annotations: { [LAST_APPLIED_ANNOTATION]: null } }",
     to: "{ labels }",

@@ -6,7 +6,7 @@ const WATCH_TEST = ["test/kube/watch.test.ts"];
 
 export const KUBE: readonly Mutant[] = [
   {
-    name: "a Lease is taken from whoever holds it",
+    name: "a Lease is taken from a holder that renews it",
     file: "packages/kube/leader.ts",
     from: "now - sighting.since > term * 1000",
     to: "now >= sighting.since",
@@ -20,7 +20,7 @@ export const KUBE: readonly Mutant[] = [
     tests: LEADER_TEST,
   },
   {
-    name: "a Lease is written whoever has written it since",
+    name: "a Lease is written even if another process has written it since",
     file: "packages/kube/leader.ts",
     from: "metadata: { resourceVersion: metadata.resourceVersion }",
     to: "metadata: {}",

@@ -13,7 +13,7 @@ export interface Mutant {
   tests: string[];
 }
 
-/** Returns the changed text. @throws {RangeError} if `from` does not stand in it once, or nothing changes */
+/** Returns the changed text. @throws {RangeError} if it does not contain `from` exactly once, or nothing changes */
 export function mutated(text: string, { file, from, to }: Pick<Mutant, "file" | "from" | "to">): string {
   const parts = text.split(from);
   if (parts.length !== 2) throw new RangeError(`Cannot change ${file}: "${from}" is in it ${parts.length - 1} times`);

@@ -66,7 +66,7 @@ export const ROUTER: readonly Mutant[] = [
     tests: REVIEW_TEST,
   },
   {
-    name: "a denial counts for nothing beside a permission",
+    name: "a permission overrides a denial",
     file: "packages/router/access/tokenreview.ts",
     from: " && review.status.denied !== true",
     to: "",

@@ -61,7 +61,7 @@ export const TEAM_LIMITS: readonly Mutant[] = [
     tests: SANDBOX_METRICS_TEST,
   },
   {
-    name: "sorts of Sandboxes are kept of which there are none any more",
+    name: "sorts of Sandboxes are kept that no longer exist",
     file: "packages/keeper/observability/sandboxmetrics.ts",
     from: "if (counted.count === 0) sorts.delete(keyOf(counted.sort));",
     to: "",

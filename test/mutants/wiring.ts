@@ -35,7 +35,7 @@ export const WIRING: readonly Mutant[] = [
     tests: TRACING_TEST,
   },
   {
-    name: "the binder's collector is nobody's",
+    name: "no process has the binder's collector",
     file: "packages/binder/run.ts",
     from: "await bindClaims({ ...options, ...setup, namespace }",
     to: "await bindClaims({ ...options, ...setup, tracer: undefined, namespace }",

@@ -99,7 +99,7 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
     tests: ["test/router/observe/tracecontext.test.ts"],
   },
   {
-    name: "commands are told of traces that nobody records",
+    name: "commands get traces that nobody records",
     file: "packages/runtime/rpc/lookup.ts",
     from: "if (!readTraceparent(traceparent)?.isSampled) return {};",
     to: "if (!readTraceparent(traceparent)) return {};",

@@ -27,7 +27,7 @@ describe.runIf(hasRealNode)("a browser in a sandbox", () => {
     },
   );
 
-  test("a browser that dies is started again, and the runtime beside it goes on", async () => {
+  test("a browser that dies is started again, and the runtime goes on", async () => {
     await until(() => json("get", "sandboxwarmpool", "browser"), isFull);
     const { items: [{ metadata: { name } }] } = await json("get", "pods");
     // The first of its processes: the others go with it.

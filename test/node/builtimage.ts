@@ -25,11 +25,11 @@ const MINUTE = 60_000;
 export const WAYS = ["through the router, as who may connect", "by port-forward"] as const;
 
 /**
- * Installs hookbox, builds the image of an example and applies its YAML; the program stands in a project of its own.
+ * Installs hookbox, builds the image of an example and applies its YAML; the program is in a project of its own.
  * For use in `describe`.
  *
  * @param name of the example's YAML, pool and program; its image is `hookbox-<name>`
- * @param needs packages that the program imports beside the SDK
+ * @param needs packages that the program imports in addition to the SDK
  */
 export function builtExample(name: string, needs: readonly string[]) {
   const installed = installedBy("kubectl", localCRDs());

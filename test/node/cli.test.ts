@@ -21,7 +21,7 @@ async function aPoolOfRuntimes() {
   return { ns, kubeconfig };
 }
 
-test("install: the API server finds the CRDs and controllers of this checkout unchanged, whoever has applied them", async () => {
+test("install: the API server finds the CRDs and controllers of this checkout unchanged, no matter who has applied them", async () => {
   const ns = await makeNamespace();
   const kubeconfig = await kubeconfigOf(ns, makeTempFolder());
   // kubectl has applied them here, and holds on to what it has set.

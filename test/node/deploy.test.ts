@@ -165,7 +165,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
       const after = await uids();
       return [...before].flatMap(([uid, name]) => after.has(uid) ? [] : name);
     };
-    // They answer for a while after they were told to end.
+    // They answer for a while after SIGTERM.
     expect(await until(gone, (names) => names.length > 1)).toEqual(["sandboxtemplate", "sandboxtemplate"]);
     await until(() => woken("sandboxtemplate", "agent"), (time) => time !== undefined);
     expect(await woken("sandbox", "demo")).toBe(wokenBefore);
@@ -174,7 +174,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
 
   describe("how-tos", () => testHowTos(installed));
 
-  test("uninstall takes back what was installed; what users have made goes on", async () => {
+  test("uninstall removes what was installed; what users have made goes on", async () => {
     await untilNamespacesGone();
     const { metadata: before } = await json("get", "pod", "demo");
     const uninstall = (...args: string[]) =>

@@ -29,7 +29,7 @@ export function example(name: string): string {
  * Starts a cluster for the tests of a group, and ends it.
  *
  * @param crds applied before anything is installed
- * @param simulatedNodes beside the real one
+ * @param simulatedNodes in addition to the real one
  */
 export function installedBy(by: "kubectl" | "helm", crds: string[], simulatedNodes = 0): Installed {
   let cluster: Cluster;

@@ -1,4 +1,4 @@
-/** The keeper, all namespaces in its sight: one that goes away. Beside other keepers' tests it would act on their objects. @module */
+/** The keeper, all namespaces in its sight: one that goes away. Next to other keepers' tests it would act on their objects. @module */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { condition, publishOf, untilTold } from "../integration/keeper-claims.ts";
 import {

@@ -9,7 +9,7 @@ export interface Growth {
   growth: number;
 }
 
-/** Runs `act` and tells how far each of the processes grew meanwhile: the kernel keeps the peak, so none is missed. */
+/** Runs `act` and returns how far each of the processes grew: the kernel keeps the peak, so none is missed. */
 export async function growthDuring(pids: number[], act: () => Promise<void>): Promise<Growth[]> {
   // Source: proc_pid_clear_refs(5): 5 sets the peak to what it is now.
   for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, "5");

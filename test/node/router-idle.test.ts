@@ -126,7 +126,7 @@ describe.runIf(hasRealNode)("an idle sandbox", () => {
     await ns.apply(aTemplate("t", { podTemplate }, SERVING), aPool("p", 1, "t"));
     await untilFull(ns, "p");
     const [member] = await ns.list("sandbox");
-    // A Sandbox beside it, Ready after it, tells that the member's idle time is over.
+    // If another Sandbox, which became Ready later, is suspended, the member's idle time is over.
     await ns.apply(aRuntime("beside", IDLE));
     await untilSuspended(stage, "beside");
     expect((await ns.get("sandbox", member.metadata.name)).spec.operatingMode).toBe("Running");

@@ -158,7 +158,7 @@ async function ownProtocol(name: string): Promise<Loose> {
   return sleeper(name, {}, { containers: [await aProgram("main", "ownprotocol.ts", OWN_PORT)] });
 }
 
-/** A Sandbox with a WebSocket server beside the runtime. */
+/** A Sandbox with the runtime and a WebSocket server. */
 async function withWebSockets(name: string): Promise<Loose> {
   const echo = await aProgram("echo", "websocketecho.ts", WEBSOCKET_PORT);
   return sleeper(name, {}, { containers: [...SERVING.containers, echo] });

@@ -15,7 +15,7 @@ export interface Router extends Child {
   port: number;
   /** Sums the samples of a metric, of those whose labels contain `label` where that is given; 0 if there are none. */
   metric(name: string, label?: string): Promise<number>;
-  /** What it has logged of a Sandbox beside requests, in order; at level debug also why it lets it be. */
+  /** What it has logged of a Sandbox, except requests, in order; at level debug also why it lets it be. */
   said(namespace: string, name: string): { message: string; because?: string }[];
 }
 

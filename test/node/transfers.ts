@@ -1,4 +1,4 @@
-/** Large bodies to and from a sandbox, of which nothing is kept but a hash. @module */
+/** Large bodies to and from a sandbox; only a hash of them is kept. @module */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 import { type IncomingMessage, request } from "node:http";
@@ -36,7 +36,7 @@ export async function upload(file: File, bytes: number): Promise<{ hash: string;
 }
 
 /**
- * Downloads it, slower than it comes: whoever passes it on has to hold the sandbox back. Returns SHA-256 and length.
+ * Downloads it, slower than it comes: every process on the way has to hold the sandbox back. Returns SHA-256 and length.
  *
  * @throws {Error} unless the sandbox gives it
  */

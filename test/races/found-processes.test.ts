@@ -98,7 +98,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "two engines at once, and the one that has seen less writes a Sandbox's status last",
+    name: "two Metacontrollers at once, and the one that has seen less writes a Sandbox's status last",
     reason: "its Pod is Ready, the Sandbox says that it is not, and nobody is called for a change of status",
     scenario: {
       replicas: 2,
@@ -120,7 +120,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "two engines at once, one of which misses events of the pool and writes its status last",
+    name: "two Metacontrollers at once, one of which misses events of the pool and writes its status last",
     reason: "its members count as never seen, and no claim is given one until the pool is looked at, a minute later",
     scenario: {
       acts: [
@@ -136,7 +136,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "two engines at once, one of which misses events of claims, and a claim's Sandbox is suspended",
+    name: "two Metacontrollers at once, one of which misses events of claims, and a claim's Sandbox is suspended",
     reason: "the claim says so, and shows the addresses that the Sandbox had",
     scenario: {
       replicas: 0,
@@ -159,7 +159,8 @@ const cases: Found[] = [
     },
   },
   {
-    name: "a write of a Sandbox is refused while events of it get lost, and a new engine's views of claims are old",
+    name:
+      "a write of a Sandbox is refused while events of it get lost, and a new Metacontroller's views of claims are old",
     reason: "the claim keeps an error that its Sandbox had: it may be one of its own, by its reason",
     scenario: {
       replicas: 1,

@@ -28,7 +28,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "Ready on the heels of a status that the engine does not see yet",
+    name: "Ready on the heels of a status that Metacontroller does not see yet",
     reason: "the write is refused, and the status alone wakes nobody",
     scenario: {
       replicas: 0,
@@ -43,7 +43,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "the engine sees a Sandbox late that is Ready, and later still that its claim says so",
+    name: "Metacontroller sees a Sandbox late that is Ready, and later still that its claim says so",
     reason: "an old view would take the claim's Ready back, and the look that is pending comes before that is seen",
     scenario: {
       replicas: 0,
@@ -62,7 +62,7 @@ const cases: Found[] = [
   },
   {
     name: "the user deletes the Sandbox of a claim whose label could not be written",
-    reason: "to the engine the claim looks as if it had never had one",
+    reason: "to Metacontroller the claim looks as if it had never had one",
     scenario: {
       replicas: 0,
       acts: [
@@ -87,7 +87,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "a claim is deleted and made anew when its Sandbox has just been handed over, and the pool sees that late",
+    name: "a claim is deleted and created again when its Sandbox has just been bound, and the pool sees that late",
     reason: "the Sandbox leaves the pool's view without waking it",
     scenario: {
       replicas: 0,
@@ -116,7 +116,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "a view of the pool that is older than its status, while a member is handed over and goes with its claim",
+    name: "a view of the pool that is older than its status, while a member is bound and goes with its claim",
     reason: "what the status counted before is not counted any more, and the next member would have its name",
     scenario: {
       replicas: 2,
@@ -134,7 +134,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "an old view of its Sandbox takes back that a claim is Ready, and that write is seen late",
+    name: "an old view of its Sandbox reverts that a claim is Ready, and that write is seen late",
     reason: "the look a moment later sees the claim as it was before, and nothing else would look again",
     scenario: {
       replicas: 0,
@@ -153,7 +153,7 @@ const cases: Found[] = [
     },
   },
   {
-    name: "nobody sees the Sandbox that a claim was given, and its pool is deleted meanwhile",
+    name: "nobody sees the Sandbox that a claim was given, and its pool is deleted in between",
     reason: "the claim looks as if it had none, and a missing pool is final to its clients",
     scenario: {
       replicas: 0,

@@ -17,13 +17,13 @@ import type { Notice, Say } from "./surroundings.ts";
 export interface History {
   /** What must never happen and did. */
   violations: string[];
-  /** To be told of every write of a process. */
+  /** Must be called for every write of a process. */
   notice: Notice;
-  /** To be called after whatever users do. */
+  /** Must be called after whatever users do. */
   look(): void;
 }
 
-/** Of which processes two run at some time: what the one of them writes may be older than what the other has written. */
+/** The processes that run twice at some time: what one writes may be older than what the other has written. */
 export type Doubled = Record<"binder" | "engine", boolean>;
 
 /** Starts a history. */

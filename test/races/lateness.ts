@@ -1,4 +1,4 @@
-/** The hooks as an engine reaches them in this weather: late, twice, or with an answer that gets lost. @module */
+/** The hooks as Metacontroller reaches them in this weather: late, twice, or with an answer that gets lost. @module */
 import type { Fetch } from "../../packages/testing/engine/hook.ts";
 import type { Clock } from "../../packages/process/clock.ts";
 import { response, type RunningHooks } from "../../packages/testing/hooks.ts";

@@ -13,9 +13,9 @@ import type { Watcher, Weather } from "./weather.ts";
 export interface Processes {
   /** Kills the one that runs in the midst of what it does, and starts another; or starts that first, and stops it later. */
   restart(of: Watcher, overlap: boolean): void;
-  /** Starts another of it beside, until the weather clears. */
+  /** Starts a second one of it, until the weather clears. */
   double(of: Watcher): void;
-  /** Ends those that were started beside. */
+  /** Ends the second ones. */
   undouble(): void;
   /** Ends all. */
   stop(): Promise<void>;

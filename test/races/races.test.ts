@@ -1,6 +1,6 @@
 /**
- * Searches for races: the real hooks, binder and keeper and the stand-in, while users, nodes, network and processes do
- * what they do. 500 scenarios at each `npm test`, 100,000 fresh ones by `npm run soak`. @module
+ * Searches for races: the real hooks, binder and keeper and the fake Metacontroller, while users, nodes, network and
+ * processes do what they do. 500 scenarios at each `npm test`, 100,000 fresh ones by `npm run soak`. @module
  */
 import { expect, inject, test } from "vitest";
 import { scenarios } from "./scenario.ts";

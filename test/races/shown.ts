@@ -2,7 +2,7 @@
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
 import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
 
-/** An engine or a binder may act for so long on what it saw before, in milliseconds. */
+/** Metacontroller or a binder may act for so long on what it saw before, in milliseconds. */
 export const LATE_MS = 5000;
 
 /** The part of a claim's or a Sandbox's status that is judged. */

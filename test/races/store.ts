@@ -1,4 +1,4 @@
-/** The store as an engine meets it in this weather. @module */
+/** The store as Metacontroller meets it in this weather. @module */
 import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/engine/store.ts";
 import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
 import { findObject } from "../../packages/testing/objects.ts";

@@ -112,7 +112,7 @@ test("a pool that is deleted and made again uses no name twice, and what it gave
   expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
-test("a member that has failed is never handed over, and is replaced", async () => {
+test("a member that has failed is never bound, and is replaced", async () => {
   const fails = { startMs: 10, probeMs: 10, fate: "fails", lifeMs: 0 } as const;
   const { store } = await story({ replicas: 1, fates: [fails], acts: [{ act: "claim", claim: 0, wait: 500 }] });
   expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");

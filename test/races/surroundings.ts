@@ -2,7 +2,7 @@
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { Watcher, Weather } from "./weather.ts";
 
-/** Is told of every write that was answered; no `before` is a creation, no `after` an end. By nobody: what users do. */
+/** Called for every write that was answered; no `before` is a creation, no `after` an end. Without a process: users' writes. */
 export type Notice = (
   before: KubeObject | undefined,
   after: KubeObject | undefined,

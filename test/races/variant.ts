@@ -7,7 +7,7 @@ import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 export interface Variant {
   /** By name of the hook. */
   hooks?: Record<string, (calls: HookCalls) => HookCalls>;
-  /** The store as an engine meets it. */
+  /** The store as Metacontroller meets it. */
   store?: (store: Store) => Store;
   binderApi?: (api: MemoryApi) => MemoryApi;
   keeperApi?: (api: MemoryApi) => MemoryApi;

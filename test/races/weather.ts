@@ -10,7 +10,7 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
  * |---|---|
  * | `touched` | somebody else has just changed the object: 409 |
  * | `refused` | 500, not carried out |
- * | `lost` | carried out, and 500 all the same |
+ * | `lost` | carried out, but answered with 500 |
  */
 export interface Trouble {
   /** Counted for each kind of process. */
@@ -37,7 +37,7 @@ export interface Lag extends Blur {
   delay: number;
 }
 
-/** What happens to one kind meanwhile is lost to whoever watches; at its end the watch breaks, and all is listed again. */
+/** Watchers miss what happens to one kind in between; at its end the watch breaks, and all is listed again. */
 export type Gap = Blur;
 
 /** What becomes of one call of a hook: its answer gets lost, or it is asked twice. */

@@ -1,4 +1,4 @@
-/** Runs one scenario from beginning to rest: the real hooks and the stand-in, on a store in memory and a fake clock. @module */
+/** Runs one scenario from beginning to rest: the real hooks and the fake Metacontroller, on a store in memory and a fake clock. @module */
 import type { FakeClock } from "../../packages/testing/engine/fake-clock.ts";
 import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
@@ -29,7 +29,7 @@ export interface Scenario {
   isPreset?: boolean;
   /** Whether Sandboxes have a volume. @default {false} */
   hasVolumes?: boolean;
-  /** Processes of which two run until the weather clears. @default {[]} */
+  /** Processes that run twice until the weather clears. @default {[]} */
   doubles?: Watcher[];
 }
 
@@ -127,7 +127,7 @@ function replacementsOf({ hooks = {} }: Variant) {
   return Object.fromEntries(entries);
 }
 
-/** Of two engines the one that had seen less may have written last of a pool: its look each minute mends that. */
+/** Of two Metacontrollers, the one that had seen less may have written a pool last: its sync each minute mends that. */
 function isPoolStatus(write: string): boolean {
   return write.endsWith("updateStatus SandboxWarmPool pool");
 }

@@ -9,7 +9,7 @@ test("createBudget() gives each its burst, then as many as flow in", () => {
   expect([budget("a", 100_000), budget("a", 100_000), budget("a", 100_000)]).toEqual([0, 0, 2]);
 });
 
-test("createBudget() takes back what was not needed, and no more than there was", () => {
+test("createBudget() accepts returns of what was not needed, and no more than there was", () => {
   const budget = createBudget(1, 2);
   expect([budget("a", 0), budget("a", 0), budget("a", 0, -1), budget("a", 0), budget("a", 0)]).toEqual([0, 0, 0, 0, 1]);
   expect([budget("b", 0, -1), budget("b", 0), budget("b", 0), budget("b", 0)]).toEqual([0, 0, 0, 1]);

@@ -77,7 +77,7 @@ test("thrown by a request for another protocol", async () => {
   expect(survived).toEqual(["/up"]);
 });
 
-test("a log that nobody takes any more ends the process: each word of what it has survived would fail again", async () => {
+test("a log that nobody takes any more ends the process: each line about what it has survived would fail again", async () => {
   const module = new URL("../../packages/router/survive.ts", import.meta.url);
   const script = `import { surviveExceptions, workFor } from ${JSON.stringify(module)};
     surviveExceptions((error) => console.log(error.message), new AbortController().signal);

@@ -1,4 +1,4 @@
-/** Late binding: env and files into a running sandbox, for whoever has the token, and nobody else. @module */
+/** Late binding: env and files into a running sandbox, for clients with the token, and nobody else. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";

@@ -32,7 +32,7 @@ test("each port keeps so many, and ends the oldest for a new one", async () => {
   }
 });
 
-test("a command goes on, and a router is told what the sandbox does, whoever holds all places", async () => {
+test("a command goes on, and a router learns what the sandbox does, even if others hold all places", async () => {
   const { root } = await makeRoot();
   const runtime = await startTestRuntime(root.path);
   onTestFinished(runtime.stop);

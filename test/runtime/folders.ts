@@ -1,4 +1,4 @@
-/** A root in a temporary folder with a secret beside it. @module */
+/** A root in a temporary folder, and a secret outside of it. @module */
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ export interface TestRoot {
   at(path: string): string;
 }
 
-/** Makes a root with these files: a path that ends in "/" is a folder. Beside it lies the file `secret`. */
+/** Makes a root with these files: a path that ends in "/" is a folder. The file `secret` is next to it. */
 export async function makeRoot(files: Record<string, string> = {}): Promise<TestRoot> {
   const around = await realpath(await mkdtemp(join(tmpdir(), "runtime-")));
   onTestFinished(() => rm(around, { recursive: true, force: true }));

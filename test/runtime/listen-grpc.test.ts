@@ -51,7 +51,7 @@ test("a preface that comes byte by byte is HTTP/2, and so is a request HTTP/1.1"
 });
 
 test.for<[host: string, status: number]>([["a b", 403], ["[", 403], ["localhost:99999", 400]])(
-  "whoever calls the host %j is refused, and the next is answered",
+  "a request to the host %j is refused, and the next is answered",
   async ([host, status]) => {
     const { listening } = await aServer();
     const statusOf = async (host: string) => {

@@ -40,7 +40,7 @@ test("listen() hands over what is wanted and answers the rest", async () => {
   expect((await ask(listening.port, "/other")).line).toBe("HTTP/1.1 200 OK");
 });
 
-test("a connection that was handed over is running until it ends, and close() ends it", async () => {
+test("a connection that the caller has got is running until it ends, and close() ends it", async () => {
   const listening = await listen((_, response) => response.end(), "127.0.0.1", 0, echo);
   const { socket } = await ask(listening.port, "/echo");
   const idle = listening.idle();

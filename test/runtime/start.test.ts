@@ -14,7 +14,7 @@ import { eventually } from "../eventually.ts";
 
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
 
-test("a stop lets running requests end, says 503 meanwhile, and refuses new ones", async () => {
+test("a stop lets running requests end, says 503 while it waits, and refuses new ones", async () => {
   const { root, at } = await makeRoot();
   const runtime = await startTestRuntime(root.path, "--shutdown-timeout", "60s");
   const running = send(

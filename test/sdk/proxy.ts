@@ -1,4 +1,4 @@
-/** A way to a port of loopback that breaks when it is told to. @module */
+/** A way to a port of loopback that breaks on demand. @module */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";

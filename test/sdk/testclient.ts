@@ -29,7 +29,7 @@ export async function aClient(options: TestClusterOptions = {}) {
     client: new SandboxClient({ api, namespace: "default" }),
     /** What was asked of the API server since the last call. */
     asked: () => asked.splice(0),
-    /** Loses the answer to the next request that this is true of: it is carried out all the same. */
+    /** Loses the answer to the next request that this is true of: it is carried out anyway. */
     loseAnswer(of: (request: ApiRequest) => boolean) {
       losing = (request) => {
         if (!of(request)) return false;

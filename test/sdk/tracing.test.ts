@@ -33,7 +33,7 @@ function setUp() {
   };
 }
 
-/** A way to a sandbox that answers as it is told, and keeps what it was asked. */
+/** A way to a sandbox that answers with the given status, and keeps what it was asked. */
 function aTransport(status = 200) {
   const asked: TransportRequest[] = [];
   const transport: SandboxTransport = {
@@ -96,7 +96,7 @@ test("a request is a span until its answer begins, and takes the trace along", a
   expect(asked[0]?.headers).toEqual({ "X-Own": "1", traceparent: `00-${span?.traceId}-${span?.spanId}-01` });
 });
 
-test("what fails is told of its span, and thrown", async () => {
+test("an error is recorded on its span, and thrown", async () => {
   const spans = setUp();
   await expect(aTransport(0).traced.fetch(8080, "/")).rejects.toThrow("nobody is there");
   expect(spans()[0]).toMatchObject({ status: { code: 2, message: "nobody is there" } });

@@ -135,7 +135,7 @@ test.for(["node", "deno"] as const)(
   },
 );
 
-test("a receiver that was away, and comes back, has what happened meanwhile", async () => {
+test("a receiver that was away, and comes back, has what happened in between", async () => {
   const { receiverPort, start, put } = await world();
   const keeper = await start();
   put("a", READY());
@@ -205,7 +205,7 @@ test("a redirect is not followed, and a receiver that never answers holds up nob
   put("a", []);
   await until(() => receiver.faults.length === 0);
   put("b", []);
-  // The event of a is sent again soon after that of b has come: whoever looks late sees both at once.
+  // The event of a is sent again soon after that of b has come: a late look sees both at once.
   await untilThere(2, () => receiver.taken);
   expect(receiver.taken.map(({ name }) => name)).toEqual(["b", "a"]);
   expect(elsewhere.taken).toEqual([]);

@@ -17,7 +17,7 @@ const post = (body: BodyInit) =>
 
 async function serve() {
   const settings = settingsOf("--host", "127.0.0.1", "--port", "0", "--log-level", "error");
-  // Whoever breaks off in the middle of a body is logged.
+  // A client that breaks off in the middle of a body is logged.
   const written = vi.spyOn(console, "error").mockImplementation(() => {});
   const server = await serveHooks([hook], settings, true);
   onTestFinished(() => server.stop().then(() => written.mockRestore()));

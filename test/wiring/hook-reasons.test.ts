@@ -8,7 +8,7 @@ import { aMember } from "../pools.ts";
 import { aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
 import { aTemplate, aTemplateRequest } from "../templates.ts";
 
-/** Lets go of all children, composite and decorator alike. */
+/** Leaves out all children, composite and decorator alike. */
 const wrong = vi.hoisted(() => ({ sync: vi.fn() }));
 vi.mock("../../hooks/sandbox/sync.ts", () => ({ syncSandbox: wrong.sync }));
 vi.mock("../../hooks/sandboxclaim/sync.ts", () => ({ syncSandboxClaim: wrong.sync }));

@@ -16,7 +16,7 @@ import { LOCAL, serve } from "./servedhooks.ts";
 
 const SYNC = { body: JSON.stringify(aRequest(aSandbox(), [aReadyPod()])) };
 
-/** A hook that wants nothing but the children that it is told to keep, and names the reasons it is told. */
+/** A hook that wants only the given children, and names the given reasons. */
 function forgetful(keeps: (child: KubeObject) => boolean, deletions: Record<string, string> = {}): HookCalls {
   return compositeCalls({
     type: "composite",
@@ -112,7 +112,7 @@ describe("what goes over time", () => {
     expect(text).toContain('hookbox_hook_losses_held_total{hook="sandbox"} 1');
   });
 
-  test("an annotation lets go of one Sandbox's children until a time that is ahead", async () => {
+  test("an annotation allows the deletion of one Sandbox's children until a time that is ahead", async () => {
     const { port } = await start("--max-losses-per-minute", "1");
     const until = (time: string) => ({ "agents.x-k8s.io/losses-allowed-until": time });
     expect((await ask(port, "a", until("2999-01-01T00:00:00Z"))).children).toBe(0);
@@ -186,7 +186,7 @@ describe("several hooks in one process", () => {
     await expect(send(port, "GET", "/healthz")).rejects.toThrow();
   });
 
-  test("hooks/serve.ts serves those it is told to, records them, and ends with 0 on SIGTERM", async () => {
+  test("hooks/serve.ts serves the hooks of its option, records them, and ends with 0 on SIGTERM", async () => {
     const folder = makeTempFolder();
     const args = ["hooks/serve.ts", "sandbox", "sandboxwarmpool", ...LOCAL.slice(0, 4), "--record", folder];
     const { said, stop } = await startMain("node", args, "Listening");

@@ -75,7 +75,7 @@ describe("hookbox mcp --http", () => {
     await expect(statusOf({}, "GET", "/healthz")).rejects.toThrow();
   });
 
-  test("lets in pages and names that it is told to, everybody where it is told to, and so many sessions", async () => {
+  test("lets in the pages and names of its options, or everybody, and so many sessions", async () => {
     const sources = ["--allowed-origin", "https://agents.example", "--allowed-host", "mcp.example"];
     const { ask, statusOf } = await serve("--allow-anonymous", ...sources, "--max-sessions", "1");
     expect(await statusOf({ ...ANONYMOUS, Origin: "https://other.example" })).toBe(403);

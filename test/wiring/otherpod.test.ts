@@ -96,7 +96,7 @@ describe("the router", () => {
     expect(answer.text).toContain("another Pod has its address by now");
   });
 
-  test("sends no body twice: the client is told that nothing was carried out, and the next one gets through", async () => {
+  test("sends no body twice: the answer says that nothing was carried out, and the next one gets through", async () => {
     const { put, router, runtime } = await start();
     put("new");
     const headers = { ...naming(runtime.port), "Content-Type": "application/json" };
@@ -132,7 +132,7 @@ describe("the router", () => {
     expect([answer.status, answer.text, seen, lists()]).toEqual([421, "mine", ["old"], 0]);
   });
 
-  test("takes no word of another Pod's runtime for that of a sandbox: it may be busy", async () => {
+  test("takes no answer of another Pod's runtime for the sandbox's own: the sandbox may be busy", async () => {
     const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");
     onTestFinished(() => runtime.stop());
     expect(await askActivity("127.0.0.1", runtime.restPort, undefined, "old")).toBe("silent");

@@ -46,11 +46,11 @@ describe("packages/router/main.ts", () => {
     expect(await ask("team-b", "ann"), "whose token is known to be good for team-a").toEqual(all(ways, 403));
     expect(await ask("team-a", "bob")).toEqual(all(ways, 403));
     for (const token of [undefined, "eve", "ann2"]) expect(await ask("team-a", token)).toEqual(all(ways, 401));
-    expect(await ask("nowhere", "ann"), "who may not is told of nothing").toEqual(all(ways, 403));
+    expect(await ask("nowhere", "ann"), "who may not learns nothing").toEqual(all(ways, 403));
     expect(seen).toHaveLength(Object.keys(WAYS).length);
   });
 
-  test("takes no token that was made for somebody else, where it is told for whom", async () => {
+  test("takes no token that was made for somebody else, where an option says for whom", async () => {
     const { api, kubeconfig } = await serveApi(undefined, "router");
     putBoth(api);
     api.intercept = (request) => {

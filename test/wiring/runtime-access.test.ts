@@ -17,7 +17,7 @@ import { formOf, send, type Sent, startTestRuntime } from "../runtime/servers.ts
 import { TERMINAL_PROTOCOL } from "../../packages/runtime/terminal/socket.ts";
 
 const TOKEN = "of-team-a";
-/** Nobody's, another namespace's, and such as a careless comparison would take. */
+/** None, another namespace's, and such as a careless comparison would take. */
 const STRANGERS = [undefined, "of-team-b", `${TOKEN}x`, TOKEN.slice(1)];
 const SERVICES: DescService[] = [
   ProcessService,
@@ -96,7 +96,7 @@ const TRANSPORTS: Record<string, (runtime: Runtime) => Transport> = {
     createGrpcWebTransport({ baseUrl: `http://127.0.0.1:${grpcPort}`, httpVersion: "1.1" }),
   "Connect on its port": ({ grpcPort }) =>
     createConnectTransport({ baseUrl: `http://127.0.0.1:${grpcPort}`, httpVersion: "1.1" }),
-  "Connect beside the files": ({ restPort }) =>
+  "Connect on the port of the files": ({ restPort }) =>
     createConnectTransport({ baseUrl: `http://127.0.0.1:${restPort}`, httpVersion: "1.1" }),
 };
 

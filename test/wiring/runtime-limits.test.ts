@@ -68,7 +68,7 @@ test("--max-upload limits files, forms and tars", async () => {
   expect((await send(restPort, "PUT", "/v1/files/a", { body: body.slice(1) })).status).toBe(204);
 });
 
-test("--max-output limits what is kept of a command, whoever runs it", async () => {
+test("--max-output limits what is kept of a command, for every client", async () => {
   const { execute, grpcPort } = await start("--max-output", "10");
   const script = "printf %020d 1; printf %020d 2 >&2";
   expect(await execute(`sh -c '${script}'`)).toMatchObject({ stdout: "0".repeat(10), truncated: true });

@@ -74,7 +74,7 @@ test("a binder says what it did for a claim whose client traces, and names the t
   expect([...of("quiet"), ...of("unrecorded")]).toEqual([]);
 });
 
-test("a keeper names the trace of a claim beside how long it took to be Ready", async () => {
+test("a keeper names the trace of a claim with the time until it was Ready", async () => {
   const { url } = await startCollector();
   const { api, kubeconfig } = await serveApi();
   const [port = 0] = await freePorts(1);
@@ -97,7 +97,7 @@ test("a keeper names the trace of a claim beside how long it took to be Ready", 
   expect(await keeper.stop()).toBe(0);
 });
 
-test("a router names the trace of a request beside how long it took", async () => {
+test("a router names the trace of a request with its duration", async () => {
   const { url } = await startCollector();
   const { api, kubeconfig } = await serveApi();
   putBoth(api);

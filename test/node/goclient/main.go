@@ -1,4 +1,4 @@
-// Uses the published Go client against the cluster of KUBECONFIG, and prints what it was told, as JSON.
+// Uses the published Go client against the cluster of KUBECONFIG, and prints the answers, as JSON.
 // Arguments: namespace, pool, address of a router; where that is empty it looks for one as it does by itself.
 package main
 

@@ -49,7 +49,7 @@ function readRequest(body: unknown): Asked {
   return { parent: (parent ?? object) as Asked["parent"], children: groups.flatMap((group) => Object.values(group)) };
 }
 
-/** Has an engine's writes of one kind land whatever has changed since. */
+/** Lets Metacontroller's writes of one kind land whatever has changed since. */
 export function blind(kind: string, verb: "update" | "updateStatus"): (store: Store) => Store {
   return (store) => ({
     ...store,

@@ -33,7 +33,7 @@ export const POOL_MUTANTS: Mutant[] = [
     variant: { hooks: { sandboxwarmpool: asking(({ parent }) => void delete parent.status?.["batches"]) } },
   },
   {
-    name: "a pool remembers its members, and so counts those that were handed over",
+    name: "a pool remembers its members, and so counts those that were bound",
     reason: "nobody replaces them",
     foundBy: 0,
     variant: { hooks: { sandboxwarmpool: (calls) => answering(remembering())(calls) } },

@@ -19,7 +19,7 @@ export function podRule(say: Say): (change: StoredChange) => void {
       return void owners.delete(uid);
     }
     const others = [...owners].filter(([other, sandbox]) => other !== uid && sandbox === owner.uid);
-    if (!owners.has(uid) && others.length > 0) say(`Sandbox ${owner.name} has Pod ${name} beside another one`);
+    if (!owners.has(uid) && others.length > 0) say(`Sandbox ${owner.name} has Pod ${name} and another one`);
     owners.set(uid, owner.uid);
   };
 }

@@ -43,7 +43,7 @@ export function oneRule(say: Say): (change: StoredChange) => void {
     const claim = isGone || deletionTimestamp ? undefined : claimOf(object);
     if (claim === undefined) return void claims.delete(uid);
     const isAnothers = [...claims].some(([other, owner]) => other !== uid && owner === claim);
-    if (!claims.has(uid) && isAnothers) say(`claim ${claim} was given ${name} beside another Sandbox`);
+    if (!claims.has(uid) && isAnothers) say(`claim ${claim} was given ${name} in addition to another Sandbox`);
     claims.set(uid, claim);
   };
 }
@@ -106,7 +106,7 @@ export function finalRule(store: MemoryStore, say: Say): Notice {
     if (reason === "WarmPoolNotFound" && pools.size > before) ended.delete(uid);
     else if (reason === "ClaimExpired" && !isOver(after, store.clock.now())) ended.delete(uid);
     else if (ready?.status === "True" && reason && !restarted.has(uid)) say(`claim ${name} is Ready after ${reason}`);
-    // Who says so of a claim that its user has put off has not seen that yet.
+    // A process that reports this of a claim whose end its user has put off has not seen that yet.
     const isPutOff = ready?.reason === "ClaimExpired" && !isOver(after, store.clock.now());
     if (ready?.status === "False" && FINAL_REASONS.has(ready.reason) && !isPutOff) ended.set(uid, ready.reason);
   };

@@ -17,11 +17,11 @@ interface Population {
 }
 
 /**
- * Whoever makes a member does not bring a pool beyond its replicas plus surge. Who makes it may act on a view that is
- * `LATE_MS` old: replicas are the most that were wanted since, and surge is as many as have left the pool since.
+ * A new member does not bring a pool beyond its replicas plus surge. The process that makes it may act on a view that
+ * is `LATE_MS` old: replicas are the most that were wanted since, and surge is as many as have left the pool since.
  *
- * @param engines how many make members: each makes what it does not see that the other has made, and what its own answers
- * say of that the other's take back
+ * @param engines how many make members: each makes what it does not see that the other has made, and the other's answers
+ * revert what its own say of that
  */
 export function populationRule(
   { clock }: MemoryStore,
@@ -72,10 +72,10 @@ export function populationRule(
 }
 
 /**
- * No member has the name of one that a claim was given, or that the engine has deleted.
+ * No member has the name of one that a claim was given, or that Metacontroller has deleted.
  *
- * @param isDoubled two engines make members: one that sees no status of the pool counts from the beginning, and asks for
- * the names of those that the other has made and taken away again
+ * @param isDoubled two Metacontrollers make members: one that sees no status of the pool counts from the beginning, and
+ * asks for the names of those that the other has made and taken away again
  */
 export function nameRule(say: Say, isDoubled: boolean): Notice {
   const used = new Set<string>();

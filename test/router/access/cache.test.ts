@@ -40,7 +40,7 @@ test("an answer of the other kind takes the place of the former", async () => {
   expect([memory.wasGood("a"), memory.wasGood("b")]).toEqual([true, false]);
 });
 
-test("who has the most makes room, so that nobody's many push out another's few", async () => {
+test("the user with the most entries makes room, so that many entries of one user push out no other user's few", async () => {
   const memory = createMemory<string>(6, (owner) => ({ isGood: true, ttlMs: 100, owner }));
   const add = async (key: string, owner: string) => await memory.get(key, 0, () => Promise.resolve(owner));
   const has = (...keys: string[]) => keys.filter((key) => memory.wasGood(key));

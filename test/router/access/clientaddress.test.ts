@@ -22,7 +22,7 @@ test.for<[what: string, peer: string | undefined, forwarded: string | string[] |
   expect(addressOf(peer, forwarded)).toBe(address);
 });
 
-test("without trusted proxies nobody's word counts", () => {
+test("without trusted proxies, headers do not count", () => {
   expect(addressOf("10.0.0.1", "203.0.113.1", [])).toBe("10.0.0.1");
 });
 

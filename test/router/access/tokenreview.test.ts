@@ -65,7 +65,7 @@ describe("createTokenReviewAccess()", () => {
     });
   });
 
-  test("takes a denial for one, whatever is allowed beside it", async () => {
+  test("takes a denial for one, whatever else is allowed", async () => {
     const api = apiOfTwo();
     const { intercept } = api;
     api.intercept = (request) =>
@@ -220,8 +220,8 @@ describe("createTokenReviewAccess()", () => {
     expect(await ask("bob", "guess-299"), "the refusal is not remembered").toMatchObject({ status: 403 });
   });
 
-  test("nor the ServiceAccounts of a namespace, of which there may be any number; another namespace's is another user", async () => {
-    // Or a slow machine gives some back meanwhile.
+  test("nor the ServiceAccounts of a namespace, however many there are; another namespace's is another user", async () => {
+    // Otherwise some of the budget is back on a slow machine.
     vi.useFakeTimers({ toFake: ["performance"] });
     const api = apiOfTwo();
     const review = api.intercept;

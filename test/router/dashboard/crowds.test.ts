@@ -9,7 +9,7 @@ import { answerOf, SANDBOXES, start, subjectOf, tokenOf } from "./stage.ts";
 
 const addressOf = ({ headers }: Pick<IncomingMessage, "headers">) => `${headers["x-from"]}`;
 
-/** Starts a dashboard whose clients say where they are. Tokens that begin with `guess` are nobody's. */
+/** Starts a dashboard whose clients say where they are. Tokens that begin with `guess` are invalid. */
 async function startCrowd(options: Parameters<typeof start>[0] = {}) {
   const { ask, ...rest } = await start({ addressOf, ...options });
   const look = async (token: string, { from = "ingress", query = "" } = {}) => {

@@ -195,7 +195,7 @@ test.for([
   expect((await ask(path, { headers })).status).toBe(418);
 });
 
-test("its own host is, beside a domain of sandboxes", async () => {
+test("its own host is, also with a domain of sandboxes", async () => {
   const { ask } = await start({ domain: "preview.example" });
   expect((await ask("/.hookbox/nothing", { headers: { host: "hookbox.example" } })).status).toBe(404);
 });

@@ -16,7 +16,7 @@ interface Answered {
 }
 
 interface StageOptions extends Partial<DashboardOptions> {
-  /** The user of a token; undefined: nobody's. @default its subject, or what stands before the dash in it */
+  /** The user of a token; undefined: it is invalid. @default its subject, or the part of it before the dash */
   userOf?: (token: string) => string | undefined;
   /** What the API server waits for before it answers about a token. */
   delay?: (token: string) => Promise<void> | undefined;

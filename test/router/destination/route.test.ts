@@ -43,7 +43,7 @@ describe("routeOf() by path", () => {
     (url) => expect(route(url)).toMatchObject({ via: "headers", target: { name: "by-header" }, path: url }),
   );
 
-  test("has prefixes that can be told from a path", () => {
+  test("has prefixes that are distinguished from a path", () => {
     expect(["/a", "/a/b.c"].filter(isPathPrefix)).toHaveLength(2);
     expect(["", "/", "a", "/a/", "/a b", "/a//b", "/a?b", "/a\n"].filter(isPathPrefix)).toEqual([]);
   });

@@ -25,7 +25,7 @@ test.for(
   }
 });
 
-test("what a router has seen itself counts by no wall clock: it may be set meanwhile", async () => {
+test("what a router has seen itself counts by no wall clock, because that may be set in between", async () => {
   const { make, mode } = await startIdlers();
   const router = make("a");
   router.traffic.begun(TARGET);

@@ -110,7 +110,7 @@ test.for<[string, World]>([
     template: { [key("suspended")]: word() },
   }],
   ["a router says so of an earlier suspension", { annotations: { [key("suspended")]: word({ generation: 1 }) } }],
-  ["a router of before said neither of which", {
+  ["an older router named neither", {
     annotations: { [key("suspended")]: JSON.stringify({ reason: "Idle", at: LONG_AGO, note: "" }) },
   }],
   ["nothing says that its Pod is gone", { status: {} }],
@@ -138,7 +138,7 @@ test("one that its user resumed without a router, and suspended again by hand, s
 });
 
 describe("an expiry that a router has set", () => {
-  test("is called off by whoever resumes the Sandbox, and what was there before is given back", async () => {
+  test("is called off if somebody resumes the Sandbox, and what was there before is restored", async () => {
     const end = "2100-01-01T00:00:00Z";
     const { api, look, read } = start({ spec: { shutdownTime: end, shutdownPolicy: "Retain" } });
     await look();

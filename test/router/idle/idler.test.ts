@@ -56,7 +56,7 @@ describe("the idler", () => {
     expect(mode()).toBe("Running");
   });
 
-  test("leaves one that is used, and leaves word of that for other routers", async () => {
+  test("leaves one that is used, and annotates it for other routers", async () => {
     const { make, mode, annotation } = await startIdlers();
     const [a, b] = [make("a"), make("b")];
     a.traffic.begun(TARGET);
@@ -71,7 +71,7 @@ describe("the idler", () => {
     expect(mode()).toBe("Running");
   });
 
-  test("does not suspend what another router has seen used meanwhile", async () => {
+  test("does not suspend what another router has seen used since then", async () => {
     const { api, make, mode } = await startIdlers();
     const [a, b] = [make("a"), make("b")];
     b.traffic.begun(TARGET);

@@ -20,7 +20,7 @@ test("leaveWord() says who has seen the last use, and the first one once, by whi
   expect(await seenBy("b", "2026-01-01T01:00:00Z")).toEqual(["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z b"]);
 });
 
-test("leaveWord() takes no first use from a Sandbox of which this one is a copy", async () => {
+test("leaveWord() takes no first use from a Sandbox that was copied", async () => {
   const api = createFakeApi();
   const annotations = { "router.agents.x-k8s.io/first-active-at": "2026-01-01T00:00:00Z" };
   putSandbox(api, "demo", { metadata: { annotations, creationTimestamp: "2026-01-02T00:00:00Z" } });

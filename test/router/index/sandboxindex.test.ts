@@ -73,7 +73,7 @@ test("what others say of its use is news when it changes, by a clock that nobody
   expect(index.find("n", "a")?.evidenceSeenAt).toBe(startedAt + 5000);
 });
 
-test("a Pod out of a list says neither its kind nor its version, and is read all the same", () => {
+test("a Pod from a list says neither its kind nor its version, and is read anyway", () => {
   const conditions = [{ type: "Ready", status: "True" }];
   const listed = { metadata: { name: "p", uid: "p", ownerReferences: [owner] }, status: { conditions } };
   expect(readPod(listed, false)).toMatchObject({ sandboxUID: "u1", isReady: true });
@@ -81,7 +81,7 @@ test("a Pod out of a list says neither its kind nor its version, and is read all
 
 const unclaimed = { labels: { "agents.x-k8s.io/warm-pool-sandbox": "x" } };
 
-test("an older version that the API server answers with changes nothing, and a name goes to whoever has it last", () => {
+test("an older version that the API server answers with changes nothing, and a name goes to the Sandbox that has it last", () => {
   const index = createSandboxIndex();
   index.sandboxes.observe(sandbox(5));
   index.answered(sandbox(4, unclaimed));

@@ -1,4 +1,4 @@
-/** What a sandbox is told of its client's trace, and the router's part in it. @module */
+/** What a sandbox gets of its client's trace, and the router's part in it. @module */
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";

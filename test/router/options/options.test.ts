@@ -4,7 +4,7 @@ import { readOptions } from "../../../packages/router/options/options.ts";
 const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;
 
 describe("readOptions()", () => {
-  test("asks the API server who may, unless it is told otherwise by name", () => {
+  test("asks the API server who may, unless an option says otherwise by name", () => {
     expect(readOptions([])?.authz).toEqual({
       mode: "tokenreview",
       authzTokenreviewTtl: 30_000,
@@ -25,7 +25,7 @@ describe("readOptions()", () => {
     });
   });
 
-  test("sends cookies with tokens over HTTPS alone, unless it is told otherwise", () => {
+  test("sends cookies with tokens over HTTPS alone, unless an option says otherwise", () => {
     const isInsecure = (...flags: string[]) => readOptions(flags)?.browser.authzCookieInsecure;
     expect([isInsecure(), isInsecure("--authz-cookie-insecure")]).toEqual([false, true]);
   });

@@ -159,7 +159,7 @@ describe("addresses and cookies in answers", () => {
       answer.writeHead(302, { Location: location, "Set-Cookie": ["a=1; Path=/", "b=2; Domain=d.example"] }).end();
     });
 
-  test("lead below the path that names the sandbox, unless the router is told to leave them", async () => {
+  test("lead below the path that names the sandbox, unless an option keeps them", async () => {
     const backend = await asApp("http://HOST/next?x=1");
     const base = `/s/team-a/demo/${backend.port}`;
     const { port } = await start();
@@ -202,7 +202,7 @@ describe("addresses and cookies in answers", () => {
     expect(byHost).toEqual(["Set-Cookie: a=1; Path=/", "Set-Cookie: b=2"]);
   });
 
-  test.for(["pod", "localhost", "client"] as const)("an app is told a Host: %s", async (upstreamHost) => {
+  test.for(["pod", "localhost", "client"] as const)("an app gets a Host: %s", async (upstreamHost) => {
     const backend = await startBackend(({ headers }, answer) => answer.end(headers.host));
     backend.server.on("upgrade", ({ headers }, socket) => socket.end(`HTTP/1.1 403 No\r\n\r\nhost ${headers.host}`));
     const { port } = await start({ upstreamHost });
@@ -213,7 +213,7 @@ describe("addresses and cookies in answers", () => {
     expect(await exchange(port, `GET / HTTP/1.1\r\n${head}\r\n`)).toContain(`host ${want[upstreamHost]}`);
   });
 
-  test("an app is told the protocol of the client by a trusted proxy alone", async () => {
+  test("an app gets the protocol of the client from a trusted proxy alone", async () => {
     const backend = await startBackend(({ headers }, answer) => answer.end(headers["x-forwarded-proto"]));
     const headers = { ...naming(backend.port), "X-Forwarded-Proto": "http, https" };
     expect((await fetchFrom((await start()).port, { headers })).text).toBe("http");

@@ -29,7 +29,7 @@ const trailed = (...lines: string[]) =>
 
 test.for<[name: string, bytes: string, http1: number, http2: number]>([
   ["a control character in the reason", "HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok", 502, 200],
-  ["two ETags, of which HTTP/2 takes one", of('ETag: "a"', 'ETag: "b"'), 200, 502],
+  ["two ETags; HTTP/2 takes one", of('ETag: "a"', 'ETag: "b"'), 200, 502],
   ["two Dates", of("Date: a", "Date: b"), 200, 502],
   ["two Locations", of("Location: /a", "Location: /b"), 200, 502],
   ["a status of no class that HTTP/2 has", "HTTP/1.1 999 OK\r\nContent-Length: 2\r\n\r\nok", 999, 502],

@@ -68,7 +68,7 @@ describe("an answer that comes before the upload has ended", () => {
     expect((await fetchFrom(port, options, Buffer.alloc(3_000_000))).text).toBe("early got 3000000");
   });
 
-  test("and a connection that is reset without one are told apart", async () => {
+  test("and a connection that is reset without one are distinguished", async () => {
     const { port } = await start();
     const backend = await startBackend((incoming) => incoming.once("data", () => incoming.socket.resetAndDestroy()));
     const options = { method: "POST", headers: naming(backend.port) };

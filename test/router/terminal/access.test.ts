@@ -41,7 +41,7 @@ async function start(over: Partial<RouterOptions>) {
   return await startRouter(api, { browser, pathRoutingPrefix: "/s", ...over });
 }
 
-/** Plays a runtime without a token: it lets in whoever reaches it, but for foreign pages. */
+/** Plays a runtime without a token: it lets in every client that reaches it, but for foreign pages. */
 async function startRuntime(): Promise<number> {
   const { port, server } = await startBackend((_, answer) => answer.end());
   const sockets = new WebSocketServer({

@@ -51,7 +51,7 @@ test("a browser that has its page keeps nobody else waiting, and what it has beg
   expect(api.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
 });
 
-test("a browser that goes away before it has a page has woken the sandbox all the same", async () => {
+test("a browser that goes away before it has a page has resumed the sandbox anyway", async () => {
   const api = createFakeApi();
   putSandbox(api, "demo", { spec: { operatingMode: "Suspended" } });
   const { port, router } = await startRouter(api);

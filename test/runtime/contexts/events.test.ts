@@ -1,4 +1,4 @@
-/** createEvents() and readLines(): what waits for a reader, and how lines are told apart. @module */
+/** createEvents() and readLines(): what waits for a reader, and how lines are separated. @module */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { createEvents, type KernelEvent } from "../../../packages/runtime/contexts/events.ts";
@@ -28,7 +28,7 @@ test("read() yields what is pushed until the end, text of one stream joined", as
   ]);
 });
 
-test("a reader that is behind holds the streams up, and one that leaves lets them go", async () => {
+test("a reader that is behind holds the streams up, and one that leaves releases them", async () => {
   const stream = new PassThrough();
   stream.resume();
   const events = createEvents([stream]);

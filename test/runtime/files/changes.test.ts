@@ -22,7 +22,7 @@ async function aRoot() {
   return { at, told };
 }
 
-test("each path is told once, a move as a move", async () => {
+test("each path is reported once, a move as a move", async () => {
   const { at, told } = await aRoot();
   writeFileSync(at("new"), "");
   writeFileSync(at("old"), "longer");
@@ -61,7 +61,7 @@ test("a folder is moved with what is in it, and that is known by its new place",
   ]);
 });
 
-test("what is put in the place of another file is written; what changed before it was looked at is told too", async () => {
+test("what is put in the place of another file is written; what changed before it was looked at is reported too", async () => {
   const { at, told } = await aRoot();
   writeFileSync(at("beside"), "whole");
   renameSync(at("beside"), at("old"));

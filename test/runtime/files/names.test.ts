@@ -91,7 +91,7 @@ test("a watch tells of them by the same names", async () => {
   const readTo = async (wanted: string) => {
     while (!text.includes(wanted)) {
       const { value = "", done } = await reader?.read() ?? { done: true };
-      // The end of the test cancels the reader: without this the loop would never let go of the thread.
+      // The end of the test cancels the reader: without this the loop would never leave the thread.
       if (done) throw new Error(`Cannot find ${wanted} in ${text}`);
       text += value;
     }

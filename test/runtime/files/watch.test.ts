@@ -1,4 +1,4 @@
-/** watchFolder(): what is told, in order, below new folders too, and when it ends. @module */
+/** watchFolder(): what it reports, in order, below new folders too, and when it ends. @module */
 import { appendFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { MissingError, OutsideError } from "../../../packages/runtime/confine.ts";
@@ -104,7 +104,7 @@ test("watchFolder() ends when its folder goes", async () => {
   expect((await events.next()).done).toBe(true);
 });
 
-test("watchFolder() ends on abort and lets go of everything", async () => {
+test("watchFolder() ends on abort and releases everything", async () => {
   const made = await makeRoot({ "a/b/c/": "" });
   const opened = (await readdir("/proc/self/fd")).length;
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** writeWhole(): what readers see meanwhile, modes, links. What it refuses is asked of the REST API. @module */
+/** writeWhole(): what readers see during the write, modes, links. What it refuses is asked of the REST API. @module */
 import { chmod, readdir, readFile, stat, symlink } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { writeWhole } from "../../../packages/runtime/files/write.ts";

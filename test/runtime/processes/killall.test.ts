@@ -65,7 +65,7 @@ test.for<[string, (n: string) => string[], number]>([
     1,
   ],
   [
-    "a shell that runs what it is told in a pipeline",
+    "a shell that runs its input in a pipeline",
     (n) => ["bash", "-c", `setsid nohup sleep ${n} | setsid sleep ${n}`],
     2,
   ],

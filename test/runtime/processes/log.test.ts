@@ -1,4 +1,4 @@
-/** createLog(): what is kept is read again from any offset, and what is lost is told. @module */
+/** createLog(): what is kept is read again from any offset, and what is lost is reported. @module */
 import { expect, test } from "vitest";
 import { createLog, type OutputLog, type Read } from "../../../packages/runtime/processes/log.ts";
 
@@ -63,7 +63,7 @@ test("read() stops when its signal aborts while it says that all is lost", async
   expect(await reader.next()).toEqual({ done: true, value: undefined });
 });
 
-test("the oldest is dropped, and a reader is told what it lost", async () => {
+test("the oldest is dropped, and a reader learns what it lost", async () => {
   const log = createLog(100_000);
   for (let line = 0; line < 100; line++) log.append("stdout", bytes("x".repeat(9_999) + "\n"));
   const [first, ...rest] = await all(log, 0);

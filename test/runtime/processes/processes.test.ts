@@ -1,4 +1,4 @@
-/** createProcesses(): who runs, who ran, and what is kept of them; readOutput() beside it. @module */
+/** createProcesses(): who runs, who ran, and what is kept of them; also readOutput(). @module */
 import { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ test("writing to a process that does not read any more is an error, not an end o
   expect(await written).toMatchObject({ code: "EPIPE" });
 });
 
-test("a command that is run is in the list meanwhile", async () => {
+test("a command that is run is in the list while it runs", async () => {
   const processes = aList();
   const running = processes.run(aCommand("read line <&2; sleep 300"), { timeoutMs: undefined, outputBytes: 10 });
   await eventually(() => processes.list().length).toBe(1);

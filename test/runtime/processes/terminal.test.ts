@@ -58,7 +58,7 @@ test.for([{ cols: 0, rows: 1 }, { cols: 1, rows: 65_536 }, { cols: 1.5, rows: 1 
   },
 );
 
-test("a slow reader holds the program up and loses nothing meanwhile", async () => {
+test("a slow reader holds the program up and loses nothing", async () => {
   const terminal = await script("stty -onlcr; head -c 3000000 /dev/zero; sleep 0.5");
   let length = 0;
   for await (const part of terminal.stdout) length += part.length;

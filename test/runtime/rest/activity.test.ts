@@ -1,4 +1,4 @@
-/** Whether anything goes on inside, as whoever suspends idle sandboxes asks it. */
+/** Whether anything goes on inside, as a router asks it that suspends idle sandboxes. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

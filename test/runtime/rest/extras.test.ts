@@ -62,7 +62,7 @@ test("a tar that is none is refused", async () => {
   expect([refused.status, JSON.parse(refused.text).code]).toEqual([400, "INVALID_ARGUMENT"]);
 });
 
-test("a tar breaks off when its reader leaves, and lets go of all files", async () => {
+test("a tar breaks off when its reader leaves, and closes all files", async () => {
   await writeFile(made.at("d/large"), "x".repeat(5_000_000));
   const opened = (await readdir("/proc/self/fd")).length;
   await ask("GET", "/v1/archive/d", { upTo: 100_000 });

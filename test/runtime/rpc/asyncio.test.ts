@@ -41,7 +41,7 @@ test("a task that is made without an await goes on with the next code that has o
   expect(results[0]?.text).toBe("[7, True]");
 });
 
-test("libraries are told of a loop only where one runs", async () => {
+test("libraries find a loop only where one runs", async () => {
   const { run, root } = await aClient();
   const check =
     "import asyncio\ndef check():\n    try: asyncio.get_running_loop()\n    except RuntimeError: return 'none'\n    return 'runs'";

@@ -107,7 +107,7 @@ test.for(["python", "javascript"])("%s: code may begin with a byte order mark, a
   expect(texts(await run("\ufeff1 + 1\r\n", { language }))).toEqual(["2"]);
 });
 
-test("JavaScript imports modules, also those beside the working folder's code", async () => {
+test("JavaScript imports modules, also those next to the working folder's code", async () => {
   const { run, root } = await aClient();
   writeFileSync(join(root, "own.mjs"), "export default 7; export const a = 8; export const b = 9;");
   const code =

@@ -36,7 +36,7 @@ async function words(events: AsyncIterable<AttachResponse>): Promise<string[]> {
   return all;
 }
 
-test("a command is told of its caller's trace if that is recorded, unless it is given another one", async () => {
+test("a command gets its caller's trace if that is recorded, unless it is given another one", async () => {
   const { client, process } = await clients();
   const recorded = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const ask = async (headers: Record<string, string>, envVars: Record<string, string> = {}) => {

@@ -1,4 +1,4 @@
-/** Whoever waits for something that lasts, and gives up, leaves nothing behind. @module */
+/** A client that waits for something that lasts, and gives up, leaves nothing behind. @module */
 import type { HandlerContext } from "@connectrpc/connect";
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
@@ -75,7 +75,7 @@ test("a process costs the same after any number of calls that write to it or wai
   expect(await grownBy(write)).toBeLessThan(MOST_BYTES);
 });
 
-test("an end is told to all that wait for it", async () => {
+test("an end reaches all that wait for it", async () => {
   const { entry } = await aProcess();
   const { signal } = new AbortController();
   const waiting = [entry.endedUnless(signal), entry.endedUnless(signal)];
@@ -84,5 +84,5 @@ test("an end is told to all that wait for it", async () => {
   expect(await Promise.all(waiting)).toMatchObject([want, want]);
   expect(await entry.endedUnless(signal)).toMatchObject(want);
   expect(getEventListeners(signal, "abort")).toEqual([]);
-  expect(await entry.endedUnless(AbortSignal.abort()), "it has ended all the same").toMatchObject(want);
+  expect(await entry.endedUnless(AbortSignal.abort()), "it has ended anyway").toMatchObject(want);
 });

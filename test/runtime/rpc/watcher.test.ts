@@ -10,7 +10,7 @@ import {
 } from "../../../packages/runtime-api/gen/watcher/v1/watcher_pb.ts";
 import { aServer } from "./serving.ts";
 
-/** Watches, and gives what is told until a file `mark…` comes that nobody has seen yet. */
+/** Watches, and returns what is reported until a file `mark…` comes that nobody has seen yet. */
 async function aWatch(path: string, recursive: boolean, files: (root: string) => void = () => {}) {
   const { root, transport } = await aServer();
   mkdirSync(`${root}/d`);
@@ -29,13 +29,13 @@ async function aWatch(path: string, recursive: boolean, files: (root: string) =>
       seen.push(value);
     }
   };
-  /** What is told of all that was done before. */
+  /** What is reported of all that was done before. */
   const told = async () => {
     const mark = `d/mark${++marks}`;
     writeFileSync(`${root}/${mark}`, "");
     return await upTo(mark);
   };
-  // Nothing says that a watch has begun: files are made until one is told of.
+  // Nothing says that a watch has begun: files are made until one is reported.
   const timer = setInterval(() => writeFileSync(`${root}/d/mark-begin-${++marks}`, ""), 20);
   const first = await events.next();
   clearInterval(timer);
@@ -52,7 +52,7 @@ function textsOf(events: FileEvent[]): string[] {
   ).sort();
 }
 
-test("what is new, written, moved, given another mode and removed is told", async () => {
+test("what is new, written, moved, given another mode and removed is reported", async () => {
   const { root, told } = await aWatch("d", true, (root) => {
     for (const name of ["old", "moved", "mode", "gone"]) writeFileSync(`${root}/d/${name}`, "x");
     mkdirSync(`${root}/d/sub`);

@@ -70,7 +70,7 @@ test("run() with check throws an error that is the result", async () => {
   expect(error.message).toMatch(/exit code 7: why$/);
 });
 
-test("run() tells of output as it comes, characters whole, and holds the command up meanwhile", async () => {
+test("run() passes output on as it comes, characters whole, and holds the command up until it is read", async () => {
   const { commands, at } = await commandsOf();
   const told: string[] = [];
   const script = String.raw`printf 'a\303'; until [ -e go ]; do sleep .02; done; printf '\244b'; echo e >&2`;
@@ -189,7 +189,7 @@ test("a command runs once and loses nothing, though every connection breaks", as
   expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
 });
 
-test("a sandbox that is deleted while its command runs is told as such", async () => {
+test("a sandbox that is deleted while its command runs is reported as such", async () => {
   const { runtimeClient } = await commandsOf();
   let asked = 0;
   const transport: SandboxTransport = {
@@ -225,7 +225,7 @@ test("a start whose answer is lost starts nothing twice", async () => {
   expect(readFileSync(join(root.path, "runs"), "utf8")).toBe("run\n");
 });
 
-test("the end of a command in the background is there when it is asked for, however many others ran meanwhile", async () => {
+test("the end of a command in the background is there when it is asked for, however many others ran in between", async () => {
   const { commands, at } = await commandsOf();
   const running = await commands.run("until [ -e go ]; do sleep .05; done; echo built; exit 4", { background: true });
   const ended = await commands.run("echo early; exit 5", { background: true });

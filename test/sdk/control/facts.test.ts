@@ -213,7 +213,7 @@ test("a kind that the cluster does not have is not an object that does not exist
   expect(finding.evidence[0]?.text).toBe("the server could not find the requested resource");
 });
 
-test("an object that is not as the API says is told, not trusted", async () => {
+test("an object that is not as the API says is reported, not trusted", async () => {
   const { api } = serving({ "sandboxes/demo": { kind: "Sandbox", metadata: { name: "demo" } } });
   const facts = await readFacts(api, SUBJECT);
   expect(facts.sandbox).toBeUndefined();

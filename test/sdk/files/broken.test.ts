@@ -1,4 +1,4 @@
-/** Connections that break: what is sent again, what goes on where it was, and what is told. @module */
+/** Connections that break: what is sent again, what goes on where it was, and what is reported. @module */
 import "../../eventually.ts";
 import { aSandbox, localTransport, OBJECT } from "../localtransport.ts";
 import { randomBytes } from "node:crypto";
@@ -32,7 +32,7 @@ test.for(["bytes", "stream"] as const)(
   },
 );
 
-test("read() does not put two files together: if it has changed meanwhile it says so", async () => {
+test("read() does not put two files together: if it has changed in between it says so", async () => {
   const { at, proxy, read } = await through();
   writeFileSync(at("f"), randomBytes(4 * MB));
   const stream = await read("f", { format: "stream" });

@@ -136,7 +136,7 @@ test("what differs from Node: folders above are made, rm of a folder, other flag
   expect([one, (await fs.stat(two)).mode & 0o777]).toEqual([expect.stringMatching(/^tmp-\w{6}$/), 0o700]);
 });
 
-test("errors are ours, with Node's code and what fs says beside it", async () => {
+test("errors are ours, with Node's code and what fs says", async () => {
   const { fs, at } = await twins();
   const error = await fs.readFile("none/x").catch((error) => error);
   expect(error).toBeInstanceOf(FileNotFoundError);

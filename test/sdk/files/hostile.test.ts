@@ -35,7 +35,7 @@ function filesThatSend(content: BodyInit, stat: Partial<typeof FOLDER> = {}) {
   return createFiles(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
 }
 
-/** A target beside a folder that must not be touched; in the target is a symlink to it, of the user's own. */
+/** A target next to a folder that must not be touched; in the target is a symlink to it, of the user's own. */
 function aTarget() {
   const around = makeTempFolder();
   mkdirSync(join(around, "beside"));
@@ -138,7 +138,7 @@ test("of a mode the permission bits alone reach this disk, of an owner nothing, 
   expect(skipped.map(({ path }) => path)).toEqual(["null", "disk", "pipe", "again", "out"].map((name) => `d/${name}`));
 });
 
-test("half a tar, or none, is told; the file that was being written is not there", async () => {
+test("half a tar, or none, is reported; the file that was being written is not there", async () => {
   const whole = await tarOf([{ name: "f", content: "x".repeat(5000) }]);
   for (const bytes of [whole.slice(0, 3000), new Uint8Array(2048).fill(65)]) {
     const { to, isUntouched } = aTarget();

@@ -135,7 +135,7 @@ test.for<[string, (watching: Watching) => unknown]>([
   await end({ ...sandbox, leaving, handle });
   // A handler on `closed` would handle its rejection: this only looks whether the promise is settled.
   await settled(() => !inspect(handle.closed).includes("<pending>"));
-  // Those that nobody handles are told of after the microtasks of this turn.
+  // Those that nobody handles are reported after the microtasks of this turn.
   await new Promise((resolve) => setImmediate(resolve));
   expect(crashes).toEqual([]);
 });

@@ -39,7 +39,7 @@ function podTransport(reach: () => Promise<URL>, hint?: PodPlace) {
   };
 }
 
-test("a router is told sandbox, port and who asks", async () => {
+test("a router gets sandbox, port and who asks", async () => {
   const url = (await echo()).origin;
   const transport = createRouterTransport({ url, token: () => Promise.resolve("secret") }, "team-a", "demo");
   const asked = await (await transport.fetch(3000, "/a%20b?c=d", { headers: { "X-Own": "1" } })).json();
