@@ -26,7 +26,7 @@ export const networkPolicyRulesSchema = openObject({
   ingress: z.array(ingressRuleSchema.meta({
     description: "One rule, as in networking.k8s.io/v1.",
     [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
-  })).optional().describe("Who may connect to the sandboxes; none if empty or absent."),
+  })).optional().describe("Clients that may connect to the sandboxes; none if empty or absent."),
   egress: z.array(egressRuleSchema.meta({
     description: "One rule, as in networking.k8s.io/v1.",
     [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyEgressRule",

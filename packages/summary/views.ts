@@ -51,7 +51,7 @@ export interface SandboxView {
   readyAt: number | undefined;
 }
 
-/** Who created a claim, with the values that metrics distinguish. */
+/** The creator of a claim, with the values that metrics distinguish. */
 export type Creator = "go-client" | "python-client" | "controller" | "unknown";
 
 const CREATORS: readonly string[] = ["go-client", "python-client", "controller"];

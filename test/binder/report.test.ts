@@ -1,4 +1,4 @@
-/** Who writes the status that binds a claim, when, and how it is tried again: the binder, once its Sandbox has reported. @module */
+/** The binder writes the status that binds a claim, once its Sandbox has reported: when, and how it tries again. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { handedOver } from "../../packages/binder/handover.ts";

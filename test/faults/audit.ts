@@ -1,4 +1,4 @@
-/** Who has ever owned what, by an API server's audit log and the versions of claims that a watch has shown. @module */
+/** The owners that each object has ever had, by an API server's audit log and the versions of claims that a watch has shown. @module */
 import type { History } from "../integration/history.ts";
 import type { Loose } from "../integration/namespace.ts";
 

@@ -1,5 +1,5 @@
 /** Faults in what decides about safety, in rules and in wiring: each is noticed by the tests that are named for it. @module */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -44,6 +44,23 @@ test("each fits the code of today, leaves a file that can be read, and names tes
     expect(mutant.tests.filter((file) => !existsSync(join(ROOT, file))), mutant.name).toEqual([]);
   }
 });
+
+test("what each puts in uses only names that the code has, or Node's HTTP", () => {
+  const files = globSync(["{packages,hooks,deploy}/**/*.{ts,tsx,yaml}", "node_modules/@types/node/http.d.ts"], {
+    cwd: ROOT,
+    exclude: (file) => file.endsWith("/node_modules"),
+  });
+  const known = new Set(files.flatMap((file) => namesIn(readFileSync(join(ROOT, file), "utf8"))));
+  const gone = MUTANTS.flatMap(({ name, from, to }) => {
+    const before = namesIn(from);
+    return namesIn(to).filter((word) => !before.includes(word) && !known.has(word)).map((word) => `${name}: ${word}`);
+  });
+  expect(gone).toEqual([]);
+});
+
+function namesIn(text: string): string[] {
+  return text.match(/\b[A-Za-z_$][\w$]*/g) ?? [];
+}
 
 // Each costs a run of vitest: minutes in all.
 if (inject("isSoak")) {

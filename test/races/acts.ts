@@ -145,7 +145,7 @@ async function extend(store: MemoryStore, claim: KubeObject | undefined, byMs: n
   await edit(store, claim, { lifecycle: { ...lifecycle, shutdownTime } });
 }
 
-/** Who deletes a Pod that has ended wants another one: that is a new beginning, not an eviction. */
+/** To delete a Pod that has ended is to want another one: that is a new beginning, not an eviction. */
 function isAlive({ status }: KubeObject): boolean {
   return (status as { phase?: string } | undefined)?.phase !== "Failed";
 }

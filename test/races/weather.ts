@@ -20,7 +20,7 @@ export interface Trouble {
   outcome: "touched" | "refused" | "lost";
 }
 
-/** Who learns of things by watches, each by its own. */
+/** The processes that watch, each by its own watches. */
 export type Watcher = "engine" | "binder" | "keeper";
 
 /** Which views are worse than usual, from when and for how long; milliseconds since the start. */

@@ -1,4 +1,4 @@
-/** Who gets the terminal page, and whose pages open terminals. @module */
+/** Which users get the terminal page, and whose pages open terminals. @module */
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import type { Server } from "node:http";

@@ -12,7 +12,7 @@ import { holdTimers } from "../../hurry.ts";
 
 const CWD = realpathSync(mkdtempSync(join(tmpdir(), "hookbox-run-")));
 afterAll(() => rmSync(CWD, { recursive: true }));
-/** Who is left of a group; what waits to be reaped by PID 1 has ended. */
+/** The processes of a group that are left; what waits to be reaped by PID 1 has ended. */
 const running = (pgid: number) => listProcesses().filter((one) => one.pgid === pgid && one.state !== "Z");
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const limits = (more: Partial<RunLimits> = {}): RunLimits => ({ timeoutMs: undefined, outputBytes: 1 << 20, ...more });
