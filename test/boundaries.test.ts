@@ -179,11 +179,11 @@ test("random tests begin with the seed of the run", () => {
   expect(own).toEqual(["test/properties.ts"]);
 });
 
-test("no file of ours is over 250 lines", () => {
+test("no file of ours is over 400 lines", () => {
   const all = [...FILES, ...globSync(["test/**/*.ts", "*.ts"], { cwd: ROOT })].filter((file) =>
     !file.startsWith("packages/runtime-api/gen/")
   );
-  const long = all.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > 250);
+  const long = all.filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > 400);
   expect(long).toEqual([]);
 });
 
