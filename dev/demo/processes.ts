@@ -47,7 +47,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
         typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
         await startHook(hook);
       }
-      held("the functions run: each may listen on one port, and has no credentials");
+      held("the functions run: each may listen on its own port and do nothing else, and has no credentials");
       typed("npm run keeper &");
       const engine = await startEngine();
       const keeper = [join(ROOT, "packages/keeper/main.ts"), "--kubeconfig", cluster.kubeconfig];
