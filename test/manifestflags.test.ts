@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { CONVERSION } from "../hooks/conversion/options.ts";
 import { HOOK_FLAGS } from "../hooks/flags.ts";
-import { PROGRAMS } from "../packages/cli/programs.ts";
+import { PROGRAMS } from "../packages/cli/commands/processes.ts";
 import { type Flags, readCommandLine } from "../packages/process/flags.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));

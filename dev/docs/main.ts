@@ -12,7 +12,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
-import { PROGRAMS } from "../../packages/cli/programs.ts";
+import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
 import { apiPage } from "./api.ts";
 import { flagsPage } from "./flagspage.ts";
 

@@ -25,8 +25,8 @@ export interface Input extends Readable {
   setRawMode?(isRaw: boolean): unknown;
 }
 
-/** The cluster and router from command line options. An absent value means the default. */
-export interface Where {
+/** Values of the options that name the cluster and the router. An absent value means the default. */
+export interface ConnectionOptions {
   kubeconfig?: string | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
@@ -76,8 +76,8 @@ export interface CommandContext {
   /** Aborts at Ctrl-C, with an {@link Interruption} as its reason. Commands then delete what they have created. */
   signal: AbortSignal;
   fetch: typeof fetch;
-  reach(where: Where): Promise<Cluster>;
-  connect(where: Where): Promise<Connection>;
+  reach(where: ConnectionOptions): Promise<Cluster>;
+  connect(where: ConnectionOptions): Promise<Connection>;
   /** Opens a URL in a browser; returns false if there is none. */
   browse(url: string): Promise<boolean>;
 }

@@ -41,14 +41,14 @@ export class Interruption extends Error {
   }
 }
 
-/** An exit code and the lines of the error message. No lines: the message has already been written. */
-export interface Verdict {
+/** How an error is reported. Without lines, its message has already been written. */
+export interface ErrorReport {
   code: number;
   lines: string[];
 }
 
-/** Returns the exit code and message for an error that a command has thrown. */
-export function verdictOf(error: unknown): Verdict {
+/** Returns the exit code and the message for an error that a command has thrown. */
+export function reportOf(error: unknown): ErrorReport {
   if (error instanceof Ended || error instanceof Interruption) return { code: error.code, lines: [] };
   // Commander has already printed the help or its error.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };

@@ -11,7 +11,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exitCode = 1;
 } else {
   const { nodeContext } = await import("./nodecontext.ts");
-  const { runCLI } = await import("./runcli.ts");
+  const { runCLI } = await import("./program.ts");
   const context = nodeContext();
   const code = await runCLI(context.args, context);
   await context.flush();

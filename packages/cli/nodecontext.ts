@@ -1,12 +1,13 @@
 /** The context of a real process, in Node or Deno; it connects to a cluster only when a command needs it. @module */
+import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
-import { Interruption } from "./failure.ts";
 import type { CommandContext, Output } from "./commandcontext.ts";
+import { Interruption } from "./failure.ts";
 
 /** The context of a process: also its arguments, and a function that waits until all output is written. */
-export interface NodeContext extends CommandContext {
+interface NodeContext extends CommandContext {
   args: string[];
   flush(): Promise<void>;
 }
@@ -30,9 +31,9 @@ export function nodeContext(): NodeContext {
       return interrupt.signal();
     },
     fetch: globalThis.fetch,
-    reach: async (where) => (await import("./cluster/reach.ts")).reachCluster(where, process.env),
-    connect: async (where) => (await import("./cluster/connect.ts")).connectSandboxes(where, process.env),
-    browse: async (url) => await (await import("./terminal/browser.ts")).openBrowser(url, process.env),
+    reach: async (where) => (await import("./cluster.ts")).reachCluster(where, process.env),
+    connect: async (where) => (await import("./connect.ts")).connectSandboxes(where, process.env),
+    browse: async (url) => await openBrowser(url, process.env),
     flush: async () => {
       for (const stream of [process.stdout, process.stderr]) await flushed(stream);
     },
@@ -97,4 +98,28 @@ function createInterrupt() {
 async function flushed(stream: Writable): Promise<void> {
   if (stream.destroyed || stream.writableEnded) return;
   await new Promise<void>((resolve) => stream.write("", () => resolve()));
+}
+
+/** Opens a URL; returns false if there is no browser. */
+async function openBrowser(url: string, env: Record<string, string | undefined>): Promise<boolean> {
+  const command = commandOf(env);
+  if (!command) return false;
+  const [program = "", ...args] = [...command, url];
+  return await new Promise((resolve) => {
+    const child = spawn(program, args, { detached: true, stdio: "ignore" });
+    child.once("error", () => resolve(false));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+/** Over SSH, a browser would open on the remote machine, where the user does not see it. */
+function commandOf(env: Record<string, string | undefined>): string[] | undefined {
+  if (env["BROWSER"]) return [env["BROWSER"]];
+  if (env["SSH_CONNECTION"]) return undefined;
+  if (process.platform === "darwin") return ["open"];
+  if (process.platform === "win32") return ["cmd", "/c", "start", ""];
+  return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
 }

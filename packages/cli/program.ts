@@ -1,88 +1,263 @@
-/** Assembles the command line from the files in commands/. @module */
+/** Assembles the command line from the files in commands/, runs it, and prints its errors. @module */
 import { Command } from "commander";
-import manifest from "./package.json" with { type: "json" };
-import { withCluster } from "./clusteroptions.ts";
-import { binderCommand, keeperCommand, routerCommand, runtimeCommand, serveCommand } from "./commands/processes.ts";
-import { completeCommand, completionCommand } from "./commands/completion.ts";
-import { convertCommand } from "./commands/convert.ts";
-import { cpCommand } from "./commands/cp.ts";
-import { createCommand } from "./commands/create.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { execCommand } from "./commands/exec.ts";
-import { getCommand } from "./commands/get.ts";
-import { installCommand } from "./commands/install.ts";
-import { logsCommand } from "./commands/logs.ts";
-import { lsCommand } from "./commands/ls.ts";
-import { manifestsCommand } from "./commands/manifests.ts";
-import { mcpCommand } from "./commands/mcp.ts";
-import { openCommand } from "./commands/open.ts";
-import { poolCommand } from "./commands/pool.ts";
-import { replayCommand } from "./commands/replay.ts";
-import { restartCommand, resumeCommand, suspendCommand } from "./commands/suspend.ts";
-import { rmCommand } from "./commands/rm.ts";
-import { runCommand } from "./commands/run.ts";
-import { tokenCommand } from "./commands/token.ts";
-import { topCommand } from "./commands/top.ts";
-import { uninstallCommand } from "./commands/uninstall.ts";
-import { urlCommand } from "./commands/url.ts";
-import { whyCommand } from "./commands/why.ts";
-import { Ended } from "./failure.ts";
 import type { CommandContext } from "./commandcontext.ts";
+import { Ended, reportOf } from "./failure.ts";
+import { withCluster } from "./options.ts";
+import manifest from "./package.json" with { type: "json" };
+import { withPlainText } from "./terminal.ts";
 
-/** Creates one command. Modules that only its action needs are imported when it runs. */
-export type MakeCommand = (context: CommandContext) => Command;
+/**
+ * Runs a command line until its end.
+ *
+ * @param args without the program's name
+ * @returns the exit code: 0, that of a command in a sandbox, or 1 failure, 2 usage, 124 timeout, 130 interrupted
+ */
+export async function runCLI(args: readonly string[], given: CommandContext): Promise<number> {
+  const context = withPlainText(given);
+  try {
+    const words = args.length === 0 ? ["--help"] : args;
+    const program = await buildProgram(context, words);
+    await program.parseAsync(words, { from: "user" });
+    return 0;
+  } catch (thrown) {
+    const error = context.signal.aborted ? context.signal.reason : thrown;
+    const { code, lines } = reportOf(error);
+    for (const line of lines) context.stderr.write(`${line}\n`);
+    if (context.env["HOOKBOX_DEBUG"] && lines.length > 0 && thrown instanceof Error) {
+      context.stderr.write(
+        `${thrown.stack}\n${thrown.cause instanceof Error ? `caused by ${thrown.cause.stack}\n` : ""}`,
+      );
+    }
+    return code;
+  }
+}
 
-const GROUPS: [heading: string, commands: MakeCommand[]][] = [
-  ["Make:", [createCommand, runCommand, suspendCommand, resumeCommand, restartCommand, rmCommand]],
-  ["Work inside:", [execCommand, cpCommand, lsCommand, urlCommand, openCommand, tokenCommand, mcpCommand]],
-  ["Look:", [getCommand, whyCommand, logsCommand, topCommand, poolCommand]],
+/** Heading of the commands that are about the command line itself. */
+const OWN_HEADING = "This command:";
+/** The command that completion scripts call. */
+const COMPLETE = "complete";
+
+/** Adds the arguments, options and action of one command. Its name and description are set already. */
+export type DefineCommand = (command: Command, context: CommandContext) => void;
+
+/** A command as it is listed. Its module is imported only if the command line may mean it, so that help is fast. */
+interface ListedCommand {
+  name: string;
+  description: string;
+  load: () => Promise<DefineCommand>;
+  /** Shown after a usage error, in addition to where the help is. */
+  hint?: string;
+}
+
+/** For commands that accept the command line of another program after their own arguments. */
+const DASHES = "Put -- before the command that is to run. ";
+
+const GROUPS: [heading: string, commands: ListedCommand[]][] = [
+  ["Create:", [
+    {
+      name: "create",
+      description: "Create a sandbox, and print its name when it is ready",
+      load: async () => (await import("./commands/create.ts")).defineCreate,
+      hint: DASHES,
+    },
+    {
+      name: "run",
+      description: "Create a sandbox, run one command in it, and delete it",
+      load: async () => (await import("./commands/run.ts")).defineRun,
+      hint: DASHES,
+    },
+    {
+      name: "suspend",
+      description: "Suspend sandboxes: delete their Pods, keep names and volumes",
+      load: async () => (await import("./commands/suspend.ts")).defineSuspend,
+    },
+    {
+      name: "resume",
+      description: "Resume sandboxes, and wait until they are ready",
+      load: async () => (await import("./commands/suspend.ts")).defineResume,
+    },
+    {
+      name: "restart",
+      description: "Restart sandboxes: create new Pods from their current specs",
+      load: async () => (await import("./commands/suspend.ts")).defineRestart,
+    },
+    {
+      name: "rm",
+      description: "Delete sandboxes, with their Pods and volumes",
+      load: async () => (await import("./commands/rm.ts")).defineRm,
+    },
+  ]],
+  ["Use:", [
+    {
+      name: "exec",
+      description: "Run a command in a sandbox",
+      load: async () => (await import("./commands/exec.ts")).defineExec,
+      hint: DASHES,
+    },
+    {
+      name: "cp",
+      description: "Copy files and folders to and from a sandbox",
+      load: async () => (await import("./commands/cp.ts")).defineCp,
+    },
+    {
+      name: "ls",
+      description: "List files in a sandbox",
+      load: async () => (await import("./commands/ls.ts")).defineLs,
+    },
+    {
+      name: "url",
+      description: "Print the URL of a port of a sandbox",
+      load: async () => (await import("./commands/url.ts")).defineUrl,
+    },
+    {
+      name: "open",
+      description: "Open a sandbox's terminal, or one of its ports, in the browser",
+      load: async () => (await import("./commands/url.ts")).defineOpen,
+    },
+    {
+      name: "token",
+      description: "Sign a token that gives access to one sandbox",
+      load: async () => (await import("./commands/token.ts")).defineToken,
+    },
+    {
+      name: "mcp",
+      description: "Serve sandboxes as tools to agents (Model Context Protocol)",
+      load: async () => (await import("./commands/mcp.ts")).defineMcp,
+    },
+  ]],
+  ["Inspect:", [
+    {
+      name: "get",
+      description: "Show sandboxes, claims, pools or templates",
+      load: async () => (await import("./commands/get.ts")).defineGet,
+    },
+    {
+      name: "why",
+      description: "Explain why a claim, Sandbox, pool or template is not ready, and what to do",
+      load: async () => (await import("./commands/why.ts")).defineWhy,
+    },
+    {
+      name: "logs",
+      description: "Print the logs of a sandbox's containers",
+      load: async () => (await import("./commands/logs.ts")).defineLogs,
+    },
+    {
+      name: "top",
+      description: "Show CPU and memory usage of sandboxes",
+      load: async () => (await import("./commands/top.ts")).defineTop,
+    },
+    {
+      name: "pool",
+      description: "Show how well pools serve claims, and simulate other sizes",
+      load: async () => (await import("./commands/pool.ts")).definePool,
+    },
+  ]],
   ["Run hookbox:", [
-    installCommand,
-    uninstallCommand,
-    manifestsCommand,
-    convertCommand,
-    serveCommand,
-    keeperCommand,
-    binderCommand,
-    routerCommand,
-    runtimeCommand,
-    replayCommand,
-    doctorCommand,
+    {
+      name: "install",
+      description: "Install hookbox in a cluster, or print its manifests",
+      load: async () => (await import("./commands/install.ts")).defineInstall,
+    },
+    {
+      name: "uninstall",
+      description: "Remove hookbox from a cluster; CRDs and user objects stay",
+      load: async () => (await import("./commands/uninstall.ts")).defineUninstall,
+    },
+    {
+      name: "manifests",
+      description: "Print CRDs and controllers as YAML",
+      load: async () => (await import("./commands/install.ts")).defineManifests,
+    },
+    {
+      name: "convert",
+      description: "Print objects of v1alpha1 as v1beta1",
+      load: async () => (await import("./commands/convert.ts")).defineConvert,
+    },
+    {
+      name: "serve",
+      description: "Run the hooks that Metacontroller calls",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("serve"),
+    },
+    {
+      name: "keeper",
+      description: "Run the keeper: expiry, Events, metrics; and the binder with it",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("keeper"),
+    },
+    {
+      name: "binder",
+      description: "Run the binder in a process of its own: it binds claims to Sandboxes",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("binder"),
+    },
+    {
+      name: "router",
+      description: "Run the router: HTTP access to sandboxes",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("router"),
+    },
+    {
+      name: "runtime",
+      description: "Run the runtime, the process inside a sandbox",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("runtime"),
+    },
+    {
+      name: "replay",
+      description: "Send recorded hook requests to this version, and show which decisions differ",
+      load: async () => (await import("./commands/replay.ts")).defineReplay,
+    },
+    {
+      name: "doctor",
+      description: "Check what keeps sandboxes from working in this cluster",
+      load: async () => (await import("./commands/doctor.ts")).defineDoctor,
+    },
   ]],
 ];
 
-/** Commands that accept the command line of another program after their own arguments. */
-const RUNNING: MakeCommand[] = [createCommand, execCommand, runCommand];
+const COMPLETION: ListedCommand[] = [
+  {
+    name: "completion",
+    description: "Print a script for completion in bash, zsh or fish",
+    load: async () => (await import("./commands/completion.ts")).defineCompletion,
+  },
+  {
+    name: COMPLETE,
+    description: "Complete a command line",
+    load: async () => (await import("./commands/completion.ts")).defineComplete,
+  },
+];
 
 /**
  * Builds the program. It writes to the streams of the context, and throws where Commander would end the process.
  *
+ * @param words the command line; of commands that it does not contain, only the name and the description are defined
  * @param completes false: without the commands for completion, because the completion library adds its own
  */
-export function buildProgram(context: CommandContext, completes = true): Command {
+export async function buildProgram(
+  context: CommandContext,
+  words: readonly string[],
+  completes = true,
+): Promise<Command> {
   const program = new Command(context.program)
-    .description("Sandboxes for AI agents on Kubernetes: make them, work in them, find out why they do not start.")
+    .description("Sandboxes for AI agents on Kubernetes: create them, use them, find out why they do not start.")
     .usage("<command> [options]")
     .enablePositionalOptions()
     .option("-V, --version", "show the version")
     .on("option:version", () => showVersion(context))
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpCommand(
-      new Command("help").description("Show help for a command").argument("[command]").helpGroup("This command:"),
+      new Command("help").description("Show help for a command").argument("[command]").helpGroup(OWN_HEADING),
     )
-    .addHelpText("after", moreOf(context));
-  const add = (make: MakeCommand, heading: string) => {
-    const command = make(context).helpGroup(heading);
-    const hint = RUNNING.includes(make) ? "Put -- before the command that is to run. " : "";
-    command.showHelpAfterError(`${hint}See "${context.program} ${command.name()} --help".`);
-    program.addCommand(withContext(command, context), { hidden: make === completeCommand });
+    .addHelpText("after", helpAfter(context));
+  const add = async ({ name, description, load, hint = "" }: ListedCommand, heading: string) => {
+    const command = new Command(name).description(description).helpGroup(heading);
+    if (words.includes(name)) (await load())(command, context);
+    command.showHelpAfterError(`${hint}See "${context.program} ${name} --help".`);
+    program.addCommand(withContext(command, context), { hidden: name === COMPLETE });
   };
-  for (const [heading, commands] of GROUPS) for (const make of commands) add(make, heading);
-  if (completes) { for (const make of [completionCommand, completeCommand]) add(make, "This command:"); }
+  for (const [heading, commands] of GROUPS) for (const one of commands) await add(one, heading);
+  if (completes) { for (const one of COMPLETION) await add(one, OWN_HEADING); }
   return withContext(hidden(withCluster(program)), context);
 }
 
-function moreOf({ program }: CommandContext): string {
+function helpAfter({ program }: CommandContext): string {
   return `
 See "${program} <command> --help". A cluster is found as kubectl finds it: by --kubeconfig, --context and -n, by
 KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;

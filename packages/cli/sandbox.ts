@@ -2,8 +2,8 @@
 import type { CreateOptions, Progress } from "../sdk/options.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { humanDuration } from "../summary/age.ts";
-import { spinning } from "./terminal/spinner.ts";
 import type { CommandContext, Connection } from "./commandcontext.ts";
+import { spinning } from "./terminal.ts";
 
 /**
  * Creates a sandbox and waits until it is Ready.
@@ -16,7 +16,7 @@ export async function createSandbox(
   options: CreateOptions,
 ): Promise<SandboxHandle> {
   return await spinning(context, "Creating a sandbox", async (spinner) => {
-    const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
+    const onProgress = (progress: Progress) => spinner.setText(wordsFor(progress));
     return await client.create({ ...options, signal: context.signal, onProgress });
   });
 }
@@ -32,7 +32,7 @@ export async function openSandbox(
   name: string,
 ): Promise<SandboxHandle> {
   return await spinning(context, `Connecting to ${name}`, async (spinner) => {
-    const onProgress = (progress: Progress) => spinner.say(wordsFor(progress));
+    const onProgress = (progress: Progress) => spinner.setText(wordsFor(progress));
     return await client.connect(name, { signal: context.signal, onProgress });
   });
 }

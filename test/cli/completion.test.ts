@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { needOf } from "../../packages/cli/completion/need.ts";
+import { namesNeeded } from "../../packages/cli/commands/completion.ts";
 import { buildProgram } from "../../packages/cli/program.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { makeTempFolder } from "../tempfolder.ts";
@@ -52,16 +52,16 @@ test.for([
 
 test.for(["", "exec session ", "get --", "exec s -- l", "nonsense a", "url box ", "exec -C "])(
   "%j asks no cluster",
-  (line) => {
+  async (line) => {
     const { context } = fakeContext();
-    expect(needOf(buildProgram(context), line.split(" "))).toBeUndefined();
+    expect(namesNeeded(await buildProgram(context, line.split(" ")), line.split(" "))).toBeUndefined();
   },
 );
 
-test("the cluster and namespace that the line names are the ones that are asked", () => {
+test("the cluster and namespace that the line names are the ones that are asked", async () => {
   const { context } = fakeContext();
   const words = ["-n", "a", "exec", "--context=c", "--kubeconfig", "f", ""];
-  expect(needOf(buildProgram(context), words)).toMatchObject({
+  expect(namesNeeded(await buildProgram(context, words), words)).toMatchObject({
     what: "sandboxes",
     where: { context: "c", kubeconfig: "f" },
   });

@@ -74,7 +74,7 @@ describe("a claim that takes any pool of its template", () => {
     ]);
     expect(objects(stdout)[0].spec).toEqual({ replicas: 0, sandboxTemplateRef: { name: "python" } });
     expect(refs(stdout)).toEqual(["shadow-pool-python", "shadow-pool-python"]);
-    expect(stderr).toContain("SandboxClaim job names a template in place of a pool");
+    expect(stderr).toContain("SandboxClaim job names a template instead of a pool");
   });
 
   test("wants none: it is not given one with members", async () => {
@@ -100,11 +100,11 @@ spec: ${[`{ template: ${POD} }`, "{ template: python-agent }", "{ size: 3, templ
 });
 
 test.for([
-  { name: "no file", args: [], code: 2, says: "say what with -f FILE" },
+  { name: "no file", args: [], code: 2, says: "no file is named. Use -f FILE" },
   { name: "a file that is not there", args: ["-f", "/nowhere.yaml"], code: 1, says: "Cannot read /nowhere.yaml" },
   { name: "a format that there is not", args: ["-f", "-", "-o", "wide"], code: 2, says: "-o takes json, yaml" },
   { name: "broken YAML", args: ["-f", "-"], input: "a: [", code: 1, says: "Cannot read standard input" },
-  { name: "what is no object", args: ["-f", "-"], input: "a: b", code: 1, says: "without apiVersion and kind" },
+  { name: "what is no object", args: ["-f", "-"], input: "a: b", code: 1, says: "no apiVersion or kind" },
   {
     name: "an object without a name",
     args: ["-f", "-"],

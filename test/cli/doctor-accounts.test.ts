@@ -71,7 +71,7 @@ test("accounts that have what deploy/ gives them are well, wherever they are", a
   const { code, lines, asked } = await examined(() => false, { namespace: "mine" });
   expect(lines.map((line) => line.split("\n")[0])).toEqual([
     expect.stringMatching(
-      /^✓ Rights of hookbox +all of hookbox-keeper, hookbox-binder, hookbox-router, metacontroller$/,
+      /^✓ Rights of hookbox +complete: hookbox-keeper, hookbox-binder, hookbox-router, metacontroller$/,
     ),
   ]);
   expect(code).toBe(0);
@@ -106,6 +106,6 @@ test.for([
 
 test("a user without the right to ask gets a message about that, and no finding", async () => {
   const { code, lines } = await examined(() => false, { status: 403 });
-  expect(lines[0]).toMatch(/^! Rights of hookbox +cannot be asked for: you may not ask/);
+  expect(lines[0]).toMatch(/^! Rights of hookbox +cannot be checked: you may not ask/);
   expect(code).toBe(0);
 });

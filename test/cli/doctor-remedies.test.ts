@@ -29,7 +29,7 @@ test.for([
   expect(missing.stdout).toContain(`→ Install them: ${INSTALL}${flags}\n`);
   expect(missing.stdout).toContain(`→ Register them: ${INSTALL}${flags}\n`);
   const stale = await examine({ ...sound(), ...where, [CRD]: outdated() });
-  expect(stale.stdout).toContain(`→ Bring it up to date: ${INSTALL}${flags}\n`);
+  expect(stale.stdout).toContain(`→ Update it: ${INSTALL}${flags}\n`);
   const hidden = await examine({ ...sound(), ...where, [CRD]: { status: 403, body: { message: "forbidden" } } });
   expect(hidden.stdout).toContain(`not served\n${" ".repeat(27)}→ Install them: ${INSTALL}${flags}\n`);
 });
@@ -39,7 +39,7 @@ test("where v1alpha1 is served, too, its CRDs are what is to be brought up to da
   old.spec.versions.push({ name: "v1alpha1", served: true, storage: false, schema: {} });
   const { stdout } = await examine({ ...sound(), [CRD]: old });
   expect(stdout).toContain(
-    "→ Bring it up to date: apply deploy/v1alpha1, or set v1alpha1.enabled of the chart, of this version\n",
+    "→ Update it: apply deploy/v1alpha1, or set v1alpha1.enabled of the chart, of this version\n",
   );
 });
 

@@ -57,7 +57,7 @@ test.for(["doctor --router http://r", "doctor"])("%s: the user of claims lacks n
   for (const use of ["suspend and resume (patch sandboxes)", "create --image (create sandboxes, delete sandboxes)"]) {
     expect(rights[0]).toContain(use);
   }
-  expect(rights[0]).toContain("create --template where the template has no pool (create sandboxwarmpools)");
+  expect(rights[0]).toContain("create --template if the template has no pool (create sandboxwarmpools)");
   expect(rights[0]?.includes("exec, cp and url without a router (create pods/portforward")).toBe(line === "doctor");
 });
 

@@ -46,7 +46,7 @@ test("a sound cluster has nothing but ✓, and code 0", async () => {
     ✓ Keeper                   k1 holds Lease hookbox-system/hookbox-keeper, renewed 2s ago
     ✓ Binder                   b1 holds Lease hookbox-system/hookbox-binder, renewed 1s ago
     ✓ Router                   answers at http://r
-    ✓ Your rights              all that SDK and command need in namespace default
+    ✓ Your rights              complete for SDK and command line in namespace default
     ✓ RuntimeClasses           gvisor
     ✓ StorageClass             fast is the default
     "
@@ -62,7 +62,7 @@ test("each thing that is wrong has its mark and its remedy", async () => {
       listOf("v1", "Pod", engine("--apply-strategy", "server-side-apply")),
       /✗ Metacontroller .*server-side/,
     ],
-    ["GET /api/v1/pods", listOf("v1", "Pod"), /! Metacontroller +no Pod of it is seen\n +→ Install Metacontroller/],
+    ["GET /api/v1/pods", listOf("v1", "Pod"), /! Metacontroller +no Pod of it was found\n +→ Install Metacontroller/],
     [`GET ${METACONTROLLER}/compositecontrollers/sandbox`, undefined, /✗ Controllers +missing: sandbox\n +→ /],
     [
       "GET /api/v1/namespaces/test/services/hooks:80/proxy/healthz",
@@ -84,9 +84,9 @@ test("each thing that is wrong has its mark and its remedy", async () => {
     [
       BINDER,
       aLease("hookbox-binder", { leaseDurationSeconds: 1 }, 0),
-      /✗ Binder +nobody holds Lease hookbox-binder: claims are not served \(given back 0s ago\)/,
+      /✗ Binder +nobody holds Lease hookbox-binder: claims are not served \(released 0s ago\)/,
     ],
-    [BINDER, { status: 403, body: { message: "leases is forbidden" } }, /! Binder +cannot be seen: .*not found/],
+    [BINDER, { status: 403, body: { message: "leases is forbidden" } }, /! Binder +cannot be read: .*not found/],
     [
       "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
       { status: 201, body: { status: { allowed: false } } },
@@ -96,7 +96,7 @@ test("each thing that is wrong has its mark and its remedy", async () => {
     [
       "GET /apis/storage.k8s.io/v1/storageclasses",
       listOf("v1", "S"),
-      /! StorageClass +no default \(there is none at all\)/,
+      /! StorageClass +no default \(existing: none\)/,
     ],
   ];
   // Several at once, but one answer for each request.
@@ -114,7 +114,7 @@ test("a CRD of another version is said to be stale, one that is missing fails", 
   const answers = sound();
   const stale = structuredClone(answers[request]) as { spec: { versions: { schema?: unknown }[] } };
   for (const version of stale.spec.versions) version.schema = { openAPIV3Schema: { type: "object" } };
-  expect((await examine({ ...answers, [request]: stale })).stdout).toMatch(/! CRD sandboxes +.*not as this version/);
+  expect((await examine({ ...answers, [request]: stale })).stdout).toMatch(/! CRD sandboxes +.*of this version/);
   const missing = await examine({ ...answers, [request]: undefined });
   expect(missing).toMatchObject({ code: 1, stdout: expect.stringMatching(/✗ CRD sandboxes .*\n +→ Install them/) });
 });

@@ -1,6 +1,6 @@
 /** What becomes of errors: exit codes and lines. @module */
 import { expect, test } from "vitest";
-import { Ended, Failure, Interruption, UsageError, verdictOf } from "../../packages/cli/failure.ts";
+import { Ended, Failure, Interruption, reportOf, UsageError } from "../../packages/cli/failure.ts";
 import {
   AuthenticationError,
   ConnectionError,
@@ -38,7 +38,7 @@ test.for([
   ],
   ["text", 1, ["text"]],
 ] as [unknown, number, string[]][])("%s: code %i", ([error, code, lines]) => {
-  expect(verdictOf(error)).toEqual({ code, lines });
+  expect(reportOf(error)).toEqual({ code, lines });
 });
 
 test("HOOKBOX_DEBUG adds the stack and its cause, nothing else does", async () => {

@@ -1,7 +1,7 @@
 /** A context in memory for commands: what they write is kept, their cluster is whatever Api the test brings. @module */
 import { Readable } from "node:stream";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
-import { runCLI } from "../../packages/cli/runcli.ts";
+import { runCLI } from "../../packages/cli/program.ts";
 import type { Cluster, CommandContext, Output } from "../../packages/cli/commandcontext.ts";
 
 /** What a command line has led to. */

@@ -108,7 +108,7 @@ test("a refusal is one line on stderr, and code 1", async () => {
 });
 
 test.for([
-  ["get cheese", /^Cannot look for "cheese": there are sandboxes, claims, pools, templates\n$/],
+  ["get cheese", /^Cannot get "cheese": the kinds are sandboxes, claims, pools, templates\n$/],
   ["get sbx/a claim/b", /^Cannot get several kinds at once/],
   ["get sbx a -A", /^Cannot get by name in all namespaces/],
   ["get -o xml", /^Cannot print as "xml": -o takes json, yaml, name, wide\n$/],

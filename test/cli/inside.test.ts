@@ -55,7 +55,7 @@ test("exec -t without a terminal goes on without, and says so", async () => {
   expect(await run("exec -it mine", { ...setting, input: "echo $((6 * 7)); exit 3\n" })).toEqual({
     code: 3,
     stdout: "42\n",
-    stderr: "Cannot use -t: the input is not a terminal. Going on without.\n",
+    stderr: "Cannot use -t: the input is not a terminal. The command runs without one.\n",
   });
 });
 
@@ -170,7 +170,7 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   const { setting, cluster } = await someSandboxes();
   await run(MINE, setting);
   const own = await run("top", setting);
-  expect(own).toMatchObject({ code: 0, stderr: "By the sandboxes' own runtimes.\n" });
+  expect(own).toMatchObject({ code: 0, stderr: "Source: the sandboxes' runtimes.\n" });
   expect(own.stdout).toMatch(/^NAME +SANDBOX +CPU\(CORES\) +MEMORY +LIMIT\nmine +python-\S+ +\d+m +\d+Mi +\S+\n$/);
   const { api } = setting;
   const sandbox = cluster.get("SandboxClaim", "mine")?.status.sandbox.name;
@@ -189,7 +189,7 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
     },
   };
   const theirs = await run("top mine", measured);
-  expect(theirs).toMatchObject({ code: 0, stderr: "By the cluster's metrics.\n" });
+  expect(theirs).toMatchObject({ code: 0, stderr: "Source: the cluster's metrics.\n" });
   expect(theirs.stdout).toMatch(/\nmine +python-\S+ +2m +2Mi +<none>\n$/);
   items.pop();
   const unknown = await run("top mine", measured);
@@ -207,7 +207,7 @@ test("top -w shows it again and again until it is interrupted; -o and an unknown
   };
   const watched = await run("top -w --interval 1ms --sort-by cpu", { ...setting, now, signal: stop.signal });
   expect(watched).toMatchObject({ code: 130, stderr: "" });
-  expect(watched.stdout.match(/^2026-\S+Z\nBy the sandboxes' own runtimes\.\nNAME .*\nmine /gm)).toHaveLength(3);
+  expect(watched.stdout.match(/^2026-\S+Z\nSource: the sandboxes' runtimes\.\nNAME .*\nmine /gm)).toHaveLength(3);
   expect((await run("top -w -o json", setting)).stderr).toBe("Cannot watch as json: leave out -w or -o\n");
   expect((await run("top --sort-by age", setting)).stderr).toBe(
     'Cannot sort by "age": --sort-by takes name, cpu, memory\n',

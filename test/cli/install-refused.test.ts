@@ -78,7 +78,7 @@ describe("without --image", () => {
     const { code, stderr } = await run("install --apply", { api });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "Cannot choose an image: these Deployments are not there yet, which would say it: " +
+      stderr: "Cannot choose an image: these Deployments do not exist yet: " +
         "hookbox-system/hookbox-binder\nName one that nodes can pull: --image REGISTRY/hookbox:TAG\n",
     });
     expect(written(api)).toEqual([]);
@@ -110,7 +110,7 @@ describe("a CRD that has more versions", () => {
       const { code, stderr } = await run(line, { api });
       expect([code, api.stored.get(SANDBOXES_CRD)]).toEqual([1, live]);
       expect(stderr).toContain(
-        `Cannot apply CustomResourceDefinition sandboxes.agents.x-k8s.io: it would withdraw v1alpha1, which the cluster ` +
+        `Cannot apply CustomResourceDefinition sandboxes.agents.x-k8s.io: it would remove v1alpha1, which the cluster ` +
           `${how}; --force does not change that\nTo keep v1alpha1, apply deploy/v1alpha1, or set v1alpha1.enabled of the chart`,
       );
       expect(stderr).toMatch(/then: hookbox install --apply --no-crds\. .*v1alpha1.*\nNothing else was applied/);

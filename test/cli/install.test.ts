@@ -1,9 +1,10 @@
 /** `hookbox install`: what it prints, applies and says. @module */
-import { parseAllDocuments } from "yaml";
 import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { lackOf } from "../../packages/cli/commands/install.ts";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { run } from "./fakecontext.ts";
 import { GROUPS, server } from "./installserver.ts";
 
@@ -169,7 +170,30 @@ test("--wait goes on until all processes run and are ready, and says which do no
   const done = await run("install --apply --wait", { api: slow });
   expect(done).toMatchObject({
     code: 0,
-    stderr: 'All processes are ready. "hookbox doctor" checks the rest.\n',
+    stderr: 'All processes are ready. To check the rest, run "hookbox doctor".\n',
   });
-  expect((await run("install --wait")).stderr).toBe("Cannot wait for what is not applied: --wait needs --apply\n");
+  expect((await run("install --wait")).stderr).toBe("Cannot use --wait without --apply\n");
+});
+
+test.for([
+  { why: "all are new and ready", status: [3, 2, 2, 2], lack: undefined },
+  { why: "nobody has seen the change", status: [2, 2, 2, 2], lack: "n/d (0 of 2)" },
+  { why: "one is not new", status: [3, 1, 2, 2], lack: "n/d (1 of 2)" },
+  { why: "one is not ready", status: [3, 2, 1, 2], lack: "n/d (1 of 2)" },
+  { why: "an old one is left", status: [3, 2, 2, 3], lack: "n/d (2 of 2, and 1 old)" },
+])("lackOf() where $why", ({ status, lack }) => {
+  const [observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0, replicas = 0] = status;
+  const rollout = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: "n", name: "d", generation: 3 },
+    spec: { replicas: 2 },
+    status: { observedGeneration, updatedReplicas, readyReplicas, replicas },
+  };
+  expect(lackOf(rollout)).toBe(lack);
+});
+
+test("lackOf() where there is no status yet", () => {
+  const metadata = { namespace: "n", name: "d", generation: 1 };
+  expect(lackOf({ apiVersion: "apps/v1", kind: "Deployment", metadata, spec: {} })).toBe("n/d (0 of 1)");
 });

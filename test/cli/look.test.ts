@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { Interruption } from "../../packages/cli/failure.ts";
-import { runCLI } from "../../packages/cli/runcli.ts";
+import { runCLI } from "../../packages/cli/program.ts";
 import { fakeApi, fakeContext, run } from "./fakecontext.ts";
 import { eventually } from "../eventually.ts";
 

@@ -1,10 +1,10 @@
 /** Ages and tables against what kubectl prints, and text that is drawn anew. @module */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ageOf, humanDuration, untilOf } from "../../packages/summary/age.ts";
-import { renderTable, widthsOf } from "../../packages/cli/output/table.ts";
+import { renderTable, widthsOf } from "../../packages/cli/output.ts";
 import { wordsFor } from "../../packages/cli/sandbox.ts";
-import { createRedraw } from "../../packages/cli/terminal/redraw.ts";
-import { startSpinner } from "../../packages/cli/terminal/spinner.ts";
+import { createRedraw } from "../../packages/cli/commands/top.ts";
+import { startSpinner } from "../../packages/cli/terminal.ts";
 import { fakeContext } from "./fakecontext.ts";
 
 const S = 1000;
@@ -90,8 +90,8 @@ test("progress in a log is a line every ten seconds, if there is news", async ()
   vi.advanceTimersByTime(9_000);
   expect(written.stderr).toBe("");
   vi.advanceTimersByTime(11_000);
-  spinner.say("Waiting for 11s: WarmPoolNotFound");
-  spinner.say("Waiting for 19s: DependenciesNotReady");
+  spinner.setText("Waiting for 11s: WarmPoolNotFound");
+  spinner.setText("Waiting for 19s: DependenciesNotReady");
   vi.advanceTimersByTime(10_000);
   spinner.stop();
   vi.advanceTimersByTime(60_000);
@@ -103,7 +103,7 @@ test("progress says how long it has taken when it is written, not when the reaso
   onTestFinished(() => void vi.useRealTimers());
   const { context, written } = fakeContext();
   const spinner = await startSpinner(context, "Creating a sandbox");
-  spinner.say(wordsFor({ reason: "DependenciesNotReady", message: "", elapsedMs: 0 }));
+  spinner.setText(wordsFor({ reason: "DependenciesNotReady", message: "", elapsedMs: 0 }));
   vi.advanceTimersByTime(10_000);
   spinner.stop();
   expect(written.stderr).toBe("Waiting for 10s: DependenciesNotReady\n");

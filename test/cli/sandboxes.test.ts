@@ -56,10 +56,10 @@ test.for([
   ["create --pool a --port 80", /ports can be set only with `image`/],
   ["create --pool a --name A_b", /not a valid Kubernetes name/],
   ["create --pool a --idle 5m --no-wait", /--idle with --no-wait/],
-  ["run --pool a", /put a command after --/],
+  ["run --pool a", /Put it after --/],
   ["run --pool a --idle 5m -- ls", /--idle without --keep/],
-  ["rm", /say names, --all or -l/],
-  ["rm a --all", /say names, --all or -l/],
+  ["rm", /use either names, --all or -l/],
+  ["rm a --all", /use either names, --all or -l/],
   ["top --source guess", /it is metrics or runtime/],
   ["url a http", /port "http"/],
   ["cp a b", /neither is SANDBOX:PATH/],
@@ -129,6 +129,6 @@ test("url prints the address, signed where that is asked for; open opens it, or 
   expect((await run("open mine 3000", setting)).stdout).toBe(url.stdout);
   expect(await run("open mine", setting)).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/none is named\n.*hookbox exec -it mine\n$/),
+    stderr: expect.stringMatching(/no router is named\n.*hookbox exec -it mine\n$/),
   });
 });

@@ -27,9 +27,9 @@ test("takes all back but namespaces and CRDs, controllers first, and says what i
   expect(code).toBe(0);
   expect(kinds(api)).toEqual(new Set(["Namespace", "CustomResourceDefinition"]));
   expect(stdout).toMatch(/^(composite|decorator)controller\.metacontroller\.k8s\.io\//);
-  expect(stdout).toContain("Left: the namespaces hookbox-system and agent-sandbox-system.\n");
+  expect(stdout).toContain("Kept: the namespaces hookbox-system and agent-sandbox-system.\n");
   expect(stdout).toContain(
-    "Left: the CRDs, with 7 sandboxes, 0 sandboxclaims, 0 sandboxwarmpools, 0 sandboxtemplates.",
+    "Kept: the CRDs, with 7 sandboxes, 0 sandboxclaims, 0 sandboxwarmpools, 0 sandboxtemplates.",
   );
   const again = await run("uninstall --apply", { api });
   expect(again.stdout).not.toContain(" deleted");
@@ -50,7 +50,7 @@ test("leaves to Helm what Helm has brought", async () => {
   const { code, stderr } = await run("uninstall --apply", { api });
   expect([code, api.stored.has(path)]).toEqual([1, true]);
   expect(stderr).toContain(
-    "Cannot delete Deployment sandbox: Helm has brought it\nUse: helm uninstall mine -n there",
+    "Cannot delete Deployment sandbox: it was installed with Helm\nUse: helm uninstall mine -n there",
   );
 });
 
@@ -93,7 +93,7 @@ test.for(["uninstall --apply", "uninstall --apply --crds", "uninstall"])(
       const { code, stdout, stderr } = await run(line, { api });
       expect({ code, stdout, size: api.stored.size }).toEqual({ code: 1, stdout: "", size: before });
       expect(stderr).toMatch(
-        /^Cannot uninstall: API servers ask .* sandboxes\.agents\.x-k8s\.io\nSwitch v1alpha1 off first: kubectl apply .*\n$/,
+        /^Cannot uninstall: API servers use .* sandboxes\.agents\.x-k8s\.io\nSwitch v1alpha1 off first: kubectl apply .*\n$/,
       );
     }
     // A hook of somebody else's goes on answering.

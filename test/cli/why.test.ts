@@ -1,7 +1,6 @@
 /** A finding as people read it, and how what they type becomes a subject. @module */
 import { expect, test } from "vitest";
-import { renderFinding } from "../../packages/cli/output/finding.ts";
-import { runWhy } from "../../packages/cli/why.ts";
+import { renderFinding, runWhy } from "../../packages/cli/commands/why.ts";
 import type { Finding } from "../../packages/api/diagnosis/finding.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { aClaim, aPool } from "../pools.ts";

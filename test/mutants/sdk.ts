@@ -159,14 +159,14 @@ export const SDK: readonly Mutant[] = [
   },
   {
     name: "the command line writes control characters as they are",
-    file: "packages/cli/terminal/plain.ts",
+    file: "packages/cli/terminal.ts",
     from: 'output.write(typeof data === "string" ? plain(data) : data)',
     to: "output.write(data)",
     tests: PLAIN_TEST,
   },
   {
     name: "control characters of one byte are text",
-    file: "packages/cli/terminal/plain.ts",
+    file: "packages/cli/terminal.ts",
     from: "\\x1f\\x7f-\\x9f\\u202a",
     to: "\\x1f\\x7f\\u202a",
     tests: PLAIN_TEST,

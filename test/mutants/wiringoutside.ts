@@ -72,14 +72,14 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   },
   {
     name: "everybody is let in from other machines",
-    file: "packages/cli/mcp.ts",
-    from: "if (isLoopback) return anybody;",
-    to: "if (isLoopback || allowAnonymous) return anybody;",
+    file: "packages/cli/commands/mcp.ts",
+    from: "if (isLoopback) return anonymousAccess;",
+    to: "if (isLoopback || allowAnonymous) return anonymousAccess;",
     tests: ["test/cli/mcp/command.test.ts"],
   },
   {
     name: "sandboxes live longer than --max-lifetime",
-    file: "packages/cli/mcp.ts",
+    file: "packages/cli/commands/mcp.ts",
     from: 'Math.min(durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime), maxLifetimeMs)',
     to: 'durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime)',
     tests: MCP_TEST,

@@ -183,7 +183,7 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     expect((await json("get", "deployments", "-n", "hookbox-system")).items).toHaveLength(6);
     const { stdout } = await uninstall("--apply");
     expect(stdout).toMatch(
-      /Left: the CRDs, with \d+ sandboxes, 1 sandboxclaims, 1 sandboxwarmpools, 1 sandboxtemplates/,
+      /Kept: the CRDs, with \d+ sandboxes, 1 sandboxclaims, 1 sandboxwarmpools, 1 sandboxtemplates/,
     );
     const left = await json("get", "deployments,services,leases", "-n", "hookbox-system");
     expect(left.items).toEqual([]);

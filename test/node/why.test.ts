@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { renderFinding } from "../../packages/cli/output/finding.ts";
-import { runWhy } from "../../packages/cli/why.ts";
+import { renderFinding, runWhy } from "../../packages/cli/commands/why.ts";
 import type { Finding } from "../../packages/api/diagnosis/finding.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { connect } from "../../packages/kube/connection.ts";

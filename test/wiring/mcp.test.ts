@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Interruption } from "../../packages/cli/failure.ts";
-import { runCLI } from "../../packages/cli/runcli.ts";
+import { runCLI } from "../../packages/cli/program.ts";
 import { fakeContext } from "../cli/fakecontext.ts";
 import { connectAgent, HEADERS, INITIALIZE, TOKEN } from "../cli/mcp/httpstage.ts";
 import { callerOf, makeStage, textOf } from "../cli/mcp/stage.ts";

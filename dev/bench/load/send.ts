@@ -3,7 +3,7 @@
  * @module
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Arrivals, dueTimes } from "../../../packages/cli/pool/arrivals.ts";
+import { type Arrivals, dueTimes } from "../../../packages/cli/pool/simulate.ts";
 
 /**
  * Calls `ask` with 0, 1, … `count` - 1, and resolves when every call has resolved. If a call rejects, it makes no more

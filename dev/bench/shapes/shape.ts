@@ -1,5 +1,5 @@
 /** Defines a shape of load: which objects are created, how, and what exists around them. @module */
-import type { Arrivals } from "../../../packages/cli/pool/arrivals.ts";
+import type { Arrivals } from "../../../packages/cli/pool/simulate.ts";
 
 /** One shape of load. */
 export interface Shape {

@@ -1,11 +1,16 @@
 /** `hookbox get`: lists sandboxes, claims, pools and templates. @module */
-import { Command } from "commander";
-import { kindOf } from "../cluster/kinds.ts";
-import { CLAIM, findKind, type Kind, SANDBOX } from "../../summary/kinds.ts";
-import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
+import type { Command } from "commander";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { pathOf } from "../../kube/api.ts";
+import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
+import { createLog } from "../../process/log.ts";
+import { columnsOf } from "../../summary/columns.ts";
+import { CLAIM, findKind, type Kind, KINDS, SANDBOX } from "../../summary/kinds.ts";
+import { getObject, listObjects } from "../cluster.ts";
+import type { Cluster, CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { UsageError } from "../failure.ts";
-import { formatOf } from "../output/print.ts";
-import type { CommandContext } from "../commandcontext.ts";
+import { optionsOf, withAllNamespaces, withCluster } from "../options.ts";
+import { type Format, formatOf, renderTable, serialize, widthsOf } from "../output.ts";
 
 interface GetOptions {
   output?: string;
@@ -15,22 +20,21 @@ interface GetOptions {
 }
 
 const MORE = `
-Kinds: sandboxes (the default), claims, pools, templates, by any of their names: sbx, sbxc, swp, sbxt.
+Kinds: sandboxes (the default), claims, pools, templates; or their short names sbx, sbxc, swp, sbxt.
 
 Examples:
   hookbox get                      the sandboxes of this namespace
-  hookbox get claims -A -o wide    everybody's claims, with pool, address and expiry
+  hookbox get claims -A -o wide    claims of all namespaces, with pool, address and expiry
   hookbox get pool/python -w       one pool, and each of its changes`;
 
-export function getCommand(context: CommandContext): Command {
-  const command = new Command("get")
-    .description("Show sandboxes, claims, pools or templates")
-    .argument("[kind]", "which kind, or kind/name")
-    .argument("[names...]", "which of them (default: all)")
+export function defineGet(command: Command, context: CommandContext): void {
+  command
+    .argument("[kind]", "kind, or kind/name")
+    .argument("[names...]", "names (default: all)")
     .option("-o, --output <format>", "json, yaml, name or wide")
     .option("-l, --selector <labels>", "only with these labels")
-    .option("-w, --watch", "go on, and show what changes")
-    .option("--no-headers", "leave out the first line")
+    .option("-w, --watch", "keep running, and show each change")
+    .option("--no-headers", "do not print the headers")
     .addHelpText("after", MORE);
   withAllNamespaces(command).action(async (word: string | undefined, names: string[]) => {
     const options = optionsOf<GetOptions>(command);
@@ -39,11 +43,10 @@ export function getCommand(context: CommandContext): Command {
     if (wanted.length > 0 && options.allNamespaces) {
       throw new UsageError("Cannot get by name in all namespaces: leave out the name or -A");
     }
-    const { runGet } = await import("../get.ts");
     const { output: _, headers, watch = false, allNamespaces = false, ...rest } = options;
     await runGet(context, { ...rest, kind, names: wanted, format, headers, watch, allNamespaces });
   });
-  return withCluster(command);
+  withCluster(command);
 }
 
 /** Parses `kind`, `kind/name` and `kind name…`. Without a kind, it means Sandboxes. */
@@ -53,9 +56,133 @@ function wantedOf(word: string | undefined, names: string[]): { kind: Kind; name
   if (parts.every(([, name]) => name !== undefined)) {
     const kinds = new Set(parts.map(([kind = ""]) => kindOf(kind)));
     const [kind = CLAIM] = kinds;
-    if (kinds.size > 1) throw new UsageError("Cannot get several kinds at once: ask for each by itself");
+    if (kinds.size > 1) throw new UsageError("Cannot get several kinds at once: use one command for each");
     return { kind, names: parts.map(([, name = ""]) => name) };
   }
   const kind = findKind(word);
   return { kind: kind ?? kindOf(word), names };
+}
+
+/** What to show, and in which format. */
+interface GetRequest extends ConnectionOptions {
+  kind: Kind;
+  /** Empty: all objects. */
+  names: string[];
+  allNamespaces: boolean;
+  selector?: string;
+  /** Undefined: a table. */
+  format: Format | undefined;
+  headers: boolean;
+  watch: boolean;
+}
+
+/** Shows the objects. @throws {SandboxError} if a named object does not exist */
+async function runGet(context: CommandContext, request: GetRequest): Promise<void> {
+  const cluster = await context.reach(request);
+  if (request.watch) {
+    return await watchObjects(context, cluster, request);
+  }
+  const objects = await readObjects(cluster, request);
+  if (objects.length === 0 && request.format !== "json" && request.format !== "yaml") {
+    const place = request.allNamespaces ? "" : ` in ${cluster.namespace} namespace`;
+    return context.stderr.write(`No ${request.kind.words[0]} found${place}.\n`);
+  }
+  context.stdout.write(await renderObjects(objects, request, context.now()));
+}
+
+async function readObjects({ api, namespace }: Cluster, request: GetRequest): Promise<KubeObject[]> {
+  const { kind, names, allNamespaces, selector } = request;
+  if (names.length > 0) return await Promise.all(names.map((name) => getObject(api, kind, namespace, name)));
+  return await listObjects(api, kind, { namespace: allNamespaces ? undefined : namespace, labelSelector: selector });
+}
+
+async function renderObjects(objects: KubeObject[], request: GetRequest, now: Date): Promise<string> {
+  const { kind, format } = request;
+  if (format === "name") return objects.map(({ metadata }) => `${kind.qualified}/${metadata.name}\n`).join("");
+  if (format === "json" || format === "yaml") {
+    const [only] = objects;
+    const list = { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: objects };
+    return await serialize(request.names.length === 1 ? only : list, format);
+  }
+  const table = createObjectTable(request);
+  return table.render(objects, now);
+}
+
+/** Creates a table to which rows can be added; later rows keep the column widths of the first ones. */
+function createObjectTable({ kind, format, allNamespaces, headers }: GetRequest) {
+  const columns = columnsOf(kind, { isWide: format === "wide", allNamespaces });
+  let widths: number[] | undefined;
+  return {
+    render(objects: readonly KubeObject[], now: Date): string {
+      const rows = objects.map((object) => columns.map(({ cell }) => cell(object, now)));
+      const header = headers && widths === undefined ? columns.map(({ header }) => header) : undefined;
+      widths = widthsOf(header ? [header, ...rows] : rows, widths);
+      return renderTable(header, rows, widths);
+    },
+  };
+}
+
+/** Shows a row or document for each change. Never returns; throws the reason of the context's signal. */
+async function watchObjects(
+  context: CommandContext,
+  { api, namespace }: Cluster,
+  request: GetRequest,
+): Promise<void> {
+  const { kind, allNamespaces, selector, names } = request;
+  const print = createPrinter(context, request);
+  // Objects of the initial list are printed together, so that their columns are aligned.
+  let listed: KubeObject[] | undefined = [];
+  let work = Promise.resolve();
+  const show = (objects: KubeObject[]) => work = work.then(() => print(objects));
+  const handler: EventHandler<KubeObject> = {
+    observe: (object) => void (listed ? listed.push(object) : show([object])),
+    gone: () => {},
+    listed: () => {
+      if (listed) show(listed);
+      listed = undefined;
+    },
+  };
+  const isWanted = ({ metadata }: KubeObject) => names.length === 0 || names.includes(metadata.name);
+  const filtered: EventHandler<KubeObject> = {
+    ...handler,
+    observe: (object) => isWanted(object) && handler.observe(object),
+  };
+  const collection = {
+    path: pathOf({ resource: kind.resource, namespace: allNamespaces ? undefined : namespace }),
+    ...selector === undefined ? {} : { query: { labelSelector: selector } },
+    parse: (object: unknown) => ({ ...object as KubeObject, kind: kind.kind }),
+  };
+  const log = createLog("warn", (line) => context.stderr.write(`${messageOf(line)}\n`));
+  await listAndWatch(api, collection, filtered, { log, signal: context.signal });
+  await work;
+  context.signal.throwIfAborted();
+}
+
+function createPrinter(context: CommandContext, request: GetRequest): (objects: KubeObject[]) => Promise<void> {
+  const { format, kind } = request;
+  const table = createObjectTable(request);
+  return async (objects) => {
+    if (format === "name") {
+      for (const { metadata } of objects) context.stdout.write(`${kind.qualified}/${metadata.name}\n`);
+    } else if (format === "json") {
+      for (const object of objects) {
+        context.stdout.write(await serialize(object, "json"));
+      }
+    } else if (format === "yaml") {
+      for (const object of objects) context.stdout.write(`---\n${await serialize(object, "yaml")}`);
+    } else if (objects.length > 0) context.stdout.write(table.render(objects, context.now()));
+  };
+}
+
+/** Returns the message of a log line, without its JSON. */
+function messageOf(line: string): string {
+  const { message, error } = JSON.parse(line) as { message: string; error?: string };
+  return error === undefined ? message : `${message}: ${error}`;
+}
+
+/** Returns the kind. @throws {UsageError} if there is none of that name */
+export function kindOf(word: string): Kind {
+  const kind = findKind(word);
+  if (kind) return kind;
+  throw new UsageError(`Cannot get "${word}": the kinds are ${KINDS.map(({ words }) => words[0]).join(", ")}`);
 }

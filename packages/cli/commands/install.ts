@@ -1,13 +1,16 @@
-/** `hookbox install`: installs hookbox in a cluster, or prints the manifests. @module */
-import { Command } from "commander";
-import { optionsOf, withCluster } from "../clusteroptions.ts";
+/** `hookbox install` and `hookbox manifests`: install hookbox in a cluster, or print its manifests. @module */
+import type { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import type { Api } from "../../kube/api.ts";
-import { Ended, Failure, UsageError, verdictOf } from "../failure.ts";
+import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { renderManifests } from "../../manifests/render.ts";
+import { pause } from "../../sdk/runtime/repeat.ts";
+import { humanDuration } from "../../summary/age.ts";
 import type { CommandContext } from "../commandcontext.ts";
-import type { ApplyOptions } from "../install/apply.ts";
-import { durationMs } from "../values.ts";
-import { withManifestOptions } from "./manifests.ts";
+import { Ended, Failure, reportOf, UsageError } from "../failure.ts";
+import { type ApplyOptions, createApplier, hasMutatingPolicies, nameOf } from "../install/apply.ts";
+import { bundleObjects, renderBundle } from "../install/bundle.ts";
+import { durationMs, optionsOf, withCluster } from "../options.ts";
+import { spinning } from "../terminal.ts";
 
 interface InstallOptions {
   apply?: boolean;
@@ -23,64 +26,59 @@ interface InstallOptions {
   timeout: string;
 }
 
-const MORE = `
-Without --apply and --dry-run it prints the YAML: the same objects as deploy/namespaces, crds/ and deploy/ together.
-Metacontroller 4.17 or later has to be there before. "hookbox doctor" reports what is missing.
+const INSTALL_HELP = `
+Without --apply and --dry-run, prints the YAML: the same objects as deploy/namespaces, crds/ and deploy/ together.
+Metacontroller 4.17 or later must be installed first. "hookbox doctor" reports what is missing.
 
 The output contains namespaces and CRDs. "kubectl delete -f" of it deletes them, and with them all Sandboxes of all users.
 To get YAML that is safe to delete, add --no-crds --no-namespaces. "hookbox uninstall" keeps namespaces and CRDs.
 
-Without --image Deployments that are there keep the image they have; what is printed has that of deploy/. With --no-crds
-the CRDs stay as they are: where they serve v1alpha1, too, they come from deploy/v1alpha1, or from the chart.
+Without --image, existing Deployments keep their images, and printed manifests have the image of deploy/. If the CRDs of
+the cluster also serve v1alpha1, use --no-crds: those CRDs come from deploy/v1alpha1, or from the chart.
 
-With --hooks-url hooks are not installed, with --no-processes nothing that runs is: run "hookbox serve",
-"hookbox keeper --no-binder", "hookbox binder" and "hookbox router" where you like.
+With --hooks-url, the hooks are not installed. With --no-processes, no process is installed: run "hookbox serve",
+"hookbox keeper --no-binder", "hookbox binder" and "hookbox router" yourself.
 
 Examples:
   hookbox install --apply --wait --image registry.example/hookbox:0.2.0
   hookbox install --apply --no-processes --hooks-url http://10.0.0.5:8080`;
 
-export function installCommand(context: CommandContext): Command {
-  const command = new Command("install")
-    .description("Install hookbox on a cluster, or print what that takes")
-    .option("--apply", "apply them to the cluster")
-    .option("--wait", "with --apply: until all processes run and are ready")
-    .option("--timeout <time>", "of --wait", "3m")
-    .option("--dry-run", "ask the API server what --apply would change")
-    .option("--force", "take over fields that somebody else has set")
+export function defineInstall(command: Command, context: CommandContext): void {
+  command
+    .option("--apply", "apply the manifests to the cluster")
+    .option("--wait", "with --apply: wait until all processes are ready")
+    .option("--timeout <time>", "time limit of --wait", "3m")
+    .option("--dry-run", "print what --apply would change")
+    .option("--force", "take over fields that other managers have set")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
-    .option("--image <name>", "image of all processes (default: those that run keep theirs)")
-    .option("--no-crds", "leave the CRDs out")
-    .option("--no-namespaces", "leave the namespaces out")
-    .option("--no-processes", "CRDs, controllers, accounts and rights only")
-    .addHelpText("after", MORE);
+    .option("--image <name>", "image of all processes (default: existing processes keep theirs)")
+    .option("--no-crds", "without CRDs")
+    .option("--no-namespaces", "without namespaces")
+    .option("--no-processes", "only CRDs, controllers, accounts and rights")
+    .addHelpText("after", INSTALL_HELP);
   withManifestOptions(command).action(async () => {
     const options = optionsOf<InstallOptions>(command);
-    if (options.apply && options.dryRun) throw new UsageError("Cannot apply and try at once: --apply or --dry-run");
+    if (options.apply && options.dryRun) throw new UsageError("Cannot use --apply and --dry-run together");
     if (options.wait && !options.apply) {
-      throw new UsageError("Cannot wait for what is not applied: --wait needs --apply");
+      throw new UsageError("Cannot use --wait without --apply");
     }
     const timeoutMs = durationMs("--timeout", options.timeout);
-    const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, namespaces, processes } = options;
     const { dryRun = false, force = false } = options;
     const bundle = { hooksURL, namespace, image, crds, namespaces, processes };
     // Printed manifests may be applied to any cluster, so they lack the policy that only newer API servers have.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);
-    const { keepImages } = await import("../install/images.ts");
-    const { hasMutatingPolicies } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
     const isServed = await hasMutatingPolicies(api);
     const rendered = bundleObjects(isServed ? renderBundle({ ...bundle, managedFields: true }) : text);
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
     if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
     if (!options.wait) return;
-    const { untilRolledOut } = await import("../install/wait.ts");
     await untilRolledOut(context, api, objects, timeoutMs);
-    context.stderr.write(`All processes are ready. "${context.program} doctor" checks the rest.\n`);
+    context.stderr.write(`All processes are ready. To check the rest, run "${context.program} doctor".\n`);
   });
-  return withCluster(command);
+  withCluster(command);
 }
 
 /** Kinds that all other objects need. */
@@ -98,7 +96,6 @@ async function applyAll(
   objects: readonly KubeObject[],
   options: ApplyOptions,
 ): Promise<boolean> {
-  const { createApplier, nameOf } = await import("../install/apply.ts");
   const apply = createApplier(api, options);
   const applyEach = async (some: readonly KubeObject[]) => {
     let isDone = true;
@@ -108,7 +105,7 @@ async function applyAll(
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         isDone = false;
-        for (const line of verdictOf(error).lines) stderr.write(`${line}\n`);
+        for (const line of reportOf(error).lines) stderr.write(`${line}\n`);
       }
       signal.throwIfAborted();
     }
@@ -118,4 +115,127 @@ async function applyAll(
   if (await applyEach(objects.filter(isFirst))) return await applyEach(objects.filter((one) => !isFirst(one)));
   stderr.write("Nothing else was applied: it needs these namespaces and CRDs.\n");
   return false;
+}
+
+interface ManifestOptions {
+  hooksUrl?: string;
+}
+
+const MANIFESTS_HELP = `
+Example:
+  hookbox manifests --hooks-url http://10.0.0.5:8080 | kubectl apply --server-side -f -`;
+
+export function defineManifests(command: Command, context: CommandContext): void {
+  withManifestOptions(command.addHelpText("after", MANIFESTS_HELP)).action(({ hooksUrl }: ManifestOptions) => {
+    context.stdout.write(renderManifests(hooksUrl));
+  });
+}
+
+/** Adds the options that say what the manifests contain. */
+function withManifestOptions(command: Command): Command {
+  return command
+    .option(
+      "--hooks-url <url>",
+      "URL of the hooks for Metacontroller, which calls hook H at URL/H/sync " +
+        "(default: Services in hookbox-system)",
+    );
+}
+
+/** The fields of a Deployment that concern images (apps/v1). */
+interface DeployedImages extends KubeObject {
+  spec: { template: { spec: { containers: { name: string; image?: string | undefined }[] } } };
+}
+
+/**
+ * Returns the objects. Each Deployment gets the images of the Deployment of its name in the cluster.
+ *
+ * @param isDryRun in a dry run, Deployments that do not exist keep the image in `objects`, which need not exist in a
+ * registry
+ * @throws {Failure} if a Deployment cannot be read, or, outside of a dry run, does not exist
+ */
+async function keepImages(api: Api, objects: readonly KubeObject[], isDryRun: boolean): Promise<KubeObject[]> {
+  const missing: string[] = [];
+  const kept = await Promise.all(objects.map(async (object) => {
+    if (object.kind !== "Deployment") return object;
+    const deployment = await withLiveImages(api, object as DeployedImages);
+    if (!deployment) missing.push(`${object.metadata.namespace}/${object.metadata.name}`);
+    return deployment ?? object;
+  }));
+  if (isDryRun || missing.length === 0) return kept;
+  const which = missing.sort().join(", ");
+  throw new Failure(
+    `Cannot choose an image: these Deployments do not exist yet: ${which}`,
+    "Name one that nodes can pull: --image REGISTRY/hookbox:TAG",
+  );
+}
+
+/** Undefined if the Deployment does not exist, or lacks a container. */
+async function withLiveImages(api: Api, wanted: DeployedImages): Promise<DeployedImages | undefined> {
+  const { namespace, name } = wanted.metadata;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "deployments", namespace, name }) });
+  if (answer.status === 404) return undefined;
+  if (!isOk(answer)) throw new Failure(`Cannot read the image of Deployment ${name}: ${messageOf(answer)}`);
+  const live = new Map(
+    (answer.body as DeployedImages).spec.template.spec.containers.map((one) => [one.name, one.image]),
+  );
+  const { template } = wanted.spec;
+  const containers = template.spec.containers.map((one) => ({ ...one, image: live.get(one.name) }));
+  if (containers.some(({ image }) => image === undefined)) return undefined;
+  return { ...wanted, spec: { ...wanted.spec, template: { ...template, spec: { ...template.spec, containers } } } };
+}
+
+const POLL_MS = 1000;
+
+/** The fields of a Deployment that concern its rollout (apps/v1). */
+interface Rollout extends KubeObject {
+  spec: { replicas?: number };
+  status?: { observedGeneration?: number; updatedReplicas?: number; readyReplicas?: number; replicas?: number };
+}
+
+/** Waits for the Deployments among `objects`. @throws {Failure} if one is not rolled out in time */
+async function untilRolledOut(
+  context: CommandContext,
+  api: Api,
+  objects: readonly KubeObject[],
+  timeoutMs: number,
+): Promise<void> {
+  const deployments = objects.filter(({ kind }) => kind === "Deployment");
+  const begun = performance.now();
+  await spinning(context, "Waiting for Deployments", async (spinner) => {
+    for (;;) {
+      const lacking = (await Promise.all(deployments.map((one) => readRollout(api, one)))).filter((one) =>
+        one !== undefined
+      );
+      if (lacking.length === 0) return;
+      const waited = performance.now() - begun;
+      if (waited >= timeoutMs) {
+        const remedy =
+          'Look at their Pods: kubectl get pods -A -l app.kubernetes.io/part-of=hookbox, and "hookbox doctor".';
+        throw new Failure(`Not ready after ${humanDuration(waited)}: ${lacking.join(", ")}`, remedy);
+      }
+      spinner.setText(`Waiting for ${humanDuration(waited)}: ${lacking.join(", ")}`);
+      await pause(POLL_MS, context.signal);
+    }
+  });
+}
+
+async function readRollout(api: Api, { metadata: { namespace = "", name } }: KubeObject): Promise<string | undefined> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "deployments", namespace, name }) });
+  if (!isOk(answer)) return `${namespace}/${name} (cannot be read)`;
+  return lackOf(answer.body as Rollout);
+}
+
+/**
+ * Returns what is missing in the rollout of a Deployment. Undefined if all of its Pods are Ready and from the newest
+ * template, and there are no other Pods.
+ */
+export function lackOf({ metadata, spec, status = {} }: Rollout): string | undefined {
+  const { replicas: wanted = 1 } = spec;
+  const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0, replicas = 0 } = status;
+  const isSeen = observedGeneration >= (metadata.generation ?? 0);
+  const ready = isSeen ? Math.min(updatedReplicas, readyReplicas) : 0;
+  const isEnough = isSeen && ready >= wanted;
+  if (isEnough && replicas <= wanted) return undefined;
+  const old = isEnough ? `, and ${replicas - wanted} old` : "";
+  return `${metadata.namespace}/${metadata.name} (${ready} of ${wanted}${old})`;
 }

@@ -1,23 +1,24 @@
 /** `hookbox pool`: shows the state of pools and how well they serve claims, and recommends sizes. @module */
 import { Command } from "commander";
-import { optionsOf, withAllNamespaces, withCluster } from "../clusteroptions.ts";
-import { UsageError } from "../failure.ts";
-import { contentOf } from "../files.ts";
-import { formatOf, serialize } from "../output/print.ts";
-import { aboveZero, durationMs } from "../values.ts";
+import { ageOf, humanDuration } from "../../summary/age.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { UsageError } from "../failure.ts";
+import { aboveZero, contentOf, durationMs, optionsOf, withAllNamespaces, withCluster } from "../options.ts";
+import { formatOf, renderTable, serialize } from "../output.ts";
+import type { PoolOutcome } from "../pool/simulate.ts";
+import { type PoolRow, poolStatus } from "../pool/status.ts";
+import { parseTrace, poolSimulation, type PoolStudy } from "../pool/study.ts";
 
-export function poolCommand(context: CommandContext): Command {
-  return new Command("pool")
-    .description("Show how pools serve claims, and simulate other sizes")
+export function definePool(command: Command, context: CommandContext): void {
+  command
     .usage("status|simulate [options] [name]")
-    .addCommand(statusCommand(context), { isDefault: true })
-    .addCommand(simulateCommand(context));
+    .addCommand(createStatus(context), { isDefault: true })
+    .addCommand(createSimulate(context));
 }
 
-function statusCommand(context: CommandContext): Command {
+function createStatus(context: CommandContext): Command {
   const command = new Command("status")
-    .description("Show members, claims of the last hour and how many of them found a member (the default)")
+    .description("Show members, claims of the last hour, and how many of them got a member (the default)")
     .argument("[name]", "one pool (default: all)")
     .option("-o, --output <format>", "json or yaml");
   withAllNamespaces(command).action(async (name: string | undefined) => {
@@ -26,8 +27,6 @@ function statusCommand(context: CommandContext): Command {
     if (name !== undefined && options.allNamespaces) {
       throw new UsageError("Cannot show one pool of all namespaces: leave out the name or -A");
     }
-    const { poolStatus } = await import("../pool/status.ts");
-    const { renderPoolTable } = await import("../pool/render.ts");
     const { api, namespace } = await context.reach(options);
     const now = context.now();
     const rows = await poolStatus(api, options.allNamespaces ? undefined : namespace, name, now);
@@ -50,10 +49,10 @@ interface SimulateOptions {
 
 const MORE = `
 Examples:
-  hookbox pool simulate                              with the claims that have come to the only pool
-  hookbox pool simulate python --target 0.95         with the claims that have come to this pool
-  hookbox pool simulate python --rate 2 --for 1h     if two claims per second came at random
-  hookbox pool simulate --rate 2 --refill 4s         for a pool that is not there yet`;
+  hookbox pool simulate                              with the recent claims of the only pool
+  hookbox pool simulate python --target 0.95         with the recent claims of this pool
+  hookbox pool simulate python --rate 2 --for 1h     with two claims per second at random times
+  hookbox pool simulate --rate 2 --refill 4s         for a pool that does not exist yet`;
 
 /** Used to simulate a pool that does not exist yet, which needs no cluster. */
 const NO_CLUSTER = {
@@ -61,23 +60,24 @@ const NO_CLUSTER = {
   namespace: "default",
 };
 
-function simulateCommand(context: CommandContext): Command {
+function createSimulate(context: CommandContext): Command {
   const command = new Command("simulate")
-    .description("Say how large a pool has to be")
-    .argument("[name]", "the pool (default: the only one; one that is not there yet: see --rate, --trace, --refill)")
-    .option("--target <share>", "wanted share of claims that find a member (default: 0.99)")
-    .option("--rate <n>", "claims per second, in place of those that have come")
-    .option("--for <time>", "how long they come at that rate (default: 1h)")
-    .option("--trace <file>", "when claims come: seconds or times, one in each line")
-    .option("--refill <time>", "how long a new member takes, in place of what is measured")
-    .option("--start <time>", "how long a claim takes that finds no member, in place of what is measured")
+    .description("Recommend a size for a pool")
+    .argument(
+      "[name]",
+      "the pool (default: the only one; for a pool that does not exist: --rate or --trace, and --refill)",
+    )
+    .option("--target <share>", "wanted share of claims that get a member (default: 0.99)")
+    .option("--rate <n>", "claims per second, instead of the claims of the pool")
+    .option("--for <time>", "how long claims arrive at that rate (default: 1h)")
+    .option("--trace <file>", "file with the times of claims: seconds or RFC 3339, one per line")
+    .option("--refill <time>", "time until a new member is ready (default: as measured)")
+    .option("--start <time>", "time until a Sandbox for one claim is ready (default: as measured)")
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", MORE)
     .action(async (name: string | undefined) => {
       const options = optionsOf<SimulateOptions>(command);
       const format = formatOf(options.output, ["json", "yaml"]);
-      const { parseTrace, poolSimulation } = await import("../pool/study.ts");
-      const { renderSimulation } = await import("../pool/render.ts");
       const number = (option: string, text?: string) => text === undefined ? undefined : aboveZero(option, text);
       const seconds = (option: string, text?: string) =>
         text === undefined ? undefined : durationMs(option, text) / 1000;
@@ -97,4 +97,76 @@ function simulateCommand(context: CommandContext): Command {
       context.stdout.write(text);
     });
   return withCluster(command);
+}
+
+const NONE = "<none>";
+
+/** Formats pools as `kubectl get` does. @param withNamespace for pools of all namespaces */
+export function renderPoolTable(
+  rows: readonly PoolRow[],
+  { now, withNamespace = false }: { now: Date; withNamespace?: boolean },
+): string {
+  const headers = ["NAME", "READY", "DESIRED", "WAITING", "SERVED (1H)", "COLD", "HIT RATE", "AGE", "WHY NOT FULL"];
+  const cells = rows.map(({ name, ready, desired, waiting, served, hitRate, createdAt, notFull }) => [
+    name,
+    String(ready),
+    String(desired),
+    String(waiting),
+    String(served.warm + served.cold + served.unknown),
+    String(served.cold),
+    hitRate === undefined ? NONE : percent(hitRate),
+    ageOf(createdAt, now),
+    notFull ?? NONE,
+  ]);
+  if (!withNamespace) return renderTable(headers, cells);
+  return renderTable(["NAMESPACE", ...headers], cells.map((row, index) => [rows[index]?.namespace ?? "", ...row]));
+}
+
+/** Formats a simulation: its input, a line for each size, and the smallest size that reaches the target. */
+export function renderSimulation(study: PoolStudy): string {
+  const { outcomes, smallest, target, pool } = study;
+  const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "WAIT P50", "P95", "P99", "IDLE", "NOTE"];
+  const table = renderTable(headers, outcomes.map((outcome) => cellsOf(outcome, study)));
+  const now = pool ? `, it has ${pool.replicas}` : "";
+  return `${inputLines(study)}\n\n${table.replaceAll(/ +$/gm, "")}\nSmallest pool for a hit rate of ${
+    percent(target)
+  }: ${smallest}${now}\n`;
+}
+
+function inputLines({ pool, demand: { source, claims, spanSeconds }, refill, start }: PoolStudy): string {
+  const subject = pool ? `Pool ${pool.namespace}/${pool.name}` : "A pool";
+  const sources = { claims: "those that still exist", rate: "at random times", trace: "of the trace" };
+  const per = ({ seconds, measured }: PoolStudy["refill"]) =>
+    `${lengthOf(seconds)} (${measured > 0 ? `mean of ${measured}` : "given"})`;
+  const span = humanDuration(spanSeconds * 1000);
+  return `${subject}: ${claims.toLocaleString("en-US")} claims in ${span}, ${sources[source]}\n` +
+    `A new member takes ${per(refill)}, a cold start ${per(start)}`;
+}
+
+function cellsOf(outcome: PoolOutcome, { smallest, pool, demand: { spanSeconds } }: PoolStudy): string[] {
+  const { replicas, hitRate, ready, waited, cold, wait, idleSeconds } = outcome;
+  const notes = [replicas === pool?.replicas ? "now" : "", replicas === smallest ? "enough" : ""].filter(Boolean);
+  return [
+    String(replicas),
+    percent(hitRate),
+    String(ready),
+    String(waited),
+    String(cold),
+    lengthOf(wait.p50),
+    lengthOf(wait.p95),
+    lengthOf(wait.p99),
+    // Average number of unused Sandboxes: what the pool costs in addition to the Sandboxes in use.
+    spanSeconds > 0 ? (idleSeconds / spanSeconds).toFixed(1) : NONE,
+    notes.join(", "),
+  ];
+}
+
+/** Rounds down, so that 100 % is shown only if it is exact. */
+function percent(share: number): string {
+  return `${(Math.floor(share * 1000 + 1e-9) / 10).toFixed(1)}%`;
+}
+
+function lengthOf(seconds: number): string {
+  if (seconds === 0) return "0s";
+  return seconds < 10 ? `${Number(seconds.toFixed(1))}s` : humanDuration(seconds * 1000);
 }

@@ -1,8 +1,8 @@
 /** `hookbox rm`: deletes sandboxes with their Pods and volumes. @module */
-import { Command } from "commander";
-import { optionsOf, withCluster } from "../clusteroptions.ts";
-import { Ended, UsageError } from "../failure.ts";
+import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
+import { Ended, UsageError } from "../failure.ts";
+import { optionsOf, withCluster } from "../options.ts";
 
 interface RmOptions {
   all?: boolean;
@@ -11,21 +11,20 @@ interface RmOptions {
 }
 
 const MORE = `
-Volumes go, too. What waits in pools stays: scale the pool for that.`;
+Their volumes are deleted, too. Sandboxes of pools that no claim uses are kept: scale the pool to delete them.`;
 
-export function rmCommand(context: CommandContext): Command {
-  const command = new Command("rm")
-    .description("Delete sandboxes, with all they have")
+export function defineRm(command: Command, context: CommandContext): void {
+  command
     .argument("[sandboxes...]", "names of claims or Sandboxes")
-    .option("--all", "all of this namespace")
-    .option("-l, --selector <labels>", "those with these labels")
+    .option("--all", "all sandboxes of this namespace")
+    .option("-l, --selector <labels>", "sandboxes with these labels")
     .option("--ignore-not-found", "ignore missing sandboxes")
     .addHelpText("after", MORE)
     .action(async (names: string[]) => {
       const options = optionsOf<RmOptions>(command);
       const { all = false, selector: labelSelector, ignoreNotFound = false } = options;
       if ([names.length > 0, all, labelSelector !== undefined].filter(Boolean).length !== 1) {
-        throw new UsageError("Cannot delete: say names, --all or -l, and one of them only");
+        throw new UsageError("Cannot delete: use either names, --all or -l");
       }
       const { client } = await context.connect(options);
       const { signal } = context;
@@ -45,5 +44,5 @@ export function rmCommand(context: CommandContext): Command {
       }
       if (isMissing) throw new Ended(1);
     });
-  return withCluster(command);
+  withCluster(command);
 }

@@ -1,17 +1,17 @@
 /** `hookbox run`: creates a sandbox for one command, and deletes it afterwards. @module */
-import { Command } from "commander";
-import { optionsOf, withRouter } from "../clusteroptions.ts";
-import { createOptionsOf, type SandboxOptions, withSandbox } from "../createoptions.ts";
-import { Ended, UsageError } from "../failure.ts";
-import { type ProcessOptions, processRequestOf, withProcess } from "../processoptions.ts";
-import { pairs } from "../values.ts";
+import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
+import { Ended, UsageError } from "../failure.ts";
+import { optionsOf, pairs, withRouter } from "../options.ts";
+import { createSandbox } from "../sandbox.ts";
+import { createOptionsOf, type SandboxOptions, withSandboxOptions } from "./create.ts";
+import { type ProcessOptions, processRequestOf, runProcess, withProcessOptions } from "./exec.ts";
 
-type Options = SandboxOptions & ProcessOptions & { keep?: boolean };
+type RunOptions = SandboxOptions & ProcessOptions & { keep?: boolean };
 
 const MORE = `
-Ctrl-C kills the command and deletes the sandbox; a second one ends at once. With --timeout the sandbox itself ends a few
-minutes after that, too, whatever becomes of this command.
+Ctrl-C kills the command and deletes the sandbox; a second Ctrl-C exits at once. With --timeout, the sandbox is deleted a
+few minutes after that time even if hookbox no longer runs.
 
 Examples:
   hookbox run --pool python -- python3 -c 'print(6 * 7)'
@@ -24,13 +24,12 @@ Examples:
  */
 const GRACE_MS = 5 * 60_000;
 
-export function runCommand(context: CommandContext): Command {
-  const command = new Command("run")
-    .description("Make a sandbox, run one command in it, and delete it")
-    .argument("[command...]", "what to run (default with -it: a shell)");
-  withProcess(command).option("--keep", "do not delete the sandbox, and say its name");
-  withSandbox(command).addHelpText("after", MORE).action(async (words: string[]) => {
-    const options = optionsOf<Options>(command);
+export function defineRun(command: Command, context: CommandContext): void {
+  command
+    .argument("[command...]", "command to run (default with -it: a shell)");
+  withProcessOptions(command).option("--keep", "keep the sandbox, and print its name");
+  withSandboxOptions(command).addHelpText("after", MORE).action(async (words: string[]) => {
+    const options = optionsOf<RunOptions>(command);
     if (options.idle !== undefined && !options.keep) {
       throw new UsageError("Cannot use --idle without --keep: the sandbox is deleted at the end");
     }
@@ -40,8 +39,6 @@ export function runCommand(context: CommandContext): Command {
     const { timeoutMs } = request;
     const lifetimeMs = timeoutMs === undefined || options.keep ? undefined : timeoutMs + GRACE_MS;
     const wanted = createOptionsOf(ofSandbox, lifetimeMs);
-    const { createSandbox } = await import("../sandbox.ts");
-    const { runProcess } = await import("../process.ts");
     const sandbox = await createSandbox(context, await context.connect(options), wanted);
     try {
       const code = await runProcess(context, sandbox, request);
@@ -53,5 +50,5 @@ export function runCommand(context: CommandContext): Command {
       } else await sandbox.kill();
     }
   });
-  return withRouter(command);
+  withRouter(command);
 }

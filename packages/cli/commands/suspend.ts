@@ -1,30 +1,29 @@
 /** `hookbox suspend`, `hookbox resume` and `hookbox restart`. @module */
-import { Command } from "commander";
-import { optionsOf, withCluster } from "../clusteroptions.ts";
+import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
-import { spinning } from "../terminal/spinner.ts";
+import { optionsOf, withCluster } from "../options.ts";
+import { spinning } from "../terminal.ts";
 
-export function suspendCommand(context: CommandContext): Command {
-  return modeCommand(context, "suspend", "Suspend sandboxes: Pods go, names and volumes stay", "suspended");
+export function defineSuspend(command: Command, context: CommandContext): void {
+  defineMode(command, context, "suspend", "suspended");
 }
 
-export function resumeCommand(context: CommandContext): Command {
-  return modeCommand(context, "resume", "Resume sandboxes, and wait until they are ready", "resumed");
+export function defineResume(command: Command, context: CommandContext): void {
+  defineMode(command, context, "resume", "resumed");
 }
 
-export function restartCommand(context: CommandContext): Command {
-  const description = "Restart sandboxes: new Pods, from their specs as they are now";
-  return modeCommand(context, "restart", description, "restarted");
+export function defineRestart(command: Command, context: CommandContext): void {
+  defineMode(command, context, "restart", "restarted");
 }
 
-function modeCommand(
+/** Defines a command that calls the method `verb` of the SDK's client for each sandbox. */
+function defineMode(
+  command: Command,
   context: CommandContext,
   verb: "suspend" | "resume" | "restart",
-  description: string,
   done: string,
-): Command {
-  const command = new Command(verb)
-    .description(description)
+): void {
+  command
     .argument("<sandboxes...>", "names of claims or Sandboxes")
     .action(async (names: string[]) => {
       const { client } = await context.connect(optionsOf(command));
@@ -33,5 +32,5 @@ function modeCommand(
         context.stdout.write(`${name} ${done}\n`);
       }
     });
-  return withCluster(command);
+  withCluster(command);
 }

@@ -1,11 +1,16 @@
 /** `hookbox top`: shows the CPU and memory usage of sandboxes. @module */
-import { Command } from "commander";
-import { optionsOf, withAllNamespaces, withRouter } from "../clusteroptions.ts";
-import { UsageError } from "../failure.ts";
-import { formatOf } from "../output/print.ts";
-import type { CommandContext } from "../commandcontext.ts";
-import type { TopRequest } from "../top.ts";
-import { durationMs } from "../values.ts";
+import type { Command } from "commander";
+import { type Api, isOk, messageOf } from "../../kube/api.ts";
+import { find } from "../../sdk/control/find.ts";
+import { infoOf } from "../../sdk/control/readiness.ts";
+import type { SandboxInfo } from "../../sdk/options.ts";
+import { pause } from "../../sdk/runtime/repeat.ts";
+import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
+import { Failure, UsageError } from "../failure.ts";
+import { durationMs, optionsOf, withAllNamespaces, withRouter } from "../options.ts";
+import { type Format, formatOf, renderTable, serialize } from "../output.ts";
+import { drawn, plain } from "../terminal.ts";
+import { type Usage, usageOfMetrics, usageOfRuntimes } from "../top/usage.ts";
 
 interface TopOptions {
   selector?: string;
@@ -19,22 +24,21 @@ interface TopOptions {
 const ORDERS = ["name", "cpu", "memory"] as const;
 
 const MORE = `
-Numbers come from the metrics API of the cluster where it is served, else from the runtimes in the sandboxes; a line on
-standard error says which.
+Reads the metrics API of the cluster if there is one, otherwise the runtimes in the sandboxes. A line on standard error
+names the source.
 
 Examples:
-  hookbox top                       what each sandbox of this namespace uses
-  hookbox top -A -w --sort-by cpu   all of them, the busiest first, anew every five seconds`;
+  hookbox top                       the usage of each sandbox in this namespace
+  hookbox top -A -w --sort-by cpu   all sandboxes, the busiest first, every five seconds`;
 
-export function topCommand(context: CommandContext): Command {
-  const command = new Command("top")
-    .description("Show processor and memory of sandboxes")
+export function defineTop(command: Command, context: CommandContext): void {
+  command
     .argument("[sandboxes...]", "names of claims or Sandboxes (default: all that are ready)")
     .option("-l, --selector <labels>", "only with these labels")
     .option("--source <source>", "metrics (the cluster's) or runtime (the sandboxes' own)")
-    .option("--sort-by <column>", "name, cpu or memory, the most first", "name")
-    .option("-w, --watch", "go on, and show it anew")
-    .option("--interval <time>", "of -w: how long from one look to the next", "5s")
+    .option("--sort-by <column>", "name, cpu or memory; the largest first", "name")
+    .option("-w, --watch", "keep running, and show the usage again and again")
+    .option("--interval <time>", "with -w: time between two readings", "5s")
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", MORE);
   withAllNamespaces(command).action(async (names: string[]) => {
@@ -53,9 +57,165 @@ export function topCommand(context: CommandContext): Command {
     if (names.length > 0 && allNamespaces) {
       throw new UsageError("Cannot show sandboxes by name in all namespaces: leave out the names or -A");
     }
-    const { runTop, watchTop } = await import("../top.ts");
     const request: TopRequest = { names, selector, allNamespaces, source, format, sortBy };
     await (watch ? watchTop(context, options, request, intervalMs) : runTop(context, options, request));
   });
-  return withRouter(command);
+  withRouter(command);
+}
+
+/** Options of `hookbox top`. */
+interface TopRequest {
+  /** Empty: all Ready sandboxes. */
+  names: string[];
+  selector: string | undefined;
+  allNamespaces: boolean;
+  /** Undefined: the cluster's metrics if there are any, else the runtimes. */
+  source: "metrics" | "runtime" | undefined;
+  format: Format | undefined;
+  sortBy: "name" | "cpu" | "memory";
+}
+
+/** Usage, and its source. `usages` is empty if no sandbox is Ready. */
+interface UsageReading {
+  usages: Usage[];
+  /** Name of the source, for the user. */
+  source: string;
+}
+
+/** Shows the usage once. @throws {Failure} if there are no metrics */
+async function runTop(context: CommandContext, where: ConnectionOptions, request: TopRequest): Promise<void> {
+  const { format } = request;
+  const { usages, source } = await readUsage(context, where, request);
+  if (usages.length === 0) return context.stderr.write(`${NONE}\n`);
+  if (format === "json" || format === "yaml") return context.stdout.write(await serialize(usages, format));
+  context.stderr.write(`${source}\n`);
+  context.stdout.write(tableOf(usages, request));
+}
+
+/**
+ * Shows the usage repeatedly; in a terminal, in place. Errors are shown, and the next try follows.
+ *
+ * @throws the reason of the context's signal; never returns
+ */
+async function watchTop(
+  context: CommandContext,
+  where: ConnectionOptions,
+  request: TopRequest,
+  intervalMs: number,
+): Promise<void> {
+  const show = createRedraw(context);
+  let last = "";
+  for (;;) {
+    try {
+      const { usages, source } = await readUsage(context, where, request);
+      last = usages.length === 0 ? `${NONE}\n` : `${source}\n${tableOf(usages, request)}`;
+      show(last);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      show(`${error instanceof Error ? error.message : String(error)}\n${last}`);
+    }
+    await pause(intervalMs, context.signal);
+  }
+}
+
+const NONE = "No sandboxes are ready.";
+
+async function readUsage(
+  context: CommandContext,
+  where: ConnectionOptions,
+  request: TopRequest,
+): Promise<UsageReading> {
+  const { source, sortBy } = request;
+  const { api, namespace } = await context.reach(where);
+  const sandboxes = await sandboxesOf(context, where, request, api, namespace);
+  if (sandboxes.length === 0) return { usages: [], source: "" };
+  const metrics = source === "runtime" ? undefined : await metricsIfAny(api, sandboxes, source === "metrics");
+  const usages = metrics ?? await askRuntimes(context, where, sandboxes);
+  if (sortBy === "cpu") usages.sort((a, b) => (b.cores ?? -1) - (a.cores ?? -1));
+  if (sortBy === "memory") usages.sort((a, b) => (b.memoryBytes ?? -1) - (a.memoryBytes ?? -1));
+  return { usages, source: `Source: the ${metrics ? "cluster's metrics" : "sandboxes' runtimes"}.` };
+}
+
+function tableOf(usages: Usage[], { allNamespaces }: TopRequest): string {
+  const isWhole = usages.every(({ problem }) => problem === undefined);
+  const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT", ...isWhole ? [] : ["PROBLEM"]];
+  const rows = usages.map((usage) => [usage.name, usage.sandbox, ...cellsOf(usage)]);
+  if (!allNamespaces) return renderTable(headers, rows);
+  return renderTable(["NAMESPACE", ...headers], rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]));
+}
+
+async function sandboxesOf(
+  context: CommandContext,
+  where: ConnectionOptions,
+  { names, selector, allNamespaces }: TopRequest,
+  api: Api,
+  namespace: string,
+): Promise<SandboxInfo[]> {
+  const { signal } = context;
+  if (names.length > 0) {
+    return await Promise.all(
+      names.map(async (name) => infoOf((await find(api, namespace, name, signal)).claimOrSandbox)),
+    );
+  }
+  const { client } = await context.connect(where);
+  const list = client.list({
+    signal,
+    namespace: allNamespaces ? "*" : namespace,
+    ...selector === undefined ? {} : { labelSelector: selector },
+  });
+  const infos = [];
+  for await (const info of list) if (info.state === "Ready") infos.push(info);
+  return infos;
+}
+
+async function metricsIfAny(api: Api, sandboxes: SandboxInfo[], isWanted: boolean): Promise<Usage[] | undefined> {
+  const answer = await api.send({ method: "GET", path: "/apis/metrics.k8s.io/v1beta1/pods" });
+  if (isOk(answer)) return usageOfMetrics(answer.body, sandboxes);
+  if (!isWanted) return undefined;
+  throw new Failure(`Cannot read the cluster's metrics: ${messageOf(answer)}`, "Use --source runtime.");
+}
+
+async function askRuntimes(
+  context: CommandContext,
+  where: ConnectionOptions,
+  sandboxes: SandboxInfo[],
+): Promise<Usage[]> {
+  return await usageOfRuntimes(context, where, sandboxes);
+}
+
+function cellsOf({ cores, memoryBytes, memoryLimitBytes, problem }: Usage): string[] {
+  if (problem !== undefined) return ["<unknown>", "<unknown>", "<unknown>", problem];
+  const memory = (bytes: number | undefined) => bytes === undefined ? "<none>" : `${Math.round(bytes / 2 ** 20)}Mi`;
+  return [
+    cores === undefined ? "<unknown>" : `${Math.round(cores * 1000)}m`,
+    memory(memoryBytes),
+    memory(memoryLimitBytes),
+  ];
+}
+
+/** Creates a function that writes a text in place of the previous one. Each text ends with a newline. */
+export function createRedraw(
+  { stdout, env, now }: Pick<CommandContext, "stdout" | "env" | "now">,
+): (text: string) => void {
+  const isInPlace = stdout.isTTY && env["TERM"] !== "dumb";
+  let height = 0;
+  return (text) => {
+    if (!isInPlace) return stdout.write(`${now().toISOString()}\n${text}`);
+    const lines = fitted(plain(text), stdout.columns, stdout.rows);
+    const up = height > 0 ? `\x1b[${height}A` : "";
+    height = lines.length;
+    // Also clears the rest of longer old lines, and the lines below.
+    stdout.write(drawn(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join("")}\x1b[J`));
+  };
+}
+
+/**
+ * Removes lines that would scroll out of view, and shortens lines that would wrap, because neither could be
+ * overwritten.
+ */
+function fitted(text: string, columns = Infinity, rows = Infinity): string[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const room = Math.max(2, rows - 1);
+  const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… and ${lines.length - (room - 1)} more`];
+  return shown.map((line) => [...line].slice(0, columns).join(""));
 }

@@ -1,11 +1,13 @@
 /** `hookbox uninstall`: deletes what `hookbox install` created, and lists what stays. @module */
-import { Command } from "commander";
+import type { Command } from "commander";
+import { BINDER_LEASE, KEEPER_LEASE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import type { Api } from "../../kube/api.ts";
-import { optionsOf, withCluster } from "../clusteroptions.ts";
-import { Ended, Failure, verdictOf } from "../failure.ts";
+import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { CommandContext } from "../commandcontext.ts";
-import type { VersionedCRD } from "../install/crds.ts";
+import { Ended, Failure, reportOf } from "../failure.ts";
+import { createDeleter, isConvertedIn, nameOf, type VersionedCRD } from "../install/apply.ts";
+import { bundleObjects, renderBundle } from "../install/bundle.ts";
+import { optionsOf, withCluster } from "../options.ts";
 
 interface UninstallOptions {
   apply?: boolean;
@@ -14,9 +16,9 @@ interface UninstallOptions {
 }
 
 const MORE = `
-Without --apply it says what it would delete. CRDs stay, and with them all Sandboxes, claims, pools and templates, whose
-Pods go on running; so do the namespaces, which may hold more. Metacontroller is not touched. Where v1alpha1 is served,
-too, switch that off first: API servers would ask a hook that is gone.
+Without --apply, prints what it would delete. It keeps CRDs and namespaces, and therefore all Sandboxes, claims, pools and
+templates; their Pods keep running. It does not change Metacontroller. If the cluster also serves v1alpha1, switch that
+off first: otherwise API servers would call a hook that no longer exists.
 
 Examples:
   hookbox uninstall
@@ -25,19 +27,17 @@ Examples:
 const KINDS = ["sandboxes", "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"] as const;
 const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-export function uninstallCommand(context: CommandContext): Command {
-  const command = new Command("uninstall")
-    .description("Remove hookbox from a cluster; CRDs and user objects stay")
-    .option("--apply", "delete it")
-    .option("--crds", "CRDs, too, and so every Sandbox, claim, pool and template of the cluster")
+export function defineUninstall(command: Command, context: CommandContext): void {
+  command
+    .option("--apply", "delete the objects")
+    .option("--crds", "also delete the CRDs, and with them every Sandbox, claim, pool and template")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
     .addHelpText("after", MORE);
-  return withCluster(command.action(async () => {
+  withCluster(command.action(async () => {
     const options = optionsOf<UninstallOptions>(command);
     const { apply = false, crds = false, systemNamespace } = options;
-    const { createDeleter, nameOf } = await import("../install/apply.ts");
     const { api } = await context.reach(options);
-    const objects = await bundled(systemNamespace);
+    const objects = bundled(systemNamespace);
     const isCRD = ({ kind }: KubeObject) => kind === "CustomResourceDefinition";
     await checkConversion(api, objects.filter(isCRD), systemNamespace);
     const remove = createDeleter(api, !apply);
@@ -50,7 +50,7 @@ export function uninstallCommand(context: CommandContext): Command {
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         failed = true;
-        for (const line of verdictOf(error).lines) context.stderr.write(`${line}\n`);
+        for (const line of reportOf(error).lines) context.stderr.write(`${line}\n`);
       }
       context.signal.throwIfAborted();
     }
@@ -62,18 +62,16 @@ export function uninstallCommand(context: CommandContext): Command {
 
 /** Refuses to delete the installation while API servers need its hook to convert objects. @throws {Failure} */
 async function checkConversion(api: Api, crds: readonly KubeObject[], namespace: string): Promise<void> {
-  const { isConvertedIn } = await import("../install/crds.ts");
-  const { isOk, messageOf } = await import("../../kube/api.ts");
-  const asking: string[] = [];
+  const converted: string[] = [];
   for (const { metadata: { name } } of crds) {
     const answer = await api.send({ method: "GET", path: `${CRD_PATH}/${name}` });
     if (answer.status === 404) continue;
     if (!isOk(answer)) throw new Failure(`Cannot read CustomResourceDefinition ${name}: ${messageOf(answer)}`);
-    if (isConvertedIn(answer.body as VersionedCRD, namespace)) asking.push(name);
+    if (isConvertedIn(answer.body as VersionedCRD, namespace)) converted.push(name);
   }
-  if (asking.length === 0) return;
+  if (converted.length === 0) return;
   throw new Failure(
-    `Cannot uninstall: API servers ask the hook "conversion" to convert ${asking.join(", ")}`,
+    `Cannot uninstall: API servers use the hook "conversion" to convert ${converted.join(", ")}`,
     "Switch v1alpha1 off first: kubectl apply --server-side --force-conflicts -k crds, then kubectl -n " +
       `${namespace} delete -f deploy/v1alpha1/conversion.yaml -f deploy/v1alpha1/certificate.yaml; or, with Helm, ` +
       "v1alpha1.enabled=false.",
@@ -81,9 +79,7 @@ async function checkConversion(api: Api, crds: readonly KubeObject[], namespace:
 }
 
 /** Controllers are deleted first, so that they do not call hooks that are being deleted. */
-async function bundled(namespace: string): Promise<KubeObject[]> {
-  const { bundleObjects, renderBundle } = await import("../install/bundle.ts");
-  const { BINDER_LEASE, KEEPER_LEASE } = await import("../../api/installation.ts");
+function bundled(namespace: string): KubeObject[] {
   // Leases, which the processes create themselves.
   const leases = [KEEPER_LEASE, BINDER_LEASE].map((name): KubeObject => ({
     apiVersion: "coordination.k8s.io/v1",
@@ -96,9 +92,8 @@ async function bundled(namespace: string): Promise<KubeObject[]> {
 
 /** Returns lines that say what stays: the users' objects and the namespaces. */
 async function leftover(api: Api, namespace: string, crds: boolean): Promise<string[]> {
-  const lines = [`Left: the namespaces ${namespace} and agent-sandbox-system.`];
+  const lines = [`Kept: the namespaces ${namespace} and agent-sandbox-system.`];
   if (crds) return lines;
-  const { pathOf } = await import("../../kube/api.ts");
   const counts = await Promise.all(KINDS.map(async (resource) => {
     const { status, body } = await api.send({ method: "GET", path: pathOf({ resource }), query: { limit: "1" } });
     const { items = [], metadata } = (status === 200 ? body : {}) as {
@@ -109,6 +104,6 @@ async function leftover(api: Api, namespace: string, crds: boolean): Promise<str
   }));
   return [
     ...lines,
-    `Left: the CRDs, with ${counts.join(", ")}. Their Pods go on running, and nobody looks after them.`,
+    `Kept: the CRDs, with ${counts.join(", ")}. Their Pods keep running, but no controller manages them.`,
   ];
 }

@@ -4,8 +4,16 @@ import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { bundleObjects, renderBundle } from "../install/bundle.ts";
-import { type AccessQuestion, isAllowed, reviewAccess } from "./accessreview.ts";
-import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
+import {
+  type AccessQuestion,
+  type Check,
+  type CheckInput,
+  type CheckResult,
+  isAllowed,
+  itemsOf,
+  read,
+  reviewAccess,
+} from "./check.ts";
 
 /** A ServiceAccount of hookbox or Metacontroller, and the rights that its roles must grant. */
 interface Account {
@@ -18,7 +26,7 @@ interface Role extends KubeObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[];
 }
 
-interface Binding extends KubeObject {
+interface RoleBinding extends KubeObject {
   roleRef: { kind: string; name: string };
   subjects: { namespace: string; name: string }[];
 }
@@ -32,20 +40,20 @@ const PART = "app.kubernetes.io/part-of=hookbox";
 const METACONTROLLER_RIGHTS = new URL("../../../deploy/metacontroller/rights.yaml", import.meta.url);
 
 /** Checks whether keeper, binder, router and Metacontroller have the rights that this version needs, if they run. */
-export const checkAccounts: Check = async (patient) => {
-  const answer = await read(patient, pathOf({ resource: "deployments" }), { labelSelector: PART });
+export const checkAccounts: Check = async (input) => {
+  const answer = await read(input, pathOf({ resource: "deployments" }), { labelSelector: PART });
   const deployments = itemsOf<Runner>(answer);
-  if (!deployments) return [{ mark: "warn", what: WHAT, text: `cannot be seen: ${messageOf(answer)}` }];
-  const accounts = [...hookboxAccounts(deployments), ...await metacontrollerAccount(patient)];
+  if (!deployments) return [{ mark: "warn", what: WHAT, text: `cannot be read: ${messageOf(answer)}` }];
+  const accounts = [...hookboxAccounts(deployments), ...await metacontrollerAccount(input)];
   if (accounts.length === 0) return [];
-  const found = await Promise.all(accounts.map((account) => lackOf(patient, account)));
-  const unasked = found.find(({ why }) => why !== undefined);
-  if (unasked) return [{ mark: "warn", what: WHAT, text: `cannot be asked for: ${unasked.why}` }];
+  const found = await Promise.all(accounts.map((account) => missingRights(input, account)));
+  const unchecked = found.find(({ why }) => why !== undefined);
+  if (unchecked) return [{ mark: "warn", what: WHAT, text: `cannot be checked: ${unchecked.why}` }];
   const lacking = found.filter(({ lacks }) => lacks.length > 0);
   if (lacking.length === 0) {
-    return [{ mark: "ok", what: WHAT, text: `all of ${accounts.map(({ name }) => name).join(", ")}` }];
+    return [{ mark: "ok", what: WHAT, text: `complete: ${accounts.map(({ name }) => name).join(", ")}` }];
   }
-  return lacking.map(({ account: { namespace, name }, lacks }): Diagnosis => ({
+  return lacking.map(({ account: { namespace, name }, lacks }): CheckResult => ({
     mark: "fail",
     what: WHAT,
     text: `ServiceAccount ${namespace}/${name} may not ${lacks.map(wordsFor).join(", ")}`,
@@ -60,7 +68,7 @@ function hookboxAccounts(deployments: readonly Runner[]): Account[] {
   const placeholder = "hookbox-system";
   const objects = bundleObjects(renderBundle({ namespace: placeholder, processes: false, crds: false }));
   const roles = objects.filter(({ kind }) => kind.endsWith("Role")) as Role[];
-  const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding")) as Binding[];
+  const bindings = objects.filter(({ kind }) => kind.endsWith("RoleBinding")) as RoleBinding[];
   const names = new Map(deployments.flatMap(({ metadata, spec }) => {
     const { serviceAccountName } = spec.template.spec;
     return serviceAccountName === undefined ? [] : [[serviceAccountName, metadata.namespace ?? ""] as const];
@@ -76,8 +84,8 @@ function hookboxAccounts(deployments: readonly Runner[]): Account[] {
 }
 
 /** Finds the account of Metacontroller, if the caller can list Metacontroller's Pods. */
-async function metacontrollerAccount(patient: Patient): Promise<Account[]> {
-  const pods = await read(patient, pathOf({ resource: "pods" }), {
+async function metacontrollerAccount(input: CheckInput): Promise<Account[]> {
+  const pods = await read(input, pathOf({ resource: "pods" }), {
     labelSelector: "app.kubernetes.io/name=metacontroller",
   });
   const [pod] = itemsOf<KubeObject & { spec: { serviceAccountName?: string } }>(pods) ?? [];
@@ -99,8 +107,8 @@ function needsOf(rules: Role["rules"], namespace: string | undefined): AccessQue
   );
 }
 
-async function lackOf(
-  { cluster }: Patient,
+async function missingRights(
+  { cluster }: CheckInput,
   account: Account,
 ): Promise<{ account: Account; lacks: AccessQuestion[]; why?: string }> {
   const user = `system:serviceaccount:${account.namespace}:${account.name}`;

@@ -22,7 +22,7 @@ export const checkKeeper: Check = checkLease({
   what: "Keeper",
   lease: KEEPER_LEASE,
   loss: "",
-  remedy: "Run one: hookbox keeper. Without it nothing that has expired is deleted, and no Events are recorded.",
+  remedy: "Run a keeper: hookbox keeper. Without it, expired objects are not deleted, and no Events are recorded.",
 });
 
 /** Checks whether a binder holds its Lease. */
@@ -30,27 +30,27 @@ export const checkBinder: Check = checkLease({
   what: "Binder",
   lease: BINDER_LEASE,
   loss: ": claims are not served",
-  remedy: "Run one: hookbox keeper has it in its process, unless it has --no-binder; else hookbox binder.",
+  remedy: "Run a binder: hookbox keeper, which runs it unless started with --no-binder, or hookbox binder.",
 });
 
 function checkLease({ what, lease, loss, remedy }: Leader): Check {
   const query = { fieldSelector: `metadata.name=${lease}` };
-  return async (patient) => {
-    let answer = await read(patient, `${LEASES}/leases`, query);
-    if (answer.status === 403) answer = await read(patient, `${LEASES}/namespaces/${SYSTEM_NAMESPACE}/leases`, query);
+  return async (input) => {
+    let answer = await read(input, `${LEASES}/leases`, query);
+    if (answer.status === 403) answer = await read(input, `${LEASES}/namespaces/${SYSTEM_NAMESPACE}/leases`, query);
     const leases = itemsOf<LeaseFact>(answer);
-    if (!leases) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
+    if (!leases) return [{ mark: "warn", what, text: `cannot be read: ${messageOf(answer)}` }];
     const [newest] = leases.sort((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
     const nobody = `nobody holds Lease ${lease}${loss}`;
     if (!newest) return [{ mark: "fail", what, text: `${nobody} (there is none)`, remedy }];
     const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = newest.spec ?? {};
-    const silentMs = patient.now.getTime() - Date.parse(renewTime ?? "");
+    const sinceRenewalMs = input.now.getTime() - Date.parse(renewTime ?? "");
     const place = `Lease ${newest.metadata.namespace}/${lease}`;
-    const age = renewTime === undefined ? "<unknown>" : humanDuration(Math.max(0, silentMs));
-    if (holderIdentity && silentMs < leaseDurationSeconds * 1000) {
+    const age = renewTime === undefined ? "<unknown>" : humanDuration(Math.max(0, sinceRenewalMs));
+    if (holderIdentity && sinceRenewalMs < leaseDurationSeconds * 1000) {
       return [{ mark: "ok", what, text: `${holderIdentity} holds ${place}, renewed ${age} ago` }];
     }
-    const since = holderIdentity ? `${holderIdentity} renewed ${place} ${age} ago` : `given back ${age} ago`;
+    const since = holderIdentity ? `${holderIdentity} renewed ${place} ${age} ago` : `released ${age} ago`;
     return [{ mark: "fail", what, text: `${nobody} (${since})`, remedy }];
   };
 }
@@ -62,17 +62,17 @@ export const checkRouter: Check = async ({ router, fetch }) => {
     return [{
       mark: "warn",
       what,
-      text: "no router configured: requests go through the API server, and only this CLI's own requests wake sandboxes",
-      remedy: "Name it with --router or HOOKBOX_ROUTER_URL.",
+      text: "no router configured: requests go through the API server, and only requests of this CLI resume sandboxes",
+      remedy: "Set --router or HOOKBOX_ROUTER_URL.",
     }];
   }
   try {
     const answer = await fetch(new URL("/healthz", router), { signal: AbortSignal.timeout(5000) });
     await answer.body?.cancel();
     if (answer.ok) return [{ mark: "ok", what, text: `answers at ${router}` }];
-    return [{ mark: "fail", what, text: `${router} answers HTTP ${answer.status}`, remedy: "Look at its log." }];
+    return [{ mark: "fail", what, text: `${router} answers HTTP ${answer.status}`, remedy: "Read its log." }];
   } catch (error) {
     const text = `${router} does not answer: ${causeOf(error)}`;
-    return [{ mark: "fail", what, text, remedy: "Run one, hookbox router, or correct --router." }];
+    return [{ mark: "fail", what, text, remedy: "Run a router (hookbox router), or correct --router." }];
   }
 };

@@ -1,8 +1,7 @@
 /** Checks the rights of the caller, and what the cluster offers to sandboxes. @module */
-import { type Answer, isOk, messageOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { isAllowed, reviewAccess } from "./accessreview.ts";
-import { type Check, type Diagnosis, itemsOf, read } from "./check.ts";
+import { type Answer, isOk, messageOf } from "../../kube/api.ts";
+import { type Check, type CheckResult, isAllowed, itemsOf, read, reviewAccess } from "./check.ts";
 
 interface Right {
   group: string;
@@ -22,13 +21,15 @@ const NEEDED: Right[] = [
 ];
 
 const OPTIONAL: Right[] = [
-  { group: EXTENSIONS, resource: "sandboxclaims", verbs: ["patch"], use: "other times of expiry" },
+  { group: EXTENSIONS, resource: "sandboxclaims", verbs: ["patch"], use: "change the expiry" },
   { group: AGENTS, resource: "sandboxes", verbs: ["patch"], use: "suspend and resume" },
   { group: AGENTS, resource: "sandboxes", verbs: ["create", "delete"], use: "create --image" },
   { group: EXTENSIONS, resource: "sandboxwarmpools", verbs: ["get", "list"], use: "get pools, create --template" },
   {
-    ...{ group: EXTENSIONS, resource: "sandboxwarmpools", verbs: ["create"] },
-    use: "create --template where the template has no pool",
+    group: EXTENSIONS,
+    resource: "sandboxwarmpools",
+    verbs: ["create"],
+    use: "create --template if the template has no pool",
   },
   { group: EXTENSIONS, resource: "sandboxtemplates", verbs: ["get", "list"], use: "get templates, why" },
   { group: "", resource: "pods", verbs: ["get"], use: "why" },
@@ -37,12 +38,14 @@ const OPTIONAL: Right[] = [
 
 /** Rights for the two ways into a sandbox. */
 const FORWARD: Right = {
-  ...{ group: "", resource: "pods/portforward", verbs: ["create", "get"] },
+  group: "",
+  resource: "pods/portforward",
+  verbs: ["create", "get"],
   use: "exec, cp and url without a router",
 };
 const CONNECT: Right = { group: AGENTS, resource: "sandboxes", verbs: ["connect"] };
 
-interface Reply extends Right {
+interface ReviewedRight extends Right {
   verb: string;
   answer: Answer;
 }
@@ -51,7 +54,7 @@ interface Reply extends Right {
 export const checkRights: Check = async ({ cluster, router }) => {
   const what = "Your rights";
   const { api, namespace } = cluster;
-  const ask = async (rights: Right[]): Promise<Reply[]> => {
+  const ask = async (rights: Right[]): Promise<ReviewedRight[]> => {
     const questions = rights.flatMap((right) => right.verbs.map((verb) => ({ ...right, verb, namespace })));
     return await Promise.all(questions.map(async (one) => ({ ...one, answer: await reviewAccess(api, one) })));
   };
@@ -62,65 +65,71 @@ export const checkRights: Check = async ({ cluster, router }) => {
       ask(router === undefined ? [FORWARD] : []),
       ask([CONNECT]),
     ]);
-    const unasked = [...needed, ...optional, ...forward, ...connect].find(({ answer }) => !isOk(answer));
-    if (unasked) return [{ mark: "warn", what, text: `cannot be asked for: ${messageOf(unasked.answer)}` }];
+    const unchecked = [...needed, ...optional, ...forward, ...connect].find(({ answer }) => !isOk(answer));
+    if (unchecked) return [{ mark: "warn", what, text: `cannot be checked: ${messageOf(unchecked.answer)}` }];
     // Users with this right have a router, whose URL was just not given.
     const isWayKnown = connect.every(({ answer }) => isAllowed(answer));
-    const lacks = [...needed, ...isWayKnown ? [] : forward].filter(({ answer }) => !isAllowed(answer));
-    const wants = [...optional, ...isWayKnown ? forward : []].filter(({ answer }) => !isAllowed(answer));
-    return diagnosesOf(namespace, lacks, wants);
+    const missing = [...needed, ...isWayKnown ? [] : forward].filter(({ answer }) => !isAllowed(answer));
+    const unusable = [...optional, ...isWayKnown ? forward : []].filter(({ answer }) => !isAllowed(answer));
+    return diagnosesOf(namespace, missing, unusable);
   } catch (error) {
     return [{ mark: "warn", what, text: (error as Error).message }];
   }
 };
 
-function diagnosesOf(namespace: string, lacks: Reply[], wants: Reply[]): Diagnosis[] {
+function diagnosesOf(namespace: string, missing: ReviewedRight[], unusable: ReviewedRight[]): CheckResult[] {
   const what = "Your rights";
-  if (lacks.length + wants.length === 0) {
-    return [{ mark: "ok", what, text: `all that SDK and command need in namespace ${namespace}` }];
+  if (missing.length + unusable.length === 0) {
+    return [{ mark: "ok", what, text: `complete for SDK and command line in namespace ${namespace}` }];
   }
-  const found: Diagnosis[] = [];
-  if (lacks.length > 0) {
-    const text = `in namespace ${namespace} you may not ${lacks.map(wordsFor).join(", ")}`;
-    const remedy = "Ask for a Role with these rules, or name another namespace with -n.";
+  const found: CheckResult[] = [];
+  if (missing.length > 0) {
+    const text = `in namespace ${namespace} you may not ${missing.map(wordsFor).join(", ")}`;
+    const remedy = "Ask for a Role with these rules, or use another namespace with -n.";
     found.push({ mark: "fail", what, text, remedy });
   }
-  if (wants.length > 0) {
-    const uses = [...Map.groupBy(wants, ({ use = "" }) => use)];
+  if (unusable.length > 0) {
+    const uses = [...Map.groupBy(unusable, ({ use = "" }) => use)];
     const parts = uses.map(([use, some]) => `${use} (${some.map(wordsFor).join(", ")})`);
-    const enough = lacks.length > 0 ? "" : `enough for claims in namespace ${namespace}, `;
-    const remedy = "Where you want that, ask for a Role with these rules.";
+    const enough = missing.length > 0 ? "" : `enough for claims in namespace ${namespace}, `;
+    const remedy = "If you need that, ask for a Role with these rules.";
     found.push({ mark: "warn", what, text: `${enough}not enough for ${parts.join("; ")}`, remedy });
   }
   return found;
 }
 
-function wordsFor({ verb, resource }: Reply): string {
+function wordsFor({ verb, resource }: ReviewedRight): string {
   return `${verb} ${resource}`;
 }
 
 /** Checks whether there is a RuntimeClass that isolates code from the node's kernel. */
-export const checkRuntimeClasses: Check = async (patient) => {
+export const checkRuntimeClasses: Check = async (input) => {
   const what = "RuntimeClasses";
-  const answer = await read(patient, "/apis/node.k8s.io/v1/runtimeclasses");
+  const answer = await read(input, "/apis/node.k8s.io/v1/runtimeclasses");
   const classes = itemsOf<KubeObject>(answer);
-  if (!classes) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
+  if (!classes) return [{ mark: "warn", what, text: `cannot be read: ${messageOf(answer)}` }];
   if (classes.length > 0) return [{ mark: "ok", what, text: classes.map(({ metadata }) => metadata.name).join(", ") }];
-  const remedy = "For code that you do not trust install gVisor or Kata, and name its RuntimeClass in templates.";
+  const remedy = "For untrusted code, install gVisor or Kata, and set its RuntimeClass in templates.";
   return [{ mark: "warn", what, text: "none: sandboxes share the kernel of their node", remedy }];
 };
 
 /** Checks whether there is a default StorageClass. */
-export const checkStorage: Check = async (patient) => {
+export const checkStorage: Check = async (input) => {
   const what = "StorageClass";
-  const answer = await read(patient, "/apis/storage.k8s.io/v1/storageclasses");
+  const answer = await read(input, "/apis/storage.k8s.io/v1/storageclasses");
   const classes = itemsOf<KubeObject>(answer);
-  if (!classes) return [{ mark: "warn", what, text: `cannot be seen: ${messageOf(answer)}` }];
-  const byDefault = classes.find(({ metadata }) => {
+  if (!classes) return [{ mark: "warn", what, text: `cannot be read: ${messageOf(answer)}` }];
+  const standard = classes.find(({ metadata }) => {
     return metadata.annotations?.["storageclass.kubernetes.io/is-default-class"] === "true";
   });
-  if (byDefault) return [{ mark: "ok", what, text: `${byDefault.metadata.name} is the default` }];
-  const remedy = "Name one in volumeClaimTemplates, or mark one with storageclass.kubernetes.io/is-default-class=true.";
-  const names = classes.map(({ metadata }) => metadata.name).join(", ") || "none at all";
-  return [{ mark: "warn", what, text: `no default (there is ${names}): volumes that name none stay pending`, remedy }];
+  if (standard) return [{ mark: "ok", what, text: `${standard.metadata.name} is the default` }];
+  const remedy =
+    "Set one in volumeClaimTemplates, or annotate one with storageclass.kubernetes.io/is-default-class=true.";
+  const names = classes.map(({ metadata }) => metadata.name).join(", ") || "none";
+  return [{
+    mark: "warn",
+    what,
+    text: `no default (existing: ${names}): volumes without a class stay pending`,
+    remedy,
+  }];
 };

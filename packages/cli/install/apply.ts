@@ -1,11 +1,10 @@
-/** Applies objects of any kind to an API server, and deletes them. @module */
-import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
+/** Applies objects of any kind to an API server, and deletes them; protects CRD versions that are in use. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
+import { type Answer, type Api, isOk, messageOf } from "../../kube/api.ts";
 import { Failure } from "../failure.ts";
-import { checkVersions, leavesWebhook, type VersionedCRD } from "./crds.ts";
 
 /** What happened to an object. */
-export type Outcome = "created" | "configured" | "unchanged";
+type ApplyResult = "created" | "configured" | "unchanged";
 
 /** Options of applying objects. */
 export interface ApplyOptions {
@@ -18,11 +17,11 @@ export interface ApplyOptions {
 const FIELD_MANAGER = "hookbox-install";
 
 /** Returns a function that applies an object. @throws {Failure} from the function that it returns */
-export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (object: KubeObject) => Promise<Outcome> {
+export function createApplier(api: Api, { dryRun, force }: ApplyOptions): (object: KubeObject) => Promise<ApplyResult> {
   const pathOf = createPaths(api);
   return async (object) => {
     const path = await pathOf(object);
-    if (path === undefined) throw unserved(object);
+    if (path === undefined) throw notServed(object);
     const before = await api.send({ method: "GET", path });
     const query = { fieldManager: FIELD_MANAGER, ...dryRun ? { dryRun: "All" } : {} };
     let body = object;
@@ -64,27 +63,27 @@ export function createDeleter(api: Api, dryRun: boolean): (object: KubeObject) =
     const path = await pathOf(object);
     const found = path === undefined ? undefined : await api.send({ method: "GET", path });
     if (path === undefined || found?.status === 404) return false;
-    if (!found || !isOk(found)) throw undeleted(object, found);
+    if (!found || !isOk(found)) throw notDeleted(object, found);
     const { annotations = {}, uid } = (found.body as KubeObject).metadata;
     const release = annotations["meta.helm.sh/release-name"];
     if (release !== undefined) {
       const namespace = annotations["meta.helm.sh/release-namespace"] ?? "default";
       const isKept = annotations["helm.sh/resource-policy"] === "keep";
       const remedy = isKept
-        ? `"helm uninstall" keeps it, too. If nobody needs its contents: kubectl delete ${nameOf(object)}`
+        ? `"helm uninstall" keeps it, too. If its contents are not needed: kubectl delete ${nameOf(object)}`
         : `Use: helm uninstall ${release} -n ${namespace}`;
-      throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: Helm has brought it`, remedy);
+      throw new Failure(`Cannot delete ${object.kind} ${object.metadata.name}: it was installed with Helm`, remedy);
     }
     // If a request has a body, the API server ignores these options in the query. A dry run would then delete.
     const options = { propagationPolicy: "Background", preconditions: { uid }, ...dryRun ? { dryRun: ["All"] } : {} };
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...options };
     const answer = await api.send({ method: "DELETE", path, body });
-    if (!isOk(answer) && answer.status !== 404) throw undeleted(object, answer);
+    if (!isOk(answer) && answer.status !== 404) throw notDeleted(object, answer);
     return true;
   };
 }
 
-function undeleted({ kind, metadata }: KubeObject, answer: Answer | undefined): Failure {
+function notDeleted({ kind, metadata }: KubeObject, answer: Answer | undefined): Failure {
   return new Failure(`Cannot delete ${kind} ${metadata.name}: ${answer ? messageOf(answer) : "it cannot be found"}`);
 }
 
@@ -125,7 +124,7 @@ async function discover(api: Api, apiVersion: string): Promise<Resource[]> {
     path: `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}`,
   });
   if (answer.status === 404) return [];
-  if (!isOk(answer)) throw new Failure(`Cannot ask what ${apiVersion} has: ${messageOf(answer)}`);
+  if (!isOk(answer)) throw new Failure(`Cannot list the kinds of ${apiVersion}: ${messageOf(answer)}`);
   return (answer.body as { resources: Resource[] }).resources;
 }
 
@@ -134,7 +133,7 @@ function pathOfObject({ apiVersion, metadata }: KubeObject, { name, namespaced }
   return `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}${scope}/${name}/${metadata.name}`;
 }
 
-function unserved({ apiVersion, kind }: KubeObject): Failure {
+function notServed({ apiVersion, kind }: KubeObject): Failure {
   const remedy = apiVersion.startsWith("metacontroller.")
     ? "Install Metacontroller 4.17 or later first: https://metacontroller.github.io/metacontroller/guide/install.html"
     : undefined;
@@ -151,4 +150,66 @@ function essence(object: unknown): string {
   const { metadata, status: _, ...rest } = object as KubeObject;
   const { managedFields: __, resourceVersion: ___, generation: ____, ...kept } = metadata;
   return JSON.stringify({ ...rest, metadata: kept });
+}
+
+/** The fields of a CRD that concern its versions (apiextensions.k8s.io/v1). */
+export interface VersionedCRD extends KubeObject {
+  spec: {
+    conversion?: { strategy?: string; webhook?: { clientConfig?: { service?: { namespace: string; name?: string } } } };
+    versions: { name: string; served: boolean; storage: boolean }[];
+  };
+  status?: { storedVersions?: string[] };
+}
+
+/** How to continue to serve v1alpha1. */
+export const KEEP_V1ALPHA1 = "apply deploy/v1alpha1, or set v1alpha1.enabled of the chart";
+
+/** Returns the versions of a CRD that `wanted` lacks although they are served, or objects are stored in them. */
+export function withdrawnVersions(live: VersionedCRD, wanted: { spec: { versions: { name: string }[] } }): string[] {
+  const used = live.spec.versions.filter(({ served, storage }) => served || storage).map(({ name }) => name);
+  const all = new Set([...used, ...live.status?.storedVersions ?? []]);
+  return [...all].filter((name) => !wanted.spec.versions.some((version) => version.name === name));
+}
+
+/** Name of the Service of the hook that converts between versions (deploy/v1alpha1/). */
+const CONVERSION = "conversion";
+
+/**
+ * Refuses to apply a CRD that would remove versions. With `force`, versions of another controller may be removed if no
+ * objects are stored in them: hookbox then takes over its CRDs.
+ *
+ * @throws {Failure}
+ */
+function checkVersions(live: VersionedCRD, wanted: VersionedCRD, force: boolean): void {
+  const withdrawn = withdrawnVersions(live, wanted);
+  if (withdrawn.length === 0) return;
+  const versions = withdrawn.join(", ");
+  const isStored = withdrawn.some((name) => live.status?.storedVersions?.includes(name));
+  const isOurs = live.spec.conversion?.webhook?.clientConfig?.service?.name === CONVERSION;
+  if (force && !isStored && !isOurs) return;
+  const advice = isStored
+    ? `If ${versions} is not needed, migrate the stored objects first.`
+    : isOurs
+    ? `If ${versions} is not needed: kubectl apply --server-side --force-conflicts -k crds`
+    : `If ${versions} is not needed, --force takes over the CRD of the other controller.`;
+  throw new Failure(
+    `Cannot apply CustomResourceDefinition ${wanted.metadata.name}: it would remove ${versions}, which the cluster ` +
+      `${isStored ? "stores" : "serves"}${isStored || isOurs ? "; --force does not change that" : ""}`,
+    `To keep ${versions}, ${KEEP_V1ALPHA1}, for the CRDs, then: hookbox install --apply --no-crds. ${advice}`,
+  );
+}
+
+/** Returns whether `live` names a conversion webhook, but `wanted` does not use one. */
+function leavesWebhook(live: VersionedCRD, wanted: VersionedCRD): boolean {
+  return live.spec.conversion?.webhook !== undefined && wanted.spec.conversion?.strategy !== "Webhook";
+}
+
+/**
+ * Returns whether API servers use a hook in this namespace to convert between versions of a CRD. A webhook in another
+ * namespace continues to work without hookbox.
+ */
+export function isConvertedIn({ spec: { conversion } }: VersionedCRD, namespace: string): boolean {
+  if (conversion?.strategy !== "Webhook") return false;
+  const { namespace: home = namespace } = conversion.webhook?.clientConfig?.service ?? {};
+  return home === namespace;
 }

@@ -1,10 +1,14 @@
-/** Runs the MCP server on a port, and stops it. @module */
+/** The MCP server over HTTP: checks access, finds the session of a request, and passes the request on. @module */
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
+import { WebStandardStreamableHTTPServerTransport as Transport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import type { Clock } from "../../process/clock.ts";
 import { KEEP_ALIVE_MS, listenOn } from "../../process/ports.ts";
-import { type Address, hostPort } from "./http/address.ts";
-import { type AppParts, createMCPApp, MCP_PATH } from "./http/app.ts";
-import { createSourceCheck, type Sources } from "./http/rebinding.ts";
+import { type Address, type Authenticate, createSourceCheck, hostPort, type Sources } from "./access.ts";
+import type { SessionServer } from "./server.ts";
+import { createSessions, type EndReason, type SessionLimits } from "./sessions.ts";
 
 /** Options of the server. */
 export interface HTTPOptions extends Omit<AppParts, "refusal"> {
@@ -40,4 +44,143 @@ export async function serveHTTP({ address, sources, ...parts }: HTTPOptions): Pr
       await closed;
     },
   };
+}
+
+/** Parts of the app. */
+interface AppParts {
+  /** Creates the server of a new session. */
+  makeServer: () => SessionServer;
+  authenticate: Authenticate;
+  /** Returns why a request is refused because of its Host or Origin; undefined if it is allowed. */
+  refusal: (host: string | undefined, origin: string | undefined) => string | undefined;
+  limits: SessionLimits;
+  clock: Clock;
+  /** Called with one line when a session begins or ends. */
+  note: (line: string) => void;
+}
+
+/** An app, and a function that ends its sessions. */
+interface MCPApp {
+  app: Hono;
+  /** Ends all sessions, and refuses new ones from now on. */
+  stop(): Promise<void>;
+}
+
+/** Path of the server. */
+const MCP_PATH = "/mcp";
+/** Largest request in bytes: for a file of 4 MiB in base64, or a text that is longer as JSON. */
+const MOST_BYTES = 16 << 20;
+const SESSION_HEADER = "mcp-session-id";
+
+interface LiveSession extends SessionServer {
+  transport: Transport;
+}
+
+/** Creates the app. */
+function createMCPApp(parts: AppParts): MCPApp {
+  const { authenticate, refusal, limits, clock, note } = parts;
+  let isStopping = false;
+  const sessions = createSessions<LiveSession>(limits, clock, async ({ session, server }, why) => {
+    await server.close();
+    note(endLine(session.id, why, await session.end()));
+  });
+
+  async function begin(c: Context, owner: string): Promise<Response> {
+    if (isStopping || sessions.isFull()) {
+      const why = isStopping ? "The server stops" : "There are too many sessions";
+      return refuse(c, 503, -32000, why, { "Retry-After": "30" });
+    }
+    const release = sessions.reserve();
+    const made = parts.makeServer();
+    // Different from the id in the labels of sandboxes, because other users can read that one.
+    const id = crypto.randomUUID();
+    const transport = new Transport({
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => {
+        sessions.add(id, owner, { ...made, transport });
+        note(`session ${made.session.id} began`);
+      },
+      onsessionclosed: () => sessions.end(id, "closed"),
+      maxRequestBodySize: MOST_BYTES,
+    });
+    try {
+      await made.server.connect(transport);
+      const answer = await transport.handleRequest(c.req.raw);
+      const use = sessions.use(id, owner);
+      if (use) return whileOpen(answer, use.done);
+      // The request was not an initialization, and the response says so.
+      await made.server.close();
+      return answer;
+    } finally {
+      release();
+    }
+  }
+
+  async function handle(c: Context): Promise<Response> {
+    const verdict = await authenticate(c.req.header("Authorization"));
+    if ("challenge" in verdict) {
+      return refuse(c, 401, -32001, "A bearer token is needed", { "WWW-Authenticate": verdict.challenge });
+    }
+    const id = c.req.header(SESSION_HEADER);
+    if (id === undefined) return await begin(c, verdict.owner);
+    const use = sessions.use(id, verdict.owner);
+    // At a 404, clients start a new session.
+    if (!use) return refuse(c, 404, -32001, "Session not found");
+    try {
+      return whileOpen(await use.value.transport.handleRequest(c.req.raw), use.done);
+    } catch (error) {
+      use.done();
+      throw error;
+    }
+  }
+
+  const app = new Hono();
+  app.get("/healthz", (c) => c.text("ok"));
+  app.use(MCP_PATH, async (c, next) => {
+    const why = refusal(c.req.header("Host"), c.req.header("Origin"));
+    return why === undefined ? await next() : refuse(c, 403, -32000, why);
+  });
+  app.use(MCP_PATH, cors({ origin: (origin) => origin, ...CORS }));
+  app.all(MCP_PATH, handle);
+  app.onError((_, c) => refuse(c, 500, -32603, "Internal error"));
+  return {
+    app,
+    async stop() {
+      isStopping = true;
+      await sessions.endAll();
+    },
+  };
+}
+
+/** CORS headers for pages of allowed origins. Other origins have been refused before. */
+const CORS = {
+  allowMethods: ["GET", "POST", "DELETE"],
+  allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
+  exposeHeaders: ["Mcp-Session-Id", "WWW-Authenticate"],
+  maxAge: 600,
+};
+
+function refuse(
+  c: Context,
+  status: 401 | 403 | 404 | 500 | 503,
+  code: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
+  return c.json({ jsonrpc: "2.0", error: { code, message }, id: null }, status, headers);
+}
+
+/** Calls `done` when the body of the response was sent, or nobody reads it any more. */
+function whileOpen(answer: Response, done: () => void): Response {
+  if (!answer.body) {
+    done();
+    return answer;
+  }
+  const ends = { flush: done, cancel: done };
+  return new Response(answer.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(ends)), answer);
+}
+
+function endLine(id: string, why: EndReason, deleted: string[]): string {
+  const how = { closed: "was closed", idle: "was idle for too long", stopped: "ended: the server stops" }[why];
+  return `session ${id} ${how}${deleted.length === 0 ? "" : `; deleted ${deleted.join(", ")}`}`;
 }

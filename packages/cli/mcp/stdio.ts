@@ -11,7 +11,7 @@ export interface Messages {
 }
 
 /** Largest message in bytes. A larger one ends the session, so the limit is above what any tool accepts. */
-const MOST_BYTES = 64 << 20;
+const MAX_MESSAGE_BYTES = 64 << 20;
 
 /**
  * Serves until the input ends or `signal` aborts, then ends the session. Only messages may be written to `output`.
@@ -28,7 +28,7 @@ export async function serveStdio(
   const end = () => resolve();
   for (const event of ["end", "close", "error"]) input.once(event, end);
   signal.addEventListener("abort", end, { once: true });
-  const transport = new StdioServerTransport(input, writableOf(output), { maxBufferSize: MOST_BYTES });
+  const transport = new StdioServerTransport(input, writableOf(output), { maxBufferSize: MAX_MESSAGE_BYTES });
   // The transport closes by itself if a message is too large.
   transport.onclose = end;
   await server.connect(transport);

@@ -1,4 +1,4 @@
-/** Simulates how a pool of some size would have served given claims; deterministic. @module */
+/** Simulates how pools of several sizes would have served given claims; deterministic. @module */
 import { PATIENCE_MS } from "../../binder/filter.ts";
 
 /** The claims, and how fast sandboxes start. Times in seconds. */
@@ -155,4 +155,69 @@ function percentiles(waits: number[]): PoolOutcome["wait"] {
   const sorted = waits.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+}
+
+/** Results by size. */
+export interface PoolCurve {
+  /** Ascending by size. */
+  outcomes: PoolOutcome[];
+  /** The smallest size that reaches the target hit rate. */
+  smallest: number;
+}
+
+/** Number of sizes between 0 and the one at which no claim waits. */
+const STEPS = 8;
+
+/**
+ * Simulates evenly spaced sizes, from 0 to the one at which every claim gets a Sandbox of the pool. Adds the current
+ * and the smallest sufficient size.
+ *
+ * @param target wanted share of claims that get a Sandbox of the pool, above 0, at most 1
+ * @param current size of the pool; undefined if there is no pool yet
+ */
+export function poolCurve(demand: Demand, target: number, current?: number): PoolCurve {
+  const smallest = smallestPool(demand, target);
+  const enough = smallestPool(demand, 1);
+  const steps = Array.from({ length: STEPS + 1 }, (_, step) => Math.round(step * enough / STEPS));
+  const sizes = new Set([...steps, smallest, ...(current === undefined ? [] : [current])]);
+  const outcomes = [...sizes].sort((a, b) => a - b).map((replicas) => simulatePool(demand, replicas));
+  return { outcomes, smallest };
+}
+
+/** Returns the smallest size with at least this hit rate. A larger pool never serves fewer claims. */
+export function smallestPool(demand: Demand, target: number): number {
+  let [low, high] = [0, demand.arrivals.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (simulatePool(demand, middle).hitRate >= target) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** How objects are created. Rates are per second. */
+export type Arrivals =
+  | { kind: "burst"; clients: number }
+  | { kind: "rate"; perSecond: number }
+  | { kind: "poisson"; perSecond: number; seed: number };
+
+/** Returns the times of `count` objects, in milliseconds from the start, ascending. */
+export function dueTimes(count: number, arrivals: Arrivals): number[] {
+  if (arrivals.kind === "burst") return Array.from({ length: count }, () => 0);
+  const gap = 1000 / arrivals.perSecond;
+  if (arrivals.kind === "rate") return Array.from({ length: count }, (_, index) => index * gap);
+  const random = createRandom(arrivals.seed);
+  let at = 0;
+  return Array.from({ length: count }, () => at += -Math.log(1 - random()) * gap);
+}
+
+/** Creates a random number generator from 0 (inclusive) to 1. The same seed gives the same numbers (xorshift32). */
+function createRandom(seed: number): () => number {
+  let state = seed | 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
 }

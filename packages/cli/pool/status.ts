@@ -1,13 +1,13 @@
 /** Reads the state of pools, and how well they have served claims. @module */
+import { findCondition } from "../../api/objects/conditions.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import type { Api } from "../../kube/api.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
-import type { KubeObject } from "../../api/objects/objects.ts";
 import { CLAIM, POOL, SANDBOX } from "../../summary/kinds.ts";
-import { getObject, listObjects } from "../cluster/objects.ts";
 import { byPool, type PoolObjects, type Served, servedInHour } from "../../summary/pools.ts";
+import { getObject, listObjects } from "../cluster.ts";
 
 /** One pool. */
 export interface PoolRow {
@@ -76,5 +76,5 @@ function rowOf(objects: PoolObjects, now: Date): PoolRow {
 
 function whyNotFull(status: SandboxWarmPool["status"]): string {
   const progressing = findCondition(status?.conditions, "Progressing");
-  return progressing ? `${progressing.reason}: ${progressing.message}` : "no hook has looked at the pool yet";
+  return progressing ? `${progressing.reason}: ${progressing.message}` : "the hook has not reconciled the pool yet";
 }

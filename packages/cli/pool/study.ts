@@ -1,9 +1,7 @@
 /** Simulates a pool with its recent claims, the claims of a file, or claims at a rate. @module */
-import { dueTimes } from "./arrivals.ts";
 import type { Api } from "../../kube/api.ts";
 import { arrivalsOf, type PoolObjects, startTimes } from "../../summary/pools.ts";
-import type { Demand } from "./simulate.ts";
-import { type PoolCurve, poolCurve } from "./sizes.ts";
+import { type Demand, dueTimes, type PoolCurve, poolCurve } from "./simulate.ts";
 import { readPools } from "./status.ts";
 
 /** Input of the simulation. Times in seconds. */
@@ -58,8 +56,8 @@ export async function poolSimulation(api: Api, options: StudyOptions): Promise<P
   const { source, arrivals, spanSeconds } = demandOf({ ...options, name }, objects);
   const refill = speedOf(options.refillSeconds, objects, "warm");
   if (!refill) {
-    const lack = objects ? "no sandbox of it shows" : "nothing says";
-    throw new RangeError(`Cannot simulate ${title(name)}: ${lack} how long a refill takes`);
+    const source = objects ? "no Sandbox of it shows" : "refillSeconds is not set, and no pool shows";
+    throw new RangeError(`Cannot simulate ${title(name)}: ${source} how long a refill takes`);
   }
   const start = speedOf(options.startSeconds, objects, "cold") ?? refill;
   const demand: Demand = { arrivals, refillSeconds: refill.seconds, startSeconds: start.seconds, spanSeconds };
@@ -88,7 +86,7 @@ function demandOf(
   { name, rate, trace, spanSeconds = HOUR_SECONDS }: StudyOptions,
   objects: PoolObjects | undefined,
 ): { source: PoolStudy["demand"]["source"]; arrivals: number[]; spanSeconds: number } {
-  if (rate !== undefined && trace) throw new RangeError("Cannot simulate a rate and a trace: say one of the two");
+  if (rate !== undefined && trace) throw new RangeError("Cannot simulate a rate and a trace together");
   if (rate !== undefined) {
     if (!(rate > 0)) throw new RangeError(`Cannot simulate ${rate} claims per second: it is not above 0`);
     const times = dueTimes(Math.ceil(2 * rate * spanSeconds) + 10, { kind: "poisson", perSecond: rate, seed: SEED });
@@ -113,7 +111,7 @@ function speedOf(given: number | undefined, objects: PoolObjects | undefined, la
 }
 
 function title(name: string | undefined): string {
-  return name === undefined ? "a pool that is not there" : `pool "${name}"`;
+  return name === undefined ? "a pool that does not exist" : `pool "${name}"`;
 }
 
 /**

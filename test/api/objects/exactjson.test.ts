@@ -5,8 +5,8 @@ import { applyUpdate, canonicalJson, mergeApply, sameJson } from "../../../packa
 import { copyJson, parseJson, withBigInts, withoutBigInts } from "../../../packages/api/objects/exactjson.ts";
 import { isObject } from "../../../packages/api/objects/json.ts";
 import { isUnchangedByMerge } from "../../../packages/api/objects/unchangedbymerge.ts";
-import { plainly } from "../../../packages/cli/terminal/plain.ts";
-import { serialize } from "../../../packages/cli/output/print.ts";
+import { plainly } from "../../../packages/cli/terminal.ts";
+import { serialize } from "../../../packages/cli/output.ts";
 
 const LARGEST = "9223372036854775807";
 const TEXT =

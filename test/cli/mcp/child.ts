@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { nodeContext } from "../../../packages/cli/nodecontext.ts";
-import { runCLI } from "../../../packages/cli/runcli.ts";
+import { runCLI } from "../../../packages/cli/program.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { createTestCluster } from "../../../packages/testing/mod.ts";
 import { readOptions } from "../../../packages/runtime/options.ts";

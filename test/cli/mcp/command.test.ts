@@ -6,24 +6,24 @@ import { run } from "../fakecontext.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 test.for<[string, string]>([
-  ["--http 127.0.0.1:0", "Cannot listen without tokens: give --token-file"],
+  ["--http 127.0.0.1:0", "Cannot listen without tokens: use --token-file"],
   [
     "--http 0.0.0.0:0 --allow-anonymous",
-    "Cannot let everybody in from other machines: give --token-file, or listen on loopback",
+    "Cannot allow anonymous access from other machines: use --token-file, or listen on loopback",
   ],
   [
     "--http [::]:0 --allow-anonymous",
-    "Cannot let everybody in from other machines: give --token-file, or listen on loopback",
+    "Cannot allow anonymous access from other machines: use --token-file, or listen on loopback",
   ],
   [
     "--http 127.0.0.1:0 --allow-anonymous --token-file x",
-    "Cannot use --token-file and --allow-anonymous together: name one",
+    "Cannot use --token-file and --allow-anonymous together",
   ],
   ["--http example:http", 'Cannot listen on "example:http": it is not HOST:PORT'],
   ["--http 127.0.0.1:65536", 'Cannot listen on "127.0.0.1:65536": it is not HOST:PORT'],
   [
     "--http 127.0.0.1:0 --allow-anonymous --local-root .",
-    "Cannot use --local-root with --http: those who connect would read files of this machine",
+    "Cannot use --local-root with --http: clients could read files of this machine",
   ],
   ["--token-file x", "Cannot use --token-file without --http"],
   ["--session-idle 5m", "Cannot use --session-idle without --http"],

@@ -1,11 +1,12 @@
 /** docs/mcp.md says what the code does. @module */
 import { readFileSync } from "node:fs";
+import { Command } from "commander";
 import { expect, test } from "vitest";
 import type * as z from "zod";
-import { mcpCommand } from "../../../packages/cli/commands/mcp.ts";
+import { defineMcp } from "../../../packages/cli/commands/mcp.ts";
 import { DEFAULT_SCOPE } from "./scope.ts";
 import type { Tool } from "../../../packages/cli/mcp/tool.ts";
-import { allTools } from "../../../packages/cli/mcp/tools/all.ts";
+import { allTools } from "../../../packages/cli/mcp/server.ts";
 import { fakeContext } from "../fakecontext.ts";
 
 const PAGE = readFileSync(new URL("../../../docs/mcp.md", import.meta.url), "utf8");
@@ -32,8 +33,14 @@ test("the table of tools is that of the code", () => {
   expect(rows).toEqual(TOOLS.map((tool) => [`\`${tool.name}\``, tool.title, parametersOf(tool), effectOf(tool)]));
 });
 
+function mcpCommand(): Command {
+  const command = new Command("mcp");
+  defineMcp(command, fakeContext().context);
+  return command;
+}
+
 test("every option that the page names is one of the command, and the other way round", () => {
-  const options = mcpCommand(fakeContext().context).options.map(({ long }) => long);
+  const options = mcpCommand().options.map(({ long }) => long);
   const named = new Set(PAGE.match(/--[a-z][a-z-]+/g));
   expect([...named].filter((flag) => !options.includes(flag))).toEqual([]);
   const cluster = ["--namespace", "--kubeconfig", "--token"];
@@ -45,7 +52,7 @@ test("the snippets for agents are JSON, and their command lines are understood",
     JSON.parse(text).mcpServers.hookbox
   );
   expect(snippets).toHaveLength(2);
-  const command = mcpCommand(fakeContext().context).exitOverride().action(() => {});
+  const command = mcpCommand().exitOverride().action(() => {});
   command.parse(snippets[0].args.slice(1), { from: "user" });
   expect(command.opts()).toEqual({ pool: ["python"], context: "staging", namespace: "agents" });
 });

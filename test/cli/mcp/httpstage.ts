@@ -5,10 +5,9 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
 import { createFakeClock, type FakeClock } from "../../../packages/testing/engine/fake-clock.ts";
-import { parseAddress } from "../../../packages/cli/mcp/http/address.ts";
-import { anybody, tokensIn } from "../../../packages/cli/mcp/http/access.ts";
+import { anonymousAccess, parseAddress, tokensIn } from "../../../packages/cli/mcp/access.ts";
 import { type HTTPOptions, type HTTPServer, serveHTTP } from "../../../packages/cli/mcp/http.ts";
-import type { Scope } from "../../../packages/cli/mcp/scope.ts";
+import type { Scope } from "../../../packages/cli/mcp/session.ts";
 import { createSessionServer } from "../../../packages/cli/mcp/server.ts";
 import { type Answer, send } from "../../runtime/servers.ts";
 import { scopeOf, type Stage } from "./stage.ts";
@@ -37,7 +36,7 @@ export async function listen(stage: Stage, options: ListenOptions = {}): Promise
   await writeFile(tokenFile, `${TOKEN}\n`);
   const server = await serveHTTP({
     address: parseAddress("127.0.0.1:0"),
-    authenticate: anonymous ? anybody : await tokensIn(tokenFile),
+    authenticate: anonymous ? anonymousAccess : await tokensIn(tokenFile),
     makeServer: () => createSessionServer(stage.client, scopeOf(stage, { deleteOnExit: false, ...scope })),
     note: (line) => notes.push(line.replaceAll(/[0-9a-f-]{36}/g, "ID")),
     clock,

@@ -1,5 +1,5 @@
 /** What a session may do unless a test says otherwise. @module */
-import type { Scope } from "../../../packages/cli/mcp/scope.ts";
+import type { Scope } from "../../../packages/cli/mcp/session.ts";
 
 export const DEFAULT_SCOPE: Scope = {
   pools: [],

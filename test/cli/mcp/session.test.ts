@@ -52,7 +52,7 @@ test.for(
   expect(refused).toMatchObject({ isError: true, _meta: { error: { code: "NOT_FOUND" } } });
   expect(textOf(refused)).toBe(
     'Cannot find sandbox "others": it does not exist, or this session may not use it. ' +
-      "list_sandboxes shows those that it may use, create_sandbox makes one.",
+      "list_sandboxes shows those that it may use, create_sandbox creates one.",
   );
   expect(stage.cluster.get("SandboxClaim", "others")?.metadata).toMatchObject({ uid: before, labels: { team: "a" } });
 });

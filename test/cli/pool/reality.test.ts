@@ -1,8 +1,8 @@
 /** The simulation against the real hooks: the same claims, on a cluster in memory, with pools of several sizes. @module */
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../packages/cli/pool/arrivals.ts";
-import { poolStatus } from "../../../packages/cli/pool/status.ts";
+import { dueTimes } from "../../../packages/cli/pool/simulate.ts";
 import { poolSimulation } from "../../../packages/cli/pool/study.ts";
+import { poolStatus } from "../../../packages/cli/pool/status.ts";
 import { createTestCluster } from "../../../packages/testing/mod.ts";
 
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";

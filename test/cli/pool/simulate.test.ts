@@ -1,8 +1,6 @@
 /** The simulation against cases worked out by hand, a law of queues, and what must hold for any demand. @module */
 import { expect, test } from "vitest";
-import { dueTimes } from "../../../packages/cli/pool/arrivals.ts";
-import { type Demand, simulatePool } from "../../../packages/cli/pool/simulate.ts";
-import { poolCurve, smallestPool } from "../../../packages/cli/pool/sizes.ts";
+import { type Demand, dueTimes, poolCurve, simulatePool, smallestPool } from "../../../packages/cli/pool/simulate.ts";
 import fc, { runs } from "../../properties.ts";
 
 /** The next member is made 0.05 s after a binding: one is replaced within ten seconds. */
@@ -151,4 +149,22 @@ test("poolCurve() goes from none to enough, and has the sizes that matter", () =
   expect(sizes).toEqual(expect.arrayContaining([0, 7, smallest]));
   expect(outcomes[0]?.hitRate).toBe(0);
   expect(outcomes.at(-1)?.hitRate).toBe(1);
+});
+
+test("dueTimes() puts a burst at the start and a rate at equal distances", () => {
+  expect(dueTimes(3, { kind: "burst", clients: 2 })).toEqual([0, 0, 0]);
+  expect(dueTimes(4, { kind: "rate", perSecond: 20 })).toEqual([0, 50, 100, 150]);
+});
+
+test("dueTimes() of a Poisson stream: the mean and the spread of its gaps are 1/rate, the same for a seed", () => {
+  const arrivals = { kind: "poisson", perSecond: 10, seed: 7 } as const;
+  const times = dueTimes(20_000, arrivals);
+  const gaps = times.map((time, index) => time - (times[index - 1] ?? 0));
+  const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  const deviation = Math.sqrt(gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length);
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0);
+  expect(mean / 100).toBeCloseTo(1, 1);
+  expect(deviation / 100).toBeCloseTo(1, 1);
+  expect(dueTimes(20_000, arrivals)).toEqual(times);
+  expect(dueTimes(5, { ...arrivals, seed: 8 })).not.toEqual(times.slice(0, 5));
 });

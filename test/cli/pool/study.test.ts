@@ -1,11 +1,11 @@
 /** Pools as the cluster shows them, and simulations of them: what is read, and what is said. @module */
 import { expect, test } from "vitest";
-import { renderPoolTable, renderSimulation } from "../../../packages/cli/pool/render.ts";
+import { renderPoolTable, renderSimulation } from "../../../packages/cli/commands/pool.ts";
 import { poolStatus } from "../../../packages/cli/pool/status.ts";
 import { parseTrace, poolSimulation, type StudyOptions } from "../../../packages/cli/pool/study.ts";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
-import { kindOf } from "../../../packages/cli/cluster/kinds.ts";
+import { kindOf } from "../../../packages/cli/commands/get.ts";
 import { pathOf } from "../../../packages/kube/api.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
@@ -79,7 +79,7 @@ test("poolStatus() reads one pool by name, and says so if there is none", async 
   const api = apiWith(aPool(), aPool({ metadata: { name: "other" } }));
   expect(await poolStatus(api, "team-a", "other", NOW)).toMatchObject([{
     name: "other",
-    notFull: "no hook has looked at the pool yet",
+    notFull: "the hook has not reconciled the pool yet",
   }]);
   await expect(poolStatus(api, "team-a", "none", NOW)).rejects.toThrow(/none/);
 });
@@ -130,9 +130,9 @@ test("without a pool everything has to be said", async () => {
 
 test.for<[Partial<StudyOptions>, string]>([
   [{}, 'Cannot simulate pool "warm": it has no claims'],
-  [{ rate: 1 }, 'Cannot simulate pool "warm": no sandbox of it shows how long a refill takes'],
+  [{ rate: 1 }, 'Cannot simulate pool "warm": no Sandbox of it shows how long a refill takes'],
   [{ rate: 0 }, "Cannot simulate 0 claims per second: it is not above 0"],
-  [{ rate: 1, trace: [1] }, "Cannot simulate a rate and a trace: say one of the two"],
+  [{ rate: 1, trace: [1] }, "Cannot simulate a rate and a trace together"],
   [{ trace: [] }, 'Cannot simulate pool "warm": the trace is empty'],
   [{ rate: 1, refillSeconds: -1 }, "Cannot simulate starts of -1 s: it is not a length of time"],
   [{ target: 99 }, "Cannot aim at a hit rate of 99: it is not above 0 and at most 1"],

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Exchange } from "../../../packages/webhook/exchange.ts";
 import { type Change } from "../../../packages/cli/replay/compare.ts";
-import { replay } from "../../../packages/cli/replay/run.ts";
+import { replay } from "../../../packages/cli/commands/replay.ts";
 import { mutatedHook, type Mutation } from "./mutated.ts";
 import { recordedIn, SETTINGS } from "./recorded.ts";
 import { playTraffic } from "./traffic.ts";

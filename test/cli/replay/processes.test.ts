@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import { replay } from "../../../packages/cli/replay/run.ts";
+import { replay } from "../../../packages/cli/commands/replay.ts";
 import { aPoolRequest } from "../../poolcalls.ts";
 import { aMember } from "../../pools.ts";
 import { makeTempFolder } from "../../tempfolder.ts";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Exchange } from "../../../packages/webhook/exchange.ts";
 import { replyOf } from "../../../packages/webhook/reply.ts";
-import { loadHooks } from "../../../packages/cli/replay/hooks.ts";
-import { type ReplayOptions, runReplay } from "../../../packages/cli/replay/run.ts";
+import { loadHooks, type ReplayRequest, runReplay } from "../../../packages/cli/commands/replay.ts";
 import { makeHooks } from "../../../hooks/all.ts";
 import { aChild, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -30,7 +29,7 @@ function anExchange(name: string, seconds = 0, change: (answer: Answer) => void 
 type Answer = any;
 const renamed = (answer: Answer) => void (answer.children[0].spec.hostname = "other");
 
-async function replayed(paths: string[], more: Partial<ReplayOptions> = {}) {
+async function replayed(paths: string[], more: Partial<ReplayRequest> = {}) {
   let [text, errors] = ["", ""];
   const code = await runReplay({
     paths,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { flagsPage } from "../../../dev/docs/flagspage.ts";
 import { CONVERSION } from "../../../hooks/conversion/options.ts";
-import { PROGRAMS } from "../../../packages/cli/programs.ts";
+import { PROGRAMS } from "../../../packages/cli/commands/processes.ts";
 import { flag, type Program, section } from "../../../packages/process/flags.ts";
 import { DURATION, SWITCH, TEXT } from "../../../packages/process/flagtypes.ts";
 

@@ -1,5 +1,5 @@
 /** Takes out of what a command printed all that differs each time, and lines tables up again. Pure. @module */
-import { renderTable } from "../../../packages/cli/output/table.ts";
+import { renderTable } from "../../../packages/cli/output.ts";
 
 /** What is replaced by what. */
 export type Replacement = [RegExp | string, string];

@@ -1,10 +1,9 @@
 /** The MCP tool that runs code and returns its results: text, tables, images. @module */
 import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { TimeoutError } from "../../../sdk/errors.ts";
 import type { Execution, ExecutionError, Result } from "../../../sdk/code/execution.ts";
-import { type Clip, clipped, createClip } from "../clip.ts";
-import { defineTool, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+import { TimeoutError } from "../../../sdk/errors.ts";
+import { type Clip, clipped, createClip, defineTool, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
 
 /** Largest image, in characters of base64. Larger ones are left out, because clients cannot handle them. */
 const MOST_IMAGE = 4 << 20;

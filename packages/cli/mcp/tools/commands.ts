@@ -1,14 +1,13 @@
-/** MCP tools that run commands in a sandbox. @module */
+/** MCP tools that run commands in a sandbox, and return the URLs at which they listen. @module */
 import * as z from "zod";
 import { TimeoutError } from "../../../sdk/errors.ts";
-import { type Clip, createClip } from "../clip.ts";
-import { defineTool, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+import { type Clip, createClip, defineTool, READS, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
 
 const COMMAND = {
   sandbox: SANDBOX,
   command: z.string().min(1).describe("A command line for sh, such as `cd project && npm test`"),
   cwd: z.string().optional().describe("Folder to run it in. Default: the sandbox's root"),
-  env: z.record(z.string(), z.string()).optional().describe("Laid over the sandbox's environment"),
+  env: z.record(z.string(), z.string()).optional().describe("Added to the sandbox's environment"),
 };
 
 export const executeCommand: Tool = defineTool({
@@ -16,8 +15,8 @@ export const executeCommand: Tool = defineTool({
   title: "Run a command",
   description:
     "Runs a shell command in a sandbox and waits for its end. An exit code other than 0 is a result, not an " +
-    "error. Of long output the beginning and the end are returned: write it to a file to read the middle. At timeoutMs " +
-    "the command is killed. For servers and other things that go on, use start_command.",
+    "error. Of long output, the beginning and the end are returned: to read the middle, write the output to a file. At timeoutMs " +
+    "the command is killed. For servers and other processes that keep running, use start_command.",
   input: {
     ...COMMAND,
     stdin: z.string().optional().describe("Standard input. Default: empty"),
@@ -26,7 +25,7 @@ export const executeCommand: Tool = defineTool({
       .describe("Characters of each of stdout and stderr that are returned"),
   },
   output: {
-    exitCode: z.int().describe("-1 where a signal ended it"),
+    exitCode: z.int().describe("-1 if a signal ended it"),
     signal: z.string().optional().describe("Name of that signal"),
     stdout: z.string(),
     stderr: z.string(),
@@ -78,8 +77,8 @@ export const startCommand: Tool = defineTool({
   name: "start_command",
   title: "Start a command in the background",
   description:
-    "Starts a shell command that goes on, such as a server, and returns at once. Redirect its output to a file " +
-    "to read it later: `npm start >server.log 2>&1`. get_url says where a port of it is reached.",
+    "Starts a shell command that keeps running, such as a server, and returns at once. Redirect its output to a file " +
+    "to read it later: `npm start >server.log 2>&1`. get_url returns the URL of a port.",
   input: COMMAND,
   output: { processId: z.int().describe("For stop_command") },
   hints: RUNS,
@@ -108,3 +107,22 @@ export const stopCommand: Tool = defineTool({
 function part(name: string, output: string): string[] {
   return output === "" ? [] : [`--- ${name}`, output.replace(/\n$/, "")];
 }
+
+export const getURL: Tool = defineTool({
+  name: "get_url",
+  title: "Get the URL of a port",
+  description: "Returns the URL of a port on which a program in a sandbox listens, such as a web " +
+    "server of start_command. With signedForMs, everybody who has the URL has access for that time.",
+  input: {
+    sandbox: SANDBOX,
+    port: z.int().min(1).max(65_535),
+    signedForMs: z.int().min(1000).max(604_800_000).optional().describe("Needs a router and its signing secret"),
+  },
+  output: { url: z.string() },
+  hints: { ...READS, idempotentHint: false },
+  async run({ sandbox, port, signedForMs }, { session, signal }) {
+    const handle = await session.open(sandbox, signal);
+    const url = await handle.getUrl(port, { signedForMs, signal });
+    return { data: { url }, content: [text(url)] };
+  },
+});

@@ -45,7 +45,7 @@ export const writeFile: Tool = defineTool({
   name: "write_file",
   title: "Write a text file",
   description:
-    "Writes a text file of a sandbox, whole or not at all, and makes the folders above it. What was there is " +
+    "Writes a text file of a sandbox, completely or not at all, and creates the folders above it. An existing file is " +
     "replaced. For binary files use upload_file.",
   input: {
     sandbox: SANDBOX,
@@ -112,7 +112,7 @@ export const listFiles: Tool = defineTool({
 export const fileExists: Tool = defineTool({
   name: "file_exists",
   title: "Look for a file",
-  description: "Says whether there is a file or folder at a path of a sandbox, and its type.",
+  description: "Returns whether a file or folder exists at a path of a sandbox, and its type.",
   input: { sandbox: SANDBOX, path: PATH },
   output: {
     exists: z.boolean(),
@@ -126,10 +126,10 @@ export const fileExists: Tool = defineTool({
       if (error instanceof FileNotFoundError) return undefined;
       throw error;
     });
-    const said = found ? `${path} is a ${found.type} of ${found.size} bytes.` : `There is nothing at ${path}.`;
+    const line = found ? `${path} is a ${found.type} of ${found.size} bytes.` : `There is nothing at ${path}.`;
     return {
       data: found ? { exists: true, type: found.type, size: found.size } : { exists: false },
-      content: [text(said)],
+      content: [text(line)],
     };
   },
 });

@@ -1,11 +1,12 @@
 /** MCP tools that copy binary files into and out of a sandbox. @module */
 import { Buffer } from "node:buffer";
+import { lstat, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { InvalidArgumentError, NotEnoughSpaceError } from "../../../sdk/errors.ts";
+import { AuthorizationError, InvalidArgumentError, NotEnoughSpaceError } from "../../../sdk/errors.ts";
 import type { Files } from "../../../sdk/files/files.ts";
-import { existingPath, writablePath } from "../localpath.ts";
-import type { Scope } from "../scope.ts";
+import type { Scope } from "../session.ts";
 import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 
 /** Largest file inside of a message, in bytes. */
@@ -84,24 +85,24 @@ function downloadTool(localRoot: string | undefined): Tool {
       const content = Buffer.from(bytes).toString("base64");
       return {
         data: { path, bytes: bytes.length, files: 1, content },
-        content: [contentOf(sandbox, path, bytes, content)],
+        content: [contentBlock(sandbox, path, bytes, content)],
       };
     },
   });
 }
 
-interface Local {
+interface LocalPath {
   root: string;
   path: string;
 }
 
 /** The parameter exists only if a folder is allowed. */
-function localOf(more: object, root: string | undefined): Local | undefined {
+function localOf(more: object, root: string | undefined): LocalPath | undefined {
   const path = (more as { localPath?: string }).localPath;
   return path === undefined || root === undefined ? undefined : { root, path };
 }
 
-function chosen(content: string | undefined, more: object, root: string | undefined): Local | undefined {
+function chosen(content: string | undefined, more: object, root: string | undefined): LocalPath | undefined {
   const local = localOf(more, root);
   if ((content === undefined) !== (local === undefined)) return local;
   const wanted = root === undefined ? "content is needed" : "exactly one of content and localPath is needed";
@@ -114,7 +115,7 @@ async function sendBytes(files: Files, path: string, content: string, signal: Ab
   return { bytes: bytes.length, files: 1 };
 }
 
-function contentOf(sandbox: string, path: string, bytes: Uint8Array, data: string): ContentBlock {
+function contentBlock(sandbox: string, path: string, bytes: Uint8Array, data: string): ContentBlock {
   const mimeType = imageType(bytes);
   if (mimeType) return { type: "image", data, mimeType };
   const uri = `sandbox://${sandbox}/${path.split("/").filter(Boolean).map(encodeURIComponent).join("/")}`;
@@ -139,4 +140,48 @@ function tooLarge(path: string, localRoot: string | undefined): NotEnoughSpaceEr
     ? "Pack it, or split it with execute_command and download the parts."
     : "Copy it to the user's machine with localPath.";
   return new NotEnoughSpaceError(`Cannot return "${path}": it is larger than ${MOST_BYTES} bytes`, { remedy });
+}
+
+/** Returns the real path of an existing file. @throws {AuthorizationError} if it is outside of the folder */
+async function existingPath(root: string, path: string): Promise<string> {
+  const base = await realpath(root);
+  const wanted = resolve(base, path);
+  const found = await realpath(wanted).catch(() => undefined);
+  // The message must not reveal whether a path outside of the folder exists.
+  if (found !== undefined && isWithin(base, found)) return found;
+  if (!isWithin(base, wanted) || found !== undefined) throw outside(path, root);
+  throw new InvalidArgumentError(`Cannot find "${path}" on this machine: it does not exist`);
+}
+
+/**
+ * Returns the real path of a file to write; its parent folder exists.
+ *
+ * @throws {AuthorizationError} if it is outside of the folder, or is a symlink
+ */
+async function writablePath(root: string, path: string): Promise<string> {
+  const base = await realpath(root);
+  const wanted = resolve(base, path);
+  if (!isWithin(base, wanted) || wanted === base) throw outside(path, root);
+  const folder = await realpath(dirname(wanted)).catch(() => undefined);
+  if (folder === undefined) {
+    throw new InvalidArgumentError(`Cannot write "${path}" on this machine: the folder above it does not exist`);
+  }
+  const place = join(folder, basename(wanted));
+  if (!isWithin(base, place)) throw outside(path, root);
+  const there = await lstat(place).catch(() => undefined);
+  if (there?.isSymbolicLink()) {
+    throw new AuthorizationError(`Cannot write "${path}" on this machine: a symlink is there`);
+  }
+  return place;
+}
+
+function isWithin(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function outside(path: string, root: string): AuthorizationError {
+  return new AuthorizationError(`Cannot use "${path}" of this machine: it is outside of ${root}`, {
+    remedy: "Only what is below that folder may be copied.",
+  });
 }

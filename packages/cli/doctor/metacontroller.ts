@@ -1,8 +1,7 @@
 /** Checks Metacontroller, the controllers registered with it, and their hooks. @module */
-import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { type Check, type Diagnosis, itemsOf, type Patient, read } from "./check.ts";
-import { installCommand } from "./remedy.ts";
+import { isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { type Check, type CheckInput, type CheckResult, installAdvice, itemsOf, read } from "./check.ts";
 
 const CONTROLLERS = [
   ["compositecontrollers", "sandbox"],
@@ -17,34 +16,34 @@ interface Controller extends KubeObject {
 }
 
 /** Checks whether the controllers are registered, and whether their hooks answer. */
-export const checkControllers: Check = async (patient) => {
+export const checkControllers: Check = async (input) => {
   const found = await Promise.all(CONTROLLERS.map(async ([resource, name]) => {
-    return { name, answer: await read(patient, `${API}/${resource}/${name}`) };
+    return { name, answer: await read(input, `${API}/${resource}/${name}`) };
   }));
   const bad = found.filter(({ answer }) => !isOk(answer));
   const [first] = bad;
   if (first && bad.every(({ answer }) => answer.status === 403)) {
-    return [{ mark: "warn", what: "Controllers", text: `cannot be seen: ${messageOf(first.answer)}` }];
+    return [{ mark: "warn", what: "Controllers", text: `cannot be read: ${messageOf(first.answer)}` }];
   }
-  const controllers: Diagnosis = first
+  const controllers: CheckResult = first
     ? {
       mark: "fail",
       what: "Controllers",
       text: `missing: ${bad.map(({ name }) => name).join(", ")}`,
-      remedy: `Register them: ${await installCommand(patient)}`,
+      remedy: `Register them: ${await installAdvice(input)}`,
     }
     : { mark: "ok", what: "Controllers", text: found.map(({ name }) => name).join(", ") };
   const good = found.filter(({ answer }) => isOk(answer));
   return [
     controllers,
     ...await Promise.all(good.map(({ name, answer }) => {
-      return checkHook(patient, name, (answer.body as Controller).spec.hooks?.["sync"]?.webhook?.url ?? "");
+      return checkHook(input, name, (answer.body as Controller).spec.hooks?.["sync"]?.webhook?.url ?? "");
     })),
   ];
 };
 
 /** Checks a hook behind a Service, through the API server, or at another address. */
-async function checkHook(patient: Patient, name: string, address: string): Promise<Diagnosis> {
+async function checkHook(input: CheckInput, name: string, address: string): Promise<CheckResult> {
   const what = `Hook ${name}`;
   const url = URL.parse(address);
   if (!url) {
@@ -57,16 +56,16 @@ async function checkHook(patient: Patient, name: string, address: string): Promi
   }
   const [service = "", namespace, kind = "svc"] = url.hostname.split(".");
   const isService = namespace !== undefined && kind === "svc" && !/^\d+$/.test(namespace);
-  if (!isService) return await askDirectly(patient, what, url);
-  const deployment = await read(patient, pathOf({ resource: "deployments", namespace, name: service }));
+  if (!isService) return await checkAddress(input, what, url);
+  const deployment = await read(input, pathOf({ resource: "deployments", namespace, name: service }));
   if (isOk(deployment)) return replicasOf(what, deployment.body as Deployment);
   const path = `/api/v1/namespaces/${namespace}/services/${service}:${url.port || "80"}/proxy/healthz`;
-  const answer = await read(patient, path);
+  const answer = await read(input, path);
   if (isOk(answer)) return { mark: "ok", what, text: `answers at ${url.host}` };
   if (answer.status === 403) {
-    return { mark: "warn", what, text: `at ${url.host} cannot be asked: ${messageOf(answer)}` };
+    return { mark: "warn", what, text: `cannot be checked at ${url.host}: ${messageOf(answer)}` };
   }
-  const remedy = `Look at Service ${service} in namespace ${namespace}, or run the hooks: hookbox serve`;
+  const remedy = `Check Service ${service} in namespace ${namespace}, or run the hooks: hookbox serve`;
   return { mark: "fail", what, text: `does not answer at ${url.host}: ${messageOf(answer)}`, remedy };
 }
 
@@ -79,16 +78,16 @@ interface Deployment extends KubeObject {
  * Checks the replicas only. If NetworkPolicies are enforced, only Metacontroller and the hook's node can reach the
  * hook, and the node's readiness probe has reached it already.
  */
-function replicasOf(what: string, { metadata: { namespace, name }, spec, status }: Deployment): Diagnosis {
+function replicasOf(what: string, { metadata: { namespace, name }, spec, status }: Deployment): CheckResult {
   const { replicas = 1 } = spec;
   const ready = status?.readyReplicas ?? 0;
   const text = `${ready} of ${replicas} replicas of Deployment ${namespace}/${name} ready`;
   if (ready > 0 && ready >= replicas) return { mark: "ok", what, text };
-  const remedy = `Look at them: kubectl -n ${namespace} describe pods -l app.kubernetes.io/name=${name}`;
+  const remedy = `Find out why: kubectl -n ${namespace} describe pods -l app.kubernetes.io/name=${name}`;
   return { mark: ready > 0 ? "warn" : "fail", what, text, remedy };
 }
 
-async function askDirectly({ fetch }: Patient, what: string, url: URL): Promise<Diagnosis> {
+async function checkAddress({ fetch }: CheckInput, what: string, url: URL): Promise<CheckResult> {
   try {
     const answer = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(5000) });
     await answer.body?.cancel();
@@ -96,11 +95,11 @@ async function askDirectly({ fetch }: Patient, what: string, url: URL): Promise<
     return {
       mark: "fail",
       what,
-      text: `at ${url.host} is not well: HTTP ${answer.status}`,
-      remedy: "Look at its log.",
+      text: `answers HTTP ${answer.status} at ${url.host}`,
+      remedy: "Read its log.",
     };
   } catch {
-    const remedy = "Run the hooks where Metacontroller reaches them: hookbox serve";
+    const remedy = "Run the hooks where Metacontroller can reach them: hookbox serve";
     return { mark: "warn", what, text: `cannot be reached from here at ${url.host}`, remedy };
   }
 }
@@ -111,27 +110,27 @@ interface Pod extends KubeObject {
 }
 
 /** Checks whether Metacontroller runs, and with which flags. */
-export const checkMetacontroller: Check = async (patient) => {
+export const checkMetacontroller: Check = async (input) => {
   const what = "Metacontroller";
-  const answer = await read(patient, "/api/v1/pods", { labelSelector: "app.kubernetes.io/name=metacontroller" });
+  const answer = await read(input, "/api/v1/pods", { labelSelector: "app.kubernetes.io/name=metacontroller" });
   const pods = itemsOf<Pod>(answer);
   const running = pods?.filter(({ status }) => status?.phase === "Running") ?? [];
   const [pod] = running;
-  if (!pod) return [await checkWork(patient, pods ? "no Pod of it is seen" : messageOf(answer))];
+  if (!pod) return [await checkStatuses(input, pods ? "no Pod of it was found" : messageOf(answer))];
   const { image = "", args = [], command = [] } = pod.spec.containers[0] ?? { args: [] };
   const flags = flagsOf([...command, ...args]);
   const text = `${image}, ${running.length === 1 ? "1 Pod" : `${running.length} Pods`}`;
   const strategy = flags.get("apply-strategy") ?? "dynamic-apply";
   if (strategy !== "dynamic-apply") {
-    const remedy = "Give it --apply-strategy=dynamic-apply: others cannot express preconditions.";
+    const remedy = "Start it with --apply-strategy=dynamic-apply: other strategies cannot express preconditions.";
     return [{ mark: "fail", what, text: `${text}, with --apply-strategy=${strategy}`, remedy }];
   }
   if (Number(flags.get("client-go-qps") ?? 5) >= 100) return [{ mark: "ok", what, text }];
-  const remedy = "Give it --client-go-qps=1000 --client-go-burst=2000 --workers=20.";
+  const remedy = "Start it with --client-go-qps=1000 --client-go-burst=2000 --workers=20.";
   return [{
     mark: "warn",
     what,
-    text: `${text}, slowed down to ${flags.get("client-go-qps") ?? 5} requests per second`,
+    text: `${text}, limited to ${flags.get("client-go-qps") ?? 5} requests per second`,
     remedy,
   }];
 };
@@ -141,15 +140,15 @@ function flagsOf(args: string[]): Map<string, string> {
   return new Map(words.map((word, i) => [word, words[i + 1] ?? ""]));
 }
 
-interface Standing extends KubeObject {
+interface ReconciledObject extends KubeObject {
   status?: { observedGeneration?: number; conditions?: unknown[] };
 }
 
 /** Checks the status of Sandboxes instead, because Metacontroller may run outside of the cluster. */
-async function checkWork(patient: Patient, why: string): Promise<Diagnosis> {
+async function checkStatuses(input: CheckInput, why: string): Promise<CheckResult> {
   const what = "Metacontroller";
   const sandboxes =
-    itemsOf<Standing>(await read(patient, "/apis/agents.x-k8s.io/v1beta1/sandboxes", { limit: "100" })) ?? [];
+    itemsOf<ReconciledObject>(await read(input, "/apis/agents.x-k8s.io/v1beta1/sandboxes", { limit: "100" })) ?? [];
   const current = sandboxes.filter(({ metadata, status }) => {
     return status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   });

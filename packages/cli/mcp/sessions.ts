@@ -1,5 +1,5 @@
 /** The table of MCP sessions: limits their number, checks their owner, and ends idle ones. @module */
-import type { Clock } from "../../../process/clock.ts";
+import type { Clock } from "../../process/clock.ts";
 
 /** Limits of the table. */
 export interface SessionLimits {
@@ -10,9 +10,9 @@ export interface SessionLimits {
 }
 
 /** Why a session ended. */
-export type Why = "closed" | "idle" | "stopped";
+export type EndReason = "closed" | "idle" | "stopped";
 
-interface Entry<T> {
+interface SessionRecord<T> {
   value: T;
   owner: string;
   /** Number of open requests and streams. */
@@ -31,7 +31,7 @@ export interface Sessions<T> {
    */
   use(id: string, owner: string): { value: T; done: () => void } | undefined;
   /** Removes a session and ends it. */
-  end(id: string, why: Why): Promise<void>;
+  end(id: string, why: EndReason): Promise<void>;
   endAll(): Promise<void>;
 }
 
@@ -39,18 +39,18 @@ export interface Sessions<T> {
 export function createSessions<T>(
   { most, idleMs }: SessionLimits,
   clock: Clock,
-  onEnd: (value: T, why: Why) => Promise<void>,
+  onEnd: (value: T, why: EndReason) => Promise<void>,
 ): Sessions<T> {
-  const entries = new Map<string, Entry<T>>();
+  const entries = new Map<string, SessionRecord<T>>();
   const ending = new Set<Promise<void>>();
   let reserved = 0;
 
-  function rest(id: string, entry: Entry<T>): void {
+  function rest(id: string, entry: SessionRecord<T>): void {
     entry.cancelTimer();
     entry.cancelTimer = clock.setTimeout(() => void end(id, "idle"), idleMs);
   }
 
-  async function end(id: string, why: Why): Promise<void> {
+  async function end(id: string, why: EndReason): Promise<void> {
     const entry = entries.get(id);
     if (!entry) return;
     entries.delete(id);
@@ -67,7 +67,7 @@ export function createSessions<T>(
       return once(() => reserved--);
     },
     add(id, owner, value) {
-      const entry: Entry<T> = { value, owner, open: 0, cancelTimer: () => {} };
+      const entry: SessionRecord<T> = { value, owner, open: 0, cancelTimer: () => {} };
       entries.set(id, entry);
       rest(id, entry);
     },

@@ -1,12 +1,12 @@
 /** Creates a client of the SDK from the options for cluster, router and token. @module */
-import { SandboxClient } from "../../sdk/client.ts";
-import type { ClientOptions } from "../../sdk/setup/options.ts";
-import { createClientContext } from "../../sdk/setup/clientcontext.ts";
-import type { Connection, Where } from "../commandcontext.ts";
-import { findKubeconfig } from "./kubeconfig.ts";
+import { SandboxClient } from "../sdk/client.ts";
+import { createClientContext } from "../sdk/setup/clientcontext.ts";
+import type { ClientOptions } from "../sdk/setup/options.ts";
+import { findKubeconfig } from "./cluster.ts";
+import type { Connection, ConnectionOptions } from "./commandcontext.ts";
 
 /** Creates the client; sends no request. @throws {Failure} if there is neither a cluster nor a router */
-export function connectSandboxes(where: Where, env: Record<string, string | undefined>): Connection {
+export function connectSandboxes(where: ConnectionOptions, env: Record<string, string | undefined>): Connection {
   const { namespace, token } = where;
   const routerUrl = where.router ?? env["HOOKBOX_ROUTER_URL"];
   const chosen = clusterIfAny(where, env, routerUrl !== undefined);
@@ -25,7 +25,7 @@ export function connectSandboxes(where: Where, env: Record<string, string | unde
 }
 
 /** Undefined if there is no cluster but a router, which is enough to work inside a sandbox. */
-function clusterIfAny(where: Where, env: Record<string, string | undefined>, hasRouter: boolean) {
+function clusterIfAny(where: ConnectionOptions, env: Record<string, string | undefined>, hasRouter: boolean) {
   try {
     return findKubeconfig(where, env);
   } catch (error) {

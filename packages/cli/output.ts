@@ -1,5 +1,26 @@
-/** Formats tables as kubectl does: upper-case headers, no borders, three spaces between columns. @module */
-import { oneLine } from "../terminal/plain.ts";
+/** Formats what commands print: JSON and YAML for `-o`, and tables as kubectl does. @module */
+import { withBigInts } from "../api/objects/exactjson.ts";
+import { UsageError } from "./failure.ts";
+import { oneLine } from "./terminal.ts";
+
+/** Values of `-o`; absent means a table. */
+const FORMATS = ["json", "yaml", "name", "wide"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Parses `-o`. @throws {UsageError} if it is not one of `allowed` */
+export function formatOf(text: string | undefined, allowed: readonly Format[] = FORMATS): Format | undefined {
+  if (text === undefined) return undefined;
+  const format = allowed.find((format) => format === text);
+  if (format) return format;
+  throw new UsageError(`Cannot print as "${text}": -o takes ${allowed.join(", ")}`);
+}
+
+/** Formats a value as JSON or YAML, as kubectl does. */
+export async function serialize(value: unknown, format: "json" | "yaml"): Promise<string> {
+  if (format === "json") return `${JSON.stringify(value, null, 4)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(withBigInts(value), { lineWidth: 0, version: "1.1" });
+}
 
 const GAP = 3;
 

@@ -2,8 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findKubeconfig } from "../../packages/cli/cluster/kubeconfig.ts";
-import { reachCluster } from "../../packages/cli/cluster/reach.ts";
+import { findKubeconfig, reachCluster } from "../../packages/cli/cluster.ts";
 import { Failure } from "../../packages/cli/failure.ts";
 import { readContexts } from "../../packages/kube/kubeconfig.ts";
 import { makeTempFolder } from "../tempfolder.ts";
