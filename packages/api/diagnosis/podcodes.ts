@@ -9,11 +9,11 @@ export const POD_CODES = {
   ),
   NoNodes: transient("The cluster has no nodes.", "Add a node."),
   InsufficientResources: transient(
-    "No node has enough free cpu, memory or other resources.",
+    "No node has enough free CPU, memory or other resources.",
     "Lower the containers' resources.requests, or add nodes.",
   ),
   UntoleratedTaint: transient(
-    "Every otherwise suitable node has a taint that the Pod does not tolerate.",
+    "All nodes that could run the Pod have a taint that the Pod does not tolerate.",
     "Add tolerations to the Pod's spec, or remove the taints: kubectl taint node.",
   ),
   NodeSelectorMismatch: transient(
@@ -25,26 +25,26 @@ export const POD_CODES = {
     "Change affinity or topologySpreadConstraints in the Pod's spec.",
   ),
   VolumeNodeConflict: final(
-    "Its volume is bound to a node or zone where the Pod cannot run.",
+    "A volume of the Pod is bound to a node or zone where the Pod cannot run.",
     "Let the Pod run where its volume is, or use volumeBindingMode WaitForFirstConsumer.",
   ),
-  Unschedulable: transient("No node takes the Pod.", "Do as the scheduler's message says."),
+  Unschedulable: transient("The scheduler finds no node for the Pod.", "Do as the scheduler's message says."),
   SchedulerSilent: transient(
-    "No scheduler has looked at the Pod.",
-    "See that the scheduler runs, and that schedulerName in the Pod's spec is its name.",
+    "No scheduler has tried to schedule the Pod.",
+    "Check that the scheduler runs, and that schedulerName in the Pod's spec is its name.",
   ),
   NodeNotReady: transient("The Pod's node is not Ready.", "Fix the node: kubectl describe node."),
   // Volumes, and other objects to which the Pod refers.
   StorageClassNotFound: final(
-    "A volume wants a StorageClass that does not exist.",
+    "A volume names a StorageClass that does not exist.",
     "Create the StorageClass, or name another one in volumeClaimTemplates of a new Sandbox.",
   ),
   NoDefaultStorageClass: final(
     "A volume names no StorageClass, and none is the default.",
-    "Make one the default: annotate it storageclass.kubernetes.io/is-default-class=true.",
+    "Annotate one StorageClass with storageclass.kubernetes.io/is-default-class=true.",
   ),
   VolumeProvisioningFailed: transient(
-    "The storage system could not make a volume.",
+    "The storage system could not create a volume.",
     "Do as the provisioner's message says.",
   ),
   VolumePending: transient(
@@ -71,18 +71,18 @@ export const POD_CODES = {
   ),
   ImageNotPresent: final(
     "The node does not have the image, and imagePullPolicy is Never.",
-    "Bring the image to the node, or change imagePullPolicy in the Pod's spec.",
+    "Load the image on the node, or change imagePullPolicy in the Pod's spec.",
   ),
   ImagePullFailed: transient(
-    "The image cannot be pulled: the registry or the way to it fails.",
+    "The image cannot be pulled: the registry fails, or the node cannot reach it.",
     "See that nodes reach the registry, and check the image's name.",
   ),
   RunAsNonRoot: final(
-    "The container must not run as root, and its image does.",
+    "The container must not run as root, but its image does.",
     "Set securityContext.runAsUser in the Pod's spec, or use an image with a numeric user.",
   ),
   ContainerConfigInvalid: final(
-    "The kubelet cannot make a container from its spec.",
+    "The kubelet cannot create the container from its spec.",
     "Change the container's spec as the kubelet's message says.",
   ),
   ContainerStartFailed: final(
@@ -90,11 +90,11 @@ export const POD_CODES = {
     "Correct command, args or workingDir of the container.",
   ),
   PodSandboxFailed: transient(
-    "The node cannot set up the Pod: network or container runtime fail.",
+    "The node cannot set up the Pod: the network plugin or the container runtime fails.",
     "Look at the node's network plugin and container runtime.",
   ),
   PodNameTooLong: final(
-    "The node cannot make a folder for the Pod's logs, because the Pod's name is too long.",
+    "The node cannot create a folder for the Pod's logs, because the Pod's name is too long.",
     "Use a shorter name: namespace and name may have 217 characters together.",
   ),
   OutOfMemory: final(
@@ -106,7 +106,7 @@ export const POD_CODES = {
     "Read the logs of its last run: kubectl logs --previous.",
   ),
   ProbeFailing: transient(
-    "A container runs, and its probe fails.",
+    "A container runs, but its probe fails.",
     "Fix what the probe checks, or change the probe in the Pod's spec.",
   ),
   ReadinessGateWaiting: transient(
@@ -115,18 +115,18 @@ export const POD_CODES = {
   ),
   PodFailed: final(
     "The Pod has failed and does not start again.",
-    "Look at its logs; suspend and resume the Sandbox for a new Pod.",
+    "Look at its logs. For a new Pod, suspend and resume the Sandbox.",
   ),
   PodSucceeded: final(
     "The Pod has finished its work.",
-    "Nothing is wrong; suspend and resume the Sandbox for a new Pod.",
+    "Nothing is wrong. For a new Pod, suspend and resume the Sandbox.",
   ),
   PodTerminating: transient(
-    "The former Pod is still terminating; another one follows.",
-    "Wait; if it stays, look at its finalizers and at its node.",
+    "The old Pod is still terminating. hookbox creates the next Pod after that.",
+    "Wait. If the Pod does not end, look at its finalizers and at its node.",
   ),
   PodEvicted: final(
     "The node evicted the Pod.",
-    "Suspend and resume the Sandbox for a new Pod; state requests that fit its use.",
+    "For a new Pod, suspend and resume the Sandbox. Set resource requests that fit the Pod's use.",
   ),
 } as const satisfies Record<string, Entry>;
