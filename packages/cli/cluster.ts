@@ -40,7 +40,11 @@ function chosenOf(places: readonly string[], context: string | undefined): Chose
 /** User agent of the requests, as the API server's audit log shows it. */
 const USER_AGENT = "hookbox-cli";
 
-/** Finds the credentials, and creates the connection; the first request opens it. @throws {Failure} if there are no credentials */
+/**
+ * Finds the credentials, and creates the connection; the first request opens it.
+ *
+ * @throws {Failure} if there are no credentials
+ */
 export async function reachCluster(
   where: ConnectionOptions,
   env: Record<string, string | undefined>,

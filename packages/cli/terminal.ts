@@ -67,7 +67,9 @@ export function createPaint(output: Output, context: Pick<CommandContext, "env">
   return (style, text) => isOn ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
 }
 
-/** The text of a spinner. A function is called each time the text is written, because the text may contain a duration. */
+/**
+ * The text of a spinner. A function is called each time the text is written, because the text may contain a duration.
+ */
 type SpinnerText = string | (() => string);
 
 /** Progress of some work. */

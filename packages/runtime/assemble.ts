@@ -8,10 +8,8 @@ import { createLegacy } from "./legacy/legacy.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { createMetrics } from "./processes/metrics.ts";
 import { createProcesses } from "./processes/processes.ts";
-import { activityOf } from "./rest/activity.ts";
-import { createRest } from "./rest/rest.ts";
-import { createRoutes } from "./rpc/routes.ts";
-import { createWebHandler } from "./rpc/web.ts";
+import { activityOf, createRest } from "./rest/rest.ts";
+import { createRoutes, createWebHandler } from "./rpc/routes.ts";
 import { createTerminalSockets } from "./terminal/socket.ts";
 import { createTokenCheck } from "./token.ts";
 

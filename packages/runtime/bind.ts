@@ -1,15 +1,21 @@
-/** Late binding: delivers environment variables and files to a running sandbox. @module */
+/** Late binding: delivers environment variables and files to a running sandbox, by `/v1/bind`. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { MissingError, type Root } from "./confine.ts";
-import { parseMode } from "./files/entry.ts";
+import { parseMode } from "./files/list.ts";
+import { removePath } from "./files/manage.ts";
 import { Refused, refusedFor } from "./files/refused.ts";
-import { removePath } from "./files/remove.ts";
 import { commit, discard, withTarget, writeTemporary } from "./files/write.ts";
+import { refuse } from "./http/answers.ts";
+import { readJSON } from "./http/body.ts";
+import { CHALLENGE, tokenRefusal } from "./http/guard.ts";
+import type { HTTPEnv } from "./http/httppath.ts";
+import type { RestOptions } from "./rest/rest.ts";
 
 /** Names of what is bound; never values. */
-export interface Bound {
+interface BoundNames {
   /** `sha256:<hex>` of the whole delivery; `digestOf` describes the format. */
   digest: string;
   /** Names of the variables, sorted. */
@@ -19,11 +25,11 @@ export interface Bound {
 }
 
 /** The binding of a sandbox; there is only one. */
-export interface Binding {
+export interface LateBinding {
   /** Returns the variables for processes that start from now on. */
   env(): Record<string, string>;
   /** Returns the names of what is bound; undefined if nothing is bound. */
-  bound(): Bound | undefined;
+  bound(): BoundNames | undefined;
   /**
    * Replaces the current binding by `delivery`. All files are written first, then moved to their paths one right after
    * the other, then the variables are set. Files of the previous binding that are not in this one are deleted. If a
@@ -32,7 +38,7 @@ export interface Binding {
    * @param delivery parsed JSON; `deliverySchema` describes it
    * @throws {Refused} INVALID_ARGUMENT, with names of fields but never values; or an error of writing a file
    */
-  bind(delivery: unknown): Promise<Bound>;
+  bind(delivery: unknown): Promise<BoundNames>;
   /** Removes variables and files. Running processes keep the variables that they have. */
   revoke(): Promise<void>;
 }
@@ -55,7 +61,7 @@ const fileSchema = z.strictObject({
 );
 
 /** A delivery: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}]}`. */
-export const deliverySchema = z.strictObject({
+const deliverySchema = z.strictObject({
   env: z.record(
     z.string().regex(ENV_NAME, "is not a variable name"),
     z.string().refine((value) => !value.includes("\0"), "must not hold a NUL byte"),
@@ -63,16 +69,16 @@ export const deliverySchema = z.strictObject({
   files: z.array(fileSchema).max(MOST_FILES).default([]),
 });
 
-interface Secret {
+interface BoundFile {
   path: string;
   mode: string;
   content: Buffer;
 }
 
 /** Creates the binding of the sandbox at `root`. It is empty at first. */
-export function createBinding(root: Root): Binding {
+export function createBinding(root: Root): LateBinding {
   let env: Record<string, string> = {};
-  let bound: Bound | undefined;
+  let bound: BoundNames | undefined;
   // One delivery at a time: two at the same time would mix their files.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
@@ -93,7 +99,7 @@ export function createBinding(root: Root): Binding {
     bind: (delivery) =>
       inTurn(async () => {
         const parsed = parseDelivery(delivery);
-        const secrets = await secretsOf(root, parsed.files);
+        const secrets = await boundFilesOf(root, parsed.files);
         await deliver(root, secrets);
         const former = bound?.files ?? [];
         const files = secrets.map(({ path }) => path);
@@ -121,7 +127,7 @@ function parseDelivery(delivery: unknown): z.infer<typeof deliverySchema> {
   throw new Refused("INVALID_ARGUMENT", `Cannot bind: ${issues.join("; ")}`);
 }
 
-async function secretsOf(root: Root, files: z.infer<typeof fileSchema>[]): Promise<Secret[]> {
+async function boundFilesOf(root: Root, files: z.infer<typeof fileSchema>[]): Promise<BoundFile[]> {
   const secrets = await Promise.all(files.map(async ({ path, content, content_base64, mode = SECRET_MODE }) => {
     const { parts } = await root.locate(path, { missing: "allow" }).catch((error) => {
       throw refusedFor(error, path) ?? error;
@@ -136,11 +142,11 @@ async function secretsOf(root: Root, files: z.infer<typeof fileSchema>[]): Promi
 }
 
 /** Writes all files under temporary names, then renames them. If writing fails, nothing has changed. */
-async function deliver(root: Root, [secret, ...rest]: Secret[]): Promise<void> {
+async function deliver(root: Root, [secret, ...rest]: BoundFile[]): Promise<void> {
   if (!secret) return;
   const { path, mode, content } = secret;
   await withTarget(root, path, true, async (folder, name) => {
-    const temporary = await writeTemporary(folder, name, path, once(content), { mode: parseMode(mode) });
+    const temporary = await writeTemporary(folder, name, path, chunkOf(content), { mode: parseMode(mode) });
     try {
       await deliver(root, rest);
     } catch (error) {
@@ -153,7 +159,7 @@ async function deliver(root: Root, [secret, ...rest]: Secret[]): Promise<void> {
   });
 }
 
-async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* chunkOf(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(content);
 }
 
@@ -162,7 +168,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
  * blanks. Both lists are sorted by their first element. The sender of a delivery can compute the same digest and
  * compare.
  */
-function digestOf(env: Record<string, string>, secrets: Secret[]): string {
+function digestOf(env: Record<string, string>, secrets: BoundFile[]): string {
   const variables = Object.entries(env).sort(([a], [b]) => a < b ? -1 : 1);
   const files = secrets.map(({ path, mode, content }) => [path, mode, sha256(content)]);
   return `sha256:${sha256(JSON.stringify([variables, files]))}`;
@@ -170,4 +176,40 @@ function digestOf(env: Record<string, string>, secrets: Secret[]): string {
 
 function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
+}
+
+/** Largest delivery, in bytes; it is held in memory. */
+const DELIVERY_BYTES = 16 * 1024 * 1024;
+
+/** Adds the endpoints to the app. */
+export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log }: RestOptions): void {
+  app.use("/v1/bind", onlyWithToken(token));
+  app.post("/v1/bind", async (c) => {
+    const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES));
+    log("info", "Bound", { digest: bound.digest, env: bound.env, files: bound.files });
+    return c.json(bound);
+  });
+  app.get("/v1/bind", (c) => {
+    const bound = binding.bound();
+    return bound ? c.json(bound) : refuse("NOT_FOUND", "Cannot show the binding: nothing is bound");
+  });
+  app.delete("/v1/bind", async (c) => {
+    await binding.revoke();
+    log("info", "Binding revoked");
+    return c.body(null, 204);
+  });
+}
+
+/**
+ * Refuses binding if no token is mounted, unlike other endpoints: otherwise anybody who reaches the port could bind.
+ */
+function onlyWithToken(token: RestOptions["token"]): MiddlewareHandler {
+  return async (c: Context, next) => {
+    const verdict = await token(c.req.header("Authorization"));
+    if (verdict === "none") {
+      return refuse("PERMISSION_DENIED", "Cannot bind: no token is mounted in this sandbox, see --token-file");
+    }
+    if (verdict !== "right") return refuse("UNAUTHENTICATED", tokenRefusal(verdict), CHALLENGE);
+    return await next();
+  };
 }

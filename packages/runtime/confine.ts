@@ -117,7 +117,7 @@ async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<
     position.push(name);
     return;
   }
-  const kind = walk.missing > 0 ? "missing" : await look(`/${[...position, name].join("/")}`, wanted);
+  const kind = walk.missing > 0 ? "missing" : await kindAt(`/${[...position, name].join("/")}`, wanted);
   if (kind === "link" && (followLast || walk.pending.length > 0)) {
     if (++walk.links > MOST_LINKS) throw new InvalidPathError(`Cannot follow "${wanted}": too many symlinks`);
     enter(walk, await readTarget(bytePath(`/${[...position, name].join("/")}`)), position);
@@ -127,7 +127,7 @@ async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<
   position.push(name);
 }
 
-async function look(path: string, wanted: string): Promise<"link" | "missing" | "there"> {
+async function kindAt(path: string, wanted: string): Promise<"link" | "missing" | "there"> {
   try {
     return (await lstat(bytePath(path))).isSymbolicLink() ? "link" : "there";
   } catch (error) {

@@ -2,9 +2,7 @@
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../process/log.ts";
 import { assemble } from "./assemble.ts";
-import { forThisPod, upgradesForThisPod } from "./http/otherpod.ts";
-import { listenGRPC } from "./listen-grpc.ts";
-import { listen, type Listening } from "./listen.ts";
+import { forThisPod, listen, listenGRPC, type Listening, upgradesForThisPod } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { tokenIsMounted } from "./token.ts";
 

@@ -12,10 +12,10 @@ import { codeOf } from "./confine.ts";
  * | `right` | the request has the token |
  * | `missing`, `wrong` | the request has no token, or another one |
  */
-export type Verdict = "none" | "right" | "missing" | "wrong";
+export type TokenCheckResult = "none" | "right" | "missing" | "wrong";
 
 /** Checks the value of an `Authorization` header. */
-export type TokenCheck = (authorization: string | null | undefined) => Promise<Verdict>;
+export type TokenCheck = (authorization: string | null | undefined) => Promise<TokenCheckResult>;
 
 const BEARER = /^Bearer +([^\s]+) *$/i;
 

@@ -21,7 +21,7 @@ const AS_IT_COMES = `const parts: Uint8Array[] = [];
 export const NETWORKS: readonly Mutant[] = [
   {
     name: "a host that is none throws in a runtime",
-    file: "packages/runtime/listen-grpc.ts",
+    file: "packages/runtime/listen.ts",
     from: "response.writeHead(400);",
     to: 'throw new TypeError("host");',
     tests: ["test/fuzz/runtime.test.ts"],
@@ -198,7 +198,7 @@ export const NETWORKS: readonly Mutant[] = [
   },
   {
     name: "a refused body is waited for without end",
-    file: "packages/runtime/listen-grpc.ts",
+    file: "packages/runtime/listen.ts",
     from: "setTimeout(() => request.socket.destroy(), DISCARD_MS)",
     to: "setTimeout(() => {}, DISCARD_MS)",
     tests: UNASKED_TEST,

@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const TOKEN_TEST = ["test/runtime/token.test.ts"];
-const ORIGIN_TEST = ["test/runtime/http/origin.test.ts"];
+const ORIGIN_TEST = ["test/runtime/http/guard.test.ts"];
 const SOCKET_TEST = ["test/runtime/terminal/socket.test.ts"];
 
 export const RUNTIME: readonly Mutant[] = [
@@ -22,14 +22,14 @@ export const RUNTIME: readonly Mutant[] = [
   },
   {
     name: "a page is known by what it says it was forwarded for",
-    file: "packages/runtime/http/origin.ts",
+    file: "packages/runtime/http/guard.ts",
     from: 'from !== header("host") && from !== header("x-forwarded-host")',
     to: 'from !== header("host") && header("x-forwarded-host") === undefined',
     tests: ORIGIN_TEST,
   },
   {
     name: "a page whose origin is none is let in",
-    file: "packages/runtime/http/origin.ts",
+    file: "packages/runtime/http/guard.ts",
     from: "return from === undefined || (",
     to: "return from !== undefined && (",
     tests: ORIGIN_TEST,
@@ -37,8 +37,8 @@ export const RUNTIME: readonly Mutant[] = [
   {
     name: "a wrong token is a right one",
     file: "packages/runtime/http/guard.ts",
-    from: 'if (verdict === "missing" || verdict === "wrong") return refuse',
-    to: 'if (verdict === "missing") return refuse',
+    from: 'if (verdict === "missing" || verdict === "wrong") {',
+    to: 'if (verdict === "missing") {',
     tests: ["test/wiring/runtime-access.test.ts"],
   },
   {

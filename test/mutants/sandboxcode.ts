@@ -103,7 +103,7 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   {
     name: "what code writes to the interpreter's protocol is believed",
     file: "packages/runtime/contexts/kernel.ts",
-    from: "return saidSchema.safeParse(JSON.parse(line)).data;",
+    from: "return lineSchema.safeParse(JSON.parse(line)).data;",
     to: "return JSON.parse(line);",
     tests: CONTEXTS_TEST,
   },
@@ -130,14 +130,14 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   },
   {
     name: "input of a terminal is written again and again until its program reads",
-    file: "packages/runtime/processes/typing.ts",
+    file: "packages/runtime/processes/terminal.ts",
     from: "if (ON_DENO) return void socket.write(bytes, done);",
     to: "return void socket.write(bytes, done);",
     tests: ["test/runtime/terminal/paste.test.ts"],
   },
   {
     name: "parts of a line are kept as they come",
-    file: "packages/runtime/contexts/lines.ts",
+    file: "packages/runtime/contexts/kernel.ts",
     from: "const line = createGathered();",
     to: `const parts: Uint8Array[] = [];
   const line = {
@@ -156,14 +156,14 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   },
   {
     name: "a reader of a log leaves something behind for each write",
-    file: "packages/runtime/processes/log.ts",
+    file: "packages/runtime/processes/outputlog.ts",
     from: "else await changed.promise;",
     to: 'else await Promise.race([changed.promise, new Promise((done) => signal?.addEventListener("abort", done))]);',
     tests: WAITING_TEST,
   },
   {
     name: "who waits for a process and gives up leaves a listener behind",
-    file: "packages/runtime/processes/ending.ts",
+    file: "packages/runtime/processes/processes.ts",
     from: 'signal.removeEventListener("abort", wake);',
     to: "",
     tests: WAITING_TEST,

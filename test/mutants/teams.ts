@@ -28,7 +28,7 @@ export const TEAMS: readonly Mutant[] = [
   },
   {
     name: "a runtime takes requests for another Pod",
-    file: "packages/runtime/http/otherpod.ts",
+    file: "packages/runtime/listen.ts",
     from: "isForOther(request.headers, podUID) ? refuseOther(request, response) : listener(request, response);",
     to: "listener(request, response);",
     tests: OTHER_POD_TEST,

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { readLines } from "../../packages/runtime/contexts/lines.ts";
+import { readLines } from "../../packages/runtime/contexts/kernel.ts";
 import { createGathered } from "../../packages/process/gathered.ts";
 import { readText } from "../../packages/runtime/http/body.ts";
 import type { HTTPEnv } from "../../packages/runtime/http/httppath.ts";

@@ -68,5 +68,7 @@ test("an error in a variable of the environment names the variable", () => {
 test("the help names every option, its other names and its variables", () => {
   const help = helpOf(RUNTIME);
   for (const name of Object.keys(RUNTIME.flags)) expect(help).toMatch(new RegExp(`^ +--${name} `, "m"));
-  expect(help).toMatch(/made if missing \(default: the variable SANDBOX_BASE_DIR,\s+or \/workspace\); also --root-dir/);
+  expect(help).toMatch(
+    /created if it does not exist\s+\(default: the variable\s+SANDBOX_BASE_DIR,\s+or \/workspace\); also --root-dir/,
+  );
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { openForRead } from "../../packages/runtime/files/read.ts";
-import { removePath } from "../../packages/runtime/files/remove.ts";
+import { removePath } from "../../packages/runtime/files/manage.ts";
 import { writeWhole } from "../../packages/runtime/files/write.ts";
 import { listFolder } from "../../packages/runtime/files/list.ts";
 import { makeRoot, pieces } from "./folders.ts";

@@ -45,7 +45,9 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
 
 function pathsOf(claims: Follower) {
   return [...claims.objects.values()].map(({ metadata: { namespace, name } }) => ({
-    ...{ resource: "sandboxclaims" as const, namespace, name },
+    resource: "sandboxclaims" as const,
+    namespace,
+    name,
   }));
 }
 

@@ -1,4 +1,7 @@
-/** What the checks of `hookbox doctor` share: their types, and functions that read and review access without throwing. @module */
+/**
+ * What the checks of `hookbox doctor` share: their types, and functions that read and review access without throwing.
+ * @module
+ */
 import { SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Answer, type Api, pathOf } from "../../kube/api.ts";

@@ -1,4 +1,7 @@
-/** Decides who may use the MCP server over HTTP: by the address, the bearer token, and the headers Host and Origin. @module */
+/**
+ * Decides who may use the MCP server over HTTP: by the address, the bearer token, and the headers Host and Origin.
+ * @module
+ */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";

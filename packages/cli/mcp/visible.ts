@@ -1,4 +1,7 @@
-/** Selects the sandboxes that a session may use, its own and those that match the selector, and formats them. @module */
+/**
+ * Selects the sandboxes that a session may use, its own and those that match the selector, and formats them.
+ * @module
+ */
 import * as z from "zod";
 import type { SandboxClient } from "../../sdk/client.ts";
 import { NotFoundError, SandboxNotFoundError } from "../../sdk/errors.ts";

@@ -1,11 +1,11 @@
 /** Code contexts by id: interpreters that keep their variables between calls. @module */
 import { randomUUID } from "node:crypto";
-import { watchLimits } from "../processes/limits.ts";
+import { watchLimits } from "../processes/run.ts";
 import type { KernelEvent } from "./events.ts";
 import { type Kernel, type Language, startKernel } from "./kernel.ts";
 
 /** One context. */
-export interface Context {
+export interface CodeContext {
   id: string;
   language: Language;
   /** Absolute path. */
@@ -25,7 +25,7 @@ export interface Context {
 }
 
 /** How a run ended. */
-export interface Ran {
+export interface RunEnd {
   executionCount: number;
   timedOut: boolean;
 }
@@ -39,24 +39,24 @@ export interface CodeLimits {
 /** All contexts of the sandbox. */
 export interface Contexts {
   /** @throws {SpawnError} */
-  create(language: Language, cwd: string, env: Record<string, string>): Promise<Context>;
-  get(id: string): Context | undefined;
+  create(language: Language, cwd: string, env: Record<string, string>): Promise<CodeContext>;
+  get(id: string): CodeContext | undefined;
   /** Returns the default context of a language; creates it at the first call. @throws {SpawnError} */
-  default(language: Language): Promise<Context>;
-  list(): Context[];
-  remove(context: Context): void;
+  default(language: Language): Promise<CodeContext>;
+  list(): CodeContext[];
+  remove(context: CodeContext): void;
   /**
    * Starts a new interpreter with the same folder and environment. Waiting code runs in the new one.
    *
    * @throws {SpawnError}
    */
-  restart(context: Context): Promise<void>;
+  restart(context: CodeContext): Promise<void>;
   /**
-   * Runs code after the code that is already running or waiting. The last value that it yields is a {@link Ran}.
+   * Runs code after the code that is already running or waiting. The last value that it yields is a {@link RunEnd}.
    *
    * @throws {DeadContextError} if there is no interpreter to run it
    */
-  run(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran>;
+  run(context: CodeContext, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | RunEnd>;
   /** Number of contexts in which code is running. */
   busy(): number;
   killAll(): void;
@@ -72,8 +72,8 @@ const GRACE_MS = 3000;
 
 /** Creates the contexts. `env` is called at each start of an interpreter. */
 export function createContexts(root: string, env: () => Record<string, string> = () => ({})): Contexts {
-  const byId = new Map<string, Context>();
-  const defaults = new Map<Language, Promise<Context>>();
+  const byId = new Map<string, CodeContext>();
+  const defaults = new Map<Language, Promise<CodeContext>>();
   let isOver = false;
   const launch = async (language: Language, cwd: string, own: Record<string, string>) => {
     const kernel = await startKernel(language, cwd, { ...env(), ...own });
@@ -83,12 +83,12 @@ export function createContexts(root: string, env: () => Record<string, string> =
   const add = async (language: Language, cwd: string, own: Record<string, string>, isDefault: boolean) => {
     const kernel = await launch(language, cwd, own);
     const fresh = { busy: false, count: 0, turn: Promise.resolve(), starting: Promise.resolve() };
-    const context: Context = { id: randomUUID(), language, cwd, env: own, isDefault, kernel, ...fresh };
+    const context: CodeContext = { id: randomUUID(), language, cwd, env: own, isDefault, kernel, ...fresh };
     byId.set(context.id, context);
     return context;
   };
   /** Kills the interpreter and starts another one. If one is being started, waits for that and kills it, too. */
-  const restart = (context: Context): Promise<void> => {
+  const restart = (context: CodeContext): Promise<void> => {
     context.kernel.kill(RESTARTED);
     const started = context.starting.then(async () => {
       context.kernel.kill(RESTARTED);
@@ -100,7 +100,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     return started;
   };
   /** Makes sure that the context has an interpreter. If it starts a new one, returns how the previous one ended. */
-  const revive = async (context: Context): Promise<string | undefined> => {
+  const revive = async (context: CodeContext): Promise<string | undefined> => {
     await context.starting;
     const end = context.kernel.end();
     if (end === undefined) return undefined;
@@ -112,7 +112,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     await restart(context);
     return end;
   };
-  async function* run(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran> {
+  async function* run(context: CodeContext, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | RunEnd> {
     const before = context.turn;
     const { promise, resolve } = Promise.withResolvers<void>();
     context.turn = before.then(() => promise);
@@ -158,7 +158,7 @@ function newInterpreter(language: Language, end: string): string {
   return `[hookbox: the ${language} interpreter had ended (${end}); this is a new one, without its variables]`;
 }
 
-async function* runNow(context: Context, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | Ran> {
+async function* runNow(context: CodeContext, code: string, limits: CodeLimits): AsyncGenerator<KernelEvent | RunEnd> {
   const { kernel } = context;
   const executionCount = ++context.count;
   context.busy = true;

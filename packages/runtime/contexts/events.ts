@@ -13,7 +13,7 @@ export type KernelEvent =
   | { error: { name: string; value: string; traceback: string } };
 
 /** The queue. */
-export interface Events {
+export interface KernelEvents {
   /** Adds an event. Dropped if there is no reader. */
   push(event: KernelEvent): void;
   /** Yields the events that are pushed from now on, until `finished` resolves. */
@@ -24,7 +24,7 @@ export interface Events {
 const HIGH_WATER = 1 << 20;
 
 /** Creates the queue. While its reader is behind, `streams` are paused. */
-export function createEvents(streams: Readable[]): Events {
+export function createKernelEvents(streams: Readable[]): KernelEvents {
   let queue: KernelEvent[] | undefined;
   let waiting = 0;
   let wake = () => {};
@@ -36,7 +36,7 @@ export function createEvents(streams: Readable[]): Events {
     push: (event) => {
       if (!queue || isEmpty(event)) return;
       waiting += sizeOf(event);
-      if (!joined(queue.at(-1), event)) queue.push(event);
+      if (!appended(queue.at(-1), event)) queue.push(event);
       if (waiting > HIGH_WATER) { for (const stream of streams) stream.pause(); }
       wake();
     },
@@ -79,7 +79,7 @@ function isEmpty(event: KernelEvent): boolean {
 }
 
 /** Appends text to the previous event if that is of the same stream, because print() writes small pieces. */
-function joined(last: KernelEvent | undefined, next: KernelEvent): boolean {
+function appended(last: KernelEvent | undefined, next: KernelEvent): boolean {
   if (last && "stdout" in last && "stdout" in next) last.stdout += next.stdout;
   else if (last && "stderr" in last && "stderr" in next) last.stderr += next.stderr;
   else return false;

@@ -1,16 +1,16 @@
 /** An interpreter in a child process, which runs one piece of code at a time and sends events. @module */
 import process from "node:process";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { createGathered } from "../../process/gathered.ts";
 import { ON_DENO } from "../../process/ondeno.ts";
 import { SpawnError } from "../processes/command.ts";
-import { drained } from "../processes/drain.ts";
-import { signalGroup } from "../processes/signals.ts";
+import { signalGroup } from "../processes/killall.ts";
+import { drained } from "../processes/output.ts";
 import { type Running, start } from "../processes/spawn.ts";
-import { createEvents, type KernelEvent } from "./events.ts";
-import { readLines } from "./lines.ts";
+import { createKernelEvents, type KernelEvent } from "./events.ts";
 
 /** Supported languages. */
 export const LANGUAGES = ["python", "javascript", "typescript"] as const;
@@ -24,12 +24,16 @@ export interface Kernel {
   end(): string | undefined;
   /**
    * Runs code; the events end with the run. Only one run at a time. A caller that stops reading leaves the code
-   * running: `finished` tells when it is over. If the interpreter dies, that is the last event.
+   * running: `finished` resolves when it is over. If the interpreter dies, that is the last event.
    */
   run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
   /** Interrupts the running code; variables are kept. */
   interrupt(): void;
-  /** Kills the interpreter and all processes that it started. @param why part of the error that the running code ends with */
+  /**
+   * Kills the interpreter and all processes that it started.
+   *
+   * @param why part of the error that the running code ends with
+   */
   kill(why?: string): void;
 }
 
@@ -43,30 +47,30 @@ const EXIT_MS = 3000;
 /** How long an interpreter may run after its descriptors were closed, in milliseconds. */
 const CLOSED_MS = 200;
 /** Times after an interrupt at which the interpreter gets a second signal, in milliseconds. */
-const WAKE_MS = [50, 500, 5000];
+const SECOND_SIGNAL_MS = [50, 500, 5000];
 
 /** Starts an interpreter. @throws {SpawnError} if it does not exist, or ends before it is ready */
 export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
   const child = await start({ argv: argvOf(language), cwd, env }, { extra: 2 });
   const [requests, answers] = child.extra;
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
-  const events = createEvents([child.stdout, child.stderr, answers]);
+  const events = createKernelEvents([child.stdout, child.stderr, answers]);
   let busy = false;
   /** `why`: the reason of the coming end, if it is known. `end`: how the interpreter ended, once it has. */
-  const fate: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
-  const alive = () => fate.end === undefined;
+  const ending: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
+  const alive = () => ending.end === undefined;
   let onDone = () => {};
-  /** `interrupts`: whether the code can receive interrupts. `due`: whether an interrupt is waiting for that. */
-  const heeds = { interrupts: false, due: false };
+  /** `accepted`: whether the code can receive interrupts. `due`: whether an interrupt is waiting for that. */
+  const interrupts = { accepted: false, due: false };
   const interrupt = () => {
-    heeds.due = !heeds.interrupts;
-    if (!heeds.interrupts) return;
+    interrupts.due = !interrupts.accepted;
+    if (!interrupts.accepted) return;
     signalGroup(child.pid, "SIGINT");
-    if (language === "python") wake(child.pid, () => alive() && busy);
+    if (language === "python") interruptBlockingCall(child.pid, () => alive() && busy);
   };
   const kill = (why?: string) => {
     if (!alive()) return;
-    fate.why ??= why;
+    ending.why ??= why;
     child.kill();
   };
   const ready = Promise.withResolvers<void>();
@@ -74,19 +78,19 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     const event = parse(line);
     if (!event) kill("the code wrote to a descriptor of hookbox");
     else if (event.exiting !== undefined) {
-      fate.why = `exit code ${event.exiting}`;
+      ending.why = `exit code ${event.exiting}`;
       const timer = setTimeout(kill, EXIT_MS);
       child.ended.then(() => clearTimeout(timer));
     } else if ("ready" in event) ready.resolve();
     else if ("begun" in event) {
-      heeds.interrupts = true;
-      if (heeds.due) interrupt();
+      interrupts.accepted = true;
+      if (interrupts.due) interrupt();
     } else if ("done" in event) {
       busy = false;
       drained([child.stdout, child.stderr], QUIET_MS).then(finishText).then(onDone);
     } else events.push(event as unknown as KernelEvent);
   });
-  const finishText = readText(child, events.push);
+  const finishText = readUnframedText(child, events.push);
   requests.on("error", () => {}).resume();
   // If the code has closed a descriptor or has run exec, no more events would ever come.
   for (const stream of [requests, answers]) {
@@ -94,7 +98,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     stream.once("close", () => setTimeout(kill, CLOSED_MS, "the code closed a descriptor of hookbox, or ran exec"));
   }
   child.ended.then(async ({ exitCode, signal }) => {
-    const why = fate.end = fate.why ?? (signal ? `signal ${signal}` : `exit code ${exitCode}`);
+    const why = ending.end = ending.why ?? (signal ? `signal ${signal}` : `exit code ${exitCode}`);
     ready.reject(new SpawnError("failed", `Cannot start ${language}: it ended (${why})`));
     await drained([child.stdout, child.stderr, answers], QUIET_MS);
     finishText();
@@ -104,10 +108,10 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   await ready.promise;
   return {
     alive,
-    end: () => fate.end,
+    end: () => ending.end,
     run: (code) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
-      Object.assign(heeds, { interrupts: language !== "python", due: false });
+      Object.assign(interrupts, { accepted: language !== "python", due: false });
       busy = alive();
       if (!busy) onDone();
       else send(requests, { code, typescript: language === "typescript" });
@@ -127,8 +131,8 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
  * the last step before a blocking call, Python handles it only when the call returns. A second signal, which has no
  * effect itself, makes the call return.
  */
-async function wake(pid: number, running: () => boolean): Promise<void> {
-  for (const ms of WAKE_MS) {
+async function interruptBlockingCall(pid: number, running: () => boolean): Promise<void> {
+  for (const ms of SECOND_SIGNAL_MS) {
     await delay(ms, undefined, { ref: false });
     if (!running()) return;
     signalGroup(pid, "SIGURG");
@@ -153,15 +157,15 @@ function send(requests: Duplex, request: object): void {
 }
 
 const text = z.string().optional();
-const saidSchema = z.looseObject({ stdout: text, stderr: text, exiting: z.number().nullish() });
+const lineSchema = z.looseObject({ stdout: text, stderr: text, exiting: z.number().nullish() });
 
 /**
  * Returns undefined if the line is not valid JSON of the protocol: then the code has written to the descriptor, and
  * later lines cannot be trusted.
  */
-function parse(line: string): z.infer<typeof saidSchema> | undefined {
+function parse(line: string): z.infer<typeof lineSchema> | undefined {
   try {
-    return saidSchema.safeParse(JSON.parse(line)).data;
+    return lineSchema.safeParse(JSON.parse(line)).data;
   } catch {
     return undefined;
   }
@@ -171,7 +175,7 @@ function parse(line: string): z.infer<typeof saidSchema> | undefined {
  * Reads output that does not use the protocol: output of child processes and of C libraries. Call the returned function at
  * the end of a run: it sends the first bytes of an incomplete character.
  */
-function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): () => void {
+function readUnframedText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): () => void {
   const [out, err] = [0, 1].map(() => new TextDecoder("utf-8", { ignoreBOM: true })) as [TextDecoder, TextDecoder];
   stdout.on("data", (bytes) => push({ stdout: out.decode(bytes, { stream: true }) }));
   stderr.on("data", (bytes) => push({ stderr: err.decode(bytes, { stream: true }) }));
@@ -179,4 +183,25 @@ function readText({ stdout, stderr }: Running, push: (event: KernelEvent) => voi
     push({ stdout: out.decode() });
     push({ stderr: err.decode() });
   };
+}
+
+const NEWLINE = 10;
+
+/** Calls `onLine` for each complete line. A line longer than `longest` bytes is truncated. */
+export function readLines(stream: Readable, longest: number, onLine: (line: string) => void): void {
+  const line = createGathered();
+  const add = (part: Uint8Array) => {
+    const room = longest - line.size();
+    if (room > 0) line.add(part.subarray(0, room));
+  };
+  stream.on("error", () => {});
+  stream.on("data", (bytes: Uint8Array) => {
+    let from = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+      add(bytes.subarray(from, end));
+      onLine(line.takeText());
+      from = end + 1;
+    }
+    if (from < bytes.length) add(bytes.subarray(from));
+  });
 }

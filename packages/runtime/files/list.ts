@@ -1,13 +1,12 @@
-/** Lists folders and describes paths; by default, symlinks that lead out of the root are not listed. @module */
+/** Describes files and lists folders; by default, symlinks that lead out of the root are not listed. @module */
 import type { Stats } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
 import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
-import { type Entry, entryOf } from "./entry.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
 
 /** An entry that may be a symlink. */
-export interface LinkEntry extends Entry {
+interface LinkEntry extends FileEntry {
   /** Only for symlinks: the path that it leads to, from the root. Absent if it leads out of the root. */
   target?: string;
 }
@@ -24,7 +23,7 @@ export async function listFolder(root: Root, path: string, links = false): Promi
   return await withFolder(root, { parts, wanted: path }, async (folder) => {
     const entries: LinkEntry[] = [];
     for await (const { name } of entriesIn(folder.here)) {
-      const entry = await describe(root, folder, [...parts, name], links);
+      const entry = await describeEntry(root, folder, [...parts, name], links);
       if (entry) entries.push(entry);
     }
     return entries.sort((a, b) => a.name < b.name ? -1 : 1);
@@ -32,7 +31,7 @@ export async function listFolder(root: Root, path: string, links = false): Promi
 }
 
 /** The description of a single path. */
-export interface Description extends LinkEntry {
+interface Description extends LinkEntry {
   path: string;
 }
 
@@ -48,30 +47,30 @@ export async function describePath(root: Root, path: string): Promise<Descriptio
   });
 }
 
-async function describe(
+async function describeEntry(
   root: Root,
   folder: Folder,
   parts: string[],
   links: boolean,
 ): Promise<LinkEntry | undefined> {
   const name = parts.at(-1) ?? "";
-  const stats = await lstatIfThere(folder.at(name));
+  const stats = await lstatIfExists(folder.at(name));
   if (!stats) return undefined;
   if (!stats.isSymbolicLink()) return entryOf(name, stats);
   if (links) return await describeLink(root, parts, entryOf(name, stats));
-  const target = await follow(root, parts);
+  const target = await followLink(root, parts);
   if (target === "outside") return undefined;
-  const targetStats = target.exists ? await statIfThere(target.path) : undefined;
+  const targetStats = target.exists ? await statIfExists(target.path) : undefined;
   return entryOf(name, targetStats ?? stats);
 }
 
-async function describeLink(root: Root, parts: string[], entry: Entry): Promise<LinkEntry> {
-  const target = entry.type === "symlink" ? await follow(root, parts) : "outside";
+async function describeLink(root: Root, parts: string[], entry: FileEntry): Promise<LinkEntry> {
+  const target = entry.type === "symlink" ? await followLink(root, parts) : "outside";
   return target === "outside" ? entry : { ...entry, target: target.parts.join("/") || "." };
 }
 
 /** Returns where a symlink leads. A symlink in a circle leads nowhere, but not out of the root. */
-async function follow(
+async function followLink(
   root: Root,
   parts: string[],
 ): Promise<{ parts: string[]; path: string; exists: boolean } | "outside"> {
@@ -85,10 +84,64 @@ async function follow(
 }
 
 /** A listed file may have been deleted a moment later. */
-async function lstatIfThere(at: FSPath): Promise<Stats | undefined> {
+async function lstatIfExists(at: FSPath): Promise<Stats | undefined> {
   return await lstat(at).catch(() => undefined);
 }
 
-async function statIfThere(path: string): Promise<Stats | undefined> {
+async function statIfExists(path: string): Promise<Stats | undefined> {
   return await stat(bytePath(path)).catch(() => undefined);
+}
+
+/** `symlink`: a symlink that leads nowhere or was not followed. `other`: a socket, pipe or device. */
+export type EntryType = "file" | "directory" | "symlink" | "other";
+
+/** A file in the response of `GET /v1/files/{folder}`. */
+interface FileEntry {
+  name: string;
+  /** Size in bytes. */
+  size: number;
+  type: EntryType;
+  /** RFC 3339, in UTC. */
+  modified_at: string;
+  /** Permission bits as four octal digits: `0644`. */
+  mode: string;
+}
+
+/** Describes a file under this name. */
+export function entryOf(name: string, stats: Stats): FileEntry {
+  return {
+    name,
+    size: stats.size,
+    type: entryType(stats),
+    modified_at: modifiedOf(stats).toISOString(),
+    mode: modeText(stats.mode),
+  };
+}
+
+/** The years 0 to 9999, in milliseconds since the epoch. */
+const WRITABLE_MS = { first: Date.parse("0000-01-01"), last: Date.parse("9999-12-31T23:59:59Z") };
+
+/**
+ * Returns the modification time. A time that RFC 3339 cannot express is replaced by the nearest one, because some file
+ * systems allow any time.
+ */
+export function modifiedOf({ mtimeMs }: Stats): Date {
+  return new Date(Math.min(WRITABLE_MS.last, Math.max(WRITABLE_MS.first, mtimeMs)));
+}
+
+function entryType(stats: Stats): EntryType {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "directory";
+  return stats.isSymbolicLink() ? "symlink" : "other";
+}
+
+function modeText(mode: number): string {
+  return `0${(mode & 0o777).toString(8).padStart(3, "0")}`;
+}
+
+const MODE = /^0[0-7]{3}$/;
+
+/** Parses four octal digits as permission bits; undefined if the text is invalid. */
+export function parseMode(text: string): number | undefined {
+  return MODE.test(text) ? Number.parseInt(text, 8) : undefined;
 }

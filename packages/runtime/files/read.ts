@@ -45,7 +45,7 @@ export async function openFile(at: FSPath, wanted: string): Promise<OpenFile> {
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) throw notAFile(wanted);
-    return { stats, handle, content: isMadeUp(stats) ? await contentOf(handle, wanted) : undefined };
+    return { stats, handle, content: isGenerated(stats) ? await readGenerated(handle, wanted) : undefined };
   } catch (error) {
     await handle.close();
     throw error;
@@ -57,17 +57,17 @@ const PAGE_BYTES = 64 * 1024;
 /** Size of the first read, because most of these files are short. */
 const FIRST_BYTES = 4 * 1024;
 /** Largest content of a file whose size is not known. */
-const MOST_MADE_UP_BYTES = 16 * 1024 * 1024;
+const MAX_GENERATED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Returns whether the kernel may generate the content when it is read, as in /proc and /sys. The size is then 0 or one
  * page.
  */
-function isMadeUp({ size, blocks }: Stats): boolean {
+function isGenerated({ size, blocks }: Stats): boolean {
   return size === 0 || (blocks === 0 && size <= PAGE_BYTES);
 }
 
-async function contentOf(handle: FileHandle, wanted: string): Promise<Uint8Array> {
+async function readGenerated(handle: FileHandle, wanted: string): Promise<Uint8Array> {
   const gathered = createGathered();
   for (let at = 0;;) {
     const chunk = Buffer.allocUnsafe(at === 0 ? FIRST_BYTES : CHUNK_BYTES);
@@ -75,7 +75,7 @@ async function contentOf(handle: FileHandle, wanted: string): Promise<Uint8Array
     if (bytesRead === 0) return gathered.take();
     gathered.add(chunk.subarray(0, bytesRead));
     at += bytesRead;
-    if (at > MOST_MADE_UP_BYTES) {
+    if (at > MAX_GENERATED_BYTES) {
       throw new Refused(
         "RESOURCE_EXHAUSTED",
         `Cannot read "${wanted}": it does not say how long it is, and is too long`,

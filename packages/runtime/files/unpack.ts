@@ -10,7 +10,7 @@ import { dateOf } from "../../process/tardates.ts";
 import { extractNames, namesOf } from "../../process/tarnames.ts";
 import { codeOf, type Root } from "../confine.ts";
 import { withFolder, withParent } from "./folder.ts";
-import { makeFolder } from "./makefolder.ts";
+import { makeFolder } from "./manage.ts";
 import { Refused, refusedFor } from "./refused.ts";
 import { TEMPORARY_PREFIX, writeWhole } from "./write.ts";
 

@@ -78,14 +78,14 @@ export async function writeTemporary(
   source: AsyncIterable<Uint8Array>,
   options: WriteOptions,
 ): Promise<Temporary> {
-  const old = await statIfThere(folder.at(name));
+  const old = await statIfExists(folder.at(name));
   if (old?.isDirectory()) throw isFolder(wanted);
   const temporary = TEMPORARY_PREFIX + randomBytes(9).toString("base64url");
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const handle = await open(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
-    const bytes = await pour(source, handle, wanted, options.maxBytes);
-    await dress(handle, old, options);
+    const bytes = await copyTo(source, handle, wanted, options.maxBytes);
+    await setAttributes(handle, old, options);
     await handle.close();
     return { name: temporary, bytes };
   } catch (error) {
@@ -110,7 +110,7 @@ export async function discard(folder: Folder, temporary: string): Promise<void> 
   await unlink(folder.at(temporary)).catch(() => {});
 }
 
-async function pour(
+async function copyTo(
   source: AsyncIterable<Uint8Array>,
   handle: FileHandle,
   wanted: string,
@@ -135,7 +135,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
 }
 
 /** Sets mode and owner by the descriptor, before the file is visible under its name. */
-async function dress(handle: FileHandle, old: Stats | undefined, options: WriteOptions): Promise<void> {
+async function setAttributes(handle: FileHandle, old: Stats | undefined, options: WriteOptions): Promise<void> {
   if (old?.isFile()) {
     const own = await handle.stat();
     // Only root may change the owner. For other users, the file becomes theirs, as with any editor that writes this
@@ -146,7 +146,7 @@ async function dress(handle: FileHandle, old: Stats | undefined, options: WriteO
   if (options.modifiedAt) await handle.utimes(options.modifiedAt, options.modifiedAt);
 }
 
-async function statIfThere(at: FSPath): Promise<Stats | undefined> {
+async function statIfExists(at: FSPath): Promise<Stats | undefined> {
   try {
     return await lstat(at);
   } catch (error) {

@@ -1,13 +1,16 @@
-/** Middleware for every request: is the runtime stopping, and does the caller have the token? @module */
+/**
+ * Checks every request: whether the runtime is stopping, whether the caller has the token, and whether a page of
+ * another site sent it.
+ * @module
+ */
 import type { MiddlewareHandler } from "hono";
 import { isRebound, reboundText } from "../../process/hosts.ts";
 import type { RefusalCode } from "../files/refused.ts";
 import type { TokenCheck } from "../token.ts";
 import type { HTTPEnv } from "./httppath.ts";
-import { isForeign } from "./origin.ts";
 
 /** What to check, and how to answer refused requests. */
-export interface GuardOptions {
+interface GuardOptions {
   /** Returns whether requests for this path are allowed without a token, and while the runtime stops. */
   open(path: string): boolean;
   stopping(): boolean;
@@ -33,9 +36,11 @@ export function createGuard(
       return refuse("UNAVAILABLE", STOPPING, { Connection: "close" });
     }
     const verdict = await token?.(c.req.header("Authorization")) ?? "none";
-    if (verdict === "missing" || verdict === "wrong") return refuse("UNAUTHENTICATED", notLetIn(verdict), CHALLENGE);
+    if (verdict === "missing" || verdict === "wrong") {
+      return refuse("UNAUTHENTICATED", tokenRefusal(verdict), CHALLENGE);
+    }
     const why = verdict === "none"
-      ? keptOut((name) => c.req.header(name), c.env?.incoming?.socket.localAddress, allowedHosts)
+      ? pageRefusal((name) => c.req.header(name), c.env?.incoming?.socket.localAddress, allowedHosts)
       : undefined;
     if (why !== undefined) return refuse("PERMISSION_DENIED", why, {});
     touch();
@@ -47,7 +52,7 @@ export function createGuard(
  * Returns why a request is refused although no token is required: any site in a user's browser could send it. Undefined
  * if it is allowed.
  */
-export function keptOut(
+export function pageRefusal(
   header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined,
   localAddress: string | undefined,
   allowedHosts: readonly string[],
@@ -64,8 +69,22 @@ export const STOPPING = "Cannot take requests: the runtime is stopping";
 export const CHALLENGE = { "WWW-Authenticate": "Bearer" };
 
 /** Returns the message for a caller without the right token. */
-export function notLetIn(verdict: "missing" | "wrong"): string {
+export function tokenRefusal(verdict: "missing" | "wrong"): string {
   return verdict === "missing"
     ? "Cannot let you in: the request has no bearer token"
     : "Cannot let you in: the token is another one";
+}
+
+/**
+ * Returns whether a request comes from a page of another origin than the requested host. Clients other than browsers
+ * send no origin.
+ *
+ * Behind a router, the client requested another host than the runtime sees, so `X-Forwarded-Host` is compared, too. A
+ * page cannot set that header itself.
+ */
+export function isForeign(header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined): boolean {
+  const origin = header("origin");
+  if (origin === undefined) return false;
+  const from = URL.parse(origin)?.host;
+  return from === undefined || (from !== header("host") && from !== header("x-forwarded-host"));
 }

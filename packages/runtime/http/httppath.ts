@@ -52,11 +52,11 @@ export async function wirePath(
   const relative = path.replace(/^\/+/, "");
   if (relative === "") return ".";
   if (path === root.path || path.startsWith(root.path + sep)) {
-    return await isThere(root, root.path.slice(1)) ? relative : path;
+    return await existsInRoot(root, root.path.slice(1)) ? relative : path;
   }
-  return elsewhere === "relative" || (elsewhere === "known" && await isThere(root, relative)) ? relative : path;
+  return elsewhere === "relative" || (elsewhere === "known" && await existsInRoot(root, relative)) ? relative : path;
 }
 
-async function isThere(root: Root, path: string): Promise<boolean> {
+async function existsInRoot(root: Root, path: string): Promise<boolean> {
   return await root.locate(path).then(() => true, () => false);
 }

@@ -1,10 +1,14 @@
-/** `POST /execute`: splits a command line, runs it without a shell and creates the response. @module */
+/**
+ * `POST /execute`: validates the body as FastAPI does, splits the command line, runs it without a shell and creates the
+ * response.
+ * @module
+ */
 import type { Root } from "../confine.ts";
-import type { Command, Finished, RunLimits } from "../processes/run.ts";
-import { splitCommand } from "./shlex.ts";
+import type { Command } from "../processes/command.ts";
+import type { Finished, RunLimits } from "../processes/run.ts";
 
 /** Runs a command until its end: `run` of `processes/run.ts`, or a function that extends it. */
-export type Runner = (command: Command, limits: RunLimits) => Promise<Finished>;
+type Runner = (command: Command, limits: RunLimits) => Promise<Finished>;
 
 /** How commands are run. */
 export interface ExecuteOptions {
@@ -20,13 +24,13 @@ export interface ExecuteOptions {
 }
 
 /** A parsed request; the time limit is in seconds. */
-export interface ExecuteRequest {
+interface ExecuteRequest {
   command: string;
   timeout_seconds: number | undefined;
 }
 
 /** The response. `timed_out` and `truncated` are present only if they are true. */
-export interface ExecuteAnswer {
+interface ExecuteAnswer {
   stdout: string;
   stderr: string;
   exit_code: number;
@@ -57,4 +61,120 @@ function answerOf(finished: Finished, timeoutMs: number): ExecuteAnswer {
   if (!finished.timedOut) return { stdout, stderr, exit_code: finished.exitCode, ...cut };
   const message = `${FAILED}timed out after ${timeoutMs / 1000} seconds`;
   return { stdout, stderr: stderr ? `${message}\n${stderr}` : message, exit_code: 1, timed_out: true, ...cut };
+}
+
+/** The command line ends inside quotes or after a backslash. The messages are Python's. */
+export class SplitError extends Error {
+  override name = "SplitError";
+}
+
+const WHITESPACE = " \t\r\n";
+
+/**
+ * Splits `line`. Quotes group words, and `\` escapes the next character: in double quotes only `"` and `\`, in single
+ * quotes nothing. `#`, `$`, `|`, `*` and similar characters have no special meaning.
+ *
+ * @throws {SplitError}
+ */
+export function splitCommand(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  const characters = [...line];
+  for (let i = 0; i < characters.length; i++) {
+    let character = characters[i] as string;
+    if (quote === undefined && WHITESPACE.includes(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      continue;
+    }
+    word ??= "";
+    if (character === quote) quote = undefined;
+    else if (quote === undefined && (character === "'" || character === '"')) quote = character;
+    else {
+      if (character === "\\" && quote !== "'") {
+        const next: string | undefined = characters[++i];
+        if (next === undefined) throw new SplitError("No escaped character");
+        character = quote !== undefined && next !== quote && next !== "\\" ? `\\${next}` : next;
+      }
+      word += character;
+    }
+  }
+  if (quote !== undefined) throw new SplitError("No closing quotation");
+  if (word !== undefined) words.push(word);
+  return words;
+}
+
+/** One error in a body. */
+interface BodyIssue {
+  type: string;
+  /** Path of the field, starting with `body`. */
+  loc: (string | number)[];
+  msg: string;
+  input: unknown;
+  ctx?: Record<string, unknown>;
+}
+
+/** The body of a 422 response. */
+interface InvalidBody {
+  detail: BodyIssue[];
+}
+
+/** Reads the body of `POST /execute`. Unknown fields are ignored. */
+export function parseExecute(text: string): ExecuteRequest | InvalidBody {
+  if (text.trim() === "") return invalid("missing", ["body"], "Field required", null);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    const at = Number(/position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? 0);
+    return {
+      detail: [{ ...issue("json_invalid", ["body", at], "JSON decode error", {}), ctx: { error: "Invalid JSON" } }],
+    };
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    const message = "Input should be a valid dictionary or object to extract fields from";
+    return invalid("model_attributes_type", ["body"], message, body);
+  }
+  const { command, timeout_seconds } = body as Record<string, unknown>;
+  const issues = [...commandIssues(command, body), ...timeoutIssues(timeout_seconds)];
+  if (issues.length > 0) return { detail: issues };
+  return {
+    command: command as string,
+    timeout_seconds: timeout_seconds === undefined || timeout_seconds === null ? undefined : Number(timeout_seconds),
+  };
+}
+
+/** Returns the 422 body for a form without the field. */
+export function missingField(name: string): InvalidBody {
+  return invalid("missing", ["body", name], "Field required", null);
+}
+
+function commandIssues(command: unknown, body: unknown): BodyIssue[] {
+  if (command === undefined) return [issue("missing", ["body", "command"], "Field required", body)];
+  if (typeof command === "string") return [];
+  return [issue("string_type", ["body", "command"], "Input should be a valid string", command)];
+}
+
+/** Accepts numbers as text, as pydantic does. */
+function timeoutIssues(value: unknown): BodyIssue[] {
+  if (value === undefined || value === null) return [];
+  const loc = ["body", "timeout_seconds"];
+  if (typeof value !== "number" && typeof value !== "string") {
+    return [issue("float_type", loc, "Input should be a valid number", value)];
+  }
+  const seconds = value === "" ? NaN : Number(value);
+  if (Number.isNaN(seconds)) {
+    return [issue("float_parsing", loc, "Input should be a valid number, unable to parse string as a number", value)];
+  }
+  if (seconds > 0) return [];
+  return [{ ...issue("greater_than", loc, "Input should be greater than 0", value), ctx: { gt: 0 } }];
+}
+
+function issue(type: string, loc: (string | number)[], msg: string, input: unknown): BodyIssue {
+  return { type, loc, msg, input };
+}
+
+function invalid(type: string, loc: (string | number)[], msg: string, input: unknown): InvalidBody {
+  return { detail: [issue(type, loc, msg, input)] };
 }

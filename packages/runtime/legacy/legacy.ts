@@ -19,19 +19,17 @@
 import { type Context, Hono } from "hono";
 import type { Stats } from "node:fs";
 import type { Log } from "../../process/log.ts";
-import { logFault, statusOf } from "../http/answers.ts";
+import { logFault, sendFile, statusOf } from "../http/answers.ts";
 import { FormError, readText, takeFile } from "../http/body.ts";
 import { MissingError, OutsideError, type Root } from "../confine.ts";
-import { execute, type ExecuteOptions } from "./execute.ts";
+import { execute, type ExecuteOptions, missingField, parseExecute } from "./execute.ts";
 import { listFolder } from "../files/list.ts";
 import { openForRead } from "../files/read.ts";
 import { Refused, refusedFor } from "../files/refused.ts";
 import { writeWhole } from "../files/write.ts";
 import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, pathAfter, rawPath, wirePath } from "../http/httppath.ts";
-import { sendFile } from "../http/sendfile.ts";
 import type { TokenCheck } from "../token.ts";
-import { missingField, parseExecute } from "./validation.ts";
 
 /** What the app serves and uses. */
 export interface LegacyOptions extends ExecuteOptions {

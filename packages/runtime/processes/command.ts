@@ -1,4 +1,11 @@
-/** The command of a new process, and a check of its arguments. @module */
+/**
+ * The command of a new process: checks it, finds its program, and passes scripts that are too long for an argument.
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
 
 /** What to run. `cwd` is absolute and inside the root. `env` is added to the runtime's own environment. */
 export interface Command {
@@ -37,4 +44,88 @@ export function checkCommand({ argv, env }: Command): void {
       );
     }
   }
+}
+
+/** The PATH that execvp(3) uses if the variable is not set. */
+const DEFAULT_PATH = "/bin:/usr/bin";
+
+/**
+ * Returns the absolute path of a program. It is searched in `path`, unless the name contains a slash.
+ *
+ * @throws {SpawnError} `not-found`, or `not-executable` if programs of that name exist but must not be executed
+ */
+export async function findExecutable(name: string, cwd: string, path = DEFAULT_PATH): Promise<string> {
+  const candidates = name.includes("/")
+    ? [resolve(cwd, name)]
+    : path.split(":").map((folder) => isAbsolute(folder) ? join(folder, name) : resolve(cwd, folder, name));
+  let refused = false;
+  for (const candidate of candidates) {
+    const found = await accessOf(candidate);
+    if (found === "runs") return candidate;
+    if (found === "refused") refused = true;
+  }
+  const quoted = JSON.stringify(name);
+  if (refused) throw new SpawnError("not-executable", `Cannot run ${quoted}: permission denied`);
+  throw new SpawnError("not-found", `Cannot run ${quoted}: not found`);
+}
+
+async function accessOf(file: string): Promise<"runs" | "refused" | "missing"> {
+  try {
+    if (!(await stat(file)).isFile()) return "refused";
+  } catch {
+    return "missing";
+  }
+  try {
+    await access(file, constants.X_OK);
+    return "runs";
+  } catch {
+    return "refused";
+  }
+}
+
+/** Longest argument or variable in bytes, without its NUL: MAX_ARG_STRLEN of Linux, 32 pages. */
+const LONGEST_WORD = 131_071;
+
+/** How a command is started. */
+interface PassedCommand {
+  argv: string[];
+  /** The script that the shell reads from the descriptor; undefined: the script is in `argv`. */
+  script: string | undefined;
+}
+
+const SHELL = /(^|\/)(sh|ash|bash|dash|ksh|mksh|zsh)$/;
+/** `-c`, `-lc`, `-exc`: the next argument is the script. */
+const SCRIPT_FOLLOWS = /^-[A-Za-z]*c[A-Za-z]*$/;
+
+/**
+ * Makes a shell read its script from descriptor `fd` if the script is too long for an argument. `sh -c` with a megabyte then
+ * works as any other, with the same `$0`, arguments, standard input and exit code.
+ *
+ * @throws {SpawnError} if another argument, or a variable, is too long
+ */
+export function passLong(argv: string[], env: Record<string, string | undefined>, fd: number): PassedCommand {
+  for (const [name, value = ""] of Object.entries(env)) {
+    const bytes = Buffer.byteLength(name) + 1 + Buffer.byteLength(value);
+    if (bytes > LONGEST_WORD) throw tooLong(`Cannot set variable ${JSON.stringify(name)}`, bytes);
+  }
+  const [file = "", ...words] = argv;
+  const at = SHELL.test(file) ? words.findIndex((word) => SCRIPT_FOLLOWS.test(word)) + 1 : 0;
+  const script = at > 0 ? words[at] : undefined;
+  const isLong = script !== undefined && Buffer.byteLength(script) > LONGEST_WORD;
+  const passed = isLong ? words.with(at, loader(fd)) : words;
+  for (const word of passed) {
+    const bytes = Buffer.byteLength(word);
+    if (bytes > LONGEST_WORD) throw tooLong(`Cannot run ${JSON.stringify(file)}`, bytes);
+  }
+  return { argv: [file, ...passed], script: isLong ? script : undefined };
+}
+
+/** The code that loads the script. It closes the descriptor and unsets its variable before the script runs. */
+function loader(fd: number): string {
+  return `HOOKBOX_SCRIPT=$(cat <&${fd}); eval "exec ${fd}<&-; unset HOOKBOX_SCRIPT; $HOOKBOX_SCRIPT"`;
+}
+
+function tooLong(action: string, bytes: number): SpawnError {
+  const limit = `an argument or value has ${bytes} bytes, but the system allows ${LONGEST_WORD}`;
+  return new SpawnError("invalid", `${action}: ${limit}. Write it to a file.`);
 }

@@ -1,9 +1,11 @@
-/** Kills a process and all processes that it has started, in any session. @module */
+/**
+ * Sends signals to process groups, and kills a process with all processes that it has started, in any session.
+ * @module
+ */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";
 import { codeOf } from "../confine.ts";
-import { signalGroup } from "./signals.ts";
 
 /**
  * The environment variable that shows which command a process belongs to. All processes that a command starts inherit it. A
@@ -11,11 +13,14 @@ import { signalGroup } from "./signals.ts";
  */
 const MARK = "HOOKBOX_COMMANDS";
 
-/** How often /proc is read, because new processes can appear while others are stopped. Processes that fork faster escape. */
-const MOST_LOOKS = 20;
+/**
+ * How often /proc is read, because new processes can appear while others are stopped. Processes that fork faster
+ * escape.
+ */
+const MAX_SCANS = 20;
 
 /** A started process with its mark. */
-export interface Marked {
+interface Marked {
   /** Also the id of its session. */
   pid: number;
   mark: string;
@@ -39,7 +44,7 @@ export function createMark(): { mark: string; env: Record<string, string> } {
 export function killAllOf(marked: Marked): void {
   const members = new Map<number, ProcessEntry>();
   const looked = new Set<number>();
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+  for (let looks = 0; looks < MAX_SCANS; looks++) {
     const fresh = newMembers(marked, members, looked);
     if (fresh.length === 0) break;
     for (const one of fresh) signal(one, "SIGSTOP");
@@ -48,7 +53,10 @@ export function killAllOf(marked: Marked): void {
   signalGroup(marked.pid, "SIGKILL");
 }
 
-/** Adds members among the processes that were not checked yet, and returns them. A checked process never becomes a member. */
+/**
+ * Adds members among the processes that were not checked yet, and returns them. A checked process never becomes a
+ * member.
+ */
 function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, looked: Set<number>): ProcessEntry[] {
   const ids = processIds().filter((id) => !looked.has(id));
   for (const id of ids) looked.add(id);
@@ -83,5 +91,21 @@ function signal(entry: ProcessEntry, name: "SIGSTOP" | "SIGKILL"): void {
   } catch (error) {
     // The process has just ended, or runs as another user by a setuid program. Deno has the code only in the message.
     if (!/ESRCH|EPERM/.test(`${codeOf(error)} ${error instanceof Error ? error.message : ""}`)) throw error;
+  }
+}
+
+/** Sends `signal` to every process of the group; false if the group has no process left. */
+export function signalGroup(pgid: number, signal: NodeJS.Signals | 0): boolean {
+  // Ids 0 and 1 would signal the runtime's own group, or all processes.
+  if (!Number.isInteger(pgid) || pgid < 2) throw new RangeError(`Cannot signal group ${pgid}: no such group`);
+  try {
+    process.kill(-pgid, signal);
+    return true;
+  } catch (error) {
+    // Deno has the code only in the message.
+    if (error instanceof Error && /ESRCH|EPERM/.test(`${"code" in error ? error.code : ""} ${error.message}`)) {
+      return false;
+    }
+    throw error;
   }
 }

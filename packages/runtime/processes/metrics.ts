@@ -1,12 +1,15 @@
-/** Reads the resource usage and the activity of the sandbox and its processes. @module */
+/**
+ * Reads the resource usage and the activity of the sandbox and its processes, from its cgroup or from /proc.
+ * @module
+ */
+import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
-import { type CgroupUsage, readCgroup } from "./cgroup.ts";
-import type { Processes } from "./processes.ts";
 import { listProcesses, type ProcessEntry } from "../../process/proctable.ts";
+import type { Processes } from "./processes.ts";
 
 /** Usage of the whole sandbox. */
-export interface SandboxUsage {
+interface SandboxUsage {
   cpuSeconds: number;
   memoryBytes: number;
   /** Undefined if there is no limit. */
@@ -21,7 +24,7 @@ export interface SandboxUsage {
 }
 
 /** Usage of one process that the runtime started, and of its session. */
-export interface ProcessUsage {
+interface ProcessUsage {
   processId: number;
   cpuSeconds: number;
   rssBytes: number;
@@ -29,7 +32,7 @@ export interface ProcessUsage {
 }
 
 /** Activity that makes the sandbox not idle. */
-export interface Activity {
+interface Activity {
   runningCommands: number;
   runningTerminals: number;
   attachedStreams: number;
@@ -45,7 +48,7 @@ export interface Metrics {
 }
 
 /** Where to read from. All except `processes` are for tests. */
-export interface MetricsOptions {
+interface MetricsOptions {
   processes: Processes;
   /** Number of contexts in which code is running. */
   busyContexts?: () => number;
@@ -56,7 +59,7 @@ export interface MetricsOptions {
 }
 
 /** Shortest time for a CPU average, in seconds; a shorter one would mean little. */
-const SHORTEST_SPAN = 1;
+const SHORTEST_SPAN_SECONDS = 1;
 
 /** Creates the reader. The first CPU average starts from now. */
 export function createMetrics(options: MetricsOptions): Metrics {
@@ -69,14 +72,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const entries = table();
       const sandbox = usageOf(cgroup(), entries);
       const span = clock() - earlier.at;
-      if (span >= SHORTEST_SPAN) {
+      if (span >= SHORTEST_SPAN_SECONDS) {
         rate = Math.max(0, sandbox.cpuSeconds - earlier.cpuSeconds) / span;
         earlier = { at: clock(), cpuSeconds: sandbox.cpuSeconds };
       }
       return {
         sandbox,
         activity: { ...countsOf(processes), busyContexts: busyContexts(), cpuUsage: rate },
-        processes: processes.list().filter(({ end }) => !end).map(({ running }) => ofSession(running.pid, entries)),
+        processes: processes.list().filter(({ end }) => !end).map(({ running }) => sessionUsage(running.pid, entries)),
       };
     },
   };
@@ -108,7 +111,7 @@ function usageOf(cgroup: CgroupUsage | undefined, entries: ProcessEntry[]): Sand
   return { cpuSeconds: (user + system) / 1e6, memoryBytes: process.memoryUsage().rss, ...machine, source: "none" };
 }
 
-function ofSession(sid: number, entries: ProcessEntry[]): ProcessUsage {
+function sessionUsage(sid: number, entries: ProcessEntry[]): ProcessUsage {
   const session = entries.filter((entry) => entry.sid === sid && entry.state !== "Z");
   return { processId: sid, ...sum(session), processCount: session.length };
 }
@@ -121,4 +124,73 @@ function sum(entries: ProcessEntry[]): { cpuSeconds: number; rssBytes: number } 
     }),
     { cpuSeconds: 0, rssBytes: 0 },
   );
+}
+
+/** Usage and limits of a cgroup. A value that cannot be read is undefined. */
+interface CgroupUsage {
+  source: "cgroup2" | "cgroup1";
+  cpuSeconds: number;
+  /** Memory without inactive file cache, as the kubelet counts it. */
+  memoryBytes: number;
+  /** Undefined if there is no limit. */
+  memoryLimitBytes: number | undefined;
+  /** Limit as a number of CPUs; undefined if there is no quota. */
+  cpuLimit: number | undefined;
+}
+
+/** Reads the cgroup mounted at `base`; undefined if there is none with these files. */
+export function readCgroup(base = "/sys/fs/cgroup"): CgroupUsage | undefined {
+  return readV2(base) ?? readV1(base);
+}
+
+function readV2(base: string): CgroupUsage | undefined {
+  const cpu = readField(readText(`${base}/cpu.stat`), "usage_usec");
+  const memory = parseNumber(readText(`${base}/memory.current`));
+  if (cpu === undefined || memory === undefined) return undefined;
+  const [quota, period] = (readText(`${base}/cpu.max`) ?? "").split(" ").map(Number);
+  return {
+    source: "cgroup2",
+    cpuSeconds: cpu / 1e6,
+    memoryBytes: workingSet(memory, readField(readText(`${base}/memory.stat`), "inactive_file")),
+    memoryLimitBytes: parseNumber(readText(`${base}/memory.max`)),
+    cpuLimit: quota && period ? quota / period : undefined,
+  };
+}
+
+function readV1(base: string): CgroupUsage | undefined {
+  const cpu = parseNumber(readText(`${base}/cpuacct/cpuacct.usage`));
+  const memory = parseNumber(readText(`${base}/memory/memory.usage_in_bytes`));
+  if (cpu === undefined || memory === undefined) return undefined;
+  const limit = parseNumber(readText(`${base}/memory/memory.limit_in_bytes`));
+  const quota = parseNumber(readText(`${base}/cpu/cpu.cfs_quota_us`)) ?? -1;
+  const period = parseNumber(readText(`${base}/cpu/cpu.cfs_period_us`));
+  return {
+    source: "cgroup1",
+    cpuSeconds: cpu / 1e9,
+    memoryBytes: workingSet(memory, readField(readText(`${base}/memory/memory.stat`), "total_inactive_file")),
+    // In v1, a number near 2^63 means that there is no limit.
+    memoryLimitBytes: limit !== undefined && limit < 2 ** 60 ? limit : undefined,
+    cpuLimit: quota > 0 && period ? quota / period : undefined,
+  };
+}
+
+function workingSet(memory: number, inactive = 0): number {
+  return Math.max(0, memory - inactive);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined for "max", which means that there is no limit. */
+function parseNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
+}
+
+function readField(text: string | undefined, name: string): number | undefined {
+  return parseNumber(text?.split("\n").find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
 }

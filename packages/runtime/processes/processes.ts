@@ -1,16 +1,13 @@
 /** The processes that the runtime has started, by id. @module */
 import type { Command } from "./command.ts";
-import { drained } from "./drain.ts";
-import { createEnding } from "./ending.ts";
-import type { Flow } from "./backpressure.ts";
-import { watchLimits } from "./limits.ts";
-import { createLog, type OutputLog } from "./log.ts";
-import { type Finished, run, type RunLimits } from "./run.ts";
+import { drained } from "./output.ts";
+import { createOutputLog, type Flow, type OutputLog } from "./outputlog.ts";
+import { type Finished, run, type RunLimits, watchLimits } from "./run.ts";
 import { type Running, start } from "./spawn.ts";
 import { type RunningTerminal, startTerminal, type TerminalSize } from "./terminal.ts";
 
 /** How a process ended. */
-export interface End {
+export interface ProcessEnd {
   /** -1 if a signal ended it. */
   exitCode: number;
   signal: NodeJS.Signals | undefined;
@@ -28,7 +25,7 @@ export interface Process {
   requestId: string;
   startedAt: Date;
   /** Undefined while it runs. */
-  end: End | undefined;
+  end: ProcessEnd | undefined;
   /** Its output; only for detached processes. */
   log: OutputLog | undefined;
   /** Number of readers of its output. */
@@ -36,15 +33,15 @@ export interface Process {
   /** The caller that started it has received its end, so probably no other caller asks for it. */
   isDelivered: boolean;
   /** Resolves when it has ended, and for a detached process, when its log has ended. */
-  ended: Promise<End>;
+  ended: Promise<ProcessEnd>;
   /** As `ended`, but resolves with undefined if `signal` aborts first. */
-  endedUnless(signal: AbortSignal): Promise<End | undefined>;
+  endedUnless(signal: AbortSignal): Promise<ProcessEnd | undefined>;
   /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
 }
 
 /** How to start a process. */
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Starts it in a terminal of this size. */
   size?: TerminalSize | undefined;
   /** Keeps standard input open; always true for a terminal. @default {false} */
@@ -83,7 +80,7 @@ export interface Processes {
 }
 
 /** Limits, and additional environment variables. */
-export interface ProcessesOptions {
+interface ProcessesOptions {
   /** Called at each start, because late binding can add variables. @default {() => ({})} */
   env?: () => Record<string, string>;
   /** Bytes kept of the output of a detached process. @default {4 MiB} */
@@ -105,8 +102,10 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
   const bound = (command: Command): Command => ({ ...command, env: { ...env(), ...command.env } });
   const add = (command: Command, running: Running, more: ProcessOptions = {}): Process => {
     touch();
-    const log = more.detached ? createLog(keepOutputBytes, more.lossless ? flowOf(running) : undefined) : undefined;
-    const entry = follow(command, running, more, log);
+    const log = more.detached
+      ? createOutputLog(keepOutputBytes, more.lossless ? flowOf(running) : undefined)
+      : undefined;
+    const entry = createEntry(command, running, more, log);
     // The system reuses an id only after its process has ended, so an entry of that id is removed.
     byId.delete(running.pid);
     byId.set(running.pid, entry);
@@ -143,8 +142,8 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
   };
 }
 
-function follow(command: Command, running: Running, more: ProcessOptions, log: OutputLog | undefined): Process {
-  const ending = createEnding<End>();
+function createEntry(command: Command, running: Running, more: ProcessOptions, log: OutputLog | undefined): Process {
+  const ending = createEnding<ProcessEnd>();
   const entry: Process = {
     running,
     command,
@@ -205,4 +204,44 @@ function forgetOldest(byId: Map<number, Process>, options: ProcessesOptions): vo
     bytes += log?.kept() ?? 0;
     if (bytes > keepEndedBytes) log?.drop();
   }
+}
+
+/** An event that happens once. */
+interface Ending<T> {
+  promise: Promise<T>;
+  resolve(end: T): void;
+  /**
+   * Resolves with the end, or with undefined if `signal` aborts first. Does not use Promise.race(), which would leave a
+   * reaction on the promise until it resolves.
+   */
+  until(signal: AbortSignal): Promise<T | undefined>;
+}
+
+/** Creates an ending. */
+function createEnding<T>(): Ending<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const waiting = new Set<() => void>();
+  let hasEnded = false;
+  return {
+    promise,
+    resolve: (end) => {
+      hasEnded = true;
+      resolve(end);
+      waiting.forEach((wake) => wake());
+    },
+    until: async (signal) => {
+      if (!hasEnded && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const wake = () => {
+            waiting.delete(wake);
+            signal.removeEventListener("abort", wake);
+            resolve();
+          };
+          waiting.add(wake);
+          signal.addEventListener("abort", wake);
+        });
+      }
+      return hasEnded ? await promise : undefined;
+    },
+  };
 }

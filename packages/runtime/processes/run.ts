@@ -1,12 +1,11 @@
-/** Runs a command until its end, and returns its output. @module */
+/** Runs a command until its end or a limit, and returns its output. @module */
+import { setMaxListeners } from "node:events";
 import type { Readable } from "node:stream";
+import { LONGEST_TIMER_MS } from "../../process/clock.ts";
 import { createGathered, type Gathered } from "../../process/gathered.ts";
 import type { Command } from "./command.ts";
-import { drained } from "./drain.ts";
-import { watchLimits } from "./limits.ts";
+import { drained } from "./output.ts";
 import { type Running, start } from "./spawn.ts";
-
-export { type Command, SpawnError, type SpawnErrorCode } from "./command.ts";
 
 /** Limits of a command. */
 export interface RunLimits {
@@ -53,8 +52,8 @@ export async function run(command: Command, limits: RunLimits): Promise<Finished
     truncated = true;
     if (limits.overflow === "kill") process.kill();
   };
-  const stdout = keep(process.stdout, limits.outputBytes, onOverflow);
-  const stderr = keep(process.stderr, limits.outputBytes, onOverflow);
+  const stdout = collect(process.stdout, limits.outputBytes, onOverflow);
+  const stderr = collect(process.stderr, limits.outputBytes, onOverflow);
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
     process.kill();
@@ -67,7 +66,7 @@ export async function run(command: Command, limits: RunLimits): Promise<Finished
 }
 
 /** Collects the first `limit` bytes. */
-function keep(stream: Readable, limit: number, onOverflow: () => void): Gathered {
+function collect(stream: Readable, limit: number, onOverflow: () => void): Gathered {
   const gathered = createGathered();
   stream.on("data", (part: Uint8Array) => {
     const left = limit - gathered.size();
@@ -75,4 +74,34 @@ function keep(stream: Readable, limit: number, onOverflow: () => void): Gathered
     if (left > 0) gathered.add(part.subarray(0, left));
   });
   return gathered;
+}
+
+/**
+ * Calls `onLimit` once, at the time limit or when the signal aborts; immediately if it has aborted already. Call the
+ * returned function to cancel both.
+ *
+ * @param timeoutMs milliseconds; undefined: no time limit
+ */
+export function watchLimits(
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+  onLimit: (why: "timeout" | "abort") => void,
+): () => void {
+  const onAbort = () => fire("abort");
+  const timer = timeoutMs === undefined
+    ? undefined
+    : setTimeout(() => fire("timeout"), Math.min(Math.max(timeoutMs, 0), LONGEST_TIMER_MS));
+  const clear = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  };
+  const fire = (why: "timeout" | "abort") => {
+    clear();
+    onLimit(why);
+  };
+  // Any number of processes can wait for one signal, so Node must not warn about a memory leak.
+  if (signal) setMaxListeners(0, signal);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted) fire("abort");
+  return clear;
 }

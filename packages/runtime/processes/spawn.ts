@@ -4,15 +4,14 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import process from "node:process";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { abandon } from "./drain.ts";
+import { abandon } from "./output.ts";
 import { openPipes } from "./pipes.ts";
 import { createMark, killAllOf } from "./killall.ts";
-import { passLong } from "./longscript.ts";
+import { checkCommand, type Command, passLong, SpawnError } from "./command.ts";
 import { hideInheritable } from "./pty.ts";
-import { checkCommand, type Command, SpawnError } from "./command.ts";
 
 /** How a process ended. The exit code is -1 if a signal ended it, as in `process.v1`. */
-export interface Ended {
+export interface ExitStatus {
   exitCode: number;
   signal: NodeJS.Signals | undefined;
 }
@@ -28,7 +27,7 @@ export interface Running {
   /** The requested additional descriptors, from 3. */
   extra: Duplex[];
   /** Resolves when this process has ended, even if others keep its pipes open. */
-  ended: Promise<Ended>;
+  ended: Promise<ExitStatus>;
   /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
   kill(): void;
   /** Drops all further output, so that background processes do not block on a full pipe. */
@@ -79,7 +78,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
   }
 }
 
-type Child = ChildProcess & { pid: number; ended: Promise<Ended>; killAll(): void };
+type Child = ChildProcess & { pid: number; ended: Promise<ExitStatus>; killAll(): void };
 
 /**
  * Starts the leader of a new session.
@@ -103,7 +102,7 @@ export function launch(
       const all = script === undefined ? stdio : [...stdio, "pipe" as const];
       // `detached` calls setsid(2). A signal to the negative pid then reaches all descendants in the group.
       const child = spawn(program, args, { cwd: command.cwd, env, stdio: hideInheritable(all), detached: true });
-      const ended = new Promise<Ended>((resolveEnd) =>
+      const ended = new Promise<ExitStatus>((resolveEnd) =>
         child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
       );
       child.once("error", fail);

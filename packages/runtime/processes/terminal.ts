@@ -1,13 +1,16 @@
-/** Starts a program in its own terminal. @module */
+/** Starts a program in its own terminal, and connects its input and output without blocking. @module */
+import { Buffer } from "node:buffer";
+import { writeSync } from "node:fs";
 import process from "node:process";
-import { Readable, type Writable } from "node:stream";
+import { Readable, Writable } from "node:stream";
+import { setImmediate } from "node:timers";
 import { ReadStream } from "node:tty";
-import { checkCommand, type Command, SpawnError } from "./command.ts";
-import { abandon } from "./drain.ts";
-import { findExecutable } from "./executable.ts";
+import { ON_DENO } from "../../process/ondeno.ts";
+import { codeOf } from "../confine.ts";
+import { checkCommand, type Command, findExecutable, SpawnError } from "./command.ts";
+import { abandon } from "./output.ts";
 import { openPTY, type PTY } from "./pty.ts";
 import { checkCwd, launch, type Running } from "./spawn.ts";
-import { typing } from "./typing.ts";
 
 /** Size of a terminal, in characters; from 1 to 65535. */
 export interface TerminalSize {
@@ -50,7 +53,7 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
     const { pid, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
     // Not earlier: a program that closes its descriptors before it ends would get a hangup.
     ended.then(pty.closeSlave);
-    return { pid, ended, kill: killAll, extra: [], ...streamsOf(socket, pty, ended), resize: resizing(pty) };
+    return { pid, ended, kill: killAll, extra: [], ...streamsOf(socket, pty, ended), resize: createResize(pty) };
   } catch (error) {
     socket?.destroy();
     pty.closeSlave();
@@ -67,7 +70,7 @@ function readMaster(pty: PTY): ReadStream {
   }
 }
 
-function resizing(pty: PTY): RunningTerminal["resize"] {
+function createResize(pty: PTY): RunningTerminal["resize"] {
   return (size) => {
     checkSize(size);
     pty.resize(size.cols, size.rows);
@@ -75,16 +78,16 @@ function resizing(pty: PTY): RunningTerminal["resize"] {
 }
 
 function streamsOf(socket: ReadStream, { master }: PTY, ended: Promise<unknown>) {
-  const stdout = reading(socket);
+  const stdout = createTerminalOutput(socket);
   const release = () => {
     abandon(stdout);
     ended.then(() => stdout.destroy());
   };
-  return { stdin: typing(socket, master), stdout, stderr: Readable.from([]), release };
+  return { stdin: createTerminalInput(socket, master), stdout, stderr: Readable.from([]), release };
 }
 
 /** The output of a terminal ends with the error EIO. Here that is a normal end. */
-function reading(socket: ReadStream): Readable {
+function createTerminalOutput(socket: ReadStream): Readable {
   const stdout = new Readable({
     read: () => {
       socket.resume();
@@ -110,4 +113,55 @@ function checkSize({ cols, rows }: TerminalSize): void {
       );
     }
   }
+}
+
+/** Ctrl-D, which a terminal uses instead of an end of input. */
+const END_OF_INPUT = "\x04";
+/** Largest number of bytes per turn of the event loop; about as much as a terminal holds. */
+const TURN_BYTES = 64 * 1024;
+/** First and longest wait before writing to a full terminal is tried again, in milliseconds. */
+const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [1, 100];
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * Creates the input stream of a terminal. Node's own `socket.write()` would try again without a pause, and block the
+ * event loop until the program reads.
+ *
+ * @param socket reads the same terminal, and closes `master`
+ * @param master a non-blocking descriptor
+ */
+function createTerminalInput(socket: ReadStream, master: number): Writable {
+  const type = (bytes: Uint8Array, done: Done) => {
+    // The descriptor is closed, and its number may belong to another file.
+    if (socket.destroyed) return done(new Error("Cannot write: the terminal is closed"));
+    // Deno's writeSync() accepts only descriptors that Deno has opened.
+    if (ON_DENO) return void socket.write(bytes, done);
+    writeInTurns(socket, master, bytes, done);
+  };
+  const stdin = new Writable({
+    write: (bytes, _encoding, done) => type(bytes, done),
+    final: (done) => type(Buffer.from(END_OF_INPUT), done),
+  });
+  return stdin.on("error", () => {});
+}
+
+function writeInTurns(socket: ReadStream, master: number, bytes: Uint8Array, done: Done): void {
+  let left = bytes;
+  let wait = FIRST_WAIT_MS;
+  const goOn = () => {
+    if (socket.destroyed) return done(new Error("Cannot write: the terminal is closed"));
+    try {
+      left = left.subarray(writeSync(master, left, 0, Math.min(left.length, TURN_BYTES)));
+      wait = FIRST_WAIT_MS;
+    } catch (error) {
+      if (codeOf(error) !== "EAGAIN") return done(error as Error);
+      setTimeout(goOn, wait);
+      wait = Math.min(2 * wait, LONGEST_WAIT_MS);
+      return;
+    }
+    if (left.length === 0) done();
+    else setImmediate(goOn);
+  };
+  goOn();
 }

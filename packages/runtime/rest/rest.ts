@@ -4,7 +4,7 @@
  * Published (Agent Sandbox runtime reference, section 9.2): `GET`, `HEAD`, `PUT`, `DELETE /v1/files/{path}`,
  * `GET /v1/health`, `GET /v1/metadata`. Slashes in `{path}` may be percent-encoded. Errors are `{code, message}`.
  *
- * hookbox's own (`extras.ts`, `bind.ts`):
+ * hookbox's own (`files.ts`, `bind.ts`):
  *
  * | request | response |
  * |---|---|
@@ -16,7 +16,7 @@
  * | `PUT /v1/archive/{path}?gzip=true` | unpacks the body there: `{files, directories, links, bytes}` |
  * | `GET /v1/watch/{path}?recursive=true` | events as JSON lines, or as `text/event-stream` if that is accepted |
  * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
- * | `GET /v1/activity` | see `activity.ts`; requires no token, and does not count as activity |
+ * | `GET /v1/activity` | see `ActivityAnswer`; requires no token, and does not count as activity |
  * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}`, only names; `GET` returns the same, `DELETE` revokes |
  *
  * In addition, `POST /{service}/{method}`: the services of port 9090 by Connect and gRPC-web over HTTP/1.1.
@@ -28,22 +28,19 @@
  */
 import { Hono } from "hono";
 import type { Log } from "../../process/log.ts";
-import type { ActivityAnswer } from "./activity.ts";
-import { answerError, refuse } from "../http/answers.ts";
-import type { Binding } from "../bind.ts";
+import { addBindEndpoints, type LateBinding } from "../bind.ts";
 import type { Root } from "../confine.ts";
+import { answerError, refuse } from "../http/answers.ts";
 import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, rawPath } from "../http/httppath.ts";
-import { filterMetadata } from "./metadata.ts";
-import { addBinding } from "./bind.ts";
-import { addFiles } from "./files.ts";
-import { addMore } from "./extras.ts";
+import type { Metrics } from "../processes/metrics.ts";
 import type { TokenCheck } from "../token.ts";
+import { addFileEndpoints, addFolderEndpoints } from "./files.ts";
 
 /** What the app serves and uses. */
 export interface RestOptions {
   root: Root;
-  binding: Binding;
+  binding: LateBinding;
   /** Variables for `GET /v1/metadata`. */
   metadata: { prefix: string; env: Record<string, string | undefined> };
   /** Largest file or tar, in bytes. */
@@ -85,9 +82,9 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
   });
   app.get("/v1/activity", (c) => c.json(options.activity()));
   app.get("/v1/metadata", (c) => c.json({ env: filterMetadata(options.metadata) }));
-  addFiles(app, options);
-  addMore(app, options);
-  addBinding(app, options);
+  addFileEndpoints(app, options);
+  addFolderEndpoints(app, options);
+  addBindEndpoints(app, options);
   app.all(
     "/v1/:endpoint{(files|health|activity|metadata|stat|folders|rename|archive|watch|disk|bind)}/*",
     () => wrongMethod(),
@@ -100,4 +97,40 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
 
 function wrongMethod(): Response {
   return refuse("UNIMPLEMENTED", "Cannot do that: the endpoint does not take this method");
+}
+
+/** Counts of current activity. */
+interface ActivityAnswer {
+  /** Running commands, including detached ones, and contexts in which code is running. */
+  running: number;
+  terminals: number;
+  /** Number of callers that read output. */
+  streams: number;
+  /** CPU time of the whole sandbox since it started. */
+  cpuSeconds: number;
+  /** Number of processes that run or wait for a CPU. */
+  runnable: number;
+  /** Seconds since the last request, command or terminal; 0 while any of them is active. */
+  idleSeconds: number;
+}
+
+/** Converts the metrics to the response. */
+export function activityOf({ sandbox, activity }: ReturnType<Metrics["read"]>, now: Date): ActivityAnswer {
+  const { runningCommands, runningTerminals: terminals, attachedStreams: streams, busyContexts } = activity;
+  const running = runningCommands + busyContexts;
+  const idle = Math.max(0, now.getTime() - activity.lastActiveAt.getTime()) / 1000;
+  const isBusy = running + terminals + streams > 0;
+  const { cpuSeconds, runnableCount: runnable } = sandbox;
+  return { running, terminals, streams, cpuSeconds, runnable, idleSeconds: isBusy ? 0 : idle };
+}
+
+/** Source: Agent Sandbox runtime reference, section 9.2. */
+const SECRET_WORDS = /TOKEN|SECRET|PASSWORD|PASSWD|CRED|KEY|AUTH|BEARER|PRIVATE|CERT/i;
+
+/** Returns the variables with the prefix, except those whose names suggest a secret. */
+export function filterMetadata(
+  { prefix, env }: { prefix: string; env: Record<string, string | undefined> },
+): Record<string, string> {
+  const shown = Object.entries(env).filter(([name]) => name.startsWith(prefix) && !SECRET_WORDS.test(name));
+  return Object.fromEntries(shown.map(([name, value]): [string, string] => [name, value ?? ""]).sort());
 }

@@ -5,7 +5,7 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
 import type { Root } from "../confine.ts";
-import type { Context, Contexts, Ran } from "../contexts/contexts.ts";
+import type { CodeContext, Contexts, RunEnd } from "../contexts/contexts.ts";
 import type { Forms, KernelEvent } from "../contexts/events.ts";
 import { type Language, LANGUAGES } from "../contexts/kernel.ts";
 import type {
@@ -14,8 +14,7 @@ import type {
   RunCodeRequest,
   RunCodeResponseSchema,
 } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
-import { coded, codedError } from "./errors.ts";
-import { folderOf, throwIfBrokenOff } from "./lookup.ts";
+import { coded, codedError, folderOf, throwIfBrokenOff } from "./lookup.ts";
 
 /** What the service needs. */
 export interface ContextsServiceOptions {
@@ -25,7 +24,7 @@ export interface ContextsServiceOptions {
 
 /** Creates the service. */
 export function createContextsService({ root, contexts }: ContextsServiceOptions): ServiceImpl<typeof ContextsService> {
-  const find = (id: string): Context => {
+  const find = (id: string): CodeContext => {
     const found = contexts.get(id);
     if (!found) throw new ConnectError(`Cannot find context ${JSON.stringify(id)}: there is none`, Code.NotFound);
     return found;
@@ -58,7 +57,7 @@ export function createContextsService({ root, contexts }: ContextsServiceOptions
   };
 }
 
-async function* run(contexts: Contexts, context: Context, request: RunCodeRequest, { signal }: HandlerContext) {
+async function* run(contexts: Contexts, context: CodeContext, request: RunCodeRequest, { signal }: HandlerContext) {
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
   const events = contexts.run(context, request.code, { timeoutMs, signal });
   try {
@@ -76,11 +75,11 @@ function languageOf(text: string): Language {
   throw new ConnectError(`Cannot run ${JSON.stringify(text)}: the languages are ${known}`, Code.InvalidArgument);
 }
 
-function infoOf({ id, language, cwd, kernel, busy }: Context) {
+function infoOf({ id, language, cwd, kernel, busy }: CodeContext) {
   return { contextId: id, language, cwd, alive: kernel.alive(), busy };
 }
 
-function messageOf(context: Context, event: KernelEvent | Ran): MessageInitShape<typeof RunCodeResponseSchema> {
+function messageOf(context: CodeContext, event: KernelEvent | RunEnd): MessageInitShape<typeof RunCodeResponseSchema> {
   if ("stdout" in event) return { event: { case: "stdout", value: event.stdout } };
   if ("stderr" in event) return { event: { case: "stderr", value: event.stderr } };
   if ("error" in event) return { event: { case: "error", value: event.error } };

@@ -1,12 +1,15 @@
-/** Finds the command, folder or process that a request names. @module */
+/**
+ * Finds the command, folder or process that a request names, and converts errors of the runtime to Connect codes.
+ * @module
+ */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readTraceparent } from "../../api/tracecontext.ts";
-import type { Root } from "../confine.ts";
 import type { ProcessConfig, PTY } from "../../runtime-api/gen/process/v1/process_pb.ts";
-import type { Command } from "../processes/command.ts";
+import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
+import { DeadContextError } from "../contexts/contexts.ts";
+import { type Command, SpawnError, type SpawnErrorCode } from "../processes/command.ts";
 import type { Process, Processes } from "../processes/processes.ts";
 import type { TerminalSize } from "../processes/terminal.ts";
-import { coded } from "./errors.ts";
 
 /** Reads a command. Without a folder, it runs in the root. @param headers of the request @throws {ConnectError} */
 export async function commandOf(root: Root, config: ProcessConfig | undefined, headers: Headers): Promise<Command> {
@@ -61,4 +64,36 @@ export function findRunning(processes: Processes, pid: number): Process {
 export function throwIfBrokenOff(signal: AbortSignal): void {
   if (!signal.aborted) return;
   throw signal.reason instanceof ConnectError ? signal.reason : new ConnectError("The caller has left", Code.Canceled);
+}
+
+const CODE_OF_SPAWN_ERROR: Record<SpawnErrorCode, Code> = {
+  "not-found": Code.NotFound,
+  "not-executable": Code.PermissionDenied,
+  "bad-cwd": Code.InvalidArgument,
+  invalid: Code.InvalidArgument,
+  failed: Code.Internal,
+};
+
+/** Waits for `work`, and converts its error to a Connect error. @throws {ConnectError} */
+export async function coded<T>(work: T | Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw codedError(error);
+  }
+}
+
+/** Returns an error with its Connect code. An error without one is returned unchanged. */
+export function codedError(error: unknown): unknown {
+  const code = codeFor(error);
+  return code === undefined || !(error instanceof Error) ? error : new ConnectError(error.message, code);
+}
+
+function codeFor(error: unknown): Code | undefined {
+  if (error instanceof SpawnError) return CODE_OF_SPAWN_ERROR[error.code];
+  if (error instanceof DeadContextError) return Code.FailedPrecondition;
+  if (error instanceof OutsideError) return Code.PermissionDenied;
+  if (error instanceof MissingError) return Code.NotFound;
+  if (error instanceof InvalidPathError) return Code.InvalidArgument;
+  return undefined;
 }

@@ -13,9 +13,8 @@ import {
 } from "../../runtime-api/gen/process/v1/process_pb.ts";
 import { readOutput } from "../processes/output.ts";
 import type { Process, Processes } from "../processes/processes.ts";
-import { signalGroup } from "../processes/signals.ts";
-import { coded } from "./errors.ts";
-import { commandOf, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
+import { signalGroup } from "../processes/killall.ts";
+import { coded, commandOf, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
 
 /** What the service needs. */
 export interface ProcessServiceOptions {

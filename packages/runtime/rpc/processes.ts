@@ -1,17 +1,15 @@
 /** hookbox.runtime.v1.ProcessesService: detached processes, their output and their end, and metrics. @module */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
-import type { Root } from "../confine.ts";
 import type {
   AttachRequest,
   ProcessesService,
   StartDetachedRequest,
 } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import type { Root } from "../confine.ts";
 import type { Metrics } from "../processes/metrics.ts";
-import type { End, Process, Processes } from "../processes/processes.ts";
-import { coded } from "./errors.ts";
-import { commandOf, findProcess, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
-import { createOnce } from "./once.ts";
+import type { Process, ProcessEnd, Processes } from "../processes/processes.ts";
+import { coded, commandOf, findProcess, findRunning, sizeOf, throwIfBrokenOff } from "./lookup.ts";
 
 /** What the service needs. */
 export interface ProcessesServiceOptions {
@@ -86,9 +84,9 @@ async function startDetached(
   return { processId: entry.running.pid };
 }
 
-type From = Pick<AttachRequest, "processId" | "offset" | "noFollow" | "requestId">;
+type AttachFrom = Pick<AttachRequest, "processId" | "offset" | "noFollow" | "requestId">;
 
-async function* attach(processes: Processes, request: From, { signal }: HandlerContext) {
+async function* attach(processes: Processes, request: AttachFrom, { signal }: HandlerContext) {
   const entry = findProcess(processes, request.processId);
   if (request.requestId !== "" && entry.requestId !== request.requestId) {
     throw new ConnectError(`Cannot find process ${request.processId} of that request: there is another`, Code.NotFound);
@@ -143,6 +141,24 @@ function infoOf(entry: Process) {
   };
 }
 
-function endOf({ exitCode, signal, timedOut, at }: End) {
+function endOf({ exitCode, signal, timedOut, at }: ProcessEnd) {
   return { exitCode, signal: signal ?? "", timedOut, endedAt: timestampFromDate(at) };
+}
+
+/**
+ * Returns a function that calls `act` for the first request of an id, and returns its result for later requests of that
+ * id. An id is forgotten if its `act` fails, or if there are more than `most` newer ids.
+ */
+function createOnce<T>(most: number): (id: string, act: () => Promise<T>) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (id, act) => {
+    const before = known.get(id);
+    if (id === "" || before) return before ?? act();
+    const acting = act();
+    known.set(id, acting);
+    acting.catch(() => known.delete(id));
+    const [oldest] = known.keys();
+    if (known.size > most && oldest !== undefined) known.delete(oldest);
+    return acting;
+  };
 }

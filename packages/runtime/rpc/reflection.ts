@@ -18,14 +18,17 @@ import {
 /** The older version of the service, which many tools use. It differs only in its name. */
 export const AlphaServerReflection = renamed(ServerReflection, "grpc.reflection.v1alpha");
 
-type Outcome = ReturnType<typeof noSuch> | ReturnType<typeof filesOf> | ReturnType<typeof servicesOf>;
+type ReflectionAnswer =
+  | ReturnType<typeof errorAnswer>
+  | ReturnType<typeof filesAnswer>
+  | ReturnType<typeof servicesAnswer>;
 
 /** The reflection service. */
 export interface Reflection {
   serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>): AsyncIterable<{
     validHost: string;
     originalRequest: ServerReflectionRequest;
-    messageResponse: Outcome;
+    messageResponse: ReflectionAnswer;
   }>;
 }
 
@@ -42,17 +45,19 @@ export function createReflection(services: readonly DescService[]): Reflection {
         yield { validHost: request.host, originalRequest: request, messageResponse: answerTo(request) };
       }
 
-      function answerTo({ messageRequest: { case: what, value } }: ServerReflectionRequest): Outcome {
-        if (what === "listServices") return servicesOf(services);
+      function answerTo({ messageRequest: { case: what, value } }: ServerReflectionRequest): ReflectionAnswer {
+        if (what === "listServices") return servicesAnswer(services);
         if (what === "fileByFilename") return fileNamed(files.get(value), value);
         if (what === "fileContainingSymbol") return fileNamed(symbols.get(value), value);
         return what === undefined
-          ? noSuch(Code.InvalidArgument, "Cannot answer: the request asks for nothing")
-          : noSuch(Code.NotFound, "Cannot find extensions: there are none");
+          ? errorAnswer(Code.InvalidArgument, "Cannot answer: the request asks for nothing")
+          : errorAnswer(Code.NotFound, "Cannot find extensions: there are none");
       }
 
-      function fileNamed(file: DescFile | undefined, name: string): Outcome {
-        return file ? filesOf(file, sent) : noSuch(Code.NotFound, `Cannot find "${name}": no service needs it`);
+      function fileNamed(file: DescFile | undefined, name: string): ReflectionAnswer {
+        return file
+          ? filesAnswer(file, sent)
+          : errorAnswer(Code.NotFound, `Cannot find "${name}": no service needs it`);
       }
     },
   };
@@ -91,13 +96,13 @@ function symbolsOf({ messages, enums, services }: DescFile): string[] {
   ];
 }
 
-function servicesOf(services: readonly DescService[]) {
+function servicesAnswer(services: readonly DescService[]) {
   const service = services.map(({ typeName: name }) => ({ name }));
   return { case: "listServicesResponse" as const, value: { service } };
 }
 
 /** The requested file first, then its imports that this stream has not received yet. */
-function filesOf(file: DescFile, sent: Set<string>) {
+function filesAnswer(file: DescFile, sent: Set<string>) {
   const all = new Map<string, DescFile>();
   collect(file, all);
   const wanted = [...all].filter(([name]) => name === file.proto.name || !sent.has(name));
@@ -106,6 +111,6 @@ function filesOf(file: DescFile, sent: Set<string>) {
   return { case: "fileDescriptorResponse" as const, value: { fileDescriptorProto } };
 }
 
-function noSuch(errorCode: Code, errorMessage: string) {
+function errorAnswer(errorCode: Code, errorMessage: string) {
   return { case: "errorResponse" as const, value: { errorCode, errorMessage } };
 }

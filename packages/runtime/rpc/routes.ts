@@ -1,5 +1,6 @@
-/** Registers all Connect services of the runtime on a router. @module */
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+/** Registers all Connect services of the runtime, for gRPC and for web-standard servers such as a Hono app. @module */
+import { Code, ConnectError, type ConnectRouter, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { createFetchHandler } from "@connectrpc/connect/protocol";
 import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
@@ -61,4 +62,15 @@ async function requireToken(check: TokenCheck, headers: Headers): Promise<void> 
   if (verdict === "right" || verdict === "none") return;
   const why = verdict === "missing" ? "it has no bearer token" : "it has another bearer token";
   throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
+}
+
+/** Handles a request; undefined if its path belongs to no service. */
+type WebHandler = (request: Request) => Promise<Response> | undefined;
+
+/** Creates the handler. gRPC is not supported: it needs trailers, which a `Response` cannot have. */
+export function createWebHandler(routes: Routes): WebHandler {
+  const router = createConnectRouter({ grpc: false });
+  routes(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, createFetchHandler(handler)]));
+  return (request) => handlers.get(new URL(request.url).pathname)?.(request);
 }

@@ -5,9 +5,8 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
-import { CHALLENGE, keptOut, notLetIn, STOPPING } from "../http/guard.ts";
-import { SpawnError } from "../processes/command.ts";
-import { findExecutable } from "../processes/executable.ts";
+import { CHALLENGE, pageRefusal, STOPPING, tokenRefusal } from "../http/guard.ts";
+import { findExecutable, SpawnError } from "../processes/command.ts";
 import type { Process, Processes } from "../processes/processes.ts";
 import { serveTerminal } from "./frames.ts";
 import type { TokenCheck } from "../token.ts";
@@ -117,9 +116,9 @@ async function admit(
   const encoded = offered.find((one) => one.startsWith("hookbox.bearer."))?.slice("hookbox.bearer.".length);
   const bearer = encoded === undefined ? authorization : `Bearer ${Buffer.from(encoded, "base64url")}`;
   const verdict = await token?.(bearer) ?? "none";
-  if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", notLetIn(verdict));
+  if (verdict === "missing" || verdict === "wrong") throw new Refused("UNAUTHENTICATED", tokenRefusal(verdict));
   if (verdict !== "none") return;
-  const why = keptOut((name) => headers[name]?.toString(), socket.localAddress, allowedHosts);
+  const why = pageRefusal((name) => headers[name]?.toString(), socket.localAddress, allowedHosts);
   if (why !== undefined) throw new Refused("PERMISSION_DENIED", why);
 }
 
@@ -130,7 +129,7 @@ const STATUS: Partial<Record<RefusalCode, string>> = {
   NOT_FOUND: "404 Not Found",
   UNAVAILABLE: "503 Service Unavailable",
 };
-const OF_SPAWN: Partial<Record<SpawnError["code"], RefusalCode>> = {
+const CODE_OF_SPAWN_ERROR: Partial<Record<SpawnError["code"], RefusalCode>> = {
   "not-found": "NOT_FOUND",
   "not-executable": "PERMISSION_DENIED",
   "bad-cwd": "INVALID_ARGUMENT",
@@ -138,7 +137,7 @@ const OF_SPAWN: Partial<Record<SpawnError["code"], RefusalCode>> = {
 };
 
 function asRefused(error: unknown): Refused {
-  const code = error instanceof SpawnError ? OF_SPAWN[error.code] ?? "INTERNAL" : "INTERNAL";
+  const code = error instanceof SpawnError ? CODE_OF_SPAWN_ERROR[error.code] ?? "INTERNAL" : "INTERNAL";
   return refusedFor(error, "cwd") ?? new Refused(code, error instanceof SpawnError ? error.message : "Internal error");
 }
 

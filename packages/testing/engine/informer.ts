@@ -76,7 +76,11 @@ function startInformer(store: Store, resource: Resource): { informer: Informer; 
   });
   const { get, list, ownedBy, orphans } = cache;
   const informer: Informer = {
-    ...{ resource, get, list, ownedBy, orphans },
+    resource,
+    get,
+    list,
+    ownedBy,
+    orphans,
     isSynced: () => isSynced,
     synced: synced.promise,
     subscribe(handler) {

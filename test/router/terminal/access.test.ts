@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
 import type { RouterOptions } from "../../../packages/router/options/options.ts";
-import { isForeign } from "../../../packages/runtime/http/origin.ts";
+import { isForeign } from "../../../packages/runtime/http/guard.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
 import { putReady, startBackend, startRouter } from "../stage.ts";

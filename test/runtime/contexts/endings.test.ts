@@ -1,6 +1,6 @@
 /** Code that ends its interpreter, in any way: the run reports it, the next code gets a new one, nothing hangs. @module */
 import { expect, onTestFinished, test } from "vitest";
-import { type Context, type Contexts, createContexts } from "../../../packages/runtime/contexts/contexts.ts";
+import { type CodeContext, type Contexts, createContexts } from "../../../packages/runtime/contexts/contexts.ts";
 import type { Language } from "../../../packages/runtime/contexts/kernel.ts";
 import { until } from "../../eventually.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -11,7 +11,7 @@ async function aContext(language: Language) {
   return { contexts, context: await contexts.create(language, makeTempFolder(), {}) };
 }
 
-async function run(contexts: Contexts, context: Context, code: string, timeoutMs?: number) {
+async function run(contexts: Contexts, context: CodeContext, code: string, timeoutMs?: number) {
   const ran = { out: "", err: "", error: "", result: "", count: 0 };
   for await (const event of contexts.run(context, code, { timeoutMs })) {
     if ("stdout" in event) ran.out += event.stdout;

@@ -1,8 +1,8 @@
 /** createEvents() and readLines(): what waits for a reader, and how lines are separated. @module */
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createEvents, type KernelEvent } from "../../../packages/runtime/contexts/events.ts";
-import { readLines } from "../../../packages/runtime/contexts/lines.ts";
+import { createKernelEvents, type KernelEvent } from "../../../packages/runtime/contexts/events.ts";
+import { readLines } from "../../../packages/runtime/contexts/kernel.ts";
 
 async function all(events: AsyncIterable<KernelEvent>): Promise<KernelEvent[]> {
   const seen: KernelEvent[] = [];
@@ -12,7 +12,7 @@ async function all(events: AsyncIterable<KernelEvent>): Promise<KernelEvent[]> {
 
 test("read() yields what is pushed until the end, text of one stream joined", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const events = createEvents([]);
+  const events = createKernelEvents([]);
   events.push({ stdout: "before anybody reads" });
   const reading = all(events.read(promise));
   for (const text of ["a", "", "b"]) events.push({ stdout: text });
@@ -31,7 +31,7 @@ test("read() yields what is pushed until the end, text of one stream joined", as
 test("a reader that is behind holds the streams up, and one that leaves releases them", async () => {
   const stream = new PassThrough();
   stream.resume();
-  const events = createEvents([stream]);
+  const events = createKernelEvents([stream]);
   const reader = events.read(new Promise(() => {}));
   events.push({ stdout: "x".repeat(2 << 20) });
   expect(stream.isPaused()).toBe(true);

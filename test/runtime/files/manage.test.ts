@@ -3,11 +3,9 @@ import { execFileSync } from "node:child_process";
 import { chmod, readdir, readlink, symlink, utimes } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { MissingError, OutsideError } from "../../../packages/runtime/confine.ts";
-import { readDisk } from "../../../packages/runtime/files/disk.ts";
+import { readDisk, removePath, renamePath } from "../../../packages/runtime/files/manage.ts";
 import { listFolder } from "../../../packages/runtime/files/list.ts";
 import { openForRead } from "../../../packages/runtime/files/read.ts";
-import { removePath } from "../../../packages/runtime/files/remove.ts";
-import { renamePath } from "../../../packages/runtime/files/rename.ts";
 import { makeRoot } from "../folders.ts";
 
 test("listFolder() sorts by name, follows links within the root and leaves out those that lead out", async () => {

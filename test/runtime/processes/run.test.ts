@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
-import { signalGroup } from "../../../packages/runtime/processes/signals.ts";
+import { signalGroup } from "../../../packages/runtime/processes/killall.ts";
 import { listProcesses } from "../../../packages/process/proctable.ts";
-import { type Command, run, type RunLimits } from "../../../packages/runtime/processes/run.ts";
+import type { Command } from "../../../packages/runtime/processes/command.ts";
+import { run, type RunLimits } from "../../../packages/runtime/processes/run.ts";
 import { eventually, until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 

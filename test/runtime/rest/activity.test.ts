@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { activityOf } from "../../../packages/runtime/rest/activity.ts";
+import { activityOf } from "../../../packages/runtime/rest/rest.ts";
 import { makeRoot } from "../folders.ts";
 import { send, startTestRuntime } from "../servers.ts";
 

@@ -1,6 +1,6 @@
 /** filterMetadata(): the prefix, and names that speak of secrets. @module */
 import { expect, test } from "vitest";
-import { filterMetadata } from "../../../packages/runtime/rest/metadata.ts";
+import { filterMetadata } from "../../../packages/runtime/rest/rest.ts";
 
 const WORDS = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CRED", "KEY", "AUTH", "BEARER", "PRIVATE", "CERT"];
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createRoot } from "../../../packages/runtime/confine.ts";
 import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
-import { listenGRPC } from "../../../packages/runtime/listen-grpc.ts";
+import { listenGRPC } from "../../../packages/runtime/listen.ts";
 import { createMetrics } from "../../../packages/runtime/processes/metrics.ts";
 import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
 import { createRoutes, type RoutesOptions } from "../../../packages/runtime/rpc/routes.ts";

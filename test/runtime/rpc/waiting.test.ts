@@ -3,7 +3,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { createLog } from "../../../packages/runtime/processes/log.ts";
+import { createOutputLog } from "../../../packages/runtime/processes/outputlog.ts";
 import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
 import { createProcessService } from "../../../packages/runtime/rpc/process.ts";
 import { createProcessesService } from "../../../packages/runtime/rpc/processes.ts";
@@ -27,7 +27,7 @@ async function grownBy(turn: () => unknown): Promise<number> {
 }
 
 test("a reader that stays attached costs the same after any number of writes", async () => {
-  const log = createLog(10_000);
+  const log = createOutputLog(10_000);
   const leaving = new AbortController();
   const reading = (async () => {
     for await (const _ of log.read(0, { follow: true, signal: leaving.signal }));

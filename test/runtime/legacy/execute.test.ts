@@ -1,6 +1,6 @@
 /** splitCommand() against what Python 3 says: the table was made by `shlex.split`. @module */
 import { expect, test } from "vitest";
-import { splitCommand, SplitError } from "../../../packages/runtime/legacy/shlex.ts";
+import { splitCommand, SplitError } from "../../../packages/runtime/legacy/execute.ts";
 
 const TABLE: [line: string, words: string[] | string][] = [
   ["echo hello", ["echo", "hello"]],

@@ -1,9 +1,14 @@
 /** createLog(): what is kept is read again from any offset, and what is lost is reported. @module */
-import { expect, test } from "vitest";
-import { createLog, type OutputLog, type Read } from "../../../packages/runtime/processes/log.ts";
+import { expect, test, vi } from "vitest";
+import {
+  createBackpressure,
+  createOutputLog,
+  type LogRead,
+  type OutputLog,
+} from "../../../packages/runtime/processes/outputlog.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const show = (read: Read) =>
+const show = (read: LogRead) =>
   "piece" in read
     ? `${read.piece.offset} ${read.piece.stream} ${new TextDecoder().decode(read.piece.bytes)}`
     : `lost before ${read.beforeOffset}`;
@@ -15,7 +20,7 @@ async function all(log: OutputLog, offset: number, follow = false): Promise<stri
 }
 
 function aLog(): OutputLog {
-  const log = createLog(10_000);
+  const log = createOutputLog(10_000);
   log.append("stdout", bytes("one"));
   log.append("stderr", bytes("two"));
   log.append("stdout", bytes("three"));
@@ -54,7 +59,7 @@ test("read() stops when its signal aborts, also one from before", async () => {
 });
 
 test("read() stops when its signal aborts while it says that all is lost", async () => {
-  const log = createLog(1000);
+  const log = createOutputLog(1000);
   log.append("stdout", new Uint8Array(2000));
   const stop = new AbortController();
   const reader = log.read(0, { follow: true, signal: stop.signal });
@@ -64,7 +69,7 @@ test("read() stops when its signal aborts while it says that all is lost", async
 });
 
 test("the oldest is dropped, and a reader learns what it lost", async () => {
-  const log = createLog(100_000);
+  const log = createOutputLog(100_000);
   for (let line = 0; line < 100; line++) log.append("stdout", bytes("x".repeat(9_999) + "\n"));
   const [first, ...rest] = await all(log, 0);
   const lost = Number(/^lost before (\d+)$/.exec(first ?? "")?.[1]);
@@ -74,7 +79,7 @@ test("the oldest is dropped, and a reader learns what it lost", async () => {
 });
 
 test("a reader that falls behind goes on with the oldest that is left", async () => {
-  const log = createLog(20_000);
+  const log = createOutputLog(20_000);
   log.append("stdout", bytes("a".repeat(5_000)));
   const reader = log.read(0, { follow: false });
   await reader.next();
@@ -84,14 +89,14 @@ test("a reader that falls behind goes on with the oldest that is left", async ()
 });
 
 test("a log of tiny pieces stays within its limit", async () => {
-  const log = createLog(10_000);
+  const log = createOutputLog(10_000);
   for (let at = 0; at < 10_000; at++) log.append(at % 2 ? "stdout" : "stderr", bytes("."));
   expect((await all(log, 0)).length).toBeLessThan(100);
   expect(log.size()).toBe(10_000);
 });
 
 test("a piece is never longer than 64 KiB", async () => {
-  const log = createLog(1 << 20);
+  const log = createOutputLog(1 << 20);
   log.append("stdout", new Uint8Array(200_000));
   const lengths: number[] = [];
   for await (const read of log.read(0, { follow: false })) {
@@ -105,7 +110,7 @@ test.for([1000, 100_000, 4 << 20])(
   async (keep) => {
     const stopped = (before: number) => {
       let isStopped = false;
-      const log = createLog(keep, { pause: () => isStopped = true, resume: () => {} });
+      const log = createOutputLog(keep, { pause: () => isStopped = true, resume: () => {} });
       for (let pieces = 0; pieces < before && !isStopped; pieces++) log.append("stdout", new Uint8Array(4096));
       return { log, pieces: log.size() / 4096, isStopped };
     };
@@ -119,3 +124,42 @@ test.for([1000, 100_000, 4 << 20])(
     expect(value).toMatchObject({ piece: { offset: 0 } });
   },
 );
+
+function aHold() {
+  const flow: string[] = [];
+  const hold = createBackpressure({ pause: () => flow.push("pause"), resume: () => flow.push("resume") }, 100, 1000);
+  return { flow, hold };
+}
+
+test("the writer stops when it is too far ahead, and goes on when somebody has read", () => {
+  const { flow, hold } = aHold();
+  hold.written(99);
+  expect(flow).toEqual([]);
+  hold.written(150);
+  hold.taken(50);
+  expect(flow).toEqual(["pause"]);
+  hold.taken(51);
+  expect(flow).toEqual(["pause", "resume"]);
+  hold.taken(10);
+  expect(flow, "who reads again from the beginning holds nobody up").toEqual(["pause", "resume"]);
+});
+
+test("a writer that nobody reads goes on after a while, and waits again for a reader who comes", () => {
+  vi.useFakeTimers();
+  try {
+    const { flow, hold } = aHold();
+    const left = hold.entered();
+    hold.written(500);
+    vi.advanceTimersByTime(60_000);
+    expect(flow, "a slow reader is waited for as long as it is there").toEqual(["pause"]);
+    left();
+    vi.advanceTimersByTime(999);
+    expect(flow).toEqual(["pause"]);
+    vi.advanceTimersByTime(1);
+    expect(flow).toEqual(["pause", "resume"]);
+    hold.entered();
+    expect(flow).toEqual(["pause", "resume", "pause"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,7 +1,7 @@
 /** What is said of a file whose time no text can name: some file systems keep any number of seconds. @module */
 import { statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { entryOf } from "../../../packages/runtime/files/entry.ts";
+import { entryOf } from "../../../packages/runtime/files/list.ts";
 
 const changedAt = (seconds: number) => {
   const stats = statSync(new URL(import.meta.url));

@@ -1,15 +1,17 @@
-/** Keeps the output of a process up to a limit, and reads it from any offset. @module */
-import { createBackpressure, type Flow } from "./backpressure.ts";
+/**
+ * Keeps the output of a process up to a limit, reads it from any offset, and pauses a process whose output is not read.
+ * @module
+ */
 
 /** A piece of output. `offset` counts the bytes of both streams in the order in which they arrived. */
-export interface Piece {
+interface Piece {
   offset: number;
   stream: "stdout" | "stderr";
   bytes: Uint8Array;
 }
 
 /** A piece, or a gap: everything before `beforeOffset` is lost. */
-export type Read = { piece: Piece } | { beforeOffset: number };
+export type LogRead = { piece: Piece } | { beforeOffset: number };
 
 /** Output of one process. */
 export interface OutputLog {
@@ -29,7 +31,7 @@ export interface OutputLog {
    * has been written so far. If the reader is too slow and output was dropped, it gets a gap and continues with the
    * oldest kept output.
    */
-  read(offset: number, options: { follow: boolean; signal?: AbortSignal }): AsyncGenerator<Read>;
+  read(offset: number, options: { follow: boolean; signal?: AbortSignal }): AsyncGenerator<LogRead>;
 }
 
 /** Longest piece, because clients limit the size of messages. */
@@ -55,13 +57,13 @@ const LATE_COST = 2 * (PIECE_BYTES + PIECE_COST);
  * @param flow pauses and resumes the writer, so that no reader loses output; the log then keeps at least 256 KiB.
  * Absent: the writer never waits
  */
-export function createLog(keepBytes: number, flow?: Flow): OutputLog {
+export function createOutputLog(keepBytes: number, flow?: Flow): OutputLog {
   const keep = flow ? Math.max(keepBytes, 2 * LATE_COST) : keepBytes;
   const store = createStore(keep);
   const backpressure = flow && createBackpressure(flow, Math.min(AHEAD_BYTES, keep - LATE_COST));
   let ended = false;
   let changed = Promise.withResolvers<void>();
-  const tell = () => {
+  const notify = () => {
     changed.resolve();
     changed = Promise.withResolvers();
   };
@@ -69,11 +71,11 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
     append: (stream, bytes) => {
       for (let at = 0; at < bytes.length; at += PIECE_BYTES) store.add(stream, bytes.slice(at, at + PIECE_BYTES));
       backpressure?.written(store.spent());
-      tell();
+      notify();
     },
     end: () => {
       ended = true;
-      tell();
+      notify();
     },
     size: store.size,
     kept: store.cost,
@@ -81,7 +83,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
     acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
     async *read(offset, { follow, signal }) {
       // Promise.race() would leave a reaction on a promise of the signal in each turn.
-      signal?.addEventListener("abort", tell);
+      signal?.addEventListener("abort", notify);
       const left = backpressure?.entered();
       let at = offset;
       try {
@@ -101,7 +103,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
           else await changed.promise;
         }
       } finally {
-        signal?.removeEventListener("abort", tell);
+        signal?.removeEventListener("abort", notify);
         left?.();
       }
     },
@@ -109,7 +111,7 @@ export function createLog(keepBytes: number, flow?: Flow): OutputLog {
 }
 
 /** A piece, and the total cost of all pieces up to its end. */
-interface Kept extends Piece {
+interface StoredPiece extends Piece {
   spent: number;
 }
 
@@ -126,11 +128,11 @@ interface Store {
   /** Offset of the first byte that is still kept. */
   oldest(): number;
   /** The piece that contains the byte at `offset`, starting with that byte; undefined if it has not arrived yet. */
-  at(offset: number): Kept | undefined;
+  at(offset: number): StoredPiece | undefined;
 }
 
 function createStore(keepBytes: number): Store {
-  let pieces: Kept[] = [];
+  let pieces: StoredPiece[] = [];
   let first = 0;
   let cost = 0;
   let spent = 0;
@@ -148,7 +150,7 @@ function createStore(keepBytes: number): Store {
         last.bytes.length + bytes.length <= SMALL_BYTES;
       const more = bytes.length + (joins ? 0 : PIECE_COST);
       spent += more;
-      if (joins) pieces[pieces.length - 1] = { ...last, bytes: joined(last.bytes, bytes), spent };
+      if (joins) pieces[pieces.length - 1] = { ...last, bytes: concatenated(last.bytes, bytes), spent };
       else pieces.push({ offset: size, stream, bytes, spent });
       cost += more;
       size += bytes.length;
@@ -163,34 +165,101 @@ function createStore(keepBytes: number): Store {
     },
     spent: () => spent,
     spentBefore: (offset) => {
-      const next = pieces[indexOf(pieces, first, offset)];
+      const next = pieces[pieceIndex(pieces, first, offset)];
       return next ? next.spent - next.bytes.length - PIECE_COST : spent;
     },
     oldest: () => pieces[first]?.offset ?? size,
-    at: (offset) => from(pieces[indexOf(pieces, first, offset)], offset),
+    at: (offset) => pieceFrom(pieces[pieceIndex(pieces, first, offset)], offset),
   };
 }
 
 /** The first index, from `low`, of a piece that ends after `offset`. */
-function indexOf(pieces: Kept[], low: number, offset: number): number {
+function pieceIndex(pieces: StoredPiece[], low: number, offset: number): number {
   let high = pieces.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const { offset: start, bytes } = pieces[middle] as Kept;
+    const { offset: start, bytes } = pieces[middle] as StoredPiece;
     if (start + bytes.length <= offset) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function from(piece: Kept | undefined, offset: number): Kept | undefined {
+function pieceFrom(piece: StoredPiece | undefined, offset: number): StoredPiece | undefined {
   if (!piece || piece.offset >= offset) return piece;
   return { ...piece, offset, bytes: piece.bytes.subarray(offset - piece.offset) };
 }
 
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
   const both = new Uint8Array(a.length + b.length);
   both.set(a);
   both.set(b, a.length);
   return both;
+}
+
+/** The writer of output: pauses and resumes it. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Records how many bytes were written and read, each counted from the beginning. */
+interface Backpressure {
+  written(all: number): void;
+  /** A reader has received this many bytes. */
+  taken(all: number): void;
+  /** A reader has started. Call the returned function when it leaves. */
+  entered(): () => void;
+}
+
+/** How long a writer waits after the last reader has left, in milliseconds. */
+const ABANDONED_MS = 60_000;
+
+/**
+ * Pauses the writer while it is `ahead` bytes or more ahead of the furthest reader. If there is no reader for
+ * `patienceMs` milliseconds, the writer continues.
+ */
+export function createBackpressure({ pause, resume }: Flow, ahead: number, patienceMs = ABANDONED_MS): Backpressure {
+  let written = 0;
+  let furthest = 0;
+  let readers = 0;
+  let paused = false;
+  let abandoned = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const decide = () => {
+    const should = !abandoned && written - furthest >= ahead;
+    if (should === paused) return;
+    paused = should;
+    if (paused) pause();
+    else resume();
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      abandoned = true;
+      decide();
+    }, patienceMs);
+    timer.unref?.();
+  };
+  wait();
+  return {
+    written: (all) => {
+      written = all;
+      decide();
+    },
+    taken: (all) => {
+      furthest = Math.max(furthest, all);
+      decide();
+    },
+    entered: () => {
+      readers++;
+      clearTimeout(timer);
+      abandoned = false;
+      decide();
+      return () => {
+        readers--;
+        if (readers === 0) wait();
+      };
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /** Scripts that are longer than an argument of execve(2) may be. @module */
 import { expect, test } from "vitest";
-import { passLong } from "../../../packages/runtime/processes/longscript.ts";
+import { passLong } from "../../../packages/runtime/processes/command.ts";
 import { run } from "../../../packages/runtime/processes/run.ts";
 import { startTerminal } from "../../../packages/runtime/processes/terminal.ts";
 import { readOutput } from "../../../packages/runtime/processes/output.ts";
