@@ -1,7 +1,7 @@
 /** Creates a client of the SDK from the options for cluster, router and token. @module */
 import { SandboxClient } from "../sdk/client.ts";
 import { createClientContext } from "../sdk/setup/clientcontext.ts";
-import type { ClientOptions } from "../sdk/setup/options.ts";
+import type { ClientOptions } from "../sdk/setup/clientoptions.ts";
 import { findKubeconfig } from "./cluster.ts";
 import type { Connection, ConnectionOptions } from "./commandcontext.ts";
 

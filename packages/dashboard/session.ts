@@ -8,7 +8,7 @@ import {
   WATCH_SILENCE_MS,
   type WatchEvent,
 } from "../kube/api.ts";
-import { linesOf } from "../sdk/files/lines.ts";
+import { linesOf } from "../sdk/runtime/streams.ts";
 
 /** A connection to the API server, and what it was made from. */
 export interface Session {

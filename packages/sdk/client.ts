@@ -1,17 +1,17 @@
 /** The client of the SDK: creates, finds, lists and changes the sandboxes of one cluster. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
-import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
 import { isEndless, secondsOf } from "./control/bodies.ts";
+import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { create, type Created } from "./control/create.ts";
 import { find, findIfAny } from "./control/find.ts";
 import { listPage, type SandboxPage } from "./control/list.ts";
 import { untilReady } from "./control/ready.ts";
 import { ConflictError } from "./errors.ts";
 import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./options.ts";
-import { openHandle, SandboxHandle, wake } from "./sandbox.ts";
-import type { ClientOptions } from "./setup/options.ts";
+import { openHandle, resumeIfSuspended, SandboxHandle } from "./sandbox.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
+import type { ClientOptions } from "./setup/clientoptions.ts";
 import { addAttributes, type Attributes, spanAttributes, traceCarrier, traced } from "./tracing.ts";
 
 /** Returns the span attributes that tell where a new sandbox comes from: its pool, template or image. */
@@ -100,7 +100,7 @@ export class SandboxClient {
     return await openHandle(
       context,
       target,
-      await wake(context, target, claimOrSandbox, options),
+      await resumeIfSuspended(context, target, claimOrSandbox, options),
       claimOrSandbox.metadata.uid,
     );
   }

@@ -1,5 +1,5 @@
 /** Options of the SDK for creating, waiting for and listing sandboxes, and what a list contains. @module */
-import type { EnvOptions } from "./env.ts";
+import { InvalidArgumentError } from "./errors.ts";
 
 /** A volume for one sandbox. It lasts as long as the sandbox, also while the sandbox is suspended. */
 export interface VolumeOptions {
@@ -105,4 +105,24 @@ export interface SandboxInfo {
   labels: Record<string, string>;
   /** Annotations of the object. */
   metadata: Record<string, string>;
+}
+
+/** Environment variables. Both names are accepted, because SDKs use either. */
+export interface EnvOptions {
+  /** Environment variables by name. */
+  env?: Record<string, string> | undefined;
+  /** Another name for `env`. Set only one of them. */
+  envs?: Record<string, string> | undefined;
+}
+
+/**
+ * Returns the variables, by whichever name they were set.
+ *
+ * @throws {@link InvalidArgumentError} if both names are used
+ */
+export function envOf({ env, envs }: EnvOptions): Record<string, string> {
+  if (env && envs) {
+    throw new InvalidArgumentError("Cannot set variables: `env` and `envs` are the same, and both are given");
+  }
+  return env ?? envs ?? {};
 }

@@ -1,25 +1,23 @@
 /** The handle of one sandbox, and functions that create handles and resume sandboxes. @module */
-import type { Sandbox } from "../api/sandbox.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
+import type { Sandbox } from "../api/sandbox.ts";
 import { type Code, createCode } from "./code/code.ts";
-import { createCommands } from "./commands/commands.ts";
-import type { Commands } from "./commands/types.ts";
+import { type Commands, createCommands } from "./commands/commands.ts";
 import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilNotReady, untilSuspended } from "./control/change.ts";
-import { readIfAny, readSandbox } from "./control/find.ts";
-import { type Ready, untilReady } from "./control/ready.ts";
+import { readIfAny, readSandbox, refOf, type Target, wordsFor } from "./control/find.ts";
 import { type ClaimOrSandbox, infoOf } from "./control/readiness.ts";
-import { refOf, type Target, wordsFor } from "./control/target.ts";
+import { type Ready, untilReady } from "./control/ready.ts";
 import { InvalidArgumentError, SandboxNotFoundError } from "./errors.ts";
 import { createFiles, type Files } from "./files/files.ts";
 import { createFS, type SandboxFS } from "./files/fs.ts";
+import type { SandboxInfo, WaitOptions } from "./options.ts";
+import { createPTY, type PTY } from "./pty.ts";
 import type { CallOptions } from "./runtime/call.ts";
 import { createRuntimeClient } from "./runtime/runtimeclient.ts";
-import type { SandboxInfo, WaitOptions } from "./options.ts";
-import { createPTY, type PTY } from "./pty/pty.ts";
-import { traceTransport } from "./tracing.ts";
-import type { SandboxTransport } from "./transport/transport.ts";
 import type { ClientContext } from "./setup/clientcontext.ts";
 import { signAddress } from "./setup/signing.ts";
+import { traceTransport } from "./tracing.ts";
+import type { SandboxTransport } from "./transport/transport.ts";
 
 /** What a handle consists of. @internal */
 export interface HandleParts {
@@ -122,7 +120,7 @@ export class SandboxHandle implements AsyncDisposable {
   async resume(options: WaitOptions = {}): Promise<void> {
     const { context, target } = this.#parts;
     const api = await context.api();
-    await untilAwake(context, target, await setMode(api, this.#own, "Running", options.signal), options);
+    await untilResumed(context, target, await setMode(api, this.#own, "Running", options.signal), options);
   }
 
   /**
@@ -216,7 +214,7 @@ export async function openHandle(
 }
 
 /** Resumes the Sandbox of a target if it is suspended, and waits until it is Ready. @internal */
-export async function wake(
+export async function resumeIfSuspended(
   context: ClientContext,
   target: Target,
   claimOrSandbox: ClaimOrSandbox,
@@ -232,11 +230,11 @@ export async function wake(
   const sandbox = await readSandbox(api, own.namespace, own.name, options.signal);
   const isAsleep = sandbox.spec.operatingMode === "Suspended";
   const known = isAsleep ? await setMode(api, own, "Running", options.signal) : sandbox;
-  return await untilAwake(context, target, known, options);
+  return await untilResumed(context, target, known, options);
 }
 
 /** Waits for the Sandbox, whose status changes first, and then for its claim, whose status other clients read. */
-async function untilAwake(
+async function untilResumed(
   context: ClientContext,
   target: Target,
   sandbox: Sandbox,

@@ -9,7 +9,7 @@ import type { MemoryStore } from "./engine/store-memory.ts";
 import type { Api } from "../kube/api.ts";
 import type { HookCalls } from "../webhook/hook.ts";
 import type { HookSettings } from "../../hooks/flags.ts";
-import type { ClientOptions } from "../sdk/setup/options.ts";
+import type { ClientOptions } from "../sdk/setup/clientoptions.ts";
 import type { ApiFault } from "./api/memoryapi.ts";
 import { createAutoTime } from "./autotime.ts";
 import { createStatusBook, type PastStatus } from "./history.ts";

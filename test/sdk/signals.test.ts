@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import { createCode } from "../../packages/sdk/code/code.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
-import { handleOf } from "../../packages/sdk/commands/handle.ts";
+import { handleOf } from "../../packages/sdk/commands/process.ts";
 import { createFiles } from "../../packages/sdk/files/files.ts";
 import { createFS } from "../../packages/sdk/files/fs.ts";
 import type { CallOptions } from "../../packages/sdk/runtime/call.ts";
 import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
-import { createPTY } from "../../packages/sdk/pty/pty.ts";
+import { createPTY } from "../../packages/sdk/pty.ts";
 import { createPodTransport } from "../../packages/sdk/transport/direct.ts";
 import type { TransportRequest } from "../../packages/sdk/transport/transport.ts";
 import { OBJECT } from "./localtransport.ts";

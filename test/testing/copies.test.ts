@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import { extendTimeoutOf } from "../../packages/sdk/control/change.ts";
-import { findPod } from "../../packages/sdk/control/pod.ts";
+import { findPod } from "../../packages/sdk/setup/clientcontext.ts";
 import { type ClaimOrSandbox, infoOf } from "../../packages/sdk/control/readiness.ts";
 import { createTestCluster } from "../../packages/testing/mod.ts";
 import { claim, conditionOf, pool, sandbox } from "./objects.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { create } from "../../sdk/control/create.ts";
-import type { Target } from "../../sdk/control/target.ts";
+import type { Target } from "../../sdk/control/find.ts";
 import type { CreateOptions, VolumeOptions } from "../../sdk/options.ts";
 import { CLAIM, SANDBOX } from "../../summary/kinds.ts";
 import { getObject } from "../cluster.ts";

@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import { Readable } from "node:stream";
 import type { Command } from "commander";
-import type { CommandOptions, RunOptions } from "../../sdk/commands/types.ts";
+import type { CommandOptions, RunOptions } from "../../sdk/commands/commands.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
 import type { CommandContext, Input } from "../commandcontext.ts";
 import { Ended, Interruption, UsageError } from "../failure.ts";

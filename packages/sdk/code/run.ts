@@ -3,11 +3,10 @@ import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
-import { inTime, limitOf } from "../runtime/deadline.ts";
+import { inTime, limitOf } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import type { CodeContext, CodeLanguage } from "./contexts.ts";
+import type { CodeContext, CodeLanguage } from "./code.ts";
 import { type Execution, type ExecutionError, type Result, resultOf } from "./execution.ts";
-import { createGatherer, type Gatherer } from "./gather.ts";
 
 /** A callback for output, results or errors. If it returns a promise, the next call waits for it. */
 export type CodeCallback<T> = (value: T) => unknown;
@@ -50,10 +49,10 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   signal?.throwIfAborted();
   const request = requestOf(code, options);
   const client = createClient(ContextsService, runtimeClient.connectTransport);
-  const gatherer = createGatherer(options);
+  const gatherer = createResultCollector(options);
   const { execution } = gatherer;
   let ended: { timedOut: boolean } | undefined;
-  const open = (signal: AbortSignal) => failing(client.runCode(request, { signal }), runtimeClient, signal);
+  const open = (signal: AbortSignal) => failingAs(client.runCode(request, { signal }), runtimeClient, signal);
   const events = inTime(open, {
     signal,
     timeoutMs,
@@ -64,7 +63,7 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   });
   for await (const { event } of events) {
     if (event.case === "ended") ended = { timedOut: event.value.timedOut };
-    await take(gatherer, event, options);
+    await addEvent(gatherer, event, options);
   }
   if (!ended) {
     throw new ConnectionError(`Cannot ${ACTION} to its end: the answer breaks off`, { object: runtimeClient.object });
@@ -90,7 +89,7 @@ function requestOf(code: string, { language, context, timeoutMs }: RunCodeOption
 }
 
 /** Yields the events of a call. Converts errors of the call itself, but not errors that a callback throws. */
-async function* failing(
+async function* failingAs(
   events: AsyncIterable<RunCodeResponse>,
   { object }: RuntimeClient,
   signal: AbortSignal,
@@ -106,8 +105,8 @@ async function* failing(
   }
 }
 
-async function take(
-  { execution, addOutput, addResult }: Gatherer,
+async function addEvent(
+  { execution, addOutput, addResult }: ResultCollector,
   event: RunCodeResponse["event"],
   { onStdout, onStderr, onResult, onError }: RunCodeOptions,
 ): Promise<void> {
@@ -143,4 +142,70 @@ function tookTooLong({ object }: RuntimeClient, execution: Execution, timeoutMs 
     remedy,
     cause: execution,
   });
+}
+
+/** Adds output and results to an execution. */
+interface ResultCollector {
+  /** The output and results so far. */
+  execution: Execution;
+  addOutput(stream: "stdout" | "stderr", text: string): void;
+  addResult(result: Result): void;
+}
+
+const MAX_CHARACTERS = 16 << 20;
+const RESULTS_CHARACTERS = 64 << 20;
+const MAX_RESULTS = 10_000;
+/** A short string needs more memory than its characters, so this many pieces are joined into one. */
+const PIECES = 4096;
+/** What a value counts in addition to its characters. */
+const VALUE_CHARACTERS = 32;
+
+/** Creates a gatherer for an execution that has not started. @param most the limits, from the options of `runCode` */
+function createResultCollector(
+  most: { maxOutputLength?: number | undefined; maxResultsLength?: number | undefined },
+): ResultCollector {
+  const { maxOutputLength = MAX_CHARACTERS, maxResultsLength = RESULTS_CHARACTERS } = most;
+  const execution: Execution = { results: [], logs: { stdout: [], stderr: [] }, executionCount: 0 };
+  const { results, logs } = execution;
+  const keepers = {
+    stdout: createTextCollector(logs.stdout, maxOutputLength),
+    stderr: createTextCollector(logs.stderr, maxOutputLength),
+  };
+  let length = 0;
+  return {
+    execution,
+    addOutput(stream, text) {
+      if (!keepers[stream](text)) execution.truncated = true;
+    },
+    addResult(result) {
+      // Checked before the result is added, so that a single result is always kept, however long it is.
+      if (length >= maxResultsLength || results.length === MAX_RESULTS) {
+        execution.truncated = true;
+        return;
+      }
+      length += lengthOf(result);
+      results.push(result);
+      if (result.isMainResult && result.text !== undefined) execution.text = result.text;
+    },
+  };
+}
+
+/** Returns a function that appends text up to the limit, and returns whether all of the text was kept. */
+function createTextCollector(pieces: string[], most: number): (text: string) => boolean {
+  let left = most;
+  let joined = 0;
+  return (text) => {
+    const kept = text.slice(0, Math.max(0, left));
+    left -= kept.length;
+    if (kept !== "") pieces.push(kept);
+    if (pieces.length - joined === PIECES) pieces.push(pieces.splice(joined++).join(""));
+    return kept.length === text.length;
+  };
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === "string") return VALUE_CHARACTERS + value.length;
+  if (typeof value !== "object" || value === null) return VALUE_CHARACTERS;
+  const inner: unknown[] = Array.isArray(value) ? value : Object.entries(value).flat();
+  return inner.reduce<number>((sum, one) => sum + lengthOf(one), VALUE_CHARACTERS);
 }

@@ -1,20 +1,148 @@
-/** Implements `sandbox.commands`: runs commands, by hookbox's runtime if the sandbox has it. @module */
+/** `sandbox.commands`: its options, and how a command is run, by hookbox's runtime if the sandbox has it. @module */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
+import type { EnvOptions } from "../options.ts";
 import { call, type CallOptions } from "../runtime/call.ts";
-import { inGrace } from "../runtime/deadline.ts";
+import { inGrace, repeating } from "../runtime/repeat.ts";
 import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
-import { repeating } from "../runtime/repeat.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { requestOf, wordsFor, wrappedArgvOf } from "./request.ts";
-import { collect } from "./collect.ts";
-import { type Control, controlOf, handleOf } from "./handle.ts";
-import { eventsInTime, type ProcessEvent } from "./events.ts";
-import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
 import { spanAttributes, traced } from "../tracing.ts";
-import type { CommandHandle, CommandInfo, CommandResult, Commands, RunOptions } from "./types.ts";
+import { collect } from "./output.ts";
+import {
+  controlOf,
+  eventsInTime,
+  handleOf,
+  type ProcessControl,
+  type ProcessEvent,
+  requestOf,
+  wordsFor,
+  wrappedArgvOf,
+} from "./process.ts";
+import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
+
+/** Options of every command and terminal. */
+export interface CommandOptions extends EnvOptions {
+  /** Working folder, inside the sandbox's root. @default the root */
+  cwd?: string;
+  /** Environment variables, in addition to those of the sandbox. */
+  env?: Record<string, string> | undefined;
+  /**
+   * Kills the command and all processes that it started after this many milliseconds. The call fails a few seconds
+   * later at most, even if the sandbox does not kill the command. If the sandbox does not start the command, the call
+   * waits up to five minutes more.
+   *
+   * @default never
+   */
+  timeoutMs?: number;
+  /** Cancels the call. If the call waits for the command, the command is killed. */
+  signal?: AbortSignal;
+}
+
+/** Options of `commands.run`. */
+export interface RunOptions extends CommandOptions {
+  /** Standard input: sent completely, then closed. `true` leaves it open for the handle's `write`. @default empty */
+  stdin?: string | Uint8Array | ReadableStream<Uint8Array> | true;
+  /**
+   * Called with each piece of output, in order. If it returns a promise, the command has to wait until the promise
+   * resolves.
+   */
+  onStdout?: (text: string) => unknown;
+  onStderr?: (text: string) => unknown;
+  /** Called with the same output as bytes, for output that is not text. Not called for commands in the background. */
+  onData?: (bytes: Uint8Array, stream: "stdout" | "stderr") => unknown;
+  /** Throws {@link CommandExitError} if the exit code is not 0. @default false */
+  check?: boolean;
+  /** Largest number of characters of each stream in the result; callbacks get everything. @default 16777216 */
+  maxOutputLength?: number;
+}
+
+/** The result of a command. */
+export interface CommandResult {
+  /** Exit code; -1 if a signal ended the command. */
+  exitCode: number;
+  /** Name of the signal that ended the command, such as `SIGKILL`. */
+  signal: string | undefined;
+  stdout: string;
+  stderr: string;
+  /**
+   * Whether output is missing: there was more than `maxOutputLength`, or more than the sandbox keeps of a background
+   * command.
+   */
+  truncated: boolean;
+}
+
+/** A piece of output. */
+export interface CommandOutput {
+  stream: "stdout" | "stderr";
+  text: string;
+}
+
+/** A command in the background. Iterate over it to read its output. */
+export interface CommandHandle extends AsyncIterable<CommandOutput> {
+  /** Id of the process in the sandbox, for `commands.connect`. */
+  processId: number;
+  /** Waits until the command ends. Returns its output, as far as the sandbox keeps it (the last 4 MiB). */
+  wait(options?: CallOptions & { check?: boolean }): Promise<CommandResult>;
+  /** The output as streams of text, from the beginning. */
+  readonly stdout: ReadableStream<string>;
+  readonly stderr: ReadableStream<string>;
+  /** Writes to standard input; requires `stdin: true`. The data is sent once, even if the connection breaks. */
+  write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
+  /** Closes standard input. */
+  closeStdin(options?: CallOptions): Promise<void>;
+  /**
+   * Sends a signal to the command and all processes that it started. Returns false if the command has ended.
+   *
+   * @param signal @default "SIGKILL"
+   */
+  kill(signal?: "SIGINT" | "SIGTERM" | "SIGKILL", options?: CallOptions): Promise<boolean>;
+}
+
+/** A command that is running, or that ran in the background recently. */
+export interface CommandInfo {
+  processId: number;
+  command: string[];
+  cwd: string;
+  startedAt: Date;
+  /** Whether it has a terminal. */
+  terminal: boolean;
+  /** Undefined while it runs; -1 if a signal ended it. */
+  exitCode: number | undefined;
+}
+
+/**
+ * Commands of one sandbox.
+ *
+ * A sandbox without hookbox's runtime can also run commands, but not in the background. They run in the first
+ * container, as with `kubectl exec`. Through a router, the SDK uses `POST /execute` of the API specification's example
+ * runtime instead. If a call is cancelled there, the command continues to run.
+ */
+export interface Commands {
+  /** Runs a command in the background; resolves when it has started. */
+  run(command: string | string[], options: RunOptions & { background: true }): Promise<CommandHandle>;
+  /**
+   * Runs a command and waits until it ends. A string is run by a shell (`sh -c`). A list is a program and its
+   * arguments, without a shell. The command runs once, even if connections break: the SDK reconnects and continues to
+   * read.
+   *
+   * @throws {@link TimeoutError} after `timeoutMs`; the command is killed
+   * @throws {@link CommandExitError} if `check` is set and the exit code is not 0
+   * @throws {@link NotFoundError} if the program or the folder does not exist
+   */
+  run(command: string | string[], options?: RunOptions & { background?: false }): Promise<CommandResult>;
+  /**
+   * Returns the handle of a command that runs, or that ran in the background recently.
+   *
+   * @throws {@link NotFoundError} if there is no such command
+   */
+  connect(processId: number, options?: CallOptions): Promise<CommandHandle>;
+  /** Lists running commands, and those that ran in the background recently; the oldest first. */
+  list(options?: CallOptions): Promise<CommandInfo[]>;
+  /** Kills a command and all processes that it started. Returns false if no such command is running. */
+  kill(processId: number, options?: CallOptions): Promise<boolean>;
+}
 
 /** Creates the commands of one sandbox. */
 export function createCommands(runtimeClient: RuntimeClient): Commands {
@@ -27,8 +155,8 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     const attributes = { ...spanAttributes(runtimeClient.object), "process.executable.name": executableOf(command) };
     const inSpan = <T>(action: () => Promise<T>) => traced("hookbox.commands.run", attributes, action);
     return background
-      ? await inSpan(() => runBehind(runtimeClient, command, options))
-      : await inSpan(() => runThrough(runtimeClient, command, options));
+      ? await inSpan(() => runInBackground(runtimeClient, command, options))
+      : await inSpan(() => runToEnd(runtimeClient, command, options));
   }
   const list: Commands["list"] = async (options = {}) => {
     const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
@@ -55,22 +183,22 @@ function executableOf(command: string | string[]): string {
 
 const clientOf = ({ connectTransport }: RuntimeClient) => createClient(ProcessesService, connectTransport);
 
-async function runThrough(
+async function runToEnd(
   runtimeClient: RuntimeClient,
   command: string | string[],
   options: RunOptions,
 ): Promise<CommandResult> {
-  if (runtimeClient.known.runtime === false) return await runWithout(runtimeClient, command, options);
+  if (runtimeClient.known.runtime === false) return await runWithoutRuntime(runtimeClient, command, options);
   try {
     return await runByRuntime(runtimeClient, command, options);
   } catch (error) {
-    if (await lacksRuntime(runtimeClient, error)) return await runWithout(runtimeClient, command, options);
+    if (await lacksRuntime(runtimeClient, error)) return await runWithoutRuntime(runtimeClient, command, options);
     throw error;
   }
 }
 
 /** Runs the command without hookbox's runtime. If the call is cancelled, the command continues to run. */
-async function runWithout(
+async function runWithoutRuntime(
   runtimeClient: RuntimeClient,
   command: string | string[],
   options: RunOptions,
@@ -79,7 +207,7 @@ async function runWithout(
   const action = `run ${wordsFor(command)}`;
   if (runtimeClient.transport.exec) {
     const session = await startByExec(runtimeClient.transport, command, { ...options, stdin: stdin !== undefined });
-    if (stdin !== undefined && stdin !== true) feed(session, stdin).catch(() => {});
+    if (stdin !== undefined && stdin !== true) sendInput(session, stdin).catch(() => {});
     const events = eventsOfExec(session, action, options.timeoutMs);
     return await collect(events, { ...options, action, object: runtimeClient.object }).catch((error) => {
       signal?.throwIfAborted();
@@ -104,12 +232,12 @@ async function runByRuntime(
   const { stdin, timeoutMs } = options;
   const action = `run ${wordsFor(command)}`;
   const start = { ...requestOf(command, options), lossless: true };
-  let process: Control | undefined;
+  let process: ProcessControl | undefined;
   async function* events(): AsyncGenerator<ProcessEvent> {
     for await (const event of eventsInTime(runtimeClient, start, action, options)) {
       if (event.type === "started") {
         process = controlOf(runtimeClient, event.processId);
-        if (stdin !== undefined && stdin !== true) feed(process, stdin).catch(() => {});
+        if (stdin !== undefined && stdin !== true) sendInput(process, stdin).catch(() => {});
       } else yield event;
       if (event.type === "end") process = undefined;
     }
@@ -125,26 +253,26 @@ async function runByRuntime(
   }
 }
 
-async function runBehind(
+async function runInBackground(
   runtimeClient: RuntimeClient,
   command: string | string[],
   options: RunOptions,
 ): Promise<CommandHandle> {
   const action = `run ${wordsFor(command)}`;
-  const processId = await started(runtimeClient, requestOf(command, options), action, options);
+  const processId = await startDetached(runtimeClient, requestOf(command, options), action, options);
   const handle = handleOf(runtimeClient, processId, action);
   const { stdin, onStdout, onStderr } = options;
-  if (stdin !== undefined && stdin !== true) feed(controlOf(runtimeClient, processId), stdin).catch(() => {});
-  if (onStdout || onStderr) tell(handle, options).catch(() => {});
+  if (stdin !== undefined && stdin !== true) sendInput(controlOf(runtimeClient, processId), stdin).catch(() => {});
+  if (onStdout || onStderr) passOutput(handle, options).catch(() => {});
   return handle;
 }
 
-async function tell(handle: CommandHandle, { onStdout, onStderr }: RunOptions): Promise<void> {
+async function passOutput(handle: CommandHandle, { onStdout, onStderr }: RunOptions): Promise<void> {
   for await (const { stream, text } of handle) await (stream === "stdout" ? onStdout : onStderr)?.(text);
 }
 
 /** Starts the command, once, and returns its process id. */
-async function started(
+async function startDetached(
   runtimeClient: RuntimeClient,
   request: ReturnType<typeof requestOf>,
   action: string,
@@ -157,7 +285,7 @@ async function started(
 }
 
 /** Sends all of the input, then closes it. If the command does not read its input, that is not an error. */
-async function feed(
+async function sendInput(
   process: { write(data: Uint8Array): Promise<void>; closeStdin(): Promise<void> },
   stdin: string | Uint8Array | ReadableStream<Uint8Array>,
 ): Promise<void> {

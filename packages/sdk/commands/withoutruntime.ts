@@ -2,16 +2,15 @@
 import * as z from "zod";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
 import { errorOfAnswer } from "../runtime/answers.ts";
-import { after } from "../runtime/deadline.ts";
 import { jsonUpTo, MESSAGE_BYTES } from "../runtime/bounded.ts";
+import { after } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { ExecSession, SandboxTransport } from "../transport/transport.ts";
-import type { ProcessEvent } from "./events.ts";
-import { wrappedArgvOf } from "./request.ts";
-import type { CommandOptions } from "./types.ts";
+import type { CommandOptions } from "./commands.ts";
+import { type ProcessEvent, wrappedArgvOf } from "./process.ts";
 
 /** Port of the example runtimes. Source: Agent Sandbox API, section 9.1. */
-const PORT = 8888;
+const LEGACY_PORT = 8888;
 const answerSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
 
 /**
@@ -32,7 +31,7 @@ export async function* eventsOfLegacy(
   const body = JSON.stringify({ command: argv.map(quoted).join(" ") });
   const headers = { "Content-Type": "application/json" };
   try {
-    const answer = await transport.fetch(PORT, "/execute", {
+    const answer = await transport.fetch(LEGACY_PORT, "/execute", {
       method: "POST",
       headers,
       body,

@@ -1,10 +1,9 @@
 /** Builds the objects that the SDK creates. @module */
-import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
-import { envOf } from "../env.ts";
+import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import type { CreateOptions, VolumeOptions } from "../options.ts";
+import { type CreateOptions, envOf, type VolumeOptions } from "../options.ts";
 
 /** Value of the label `created-by`, which the API specification defines. */
 const CREATED_BY = "typescript-client";

@@ -1,14 +1,13 @@
 /** Changes a claim or a Sandbox: its operating mode, its end and its annotations; or deletes it. @module */
+import { findCondition } from "../../api/objects/conditions.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
 import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
 import { isEndless, lifetime } from "./bodies.ts";
-import { readIfAny } from "./find.ts";
+import { placeOf, readIfAny, refOf, type Target, wordsFor } from "./find.ts";
 import { ask } from "./kube.ts";
 import { type ClaimOrSandbox, readinessOf, shutdownTimeOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
-import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
 /** Sets the operating mode of a Sandbox; does not wait for its Pod. Returns the changed Sandbox. */
 export async function setMode(
@@ -27,7 +26,7 @@ export async function setMode(
  * @throws {@link ConflictError} if it is resumed before that, for example by a request through a router
  */
 export async function untilSuspended(api: Api, target: Target, known: Sandbox, signal: AbortSignal): Promise<void> {
-  await untilHolds<Sandbox>(api, target, { known, signal }, (sandbox) => {
+  await untilState<Sandbox>(api, target, { known, signal }, (sandbox) => {
     if (!sandbox) {
       throw new SandboxNotFoundError(`Cannot suspend ${wordsFor(target)}: it was deleted`, { object: refOf(target) });
     }
@@ -45,10 +44,10 @@ export async function untilSuspended(api: Api, target: Target, known: Sandbox, s
 
 /** Waits until a claim is not Ready any more, or is deleted. Its status follows that of its Sandbox a moment later. */
 export async function untilNotReady(api: Api, target: Target, signal: AbortSignal): Promise<void> {
-  await untilHolds<ClaimOrSandbox>(api, target, { signal }, (claim) => !claim || readinessOf(claim).state !== "ready");
+  await untilState<ClaimOrSandbox>(api, target, { signal }, (claim) => !claim || readinessOf(claim).state !== "ready");
 }
 
-async function untilHolds<T extends ClaimOrSandbox>(
+async function untilState<T extends ClaimOrSandbox>(
   api: Api,
   target: Target,
   { known, signal }: { known?: T; signal: AbortSignal },

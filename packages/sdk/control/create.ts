@@ -1,14 +1,14 @@
 /** Creates a claim, or a Sandbox from an image, exactly once. @module */
+import { CLIENT_REQUESTED_ANNOTATION } from "../../api/objects/keys.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
-import type { KubeObject } from "../../api/objects/objects.ts";
-import { CLIENT_REQUESTED_ANNOTATION } from "../../api/objects/keys.ts";
 import { ConflictError, ConnectionError, type ObjectRef } from "../errors.ts";
 import type { CreateOptions } from "../options.ts";
 import { checkOptions, claimBody, coldPoolBody, sandboxBody, withoutEndless } from "./bodies.ts";
+import { placeOf, refOf, type Target, wordsFor } from "./find.ts";
 import { ask, askIfAny } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
-import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
 /** The new object, as the API server returned it. */
 export interface Created {

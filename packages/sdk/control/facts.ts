@@ -1,8 +1,5 @@
 /** Finds the cause of an object's state, and reads only the objects that this needs. @module */
-import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
-import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
-import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
-import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import { lacksMetadata } from "../../api/claims/refusedwrite.ts";
 import type {
   Facts,
   LeaseFact,
@@ -12,20 +9,23 @@ import type {
   Subject,
   VolumeClaimFact,
 } from "../../api/diagnosis/facts.ts";
-import type { PodFact } from "../../api/diagnosis/podfact.ts";
-import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { Finding } from "../../api/diagnosis/finding.ts";
-import { lacksMetadata } from "../../api/claims/refusedwrite.ts";
+import type { PodFact } from "../../api/diagnosis/podfact.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
-import { findCondition } from "../../api/objects/conditions.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
-import type { Api, ObjectPath } from "../../kube/api.ts";
-import { policyName } from "../../api/templatepolicy.ts";
-import { kubeObjectSchema } from "../../api/objects/objects.ts";
+import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
+import { findCondition } from "../../api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
-import { podNameOf } from "../../api/podname.ts";
 import { nameHash } from "../../api/objects/names.ts";
+import { kubeObjectSchema } from "../../api/objects/objects.ts";
+import { podNameOf } from "../../api/podname.ts";
+import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
+import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
+import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
+import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
+import { policyName } from "../../api/templatepolicy.ts";
+import type { Api, ObjectPath } from "../../kube/api.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
 /**

@@ -1,10 +1,9 @@
-/** Finds the claim or Sandbox of a name. @module */
+/** Finds claims and Sandboxes by name; their paths in the API, and their names for errors. @module */
 import type { Sandbox } from "../../api/sandbox.ts";
-import { type Api, pathOf } from "../../kube/api.ts";
-import { SandboxNotFoundError } from "../errors.ts";
+import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
+import { type ObjectRef, SandboxNotFoundError } from "../errors.ts";
 import { askIfAny, NO_NAMESPACE } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
-import { placeOf, refOf, type Target } from "./target.ts";
 
 /** Finds the claim of a name, or else the Sandbox. @throws {@link SandboxNotFoundError} if there is neither */
 export async function find(
@@ -57,4 +56,28 @@ export async function readSandbox(api: Api, namespace: string, name: string, sig
   const sandbox = await readIfAny<Sandbox>(api, target, signal);
   if (sandbox) return sandbox;
   throw new SandboxNotFoundError(`Cannot find Sandbox ${namespace}/${name}: there is none`, { object: refOf(target) });
+}
+
+/** A claim, or a Sandbox without a claim. */
+export interface Target {
+  kind: "SandboxClaim" | "Sandbox";
+  namespace: string;
+  name: string;
+}
+
+const RESOURCES = { SandboxClaim: "sandboxclaims", Sandbox: "sandboxes" } as const;
+
+/** Returns its path in the API. */
+export function placeOf({ kind, namespace, name }: Target): ObjectPath & { name: string } {
+  return { resource: RESOURCES[kind], namespace, name };
+}
+
+/** Returns its reference for errors. */
+export function refOf({ kind, namespace, name }: Target): ObjectRef {
+  return { kind, namespace, name };
+}
+
+/** Returns its name for messages: `claim team-a/demo`. */
+export function wordsFor({ kind, namespace, name }: Target): string {
+  return `${kind === "Sandbox" ? "sandbox" : "claim"} ${namespace}/${name}`;
 }

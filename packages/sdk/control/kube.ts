@@ -16,7 +16,7 @@ import {
 import { repeating } from "../runtime/repeat.ts";
 
 /** A request with its purpose ("create a claim") and its object, for error messages. */
-export interface Asked extends ApiRequest {
+export interface ActionRequest extends ApiRequest {
   action: string;
   object: ObjectRef;
   /** Whether it may be sent again if its response was lost. @default true for GET, PATCH and DELETE */
@@ -28,21 +28,21 @@ export interface Asked extends ApiRequest {
  *
  * @throws {@link SandboxError} if it fails
  */
-export async function ask<T>(api: Api, asked: Asked): Promise<T> {
+export async function ask<T>(api: Api, asked: ActionRequest): Promise<T> {
   const answer = await sent(api, asked);
   if (!isOk(answer)) throw errorOfKube(answer, asked);
   return answer.body as T;
 }
 
 /** As {@link ask}, but returns undefined if the object does not exist. */
-export async function askIfAny<T>(api: Api, asked: Asked): Promise<T | undefined> {
+export async function askIfAny<T>(api: Api, asked: ActionRequest): Promise<T | undefined> {
   const answer = await sent(api, asked);
   if (answer.status === 404) return undefined;
   if (!isOk(answer)) throw errorOfKube(answer, asked);
   return answer.body as T;
 }
 
-async function sent(api: Api, { action, object, repeatable, ...request }: Asked): Promise<Answer> {
+async function sent(api: Api, { action, object, repeatable, ...request }: ActionRequest): Promise<Answer> {
   const send = async () => {
     try {
       return await api.send(request);
@@ -60,7 +60,10 @@ async function sent(api: Api, { action, object, repeatable, ...request }: Asked)
 export const NO_NAMESPACE = "Create it, or name another one.";
 
 /** Converts a failed response of the API server to an error. */
-export function errorOfKube(answer: Answer, { action, object }: Pick<Asked, "action" | "object">): SandboxError {
+export function errorOfKube(
+  answer: Answer,
+  { action, object }: Pick<ActionRequest, "action" | "object">,
+): SandboxError {
   const message = `Cannot ${action}: ${messageOf(answer)}`;
   const { reason, details: more } = (answer.body ?? {}) as {
     reason?: string;

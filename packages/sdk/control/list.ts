@@ -1,7 +1,7 @@
 /** Lists sandboxes: claims, and Sandboxes without a claim or pool. @module */
+import { controllerOf } from "../../api/objects/objects.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
-import { controllerOf } from "../../api/objects/objects.ts";
 import type { ListOptions, SandboxInfo } from "../options.ts";
 import { ask } from "./kube.ts";
 import { type ClaimOrSandbox, infoOf } from "./readiness.ts";

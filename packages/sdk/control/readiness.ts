@@ -1,9 +1,9 @@
 /** Reads from the status whether a claim or Sandbox is Ready, may become Ready, or never will. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
-import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import { lifetimeOf } from "../../api/expiry.ts";
 import { CLAIM_FINAL_REASONS } from "../../api/finalreasons.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
+import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxInfo } from "../options.ts";
 
 /** A claim or a Sandbox as the API server returns it; its status may be missing or outdated. */

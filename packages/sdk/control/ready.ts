@@ -10,15 +10,15 @@ import {
   TimeoutError,
 } from "../errors.ts";
 import type { WaitOptions } from "../options.ts";
+import { placeOf, refOf, type Target, wordsFor } from "./find.ts";
 import { type ClaimOrSandbox, type Readiness, readinessOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
-import { placeOf, refOf, type Target, wordsFor } from "./target.ts";
 
 /** Finds out why an object is not Ready; undefined if that cannot be read. */
 export type Diagnose = (target: Target, signal: AbortSignal) => Promise<Finding | undefined>;
 
 /** Options of the wait. */
-export interface Waiting extends WaitOptions {
+export interface ReadyWait extends WaitOptions {
   diagnose: Diagnose;
   /** A state of the object that was read already. */
   known?: ClaimOrSandbox;
@@ -35,13 +35,13 @@ export interface Ready {
   podIPs: string[];
 }
 
-const PATIENCE_MS = 180_000;
+const DEFAULT_READY_TIMEOUT_MS = 180_000;
 /**
  * Times after the call at which an object that is not Ready is diagnosed, in milliseconds. Most are Ready before the
  * first.
  */
-const LOOKS_MS = [2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000];
-const OF_TEMPLATE = new Set([
+const DIAGNOSE_AFTER_MS = [2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000];
+const TEMPLATE_CODES = new Set([
   "TemplateNotFound",
   "WarmPoolNotFound",
   "EnvVarsInjectionRejected",
@@ -58,12 +58,13 @@ const OF_TEMPLATE = new Set([
  * | the object is deleted | {@link SandboxNotFoundError} |
  * | the time is over | {@link TimeoutError} with what the object is waiting for |
  */
-export async function untilReady(api: Api, target: Target, waiting: Waiting): Promise<Ready> {
-  const { readyTimeoutMs = PATIENCE_MS, signal, onProgress = () => {}, diagnose, known, longer = LONGER } = waiting;
+export async function untilReady(api: Api, target: Target, waiting: ReadyWait): Promise<Ready> {
+  const { readyTimeoutMs = DEFAULT_READY_TIMEOUT_MS, signal, onProgress = () => {}, diagnose, known, longer = LONGER } =
+    waiting;
   const begun = performance.now();
   const end = new AbortController();
   const both = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
-  const found = lookInto(target, diagnose, both, { timeoutMs: readyTimeoutMs, longer });
+  const found = diagnoseAt(target, diagnose, both, { timeoutMs: readyTimeoutMs, longer });
   const states = statesOf<ClaimOrSandbox>(api, {
     path: placeOf(target),
     object: refOf(target),
@@ -99,7 +100,7 @@ export async function untilReady(api: Api, target: Target, waiting: Waiting): Pr
 }
 
 /** Diagnoses an object that takes long. `next` resolves with an error as soon as the wait must end. */
-function lookInto(
+function diagnoseAt(
   target: Target,
   diagnose: Diagnose,
   signal: AbortSignal,
@@ -120,7 +121,7 @@ function lookInto(
     resolve(new TimeoutError(message, { ...details, remedy }));
   };
   const timers = [
-    ...LOOKS_MS.filter((ms) => ms < timeoutMs).map((ms) => setTimeout(look, ms)),
+    ...DIAGNOSE_AFTER_MS.filter((ms) => ms < timeoutMs).map((ms) => setTimeout(look, ms)),
     setTimeout(late, Math.min(timeoutMs, 2 ** 31 - 1)),
   ];
   signal.addEventListener("abort", () => resolve(signal.reason as Error), { once: true });
@@ -148,7 +149,7 @@ function errorOfFinding(target: Target, finding: Finding, reason: string = findi
 }
 
 function failed(reason: string): typeof SandboxFailedError {
-  return OF_TEMPLATE.has(reason) ? TemplateError : SandboxFailedError;
+  return TEMPLATE_CODES.has(reason) ? TemplateError : SandboxFailedError;
 }
 
 function detailsOf({ code, object, remedy }: Finding): ErrorDetails {

@@ -1,7 +1,7 @@
 /** Yields the states of one object from a watch, which is opened again whenever it ends. @module */
+import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, isOk, type ObjectPath, pathOf, type WatchEvent } from "../../kube/api.ts";
 import { backoffMs } from "../../kube/backoff.ts";
-import type { KubeObject } from "../../api/objects/objects.ts";
 import type { ObjectRef } from "../errors.ts";
 import { pause } from "../runtime/repeat.ts";
 import { askIfAny, errorOfKube } from "./kube.ts";

@@ -3,15 +3,13 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { bytePath, realPath } from "../../process/bytepaths.ts";
 import { AuthorizationError, ConnectionError, InvalidArgumentError, SandboxError } from "../errors.ts";
-import type { Entry } from "../files/entry.ts";
+import { endpointPath, type Entry, nameOf } from "../files/entry.ts";
 import { describe } from "../files/manage.ts";
-import { endpointPath, nameOf } from "../files/paths.ts";
 import { readChunks } from "../files/read.ts";
-import type { TransferOptions, Transferred } from "../files/transfer.ts";
+import { createTransferCount, type TransferOptions, type Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
 import { LeadsOutError, partsOf, writeWhole } from "./extract.ts";
-import { createTally } from "./tally.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 
 /** Downloads it. @throws as `Files.download` */
@@ -72,7 +70,7 @@ async function downloadFile(
   target: string,
   { onProgress, signal }: TransferOptions,
 ): Promise<Transferred> {
-  const tally = createTally(onProgress, size);
+  const tally = createTransferCount(onProgress, size);
   await mkdir(bytePath(dirname(target)), { recursive: true });
   await writeWhole(target, tally.watch(readChunks(runtimeClient, path, { signal })), { mode, modifiedAt });
   tally.file();
@@ -85,7 +83,7 @@ async function downloadFolder(
   localPath: string,
   { onProgress, filter, signal }: TransferOptions,
 ): Promise<Transferred> {
-  const tally = createTally(onProgress, undefined);
+  const tally = createTransferCount(onProgress, undefined);
   const action = `download ${JSON.stringify(path)}`;
   const answer = await runtimeClient.request(endpointPath("archive", path), { signal, action, repeatable: true });
   try {

@@ -11,7 +11,7 @@ export class LeadsOutError extends Error {
 }
 
 /** Mode and time of a file or folder. */
-export interface Dress {
+export interface FileAttributes {
   /** Permission bits. Other bits, such as setuid, are ignored. */
   mode: number;
   modifiedAt: Date;
@@ -29,11 +29,11 @@ export interface Extractor {
    */
   folder(parts: string[]): Promise<void>;
   /** Writes a file atomically. An existing file is replaced; an existing symlink too, not the file that it leads to. */
-  file(parts: string[], content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void>;
+  file(parts: string[], content: AsyncIterable<Uint8Array>, dress: FileAttributes): Promise<void>;
   /** Creates a symlink. @throws {LeadsOutError} if it leads out of the folder, or may do so */
   link(parts: string[], linkname: string): Promise<void>;
   /** Sets mode and time of a folder. To be called after everything in it is written. */
-  dress(parts: string[], dress: Dress): Promise<void>;
+  dress(parts: string[], dress: FileAttributes): Promise<void>;
 }
 
 /**
@@ -105,7 +105,11 @@ async function makeRealFolder(path: string): Promise<void> {
 }
 
 /** Writes a temporary file in the same folder, then renames it. */
-export async function writeWhole(path: string, content: AsyncIterable<Uint8Array>, dress: Dress): Promise<void> {
+export async function writeWhole(
+  path: string,
+  content: AsyncIterable<Uint8Array>,
+  dress: FileAttributes,
+): Promise<void> {
   await putInPlace(path, async (temporary) => {
     const handle = await open(temporary, "wx", 0o600);
     try {

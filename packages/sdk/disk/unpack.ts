@@ -3,9 +3,8 @@ import { pipeline } from "node:stream/promises";
 import type { Header } from "tar-stream";
 import { dateOf } from "../../process/tardates.ts";
 import { extractNames, namesOf } from "../../process/tarnames.ts";
-import type { TransferOptions } from "../files/transfer.ts";
-import { createExtractor, type Dress, type Extractor, LeadsOutError, partsOf } from "./extract.ts";
-import type { Tally } from "./tally.ts";
+import type { TransferCount, TransferOptions } from "../files/transfer.ts";
+import { createExtractor, type Extractor, type FileAttributes, LeadsOutError, partsOf } from "./extract.ts";
 
 /** The archive is invalid or incomplete, or contains a name that leads out of the folder. */
 export class BadTarError extends Error {
@@ -17,7 +16,7 @@ export interface UnpackOptions {
   /** Real path of the folder. */
   folder: string;
   filter: TransferOptions["filter"];
-  tally: Tally;
+  tally: TransferCount;
   /**
    * Limit for the paths that must be kept until the end, in characters; each counts {@link PATH_CHARACTERS} more.
    *
@@ -32,7 +31,7 @@ const PATH_CHARACTERS = 256;
 interface Unpacking extends UnpackOptions {
   extractor: Extractor;
   /** Modes of folders, which are set at the end: in a folder without write permission, no files can be created. */
-  folders: Map<string, { parts: string[]; dress: Dress }>;
+  folders: Map<string, { parts: string[]; dress: FileAttributes }>;
   /**
    * Counts a path that is kept in memory. A sandbox may send endlessly many that need no space on the disk.
    *

@@ -1,18 +1,16 @@
 /** Uploads a file or folder of the local disk to a sandbox, as a stream of a tar archive. @module */
+import { createReadStream, type Stats } from "node:fs";
+import { lstat, stat } from "node:fs/promises";
+import { basename, isAbsolute, join, posix, sep } from "node:path";
 import * as z from "zod";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
-import { bytePath } from "../../process/bytepaths.ts";
+import { bytePath, entriesIn, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarWriter } from "../../process/tarwriter.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { endpointPath, folderOf, nameOf } from "../files/paths.ts";
-import type { TransferOptions, Transferred } from "../files/transfer.ts";
-import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { endpointPath, folderOf, nameOf } from "../files/entry.ts";
+import { createTransferCount, type TransferCount, type TransferOptions, type Transferred } from "../files/transfer.ts";
 import { parsed } from "../runtime/call.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { streamOf } from "../runtime/streams.ts";
-import { createTally, type Tally } from "./tally.ts";
-import { type LocalEntry, walk } from "./walk.ts";
 
 /** Number of bytes to read from a file at once. */
 const CHUNK_BYTES = 256 * 1024;
@@ -32,7 +30,7 @@ export async function uploadPath(
   const stats = await stat(localPath);
   if (stats.isDirectory()) {
     const total = onProgress && await bytesBelow(localPath, filter);
-    const tally = createTally(onProgress, total);
+    const tally = createTransferCount(onProgress, total);
     const entries = walk(localPath, { filter, onSkipped: tally.skip });
     return await send(runtimeClient, { entries, folder: remotePath, tally, signal, action });
   }
@@ -44,7 +42,7 @@ export async function uploadPath(
   const name = isInto ? basename(localPath) : nameOf(remotePath);
   const only: LocalEntry = { name, path: localPath, type: "file", stats };
   const folder = isInto ? remotePath : folderOf(remotePath);
-  const tally = createTally(onProgress, stats.size);
+  const tally = createTransferCount(onProgress, stats.size);
   return await send(runtimeClient, { entries: once(only), folder, tally, signal, action });
 }
 
@@ -63,7 +61,7 @@ async function bytesBelow(folder: string, filter: TransferOptions["filter"]): Pr
 interface Sent {
   entries: AsyncGenerator<LocalEntry>;
   folder: string;
-  tally: Tally;
+  tally: TransferCount;
   signal: AbortSignal | undefined;
   action: string;
 }
@@ -99,7 +97,7 @@ async function send(
   }
 }
 
-async function pack(tar: TarWriter, entries: AsyncGenerator<LocalEntry>, tally: Tally): Promise<void> {
+async function pack(tar: TarWriter, entries: AsyncGenerator<LocalEntry>, tally: TransferCount): Promise<void> {
   for await (const { name, path, type, stats: { mode, mtime, size }, linkname = "" } of entries) {
     if (tar.isOver()) return;
     const header = { name, mode: mode & 0o777, mtime, type };
@@ -125,4 +123,54 @@ async function* contentOf(path: string, size: number): AsyncGenerator<Uint8Array
     }
   }
   if (left > 0) throw new InvalidArgumentError(`Cannot upload ${JSON.stringify(path)}: it shrank during the upload`);
+}
+
+/** A file, folder or symlink to upload. */
+interface LocalEntry {
+  /** Path relative to the folder, with slashes. */
+  name: string;
+  /** Path on this machine. Convert it with `bytePath` for `node:fs`. */
+  path: string;
+  type: "file" | "directory" | "symlink";
+  stats: Stats;
+  /** Only for symlinks: the path that it contains. */
+  linkname?: string;
+}
+
+/** What to leave out. */
+interface WalkOptions {
+  filter?: TransferOptions["filter"];
+  /** Called for entries that cannot be sent. */
+  onSkipped(name: string, reason: string): void;
+}
+
+/** Yields all entries of the folder and its subfolders. Entries that are deleted during the walk are left out. */
+async function* walk(folder: string, options: WalkOptions, prefix = ""): AsyncGenerator<LocalEntry> {
+  for await (const { name: own } of entriesIn(bytePath(folder))) {
+    const name = prefix + own;
+    const entry = await describe(join(folder, own), name, options);
+    if (!entry || options.filter?.(name, entry.type) === false) continue;
+    yield entry;
+    if (entry.type === "directory") yield* walk(entry.path, options, `${name}/`);
+  }
+}
+
+async function describe(path: string, name: string, { onSkipped }: WalkOptions): Promise<LocalEntry | undefined> {
+  const stats = await lstat(bytePath(path)).catch(nothingThere);
+  if (!stats) return undefined;
+  if (stats.isFile()) return { name, path, type: "file", stats };
+  if (stats.isDirectory()) return { name, path, type: "directory", stats };
+  if (!stats.isSymbolicLink()) return void onSkipped(name, "it is a socket, pipe or device");
+  const linkname = (await readTarget(bytePath(path))).replaceAll(sep, "/");
+  if (!leadsOut(name, linkname)) return { name, path, type: "symlink", stats, linkname };
+  return void onSkipped(name, `it leads out of the folder, to ${JSON.stringify(linkname)}`);
+}
+
+function leadsOut(name: string, linkname: string): boolean {
+  const to = posix.join(posix.dirname(name), linkname);
+  return isAbsolute(linkname) || to === ".." || to.startsWith("../");
+}
+
+function nothingThere(error: unknown): undefined {
+  if ((error as { code?: string }).code !== "ENOENT") throw error;
 }

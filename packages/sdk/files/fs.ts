@@ -1,11 +1,23 @@
 /** Defines `sandbox.fs`: the files of a sandbox with the functions of `node:fs/promises`. @module */
-import type { ObjectRef } from "../errors.ts";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import {
+  AuthorizationError,
+  ConflictError,
+  FileNotFoundError,
+  InvalidArgumentError,
+  NotEnoughSpaceError,
+  type ObjectRef,
+  SandboxError,
+  UnsupportedError,
+} from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
+import { randomId } from "../runtime/repeat.ts";
+import { folderOf, joinPath, nameOf } from "./entry.ts";
 import type { Files } from "./files.ts";
-import { changingFS } from "./fschange.ts";
-import { readingFS } from "./fsread.ts";
-import type { FSDirent, FSStats } from "./fsstats.ts";
+import { asFS, asFSError, withCode } from "./fserrors.ts";
+import { direntOf, type FSDirent, type FSStats, statsOf } from "./fsstats.ts";
 import type { Bytes } from "./read.ts";
+import type { FileEvent } from "./watch.ts";
 import type { FileData } from "./write.ts";
 
 /** Encodings in which `readFile` returns text. */
@@ -89,4 +101,187 @@ export interface SandboxFS {
 /** Creates the `fs` of a sandbox. @param object the sandbox, for errors */
 export function createFS(files: Files, object: ObjectRef): SandboxFS {
   return { ...readingFS(files, object), ...changingFS(files, object) };
+}
+
+/** Names of these functions. */
+type Reading = "readFile" | "readdir" | "stat" | "lstat" | "access" | "watch";
+
+/** Creates these functions. */
+function readingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Reading> {
+  return {
+    readFile:
+      ((path: string, options: ReadOptions) => asFS("open", path, () => readFile(files, path, options))) as SandboxFS[
+        "readFile"
+      ],
+    readdir:
+      ((path: string, options: ListOptions = {}) =>
+        asFS("scandir", path, () => readdir(files, path, options))) as SandboxFS["readdir"],
+    stat: (path, options = {}) => asFS("stat", path, () => follow(files, object, path, options)),
+    lstat: (path, options = {}) => asFS("lstat", path, async () => statsOf(await files.stat(path, options))),
+    access: async (path) => void await asFS("access", path, () => follow(files, object, path, {})),
+    watch: (path, options = {}) => watch(files, object, path, options),
+  };
+}
+
+type ReadOptions = FSEncoding | (CallOptions & { encoding?: FSEncoding | null }) | null | undefined;
+type ListOptions = CallOptions & { recursive?: boolean; withFileTypes?: boolean };
+
+async function readFile(files: Files, path: string, options: ReadOptions): Promise<string | Uint8Array> {
+  const { encoding, signal } = typeof options === "string" ? { encoding: options } : options ?? {};
+  const bytes = await files.read(path, { format: "bytes", signal });
+  if (!encoding) return bytes;
+  return encoding === "base64" ? base64Encode(bytes) : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+async function readdir(files: Files, path: string, { recursive, withFileTypes, signal }: ListOptions) {
+  const entries = await files.list(path, { depth: recursive ? Infinity : 1, signal });
+  if (withFileTypes) return entries.map((entry) => direntOf(entry, path));
+  return entries.map((entry) => relativeTo(path, entry.path));
+}
+
+async function follow(files: Files, object: ObjectRef, path: string, { signal }: CallOptions): Promise<FSStats> {
+  const entry = await files.stat(path, { signal });
+  if (entry.type !== "symlink") return statsOf(entry);
+  const action = `Cannot look at ${JSON.stringify(path)}`;
+  if (entry.target === undefined) throw new AuthorizationError(`${action}: it leads out of the root`, { object });
+  const target = await files.stat(entry.target, { signal });
+  if (target.type !== "symlink") return statsOf(target);
+  throw withCode(new ConflictError(`${action}: its links lead in a circle`, { object }), "ELOOP", "stat", path);
+}
+
+async function* watch(
+  files: Files,
+  object: ObjectRef,
+  path: string,
+  options: CallOptions & { recursive?: boolean },
+): AsyncGenerator<FSWatchEvent> {
+  try {
+    for await (const event of files.watch(path, options)) {
+      if (event.type !== "ready") yield watchEventOf(event, path, object);
+    }
+  } catch (error) {
+    throw asFSError(error, "watch", path);
+  }
+}
+
+function watchEventOf(
+  event: Exclude<FileEvent, { type: "ready" }>,
+  folder: string,
+  object: ObjectRef,
+): FSWatchEvent {
+  switch (event.type) {
+    case "gap":
+      return { eventType: "rename", filename: null };
+    case "incomplete": {
+      const message = `Cannot watch ${JSON.stringify(event.path)}: there are more folders than can be watched`;
+      throw withCode(new NotEnoughSpaceError(message, { object }), "ENOSPC", "watch", event.path);
+    }
+    default: {
+      const filename = event.path === folder ? nameOf(folder) : relativeTo(folder, event.path);
+      return { eventType: event.type === "modified" ? "change" : "rename", filename };
+    }
+  }
+}
+
+function relativeTo(folder: string, path: string): string {
+  return path.slice(joinPath(folder, "").length);
+}
+
+/** Names of these functions. */
+type Changing = "writeFile" | "mkdir" | "mkdtemp" | "rm" | "rmdir" | "unlink" | "rename" | "copyFile";
+
+/** Creates these functions. */
+function changingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Changing> {
+  const parts = { files, object };
+  return {
+    writeFile: (path, data, options) => asFS("open", path, () => writeFile(parts, path, data, options)),
+    mkdir: (path, options) => asFS("mkdir", path, () => mkdir(parts, path, options)),
+    mkdtemp: (prefix, options = {}) => asFS("mkdtemp", prefix, () => mkdtemp(files, prefix, options)),
+    rm: (path, options = {}) => asFS("rm", path, () => rm(parts, path, options)),
+    rmdir: (path, { signal } = {}) =>
+      asFS("rmdir", path, async () => {
+        const { type } = await files.stat(path, { signal });
+        if (type !== "directory") throw hasCode("folder", "remove folder", "rmdir", path, object);
+        await files.remove(path, { signal });
+      }),
+    unlink: (path, { signal } = {}) =>
+      asFS("unlink", path, async () => {
+        const { type } = await files.stat(path, { signal });
+        if (type === "directory") throw hasCode("file", "unlink", "unlink", path, object);
+        await files.remove(path, { signal });
+      }),
+    rename: (from, to, { signal } = {}) =>
+      asFS("rename", from, () => files.rename(from, to, { replace: true, signal })),
+    copyFile: (from, to, { signal } = {}) =>
+      asFS("copyfile", from, async () => {
+        const content = await files.read(from, { format: "stream", signal });
+        const { target } = await files.stat(from, { signal });
+        const { mode } = await files.stat(target ?? from, { signal });
+        await files.write(to, content, { mode, signal });
+      }),
+  };
+}
+
+interface Parts {
+  files: Files;
+  object: ObjectRef;
+}
+
+async function writeFile({ files, object }: Parts, path: string, data: FileData, options: WriteOptions) {
+  const { mode, encoding = "utf8", flag = "w", signal } = typeof options === "string" ? {} : options ?? {};
+  const [text, name]: string[] = [typeof options === "string" ? options : encoding, JSON.stringify(path)];
+  if (text !== "utf8" && text !== "utf-8") {
+    throw new InvalidArgumentError(`Cannot write ${name}: encoding "${text}" is not utf8`, { object });
+  }
+  if (flag !== "w") throw new UnsupportedError(`Cannot write ${name}: flag "${flag}" is not "w"`, { object });
+  await files.write(path, data, { mode, signal });
+}
+type WriteOptions = Parameters<SandboxFS["writeFile"]>[2];
+
+async function mkdir({ files, object }: Parts, path: string, options: MakeOptions): Promise<string | undefined> {
+  const { recursive = false, mode, signal } = typeof options === "number" ? { mode: options } : options ?? {};
+  const [name, parent] = [JSON.stringify(path), folderOf(path)];
+  if (!recursive && parent !== "" && !await files.exists(parent, { signal })) {
+    throw new FileNotFoundError(`Cannot make folder ${name}: the folder above is not there`, { object });
+  }
+  const isNew = await files.makeDir(path, { mode, signal }).catch(async (error) => {
+    const isTaken = error instanceof ConflictError && await files.exists(path, { signal });
+    throw isTaken ? withCode(error, "EEXIST", "mkdir", path) : error;
+  });
+  if (!isNew && !recursive) throw new ConflictError(`Cannot make folder ${name}: it is there already`, { object });
+  return isNew && recursive ? path : undefined;
+}
+type MakeOptions = Parameters<SandboxFS["mkdir"]>[1];
+
+async function mkdtemp(files: Files, prefix: string, { signal }: CallOptions): Promise<string> {
+  while (true) {
+    const path = prefix + randomId().slice(0, 6);
+    if (await files.makeDir(path, { mode: 0o700, signal })) return path;
+  }
+}
+
+async function rm({ files, object }: Parts, path: string, options: RemoveOptions): Promise<void> {
+  const { recursive = false, force = false, signal } = options;
+  try {
+    // As in Node, without `recursive` even an empty folder is not deleted.
+    if (!recursive && (await files.stat(path, { signal })).type === "directory") {
+      throw hasCode("file", "remove", "rm", path, object);
+    }
+    await files.remove(path, { recursive, signal });
+  } catch (error) {
+    if (!force || !(error instanceof FileNotFoundError)) throw error;
+  }
+}
+type RemoveOptions = NonNullable<Parameters<SandboxFS["rm"]>[1]>;
+
+function hasCode(
+  wanted: "file" | "folder",
+  verb: string,
+  syscall: string,
+  path: string,
+  object: ObjectRef,
+): SandboxError {
+  const found = wanted === "file" ? "it is a folder" : "it is not a folder";
+  const error = new InvalidArgumentError(`Cannot ${verb} ${JSON.stringify(path)}: ${found}`, { object });
+  return withCode(error, wanted === "file" ? "EISDIR" : "ENOTDIR", syscall, path);
 }

@@ -1,6 +1,5 @@
 /** Converts entries to the types of `node:fs`. @module */
-import type { Entry } from "./entry.ts";
-import { folderOf } from "./paths.ts";
+import { type Entry, folderOf } from "./entry.ts";
 
 /** Whether an entry is a file, a folder or a symlink. */
 export interface FSKind {

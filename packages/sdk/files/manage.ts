@@ -2,8 +2,17 @@
 import { FileNotFoundError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import { type CallOptions, parsed } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
-import { type Disk, diskOf, diskSchema, entriesOf, type Entry, entryOf, listingSchema, statSchema } from "./entry.ts";
-import { endpointPath } from "./paths.ts";
+import {
+  type Disk,
+  diskOf,
+  diskSchema,
+  endpointPath,
+  entriesOf,
+  type Entry,
+  entryOf,
+  listingSchema,
+  statSchema,
+} from "./entry.ts";
 import { modeText } from "./write.ts";
 
 /** Number of folders that are listed at the same time. */

@@ -1,10 +1,10 @@
 /** Reads files of a sandbox; if the connection breaks, it continues at the same byte. @module */
-import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
 import { createGathered } from "../../process/gathered.ts";
-import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
 import { pause } from "../runtime/repeat.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
-import { endpointPath } from "./paths.ts";
+import { endpointPath } from "./entry.ts";
 
 /** Options of `files.read`: which part of the file to read. */
 export interface ReadOptions {
@@ -97,7 +97,7 @@ export async function* readChunks(
   }
 }
 
-interface Asked {
+interface RangeRequest {
   at: number;
   end: number;
   tag: string | undefined;
@@ -108,7 +108,7 @@ interface Asked {
 async function ask(
   runtimeClient: RuntimeClient,
   path: string,
-  { at, end, tag, signal }: Asked,
+  { at, end, tag, signal }: RangeRequest,
 ): Promise<Response | undefined> {
   const action = `read ${JSON.stringify(path)}`;
   const isWhole = at === 0 && end === Infinity;

@@ -63,3 +63,41 @@ export async function download(
   const { downloadPath } = await import("../disk/download.ts");
   return await downloadPath(runtimeClient, remotePath, localPath, options);
 }
+
+/** The counts of one transfer. */
+export interface TransferCount {
+  done: Transferred;
+  /** Passes chunks of content on, and counts their bytes. */
+  watch(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
+  /** Counts a file that was transferred completely. */
+  file(): void;
+  skip(path: string, reason: string): void;
+}
+
+/** Starts a count. @param totalBytes undefined if the total is not known */
+export function createTransferCount(
+  onProgress: TransferOptions["onProgress"],
+  totalBytes: number | undefined,
+): TransferCount {
+  const done: Transferred = { files: 0, directories: 0, links: 0, bytes: 0, skipped: [] };
+  const report = () => {
+    const { bytes, files } = done;
+    const progress: TransferProgress = { bytes, files };
+    onProgress?.(totalBytes === undefined ? progress : { ...progress, totalBytes });
+  };
+  return {
+    done,
+    watch: async function* (chunks) {
+      for await (const chunk of chunks) {
+        yield chunk;
+        done.bytes += chunk.length;
+        report();
+      }
+    },
+    file: () => {
+      done.files++;
+      report();
+    },
+    skip: (path, reason) => void done.skipped.push({ path, reason }),
+  };
+}

@@ -3,12 +3,11 @@ import * as z from "zod";
 import { ALIVE_MS } from "../../api/router/timeouts.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
-import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { pause, REPEAT_WAITS_MS } from "../runtime/repeat.ts";
-import { linesOf } from "./lines.ts";
-import type { Entry } from "./entry.ts";
+import type { RuntimeClient } from "../runtime/runtimeclient.ts";
+import { linesOf } from "../runtime/streams.ts";
 import { NO_WAKE } from "../transport/transport.ts";
-import { endpointPath, joinPath } from "./paths.ts";
+import { endpointPath, type Entry, joinPath } from "./entry.ts";
 
 /**
  * A change in a folder. `path` is accepted by other calls: it starts with the folder's path as the caller wrote it.

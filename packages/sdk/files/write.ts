@@ -1,8 +1,8 @@
 /** Writes files of a sandbox, each atomically. @module */
+import { InvalidArgumentError } from "../errors.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
-import { InvalidArgumentError } from "../errors.ts";
-import { endpointPath } from "./paths.ts";
+import { endpointPath } from "./entry.ts";
 
 /** Content to write. A stream is sent as it is read, and only once. */
 export type FileData = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;

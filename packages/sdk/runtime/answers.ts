@@ -26,7 +26,7 @@ import { textUpTo, WORDS_BYTES } from "./bounded.ts";
  */
 export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
-  const { code, words } = wordsOf(text, answer);
+  const { code, words } = messageIn(text, answer);
   const message = `Cannot ${action}: ${words}`;
   const fromRouter = answer.headers.get(REASON_HEADER);
   const reason = fromRouter ?? code;
@@ -72,7 +72,7 @@ function noRuntime(message: string, details: ErrorDetails): SandboxError {
 }
 
 /** Errors of the runtime have the form `{code, message}`, those of the router `{detail}`. */
-function wordsOf(text: string, { status }: Response): { code?: string; words: string } {
+function messageIn(text: string, { status }: Response): { code?: string; words: string } {
   try {
     const { code, message, detail } = JSON.parse(text) as Record<string, unknown>;
     const words = [message, detail].find((one) => typeof one === "string");

@@ -1,9 +1,12 @@
 /** Limits how much of a response is read, because a sandbox may send any amount. @module */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type ObjectRef, SandboxError } from "../errors.ts";
-import { fieldsUpTo } from "./fields.ts";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { createGathered } from "../../process/gathered.ts";
 import { countItems } from "../../process/jsonitems.ts";
+import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../runtime-api/gen/process/v1/process_pb.ts";
+import { type ObjectRef, SandboxError } from "../errors.ts";
 import { chunksOf, streamOf } from "./streams.ts";
 
 /** Bytes that are read of an error response; the rest is cut off. */
@@ -35,7 +38,7 @@ export async function textUpTo(answer: Response, most: number): Promise<{ text: 
   return { text: new TextDecoder().decode(bytes), isWhole };
 }
 
-async function bytesUpTo({ body }: Response, most: number): Promise<{ bytes: Bytes; isWhole: boolean }> {
+async function bytesUpTo({ body }: Response, most: number): Promise<{ bytes: ByteSource; isWhole: boolean }> {
   const gathered = createGathered();
   let isWhole = true;
   if (body) {
@@ -82,7 +85,7 @@ export function boundedMessages(
   if (!body) return answer;
   const isStream = headers.get("Content-Type")?.startsWith("application/connect+") === true;
   const mostFields = isStream ? STREAM_FIELDS : UNARY_FIELDS;
-  const limits: Limits = {
+  const limits: MessageLimits = {
     checkLength(length) {
       if (length > MESSAGE_BYTES) throw tooMuch(action, longer(MESSAGE_BYTES), object);
     },
@@ -99,15 +102,18 @@ export function boundedMessages(
 }
 
 /** Each function throws a {@link SandboxError} if a limit is exceeded. */
-interface Limits {
+interface MessageLimits {
   checkLength(bytes: number): void;
   checkFields(message: Uint8Array): void;
   checkEnd(json: Uint8Array): void;
 }
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type ByteSource = Uint8Array<ArrayBuffer>;
 
-async function* wholeOf(chunks: AsyncIterable<Bytes>, { checkLength, checkFields }: Limits): AsyncGenerator<Bytes> {
+async function* wholeOf(
+  chunks: AsyncIterable<ByteSource>,
+  { checkLength, checkFields }: MessageLimits,
+): AsyncGenerator<ByteSource> {
   const gathered = createGathered();
   for await (const chunk of chunks) {
     checkLength(gathered.size() + chunk.length);
@@ -125,9 +131,9 @@ const END_FLAG = 2;
 
 /** Yields one frame at a time: head and message. An incomplete frame at the end is yielded as it is. */
 async function* framesOf(
-  chunks: AsyncIterable<Bytes>,
-  { checkLength, checkFields, checkEnd }: Limits,
-): AsyncGenerator<Bytes> {
+  chunks: AsyncIterable<ByteSource>,
+  { checkLength, checkFields, checkEnd }: MessageLimits,
+): AsyncGenerator<ByteSource> {
   const gathered = createGathered();
   let wanted = HEAD_BYTES;
   for await (const chunk of chunks) {
@@ -162,4 +168,57 @@ function more(most: number, what: string): string {
 
 function tooMuch(action: string, how: string, object: ObjectRef): SandboxError {
   return new SandboxError(`Cannot ${action}: the answer ${how}`, { object, reason: "TOO_LONG" });
+}
+
+const METHODS = [ContextsService, ProcessesService, ProcessService].flatMap(({ typeName, methods }) =>
+  methods.map(({ name, output }) => [`/${typeName}/${name}`, output] as const)
+);
+const OUTPUTS = new Map<string, DescMessage>(METHODS);
+
+/** Returns the schema of a method's response by the method's path; undefined if there is no such method. */
+export function outputAt(path: string): DescMessage | undefined {
+  return OUTPUTS.get(path);
+}
+
+/** The fields of a message that are messages themselves, by field number. */
+type Shape = Map<number, Shape>;
+
+/**
+ * Returns whether a message has at most this many fields, including unknown fields and those of nested messages. For
+ * invalid data it returns true: the decoder will report it.
+ */
+export function fieldsUpTo(schema: DescMessage, bytes: Uint8Array, most: number): boolean {
+  const reader = new BinaryReader(bytes);
+  let left = most;
+  const walk = (shape: Shape, end: number): boolean => {
+    while (reader.pos < end) {
+      if (left-- === 0) return false;
+      const [number, wireType] = reader.tag();
+      const inner = wireType === WireType.LengthDelimited ? shape.get(number) : undefined;
+      if (!inner) reader.skip(wireType, number);
+      else if (!walk(inner, reader.uint32() + reader.pos)) return false;
+    }
+    return true;
+  };
+  try {
+    return walk(shapeOf(schema), bytes.length);
+  } catch {
+    return true;
+  }
+}
+
+const shapes = new Map<DescMessage, Shape>();
+
+function shapeOf(schema: DescMessage): Shape {
+  const known = shapes.get(schema);
+  if (known) return known;
+  const shape: Shape = new Map();
+  // Set before the fields are read, because a message type may contain itself.
+  shapes.set(schema, shape);
+  for (const { fieldKind, number, message } of schema.fields) {
+    // An entry of a map is a message with the fields 1 (key) and 2 (value).
+    if (fieldKind === "map") shape.set(number, new Map(message ? [[2, shapeOf(message)]] : []));
+    else if (message) shape.set(number, shapeOf(message));
+  }
+  return shape;
 }

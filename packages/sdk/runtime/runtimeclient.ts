@@ -5,8 +5,7 @@ import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts"
 import { PORT_SILENT } from "../transport/direct.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
-import { boundedMessages, textUpTo, WORDS_BYTES } from "./bounded.ts";
-import { outputAt } from "./fields.ts";
+import { boundedMessages, outputAt, textUpTo, WORDS_BYTES } from "./bounded.ts";
 import { repeating } from "./repeat.ts";
 
 /** Port of the runtime. */

@@ -1,4 +1,4 @@
-/** Converts between web streams and generators, one chunk at a time, so that nothing is read ahead. @module */
+/** Converts between web streams, generators and lines, one chunk at a time, so that nothing is read ahead. @module */
 
 /** Yields the chunks of a stream. Leaving the loop cancels the stream. */
 export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
@@ -41,4 +41,46 @@ export function streamOf<T>(
       await chunks.return(undefined).catch(() => {});
     },
   }, { highWaterMark: 0 });
+}
+
+/** Longest line, in characters; longer than any path. */
+const LINE_CHARACTERS = 1 << 20;
+
+/**
+ * Yields complete lines, without line ends. Text after the last line end is incomplete, and is dropped.
+ *
+ * @throws if no data arrives for `silenceMs` milliseconds, or a line is too long
+ */
+export async function* linesOf(
+  body: ReadableStream<Uint8Array> | null,
+  silenceMs: number,
+): AsyncGenerator<string> {
+  if (!body) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    while (true) {
+      const { done, value } = await within(silenceMs, reader.read());
+      if (done) return;
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length > LINE_CHARACTERS) {
+        throw new Error(`Cannot read a line: it has more than ${LINE_CHARACTERS} characters`);
+      }
+      yield* lines;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+async function within<T>(ms: number, waiting: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`Cannot wait any longer: silence for ${ms} ms`)), ms);
+  try {
+    return await Promise.race([waiting, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

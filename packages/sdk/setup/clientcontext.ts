@@ -1,16 +1,28 @@
 /** Holds what all calls of one client share: the cluster, the namespace, and the transports to sandboxes. @module */
-import type { Finding } from "../../api/diagnosis/finding.ts";
 import type { Subject } from "../../api/diagnosis/facts.ts";
+import type { Finding } from "../../api/diagnosis/finding.ts";
+import { podNameOf } from "../../api/podname.ts";
+import { WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";
-import { InvalidArgumentError, UnsupportedError } from "../errors.ts";
-import { createPodTransport, type PodAccess, podOrigin, type PodPlace, type PodWay } from "../transport/direct.ts";
-import { findPod } from "../control/pod.ts";
+import { setMode } from "../control/change.ts";
+import { readSandbox, refOf, type Target } from "../control/find.ts";
+import { readinessOf } from "../control/readiness.ts";
+import { type Diagnose, untilReady } from "../control/ready.ts";
+import { ConnectionError, InvalidArgumentError, UnsupportedError } from "../errors.ts";
+import {
+  createPodTransport,
+  type PodAccess,
+  podOrigin,
+  type PodPlace,
+  type PodWay,
+  type PodWishes,
+} from "../transport/direct.ts";
 import { createRouterTransport, type RouterAccess } from "../transport/router.ts";
 import type { SandboxTransport } from "../transport/transport.ts";
-import type { Cluster } from "./cluster.ts";
-import { hasProcess, variable } from "./environment.ts";
-import type { ClientOptions } from "./options.ts";
+import { type ClientOptions, hasProcess, variable } from "./clientoptions.ts";
+import type { FoundCluster } from "./cluster.ts";
 
 /** User agent of the SDK, as the API server's audit log shows it. */
 const USER_AGENT = "hookbox-sdk";
@@ -35,8 +47,8 @@ export interface ClientContext {
 
 /** Creates the context of a client. The cluster is looked up at the first call that needs it. */
 export function createClientContext(options: ClientOptions): ClientContext {
-  let finding: Promise<Cluster> | undefined;
-  const cluster = (): Promise<Cluster> => {
+  let finding: Promise<FoundCluster> | undefined;
+  const cluster = (): Promise<FoundCluster> => {
     finding ??= findOrTake(options);
     finding.catch(() => finding = undefined);
     return finding;
@@ -81,7 +93,7 @@ export function createClientContext(options: ClientOptions): ClientContext {
   };
 }
 
-async function findOrTake(options: ClientOptions): Promise<Cluster> {
+async function findOrTake(options: ClientOptions): Promise<FoundCluster> {
   const { api } = options;
   if (api) return { api, credentials: undefined, namespace: undefined, isInside: false };
   if (!hasProcess()) {
@@ -96,7 +108,7 @@ async function findOrTake(options: ClientOptions): Promise<Cluster> {
 
 async function podAccess(
   kind: "direct" | "forward",
-  { api, credentials }: Cluster,
+  { api, credentials }: FoundCluster,
   way: PodWay | undefined,
   namespace: string,
   name: string,
@@ -132,3 +144,40 @@ function routerOf(options: ClientOptions): RouterAccess | undefined {
     credentials: options.credentials,
   };
 }
+
+/**
+ * Finds the Pod of a Sandbox, and waits until the Sandbox is Ready.
+ *
+ * @throws {@link ConnectionError} if the Sandbox is suspended and `wake` is false
+ */
+export async function findPod(
+  api: Api,
+  namespace: string,
+  name: string,
+  { wake, signal }: PodWishes,
+): Promise<PodPlace> {
+  const target: Target = { kind: "Sandbox", namespace, name };
+  let sandbox: Sandbox = await readSandbox(api, namespace, name, signal);
+  if (sandbox.spec.operatingMode === "Suspended") {
+    if (!wake) {
+      const details = { object: refOf(target), reason: "SandboxSuspended", mayHaveArrived: false };
+      throw new ConnectionError(`Cannot reach sandbox ${namespace}/${name}: it is suspended`, details);
+    }
+    sandbox = await setMode(api, target, "Running", signal);
+  }
+  const readiness = readinessOf(sandbox);
+  if (readiness.state === "ready") return { namespace, name: podNameOf(sandbox), ip: readiness.podIPs[0] ?? "" };
+  const { claimOrSandbox, podIPs } = await untilReady(api, target, {
+    // The same time as a router waits.
+    readyTimeoutMs: WAKE_TIMEOUT_MS,
+    diagnose: noDiagnosis,
+    longer: "To wait longer, call `resume` with a `readyTimeoutMs`.",
+    known: sandbox,
+    ...signal ? { signal } : {},
+  });
+  // Read the name after the wait. On a copied Sandbox, it is the name of the original's Pod until the keeper corrects
+  // it.
+  return { namespace, name: podNameOf(claimOrSandbox), ip: podIPs[0] ?? "" };
+}
+
+const noDiagnosis: Diagnose = () => Promise.resolve(undefined);

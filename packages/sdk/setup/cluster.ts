@@ -5,11 +5,10 @@ import { connect } from "../../kube/connection.ts";
 import { clusterCredentials, type Credentials } from "../../kube/credentials.ts";
 import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { variable } from "./environment.ts";
-import type { ClientOptions } from "./options.ts";
+import { type ClientOptions, variable } from "./clientoptions.ts";
 
 /** A connection to a cluster. */
-export interface Cluster {
+export interface FoundCluster {
   api: Api;
   /** Undefined if the caller passed an `api`. */
   credentials: Credentials | undefined;
@@ -26,7 +25,7 @@ const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/tok
  *
  * @throws {@link InvalidArgumentError} if there is no cluster, or its kubeconfig cannot be read
  */
-export async function findCluster(options: ClientOptions, userAgent: string): Promise<Cluster> {
+export async function findCluster(options: ClientOptions, userAgent: string): Promise<FoundCluster> {
   const { credentials, isInside } = await credentialsOf(options);
   const api = connect(credentials, { userAgent, signal: new AbortController().signal });
   return { api, credentials, namespace: credentials.namespace, isInside };

@@ -9,8 +9,7 @@ import {
 import { readSandbox } from "../control/find.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { ClientContext } from "./clientcontext.ts";
-import { variable } from "./environment.ts";
-import type { ClientOptions } from "./options.ts";
+import { type ClientOptions, variable } from "./clientoptions.ts";
 
 /**
  * Returns a token that gives access to a port of a Sandbox for this many milliseconds.

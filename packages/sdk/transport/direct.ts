@@ -2,8 +2,8 @@
 import { WAKE_HEADER } from "../../api/router/headers.ts";
 import { ConnectionError, type ObjectRef, SandboxError } from "../errors.ts";
 import { orAborted } from "../runtime/call.ts";
-import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
+import type { ExecRequest, ExecSession, SandboxTransport, TransportRequest } from "./transport.ts";
 
 /** Where the Pod of a Sandbox is. */
 export interface PodPlace {

@@ -11,7 +11,7 @@ const [STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE] = [0, 1, 2, 3, 4, 255] as c
 /** Version 5 can close the input; version 4 cannot. */
 const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
-type Event = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
+type ExecEvent = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
 
 /**
  * Starts a command.
@@ -74,7 +74,7 @@ function pathOf({ namespace, name }: PodPlace, { command, stdin, size }: ExecReq
 function finish(
   bytes: Buffer,
   object: ObjectRef,
-  add: (event: Event) => void,
+  add: (event: ExecEvent) => void,
   end: (error?: ConnectionError) => void,
 ): void {
   const status = statusOf(bytes);
@@ -87,7 +87,7 @@ function finish(
   end();
 }
 
-interface Status {
+interface ExecStatus {
   status?: string;
   message?: string;
   details?: { causes?: { reason?: string; message?: string }[] };
@@ -97,7 +97,7 @@ interface Status {
  * Returns undefined if the message is not a Status. An error thrown in the message handler would end the caller's
  * program.
  */
-function statusOf(bytes: Buffer): Status | undefined {
+function statusOf(bytes: Buffer): ExecStatus | undefined {
   try {
     const status: unknown = JSON.parse(bytes.toString());
     return typeof status === "object" && status !== null ? status : undefined;
@@ -117,14 +117,14 @@ const PIECE_COST = 256;
 
 /** Creates a queue between the connection and the reader of its events. */
 function createQueue() {
-  const events: Event[] = [];
+  const events: ExecEvent[] = [];
   let bytes = 0;
   let over: { error: ConnectionError | undefined } | undefined;
   let wake = () => {};
-  const sizeOf = (event: Event) => PIECE_COST + (event.type === "output" ? event.bytes.length : 0);
+  const sizeOf = (event: ExecEvent) => PIECE_COST + (event.type === "output" ? event.bytes.length : 0);
   return {
     isFull: () => bytes >= HIGH_WATER_BYTES,
-    add(event: Event) {
+    add(event: ExecEvent) {
       events.push(event);
       bytes += sizeOf(event);
       wake();
@@ -133,7 +133,7 @@ function createQueue() {
       over ??= { error };
       wake();
     },
-    async *read(resume: () => void): AsyncGenerator<Event> {
+    async *read(resume: () => void): AsyncGenerator<ExecEvent> {
       for (;;) {
         const event = events.shift();
         if (event) {

@@ -7,8 +7,8 @@ import { type Channels, openChannels } from "./channels.ts";
 import type { PodAccess, PodPlace } from "./direct.ts";
 
 /** Channels of the first port. Each message starts with the number of its channel. */
-const DATA = 0;
-const ERROR = 1;
+const DATA_CHANNEL = 0;
+const ERROR_CHANNEL = 1;
 /** Length of the first message of a channel, which contains the port number. */
 const PORT_BYTES = 2;
 
@@ -71,7 +71,7 @@ async function forward(
       const isFirst = !begun.has(channel);
       begun.add(channel);
       if ((isFirst && bytes.length === PORT_BYTES) || bytes.length === 0) return;
-      if (channel === ERROR) return void socket.destroy();
+      if (channel === ERROR_CHANNEL) return void socket.destroy();
       if (socket.write(bytes)) return;
       opened.channels?.pause();
       socket.once("drain", () => opened.channels?.resume());
@@ -79,7 +79,7 @@ async function forward(
   });
   socket.on("data", (chunk: Buffer) => {
     socket.pause();
-    send(DATA, chunk).then(() => socket.resume());
+    send(DATA_CHANNEL, chunk).then(() => socket.resume());
   });
   socket.resume();
 }

@@ -1,7 +1,7 @@
 /** Sends requests through a router, which finds the sandbox by headers and resumes it. @module */
 import { type ObjectRef, UnsupportedError } from "../errors.ts";
-import type { SandboxTransport, TransportRequest } from "./transport.ts";
 import { send } from "./send.ts";
+import type { SandboxTransport, TransportRequest } from "./transport.ts";
 
 /** URL of the router, and the token for it. */
 export interface RouterAccess {

@@ -8,7 +8,7 @@ import { codeOf, createRoot } from "../../../packages/runtime/confine.ts";
 import { packPath } from "../../../packages/runtime/files/pack.ts";
 import { openForRead } from "../../../packages/runtime/files/read.ts";
 import { refusedFor } from "../../../packages/runtime/files/refused.ts";
-import { createTally } from "../../../packages/sdk/disk/tally.ts";
+import { createTransferCount } from "../../../packages/sdk/files/transfer.ts";
 import { unpackInto } from "../../../packages/sdk/disk/unpack.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
@@ -27,7 +27,7 @@ function asNobody({ around }: TestRoot): void {
 /** Unpacks as the SDK does; returns what came, and what is missing. */
 async function download(chunks: AsyncIterable<Uint8Array>, filter?: (path: string) => boolean) {
   const folder = makeTempFolder();
-  const tally = createTally(undefined, undefined);
+  const tally = createTransferCount(undefined, undefined);
   await unpackInto(chunks, { folder, filter, tally });
   const text = (path: string) => readFileSync(`${folder}/${path}`, "utf8");
   return { folder, text, files: tally.done.files, skipped: tally.done.skipped };

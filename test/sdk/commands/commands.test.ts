@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCommands } from "../../../packages/sdk/commands/commands.ts";
+import { CommandExitError } from "../../../packages/sdk/commands/output.ts";
 import { createCode } from "../../../packages/sdk/code/code.ts";
-import { createPTY } from "../../../packages/sdk/pty/pty.ts";
-import { CommandExitError } from "../../../packages/sdk/commands/request.ts";
+import { createPTY } from "../../../packages/sdk/pty.ts";
 import {
   InvalidArgumentError,
   NotFoundError,

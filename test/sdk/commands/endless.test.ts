@@ -6,7 +6,7 @@ import { AttachResponseSchema } from "../../../packages/runtime-api/gen/hookbox/
 import { createCode } from "../../../packages/sdk/code/code.ts";
 import { createCommands } from "../../../packages/sdk/commands/commands.ts";
 import { ConnectionError, TimeoutError } from "../../../packages/sdk/errors.ts";
-import { createPTY } from "../../../packages/sdk/pty/pty.ts";
+import { createPTY } from "../../../packages/sdk/pty.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import type { SandboxTransport } from "../../../packages/sdk/transport/transport.ts";
 import { until, untilThere } from "../../eventually.ts";

@@ -5,7 +5,7 @@ import process from "node:process";
 import { type Header, pack } from "tar-stream";
 import { expect, test } from "vitest";
 import { InvalidArgumentError, SandboxError } from "../../../packages/sdk/errors.ts";
-import { createTally } from "../../../packages/sdk/disk/tally.ts";
+import { createTransferCount } from "../../../packages/sdk/files/transfer.ts";
 import { unpackInto } from "../../../packages/sdk/disk/unpack.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
@@ -151,7 +151,7 @@ test("half a tar, or none, is reported; the file that was being written is not t
 
 test("what is remembered of a tar has an end; a folder that is named again and again is remembered once", async () => {
   const remembered = async (entries: TarEntry[]) => {
-    const tally = createTally(undefined, undefined);
+    const tally = createTransferCount(undefined, undefined);
     const bytes = await tarOf(entries);
     const options = { folder: makeTempFolder(), filter: undefined, tally, mostCharacters: 100_000 };
     await unpackInto(new Blob([bytes]).stream(), options);

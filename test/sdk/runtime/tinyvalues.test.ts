@@ -8,7 +8,7 @@ import {
 } from "../../../packages/runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { createCode } from "../../../packages/sdk/code/code.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
-import { fieldsUpTo } from "../../../packages/sdk/runtime/fields.ts";
+import { fieldsUpTo } from "../../../packages/sdk/runtime/bounded.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { liveBytes } from "../../heap.ts";
 import { localTransport, OBJECT } from "../localtransport.ts";

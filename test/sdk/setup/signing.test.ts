@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openSandboxToken, openToken } from "../../../packages/router/access/scopedtoken.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { InvalidArgumentError } from "../../../packages/sdk/errors.ts";
-import type { ClientOptions } from "../../../packages/sdk/setup/options.ts";
+import type { ClientOptions } from "../../../packages/sdk/setup/clientoptions.ts";
 import { POOL } from "../pool.ts";
 import { aClient } from "../testclient.ts";
 

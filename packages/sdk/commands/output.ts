@@ -1,15 +1,14 @@
-/** Collects the events of a process into its result. @module */
-import { CommandExitError } from "./request.ts";
-import { type ObjectRef, TimeoutError } from "../errors.ts";
-import type { ProcessEvent } from "./events.ts";
+/** Collects the events of a process into its result, or into the error of a failed command. @module */
+import { type ErrorCode, type ObjectRef, SandboxError, TimeoutError } from "../errors.ts";
 import { addEvent } from "../tracing.ts";
-import type { CommandOutput, CommandResult, RunOptions } from "./types.ts";
+import type { CommandOutput, CommandResult, RunOptions } from "./commands.ts";
+import type { ProcessEvent } from "./process.ts";
 
-const MOST_CHARACTERS = 16 << 20;
+const DEFAULT_MAX_CHARACTERS = 16 << 20;
 /** A short string needs more memory than its characters, so this many pieces are joined into one. */
 const PIECES = 4096;
 
-type Ended = Extract<ProcessEvent, { type: "end" }>;
+type EndEvent = Extract<ProcessEvent, { type: "end" }>;
 
 /** Keeps a byte order mark at the beginning: it is part of the output. */
 const textDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
@@ -20,7 +19,7 @@ const textDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
 export async function* textOf(
   events: AsyncIterable<ProcessEvent>,
   onData: RunOptions["onData"] = () => {},
-): AsyncGenerator<CommandOutput | { stream: "lost" }, Ended> {
+): AsyncGenerator<CommandOutput | { stream: "lost" }, EndEvent> {
   const decoders = { stdout: textDecoder(), stderr: textDecoder() };
   for await (const event of events) {
     if (event.type === "output") {
@@ -40,16 +39,16 @@ export async function* textOf(
 }
 
 /** Where the output goes, and what errors need. */
-export interface Collecting
+export interface CollectOptions
   extends Pick<RunOptions, "onData" | "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
   action: string;
   object: ObjectRef;
 }
 
 /** Reads all events and returns the result. @throws {@link TimeoutError} or {@link CommandExitError} */
-export async function collect(events: AsyncIterable<ProcessEvent>, collecting: Collecting): Promise<CommandResult> {
-  const { onData, onStdout, onStderr, maxOutputLength = MOST_CHARACTERS } = collecting;
-  const kept = { stdout: createKeeper(maxOutputLength), stderr: createKeeper(maxOutputLength) };
+export async function collect(events: AsyncIterable<ProcessEvent>, collecting: CollectOptions): Promise<CommandResult> {
+  const { onData, onStdout, onStderr, maxOutputLength = DEFAULT_MAX_CHARACTERS } = collecting;
+  const kept = { stdout: createTextCollector(maxOutputLength), stderr: createTextCollector(maxOutputLength) };
   let lost = false;
   let isFirst = true;
   const texts = textOf(events, onData);
@@ -66,13 +65,13 @@ export async function collect(events: AsyncIterable<ProcessEvent>, collecting: C
   }
 }
 
-interface Keeper {
+interface TextCollector {
   add(text: string): void;
   text(): string;
   isFull(): boolean;
 }
 
-function createKeeper(most: number): Keeper {
+function createTextCollector(most: number): TextCollector {
   let kept = "";
   let pieces: string[] = [];
   let left = most;
@@ -96,7 +95,13 @@ function createKeeper(most: number): Keeper {
   };
 }
 
-function resultOf(end: Ended, stdout: Keeper, stderr: Keeper, lost: boolean, collecting: Collecting): CommandResult {
+function resultOf(
+  end: EndEvent,
+  stdout: TextCollector,
+  stderr: TextCollector,
+  lost: boolean,
+  collecting: CollectOptions,
+): CommandResult {
   const { action, object, timeoutMs, check } = collecting;
   const result: CommandResult = {
     exitCode: end.exitCode,
@@ -114,4 +119,30 @@ function resultOf(end: Ended, stdout: Keeper, stderr: Keeper, lost: boolean, col
   }
   if (check && end.exitCode !== 0) throw new CommandExitError(action, result, object);
   return result;
+}
+
+/** The command ended with an exit code other than 0, and `check` was set. The error also contains the result. */
+export class CommandExitError extends SandboxError implements CommandResult {
+  override readonly name: string = "CommandExitError";
+  override readonly code: ErrorCode = "COMMAND_FAILED";
+  readonly exitCode: number;
+  readonly signal: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+
+  constructor(action: string, result: CommandResult, object: ObjectRef) {
+    const { exitCode, signal, stdout, stderr, truncated } = result;
+    const how = signal === undefined ? `exit code ${exitCode}` : signal;
+    const lastLine = stderr.trimEnd().split("\n").at(-1) ?? "";
+    super(`Cannot ${action}: ${how}${lastLine && `: ${lastLine.slice(0, 500)}`}`, {
+      object,
+      reason: how,
+    });
+    this.exitCode = exitCode;
+    this.signal = signal;
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.truncated = truncated;
+  }
 }

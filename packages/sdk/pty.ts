@@ -1,12 +1,10 @@
 /** Defines `sandbox.pty`: programs that run in a terminal. @module */
-import { collect } from "../commands/collect.ts";
-import { controlOf } from "../commands/handle.ts";
-import { eventsInTime, type ProcessEvent } from "../commands/events.ts";
-import { eventsOfExec, startByExec } from "../commands/withoutruntime.ts";
-import { requestOf } from "../commands/request.ts";
-import type { CommandOptions } from "../commands/types.ts";
-import { type CallOptions, orAborted } from "../runtime/call.ts";
-import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
+import type { CommandOptions } from "./commands/commands.ts";
+import { collect } from "./commands/output.ts";
+import { controlOf, eventsInTime, type ProcessEvent, requestOf } from "./commands/process.ts";
+import { eventsOfExec, startByExec } from "./commands/withoutruntime.ts";
+import { type CallOptions, orAborted } from "./runtime/call.ts";
+import { lacksRuntime, type RuntimeClient } from "./runtime/runtimeclient.ts";
 
 /** Size of a terminal, in characters; from 1 to 65535. */
 export interface TerminalSize {
@@ -80,7 +78,7 @@ async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions):
   const first = await events.next();
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(runtimeClient, processId);
-  const wait = follow(runtimeClient, events, onData, kill);
+  const wait = createWait(runtimeClient, events, onData, kill);
   return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
@@ -97,7 +95,7 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
     session.close();
     return Promise.resolve(was);
   };
-  const wait = follow(runtimeClient, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
+  const wait = createWait(runtimeClient, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
   wait().then(() => isOpen = false, () => isOpen = false);
   const write: Terminal["write"] = (data) =>
     session.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
@@ -105,19 +103,19 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
 }
 
 /** Passes output to `onData` until the program ends. If the events fail or `onData` throws, the program is killed. */
-function follow(
+function createWait(
   { object }: RuntimeClient,
   events: AsyncIterable<ProcessEvent>,
   onData: PTYOptions["onData"] = () => {},
   kill: () => Promise<boolean>,
 ): Terminal["wait"] {
-  const ended = collect(told(events, onData), { action: ACTION, object, maxOutputLength: 0 });
+  const ended = collect(passBytes(events, onData), { action: ACTION, object, maxOutputLength: 0 });
   // If nobody calls `wait`, the failure is not reported.
   ended.catch(() => kill().catch(() => {}));
   return async ({ signal } = {}) => ({ exitCode: (await orAborted(ended, signal)).exitCode });
 }
 
-async function* told(events: AsyncIterable<ProcessEvent>, onData: NonNullable<PTYOptions["onData"]>) {
+async function* passBytes(events: AsyncIterable<ProcessEvent>, onData: NonNullable<PTYOptions["onData"]>) {
   for await (const event of events) {
     if (event.type === "output") await onData(event.bytes);
     yield event;

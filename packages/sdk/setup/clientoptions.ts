@@ -1,4 +1,4 @@
-/** Options of a client: how it reaches the cluster and its sandboxes. @module */
+/** Options of a client, and the environment variables that replace them. @module */
 import type { Api } from "../../kube/api.ts";
 import type { PodWay } from "../transport/direct.ts";
 
@@ -49,4 +49,26 @@ export interface ClientOptions {
   api?: Api;
   /** A way to reach Pods without the network, such as that of `@hookbox/testing`. */
   pods?: PodWay;
+}
+
+/**
+ * Returns an environment variable. Undefined if it is not set or empty, if Deno does not allow reading it, or in a
+ * browser.
+ */
+export function variable(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  try {
+    return process?.env?.[name] || undefined;
+  } catch {
+    // Deno throws if the program may not read the variable.
+    return undefined;
+  }
+}
+
+/**
+ * Returns whether the program runs in an operating system process, with files and environment variables. False in a
+ * browser.
+ */
+export function hasProcess(): boolean {
+  return "process" in globalThis;
 }

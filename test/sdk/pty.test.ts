@@ -1,9 +1,9 @@
 /** sandbox.pty, against a real runtime. @module */
 import { expect, test } from "vitest";
-import { createCommands } from "../../../packages/sdk/commands/commands.ts";
-import { createPTY } from "../../../packages/sdk/pty/pty.ts";
-import { eventually } from "../../eventually.ts";
-import { aSandbox } from "../localtransport.ts";
+import { createCommands } from "../../packages/sdk/commands/commands.ts";
+import { createPTY } from "../../packages/sdk/pty.ts";
+import { eventually } from "../eventually.ts";
+import { aSandbox } from "./localtransport.ts";
 
 test("a terminal: what is typed, what it shows, its size, its end", async () => {
   const { runtimeClient } = await aSandbox();

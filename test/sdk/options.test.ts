@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createCode } from "../../packages/sdk/code/code.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
 import { InvalidArgumentError } from "../../packages/sdk/errors.ts";
-import { createPTY } from "../../packages/sdk/pty/pty.ts";
+import { createPTY } from "../../packages/sdk/pty.ts";
 import { aSandbox } from "./localtransport.ts";
 import { aClient } from "./testclient.ts";
 

@@ -1,6 +1,6 @@
 /** What a page that came by plain HTTP lacks, the SDK does without. @module */
 import { expect, test, vi } from "vitest";
-import { requestOf } from "../../../packages/sdk/commands/request.ts";
+import { requestOf } from "../../../packages/sdk/commands/process.ts";
 
 test("commands have an id, each another one, where there is no crypto.randomUUID", () => {
   const { getRandomValues } = crypto;
