@@ -5,7 +5,7 @@
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
 import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
-import { expiryTime } from "../../packages/api/expiry.ts";
+import { expiryTime, isPublished } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
 import { isObject } from "../../packages/api/objects/json.ts";
@@ -37,7 +37,8 @@ export const evidence: Evidence<SandboxClaim> = {
   // Clients give up because of some reasons.
   "Ready False": (saying) => isTheirs(saying) || hasCause(saying),
   // A claim copies every reason of its Sandbox, this one as well. Hook and keeper check the time themselves.
-  "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying),
+  // Another hook's clock may be ahead: a claim that has reported the expiry for this spec goes on to report it.
+  "Ready False ClaimExpired": (saying) => isExpired(saying) || isTheirs(saying) || isReported(saying),
   "Ready False PodFailed": isTheirs,
   "Ready False PodSucceeded": isTheirs,
   "Ready False SandboxExpired": ({ said, observed }) =>
@@ -112,6 +113,10 @@ function isExpired({ observed: { parent }, now }: Said): boolean {
   return (expiryTime(parent) ?? Infinity) <= now.getTime();
 }
 
+function isReported({ isOld, observed: { parent } }: Said): boolean {
+  return isOld && isPublished(parent, "ClaimExpired");
+}
+
 function sayingsOf(observed: Of, type: string): Condition[] {
   const sandbox = boundIn(observed);
   return sandbox ? conditionsOf(sandbox).filter((condition) => condition.type === type) : [];
@@ -119,7 +124,7 @@ function sayingsOf(observed: Of, type: string): Condition[] {
 
 /** Tells whether a "first" time of a bound claim is set for the first time, and is not in the future. */
 function isFirstTime(key: string, value: unknown, observed: Of, now: Date): boolean {
-  const isUnset = observed.parent.metadata.annotations?.[key] === undefined;
+  const isUnset = !observed.parent.metadata.annotations?.[key];
   return isUnset && boundIn(observed) !== undefined && Date.parse(String(value)) <= now.getTime();
 }
 

@@ -58,7 +58,10 @@ export function syncSandboxClaim(
     if (!isRetained) return { attachments: [unchanged(bound)], deletions };
     return { attachments: [], deletions: { ...deletions, [childKey(bound)]: EXPIRED }, ...cleanup(claim, bound, now) };
   }
-  const { desired, problem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
+  const { desired, problem: otherProblem, isMetadataOutstanding } = keepSandbox(claim, bound, config);
+  // Another process has reported the expiry by a clock that is ahead: it also reports why the Sandbox stays.
+  const isReported = isExpired(claim, now.getTime()) && isPublished(claim, "ClaimExpired");
+  const problem = (isReported ? refusedWriteProblem(bound.metadata, "delete") : undefined) ?? otherProblem;
   const situation = {
     claim,
     sandbox: bound,
@@ -67,7 +70,9 @@ export function syncSandboxClaim(
     isMetadataOutstanding,
   };
   const answer = reported(situation, now);
-  const toExpiry = expiry === undefined ? undefined : Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS);
+  // After the expiry, only a status that reports it needs another call at once.
+  const isPending = expiry !== undefined && (expiry > now.getTime() || answer.status !== undefined);
+  const toExpiry = isPending ? Math.max((expiry - now.getTime()) / 1000, SHORTEST_WAIT_SECONDS) : undefined;
   const resyncAfterSeconds = soonestResync(answer.resyncAfterSeconds, toExpiry);
   return {
     ...answer,

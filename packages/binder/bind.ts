@@ -2,6 +2,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
 import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";
+import { metadataConflict } from "../api/claims/podmetadata.ts";
 import type { ClaimProblem } from "../api/claimproblem.ts";
 import { lackedRight } from "../api/lackedright.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -11,7 +12,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
-import { coldSandbox, handedOver } from "./handover.ts";
+import { coldSandbox, handedOver, ownPodMetadata } from "./handover.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
@@ -81,7 +82,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
     const { choice } = job;
     const isMember = choice?.kind === "member";
     span?.setAttributes(outcomeOf(given, isMember)).end();
-    if (isMember && own) index.release(choice.sandbox);
+    if (isMember && (own || !given)) index.release(choice.sandbox);
     if (typeof given === "object") {
       // Before the index knows about the binding: from then on, the pool may be notified at any moment.
       if (isMember) noteLoss(binder, choice.pool);
@@ -95,6 +96,9 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
       Object.assign(entry, { failures: 0, refused: [] });
       // The watch may already have shown that the Sandbox is Ready.
       if (!isReachable(given) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
+    } else if (given === "lost" && !isMember) {
+      // An admission webhook may answer 409 each time.
+      entry.notBefore = clock.now() + backoffMs(entry.failures++);
     } else if (given === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await reportProblem(binder, entry, nameTaken(claim.metadata.name));
@@ -158,8 +162,11 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   const { choice } = job;
   if (!chosen || !choice) return undefined;
   const defaults = choice.pool.spec.claimDefaults?.lifecycle;
-  const claim = defaults ? await withDefaults(api, entry, chosen, defaults) : chosen;
+  const onWritten = (written: SandboxClaim) => void assumeWritten(binder, entry, written);
+  const claim = defaults ? await withDefaults(api, onWritten, chosen, defaults) : chosen;
   job.generation = claim.metadata.generation;
+  // The claim was deleted, or a restore of etcd has replaced what is known about it.
+  if (binder.claims.get(entry.uid) !== entry) return undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
     entry.unsure = claim.metadata.name;
@@ -170,13 +177,19 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   const member = isProjection(choice.sandbox) ? await getMember(api, choice.sandbox) : choice.sandbox;
   if (!member) return "lost";
   if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
+  if (binder.claims.get(entry.uid) !== entry) return undefined;
+  // With a template, the choice has checked this.
+  const conflict = choice.template
+    ? undefined
+    : metadataConflict(ownPodMetadata(member), claim.spec.additionalPodMetadata);
+  if (conflict) throw new RefusalError(conflict.message, conflict);
   job.member = member;
   entry.unsure = member.metadata.name;
   const annotations = missingAnnotations(claim, member, now, entry.seenAt);
   // The annotations are written in parallel with the member; the status is written after both.
   if (annotations) {
     entry.annotating = annotateClaim(api, claim, annotations).then((written) => {
-      if (written) assumeWritten(entry, written);
+      if (written) assumeWritten(binder, entry, written);
     }, (error) => {
       log("warn", "Cannot annotate a claim", { ...logFields(claim), ...errorFields(error) });
     });
@@ -201,8 +214,9 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const { entry } = job;
   // The claim may have waited for its turn, and this process may no longer lead.
   if (!isServing(binder)) return undefined;
-  const read = mustRead(entry) ? await getClaim(api, entry.claim) : undefined;
-  const claim = mustRead(entry) ? read && parseClaim(read) : entry.claim;
+  const isKept = !mustRead(entry);
+  const read = isKept ? undefined : await getClaim(api, entry.claim);
+  const claim = isKept ? entry.claim : read && parseClaim(read);
   const snapshot = () => index.snapshot(entry.namespace, claim?.spec.warmPoolRef.name ?? "");
   const { template: kept } = snapshot();
   const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;

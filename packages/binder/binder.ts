@@ -24,10 +24,12 @@ import {
   noteLoss,
   parseClaim,
   type QueuedClaim,
+  updateClaim,
+  withdraw,
 } from "./state.ts";
 import { isNewer } from "./assume.ts";
 import { createRefills } from "./refills.ts";
-import { reconcile, withdraw } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
 import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
 import { shortageOf, tellPool } from "./replacements.ts";
@@ -128,6 +130,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     awaitingMember: new Map(),
     timers: new Map(),
     serving: 0,
+    largeJobs: 0,
     large: createWorkQueue(MOST_LARGE),
     untold: new Set(),
     replacing: new Map(),
@@ -171,19 +174,19 @@ function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
     },
     observe(raw) {
       const claim = parseClaim(raw);
-      const { uid = "", generation, resourceVersion: version = "" } = raw.metadata;
-      // After a restore of etcd, nothing that this process knows about the claim is valid any more.
-      if (!claim || isNewer(binder.claims.get(uid)?.version ?? "", version)) gone(uid);
-      if (!claim) return;
+      const { uid = "", resourceVersion: version = "" } = raw.metadata;
       const before = binder.claims.get(uid);
-      const pool = claim.spec.warmPoolRef.name;
-      if (before && before.pool !== pool) withdraw(binder, before);
-      const entry = before ?? createQueuedClaim(claim, raw, binder.clock.now());
-      if (entry.claim.metadata.generation !== generation) entry.refused = [];
+      // After a restore of etcd, nothing that this process knows about the claim is valid any more.
+      if (!claim || isNewer(before?.version ?? "", version)) gone(uid);
+      if (!claim) return;
+      const entry = binder.claims.get(uid) ?? createQueuedClaim(claim, raw, binder.clock.now());
+      // What was being written before the restore may be stored after it.
+      if (entry !== before) entry.unsure = before?.unsure;
       binder.claims.set(uid, entry);
       entry.version = version;
       if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
-      Object.assign(entry, { claim, raw, pool, assumed: undefined });
+      updateClaim(binder, entry, claim, raw);
+      entry.assumed = undefined;
       reconcile(binder, entry);
       schedule(binder);
     },
@@ -214,8 +217,9 @@ function membersChanged(binder: Binder, namespace: string, pool: string): void {
 function controlledChanged(binder: Binder, namespace: string, uid: string, sandbox: Sandbox | undefined): void {
   const entry = binder.claims.get(uid);
   if (entry?.claim.metadata.namespace !== namespace) return;
+  // Also if it is gone: the claim may not have been shown when the Sandbox was.
+  entry.hadSandbox = true;
   if (sandbox) {
-    entry.hadSandbox = true;
     if (isReachable(sandbox)) {
       entry.starting?.end();
       entry.starting = undefined;

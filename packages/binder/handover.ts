@@ -69,7 +69,7 @@ export function handedOver(
     [CLAIM_UID_LABEL]: claim.metadata.uid ?? "",
     ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
   };
-  const base = template ? template.spec.podTemplate.metadata ?? {} : withoutPoolMetadata(sandbox);
+  const base = template ? template.spec.podTemplate.metadata ?? {} : ownPodMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
   const desired = {
     ...applied,
@@ -151,7 +151,7 @@ function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date)
 }
 
 /** Returns the member's own Pod metadata, without what the pool has set. Used if the template is gone. */
-function withoutPoolMetadata({ spec }: Sandbox): PodMetadata {
+export function ownPodMetadata({ spec }: Sandbox): PodMetadata {
   const { labels = {}, annotations = {} } = spec.podTemplate.metadata ?? {};
   const { [SAFE_TO_EVICT_ANNOTATION]: evictable, ...rest } = annotations;
   return { labels: without(labels, POOL_LABELS), annotations: evictable === "true" ? rest : annotations };

@@ -1,8 +1,9 @@
 /** Reconciles one claim: puts it into the queue, marks it unschedulable, or starts a write of its status. @module */
 import type { ClaimProblem } from "../api/claimproblem.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";
-import { findCondition } from "../api/objects/conditions.ts";
+import { type Condition, findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
@@ -10,7 +11,8 @@ import { type ControlledSandbox, type Standing, standingOf } from "./standing.ts
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
-import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim } from "./state.ts";
+import { keptMessage } from "./store.ts";
+import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim, withdraw } from "./state.ts";
 
 /**
  * Delay before a problem is reported. `kubectl apply -f folder` creates objects in any order, so a problem that ends
@@ -52,21 +54,6 @@ function standing({ index, clock }: Binder, entry: QueuedClaim): Standing {
   return standingOf(entry.claim, index.controlled(entry), clock.now());
 }
 
-/** Takes a claim out of the queue. A claim that is being served is reconciled when that has finished. */
-export function withdraw(binder: Binder, entry: QueuedClaim): void {
-  if (entry.place === "serving") return;
-  entry.settling?.();
-  entry.settling = undefined;
-  if (entry.place === "waiting") binder.queue.remove(entry);
-  const key = keyOf(entry.namespace, entry.pool);
-  for (const places of [binder.unschedulable, binder.awaitingMember]) {
-    const entries = places.get(key);
-    entries?.delete(entry);
-    if (entries?.size === 0) places.delete(key);
-  }
-  entry.place = "idle";
-}
-
 /**
  * Marks a claim that cannot be served as unschedulable, until the claim, its pool or its template changes. Reports the
  * reason if it persists.
@@ -85,7 +72,7 @@ export function markUnschedulable(
   dropUnread(entry, false);
   if (!isServing(binder)) return;
   const ready = findCondition(entry.claim.status?.conditions, "Ready");
-  if (!problem || (ready?.reason === problem.reason && ready.message === problem.message)) return;
+  if (!problem || (ready && hasReported(entry.claim, ready, problem))) return;
   const now = binder.clock.now();
   const text = `${problem.reason} ${problem.message}`;
   if (entry.refusal?.text !== text) entry.refusal = { text, reports: 0, notBefore: now + SETTLE_MS };
@@ -101,6 +88,11 @@ export function markUnschedulable(
       }
     });
   }, Math.max(0, refusal.notBefore - now));
+}
+
+function hasReported({ metadata }: SandboxClaim, ready: Condition, { reason, message }: ClaimProblem): boolean {
+  return ready.reason === reason && keptMessage(ready.message) === keptMessage(message) &&
+    ready.observedGeneration === metadata.generation;
 }
 
 /**
@@ -131,10 +123,12 @@ function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): vo
 
 /** Writes a report, unless one is being written or a retry is planned. Retries a write that fails. Never rejects. */
 export async function report(binder: Binder, entry: QueuedClaim, what: Report): Promise<void> {
-  if (entry.reporting || entry.retry) {
+  // A planned retry delays only reports of the same kind. Anything else is news that clients wait for.
+  if (entry.reporting || (entry.retry && entry.retry.is === what.is && !isCertain(what))) {
     entry.isOverdue = true;
     return;
   }
+  dropRetry(entry);
   entry.isOverdue = false;
   entry.reporting = writeReport(binder, entry, what).then((isWritten) => {
     const stands = standing(binder, entry);
@@ -142,16 +136,16 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
     if (isOver) entry.reportFailures = 0;
     // The API server has accepted the report, but did not store it.
     else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
-      lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+      lookAgain(binder, entry, what, backoffMs(entry.reportFailures++));
     } // The API server has not confirmed the problem, and no watch may show why: the pool existed only for a moment.
     else if (!isWritten && !entry.isOverdue && what.is === "wanting" && !what.isCertain) {
-      lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+      lookAgain(binder, entry, what, backoffMs(entry.reportFailures++));
     }
     return isOver;
   }, (error) => {
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return false;
     binder.log("warn", "Cannot write the status of a claim", { ...logFields(entry.claim), ...errorFields(error) });
-    lookAgain(binder, entry, backoffMs(entry.reportFailures++));
+    lookAgain(binder, entry, what, backoffMs(entry.reportFailures++));
     return false;
   }).then((isOver) => {
     entry.reporting = undefined;
@@ -165,14 +159,19 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
   await entry.reporting;
 }
 
-function lookAgain(binder: Binder, entry: QueuedClaim, ms: number): void {
+function isCertain(report: Report): boolean {
+  return report.is === "wanting" && report.isCertain;
+}
+
+function lookAgain(binder: Binder, entry: QueuedClaim, { is }: Report, ms: number): void {
   dropRetry(entry);
   if (!isServing(binder)) return;
-  entry.retry = binder.clock.setTimeout(() => {
+  const cancel = binder.clock.setTimeout(() => {
     entry.retry = undefined;
     reconcile(binder, entry);
     binder.schedule();
   }, ms);
+  entry.retry = { is, cancel };
 }
 
 /** Plans to reconcile a claim when it expires, if it is not bound. */

@@ -51,7 +51,7 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     const noted = await annotateClaim(api, traced, {
       [FIRST_OBSERVED_ANNOTATION]: new Date(assigned <= entry.seenAt ? assigned : entry.seenAt).toISOString(),
     });
-    if (noted) assumeWritten(entry, noted);
+    if (noted) assumeWritten(binder, entry, noted);
     return noted !== undefined;
   }
   const sandbox = report.is === "given" ? report.sandbox ?? await findOwn(api, traced, report.name) : undefined;
@@ -77,8 +77,12 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
       const status = missing(latest) ? undefined : compute(latest);
       // The last request before the write: what is reported as missing may have been created during the others.
       return status && await isSure(binder, entry, latest, report) ? status : undefined;
-    }, (latest) => void assumeWritten(entry, latest));
-    if (written && !assumeWritten(entry, written)) entry.isOverdue = true;
+    }, (latest) => {
+      // The claim has changed, so its standing may have.
+      if (latest.metadata.resourceVersion !== claim.metadata.resourceVersion) entry.isOverdue = true;
+      assumeWritten(binder, entry, latest);
+    });
+    if (written && !assumeWritten(binder, entry, written)) entry.isOverdue = true;
     return written !== undefined;
   });
 }

@@ -38,7 +38,8 @@ export function schedule(binder: Binder): void {
       const { namespace, uid } = job.entry;
       binder.serving++;
       if (job.choice) void bind(binder, job);
-      else binder.large.add(namespace, uid, () => bind(binder, job));
+      // Not the UID alone: work with the same key would replace work that waits, and a job must end.
+      else binder.large.add(namespace, `${uid} ${binder.largeJobs++}`, () => bind(binder, job));
     }
   } finally {
     binder.isScheduling = false;

@@ -11,7 +11,7 @@ import type { Api } from "../kube/api.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { ClusterIndex } from "./clusterindex.ts";
-import type { SchedulingQueue, Waiter } from "./queue.ts";
+import { keyOf, type SchedulingQueue, type Waiter } from "./queue.ts";
 import type { Refills } from "./refills.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import type { WorkQueue } from "../kube/workqueue.ts";
@@ -84,8 +84,8 @@ export interface QueuedClaim extends Waiter {
   reportFailures: number;
   /** Whether another report became due, or the claim changed, while a report was being written. */
   isOverdue: boolean;
-  /** Cancels the retry of a failed report; undefined: none is planned. */
-  retry: (() => void) | undefined;
+  /** The planned retry of a report that failed or was not confirmed, and its kind; undefined: none is planned. */
+  retry: { is: string; cancel: () => void } | undefined;
   /** Cancels the planned report of why the claim cannot be served; undefined: none is planned. */
   settling: (() => void) | undefined;
   /** Cancels the timer for its expiry; undefined: none is planned. */
@@ -117,6 +117,8 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   /** Cancels the timer that wakes a line; by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
+  /** How many jobs were put into `large`. */
+  largeJobs: number;
   /** Serves claims whose full objects must be fetched. Each takes several times its size in memory. */
   large: WorkQueue;
   /** Pools, by namespace and name, that have lost members to claims and were not notified yet. */
@@ -191,7 +193,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
 
 /** Cancels the retry of a claim's report. */
 export function dropRetry(entry: QueuedClaim): void {
-  entry.retry?.();
+  entry.retry?.cancel();
   entry.retry = undefined;
 }
 
@@ -214,15 +216,43 @@ export function dropUnread(entry: QueuedClaim, isHooks: boolean): void {
   entry.raw = undefined;
 }
 
+/** Takes a claim out of the queue. A claim that is being served is reconciled when that has finished. */
+export function withdraw(binder: Binder, entry: QueuedClaim): void {
+  if (entry.place === "serving") return;
+  entry.settling?.();
+  entry.settling = undefined;
+  if (entry.place === "waiting") binder.queue.remove(entry);
+  const key = keyOf(entry.namespace, entry.pool);
+  for (const places of [binder.unschedulable, binder.awaitingMember]) {
+    const entries = places.get(key);
+    entries?.delete(entry);
+    if (entries?.size === 0) places.delete(key);
+  }
+  entry.place = "idle";
+}
+
 /**
- * Stores a claim that the API server returned for a write, as if the watch had shown it.
+ * Stores a newer version of a claim. If the claim now asks for another pool, it leaves the queue. A refusal of an older
+ * spec does not apply to the new one.
+ */
+export function updateClaim(binder: Binder, entry: QueuedClaim, claim: SandboxClaim, raw: SandboxClaim): void {
+  const pool = claim.spec.warmPoolRef.name;
+  if (pool !== entry.pool) withdraw(binder, entry);
+  if (claim.metadata.generation !== entry.claim.metadata.generation) entry.refused = [];
+  Object.assign(entry, { claim, raw, pool });
+}
+
+/**
+ * Stores a claim that the API server returned, as if the watch had shown it.
  * @returns false if a newer version is known
  */
-export function assumeWritten(entry: QueuedClaim, raw: SandboxClaim): boolean {
+export function assumeWritten(binder: Binder, entry: QueuedClaim, raw: SandboxClaim): boolean {
   const { resourceVersion = "" } = raw.metadata;
   if (isNewer(entry.assumed ?? entry.version, resourceVersion)) return false;
   const claim = parseClaim(raw);
-  if (claim) Object.assign(entry, { claim, raw, assumed: resourceVersion });
+  if (!claim) return true;
+  updateClaim(binder, entry, claim, raw);
+  entry.assumed = resourceVersion;
   return true;
 }
 

@@ -132,7 +132,8 @@ export function projectPool({ metadata, ...pool }: SandboxWarmPool): SandboxWarm
  * reports already.
  */
 export function projectClaim({ apiVersion, kind, metadata, spec, status }: SandboxClaim): SandboxClaim {
-  const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
+  const { name, namespace, uid, generation, resourceVersion } = metadata;
+  const { creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
   const { warmPoolRef, lifecycle } = spec;
   const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
   const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
@@ -140,7 +141,7 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
     apiVersion,
     kind,
     metadata: {
-      ...{ name, namespace, uid, generation, creationTimestamp, deletionTimestamp },
+      ...{ name, namespace, uid, generation, resourceVersion, creationTimestamp, deletionTimestamp },
       annotations: picked(annotations, [FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION]),
     },
     spec: {
@@ -153,12 +154,17 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
         // served.
         conditions: told.map((condition) => ({
           ...condition,
-          message: status.sandbox ? "" : condition.message.slice(0, LONGEST_VALUE),
+          message: status.sandbox ? "" : keptMessage(condition.message),
         })),
         ...(status.sandbox && { sandbox: { name: status.sandbox.name } }),
       },
     }),
   };
+}
+
+/** Returns how much of a condition's message is kept of a claim without a Sandbox. */
+export function keptMessage(message: string): string {
+  return message.slice(0, LONGEST_VALUE);
 }
 
 /** Fetches a full member, not parsed; undefined if it has changed since, or is gone. @throws {Error} if the request fails */

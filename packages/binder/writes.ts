@@ -16,7 +16,6 @@ import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../
 import { findRaw } from "../kube/find.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { assumeWritten, type QueuedClaim } from "./state.ts";
 
 /**
  * The outcome of a binding.
@@ -170,13 +169,14 @@ export async function annotateClaim(
  * claim itself shows when it expires. The write is conditional on the version that lacks a lifecycle. Source: Agent
  * Sandbox, KEP-1306; docs/decisions/0047.
  *
+ * @param onWritten called with each version that the API server returns
  * @returns the claim as written
  * @throws {RefusalError} if the API server refuses the write
  * @throws {Error} if the write fails, or the claim has changed since a Sandbox was chosen for it
  */
 export async function withDefaults(
   api: Api,
-  entry: QueuedClaim,
+  onWritten: (claim: SandboxClaim) => void,
   observed: SandboxClaim,
   { ttlSecondsAfterFinished, shutdownPolicy }: ClaimLifecycle,
 ): Promise<SandboxClaim> {
@@ -200,7 +200,7 @@ export async function withDefaults(
     const parsed = sandboxClaimSchema.safeParse(answer.body).data;
     const isSame = parsed?.metadata.uid === uid &&
       (answer === written || parsed?.metadata.generation === observed.metadata.generation);
-    if (parsed && isSame) assumeWritten(entry, answer.body as SandboxClaim);
+    if (parsed && isSame) onWritten(answer.body as SandboxClaim);
     if (!parsed || !isSame) throw new Error(`Cannot ${action}: it has changed`);
     claim = parsed;
   }

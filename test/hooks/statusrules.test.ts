@@ -11,7 +11,7 @@ import { syncSandboxWarmPool } from "../../hooks/sandboxwarmpool/sync.ts";
 import { DEFAULT_SETTINGS } from "../../hooks/all.ts";
 import type { Condition } from "../../packages/api/objects/conditions.ts";
 import type { Outcome } from "../../packages/webhook/hook.ts";
-import { aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
+import { aBoundClaim, aClaim, aClaimed, aClaimRequest } from "../claimbuilders.ts";
 import { aPoolRequest } from "../poolcalls.ts";
 import { aMember, aPool } from "../pools.ts";
 import { aChild, aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";
@@ -167,6 +167,27 @@ test("a claim keeps the time at which it first was Ready", () => {
     return { ...syncSandboxClaim(request, now, config), annotations: { [key]: "unknown" } };
   });
   expect(refusalOf(hook.sync(aClaimRequest(claim, [sandbox]), NOW))).toMatch(/would change where they must not/);
+});
+
+test.for(["controller-first-observed-at", "claim-first-ready-at"])(
+  "the guard lets the hook fill an emptied %s",
+  (name) => {
+    const claim = aBoundClaim({ metadata: { annotations: { [`agents.x-k8s.io/${name}`]: "" } } });
+    const hook = sandboxClaimHook(settings, syncSandboxClaim);
+    const { answer } = hook.sync(aClaimRequest(claim, [aClaimed()]), NOW) as { answer?: { annotations?: object } };
+    expect(Object.values(answer?.annotations ?? {})).not.toContain("");
+    expect(Object.keys(answer?.annotations ?? {})).toContain(`agents.x-k8s.io/${name}`);
+  },
+);
+
+test("the guard lets a claim go on to report an expiry that a clock which is ahead has reported", () => {
+  const spec = { lifecycle: { shutdownTime: new Date(NOW.getTime() + 3000).toISOString(), shutdownPolicy: "Retain" } };
+  const sandbox = aClaimed();
+  const { name } = sandbox.metadata;
+  const expired = { ...condition("Ready", "False", "ClaimExpired"), observedGeneration: 3 };
+  const claim = aBoundClaim({ spec, status: { conditions: [expired], sandbox: { name } } });
+  const hook = sandboxClaimHook(settings, syncSandboxClaim);
+  expect(refusalOf(hook.sync(aClaimRequest(claim, [sandbox]), NOW))).toBe("passes");
 });
 
 describe("a pool", () => {

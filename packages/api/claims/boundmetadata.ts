@@ -75,5 +75,9 @@ function withClaimsShare(base: PodMetadata, { spec }: SandboxClaim): BoundMetada
 
 function readRecord(text: string): PodMetadata {
   const record = readJson(text);
-  return isObject(record) ? record : {};
+  const { labels, annotations } = isObject(record) ? record : {};
+  return {
+    ...(isObject(labels) && { labels: labels as Record<string, string> }),
+    ...(isObject(annotations) && { annotations: annotations as Record<string, string> }),
+  };
 }

@@ -201,3 +201,19 @@ test("an annotation that was emptied by hand gets its time again", () => {
   const claim = aBoundClaim({ metadata: { annotations: { [SEEN]: "", [READY]: "" } } });
   expect(syncClaim(claim, [aClaimed()]).annotations).toMatchObject({ [SEEN]: ASSIGNED, [READY]: "unknown" });
 });
+
+test("an older view of a Sandbox that has finished does not take back that the claim has expired because of that", () => {
+  const finished = { ...aCondition("Finished", "True", "PodFailed"), lastTransitionTime: after(-1) };
+  const status = { conditions: [finished, since(-1, FAILED)], sandbox: { name: "warm-1" } };
+  const claim = aBoundClaim({ spec: { lifecycle: { ttlSecondsAfterFinished: 0 } }, status });
+  const answer = syncClaim(claim, [aClaimed({ status: { conditions: [since(-2, UP)] } })]);
+  expect([readyText(answer), answer.resyncAfterSeconds]).toEqual([undefined, 2]);
+});
+
+test.for(['{"labels":null}', '{"annotations":"a"}', "[1]"])(
+  "a record of the claim's metadata that is broken stops no hook: %s",
+  (record) => {
+    const sandbox = aClaimed({ metadata: { annotations: { [KEY("claim-pod-metadata")]: record } } });
+    expect(readyText(syncClaim(aBoundClaim(), [sandbox]))).toBe("True DependenciesReady Pod is Ready");
+  },
+);

@@ -1,6 +1,7 @@
 /** Expiry of claims: when it comes, and its two steps for each policy. @module */
 import { expect, test } from "vitest";
 import { expiryTime } from "../../../packages/api/expiry.ts";
+import { findCondition } from "../../../packages/api/objects/conditions.ts";
 import {
   aBoundClaim,
   aClaim,
@@ -159,4 +160,21 @@ test("a claim that was reported as expired by a clock that is ahead stays so, an
   ]);
   const putOff = aBoundClaim({ metadata: { generation: 2 }, spec, status });
   expect(readyText(syncClaim(putOff, [aClaimed()]))).toBe("True DependenciesReady Pod is Ready");
+});
+
+test("two hooks whose clocks differ report alike that the Sandbox of an expired claim cannot be deleted", () => {
+  const spec = { lifecycle: { shutdownPolicy: "Retain", shutdownTime: after(10) } };
+  const annotations = { "agents.x-k8s.io/refused-write": JSON.stringify({ verb: "delete", words: "denied" }) };
+  let claim = aBoundClaim({ metadata: { generation: 3 }, spec });
+  const texts: (string | undefined)[] = [];
+  for (let call = 0; call < 12; call++) {
+    const seconds = 6 + call / 20 + (call % 2 ? 5 : 0);
+    claim = written(
+      claim,
+      syncClaim(claim, [aClaimed({ metadata: { annotations } })], { now: new Date(NOW.getTime() + seconds * 1000) }),
+    );
+    texts.push(findCondition(claim.status?.conditions, "Ready")?.message);
+  }
+  expect(new Set(texts.slice(4)).size).toBe(1);
+  expect(texts.at(-1)).toContain("denied");
 });
