@@ -186,7 +186,7 @@ export function reported(situation: Situation & { sandbox: Sandbox }, now: Date)
   // The claim was bound because its Sandbox had a Ready condition, and a Sandbox never removes this condition. If the
   // observed Sandbox has none, it comes from a stale cache.
   if (!isExpired && findCondition(sandbox.status?.conditions, "Ready") === undefined) return {};
-  // If the claim has expired because its Sandbox has finished, an older view would take back that it has.
+  // If the claim has expired because its Sandbox has finished, an older view would deny that it has.
   if (isOlderView(claim, sandbox, now)) return { resyncAfterSeconds: OLDER_VIEW_MS / 1000 / 2 };
   const annotations = annotationsOf(claim, sandbox, status, now);
   const isReady = findCondition(status.conditions, "Ready")?.status === "True";

@@ -202,7 +202,7 @@ test("an annotation that was emptied by hand gets its time again", () => {
   expect(syncClaim(claim, [aClaimed()]).annotations).toMatchObject({ [SEEN]: ASSIGNED, [READY]: "unknown" });
 });
 
-test("an older view of a Sandbox that has finished does not take back that the claim has expired because of that", () => {
+test("an older view of a Sandbox that has finished does not undo the expiry that depends on it", () => {
   const finished = { ...aCondition("Finished", "True", "PodFailed"), lastTransitionTime: after(-1) };
   const status = { conditions: [finished, since(-1, FAILED)], sandbox: { name: "warm-1" } };
   const claim = aBoundClaim({ spec: { lifecycle: { ttlSecondsAfterFinished: 0 } }, status });
