@@ -214,7 +214,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   const { entry } = job;
   // The claim may have waited for its turn, and this process may no longer lead.
   if (!isServing(binder)) return undefined;
-  const isKept = !mustRead(entry);
+  const isKept = !mustRead(binder, entry);
   const read = isKept ? undefined : await getClaim(api, entry.claim);
   const claim = isKept ? entry.claim : read && parseClaim(read);
   const snapshot = () => index.snapshot(entry.namespace, claim?.spec.warmPoolRef.name ?? "");

@@ -183,7 +183,7 @@ function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
       // What was being written before the restore may be stored after it.
       if (entry !== before) entry.unsure = before?.unsure;
       binder.claims.set(uid, entry);
-      entry.version = version;
+      Object.assign(entry, { version, shownIn: binder.term });
       if (entry.assumed !== undefined && isNewer(entry.assumed, version)) return;
       updateClaim(binder, entry, claim, raw);
       entry.assumed = undefined;

@@ -76,7 +76,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
     }
     const turn = { ...entry };
     entry.place = "serving";
-    if (mustRead(entry) || choice.kind === "unknown") return { entry, turn, choice: undefined };
+    if (mustRead(binder, entry) || choice.kind === "unknown") return { entry, turn, choice: undefined };
     // Reserve the member at once, so that no other claim gets it.
     if (choice.kind === "member") index.assume(choice.sandbox);
     return { entry, turn, choice };

@@ -96,6 +96,8 @@ export interface QueuedClaim extends Waiter {
   ended: Sandbox | undefined;
   /** Whether it has controlled a Sandbox since this process started. */
   hadSandbox: boolean;
+  /** The term of leadership in which the watch has shown it last; undefined: this process did not lead. */
+  shownIn: AbortSignal | undefined;
 }
 
 /** Everything that a binder keeps between events. */
@@ -138,12 +140,12 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
 }
 
 /**
- * Returns whether the claim must be read before it is served: only a projection of it is kept, or it had a Sandbox
- * already. The watch may not have shown yet that the claim has reported the end of that Sandbox, after which it gets no
- * other.
+ * Returns whether the claim must be read before it is served: only a projection of it is kept, it had a Sandbox already,
+ * or the previous leader may have given it one. The watch may not have shown yet that the claim has reported the end of
+ * that Sandbox, after which it gets no other.
  */
-export function mustRead({ raw, hadSandbox }: QueuedClaim): boolean {
-  return raw === undefined || hadSandbox;
+export function mustRead({ index, term }: Binder, { raw, hadSandbox, shownIn }: QueuedClaim): boolean {
+  return raw === undefined || hadSandbox || (shownIn !== term && !index.freshness.isFresh());
 }
 
 /** Returns whether claims may be served: everything has been listed, and this process leads. */
@@ -188,6 +190,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     refusal: undefined,
     ended: undefined,
     hadSandbox: false,
+    shownIn: undefined,
   };
 }
 

@@ -31,7 +31,8 @@ test("where claims of a pool cannot be judged, those of other pools are served",
   const asked: string[] = [];
   const send: Api["send"] = ({ method, path, body }) => {
     asked.push(`${method} ${path.split("/").at(-1)}`);
-    return Promise.resolve({ status: 201, body: { items: [], metadata: {}, ...body as object } });
+    const claim = method === "GET" && path.endsWith("/good") ? aClaim("good") : undefined;
+    return Promise.resolve({ status: 201, body: { items: [], metadata: {}, ...body as object, ...claim } });
   };
   const { clock } = world;
   const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });

@@ -108,7 +108,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "a claim that is kept as a projection is served by that",
     file: "packages/binder/schedule.ts",
-    from: 'if (mustRead(entry) || choice.kind === "unknown") return',
+    from: 'if (mustRead(binder, entry) || choice.kind === "unknown") return',
     to: 'if (choice.kind === "unknown") return',
     tests: LARGE_TEST,
   },
