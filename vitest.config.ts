@@ -1,7 +1,7 @@
 /**
  * `npm test` is five projects. What needs no cluster comes first: `core`, pure functions, `unit`, and `alone`, whose files
  * have a process each. Then what needs one: `cluster`, and `node`, whose containers run on one real node. Four files run
- * at a time. `npm run soak` is what searches and what lasts, in its long form, with a seed of its own. @module
+ * at a time, on clusters three. `npm run soak` is what searches and what lasts, in its long form, with a seed of its own. @module
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -88,7 +88,8 @@ function project(name: string, groupOrder: number, options: Options): TestProjec
 
 /** Files share processes: loading the same modules for each file took a third of the time. */
 const shared: Options = { isolate: false, setupFiles: ["test/realclock.ts"] };
-const onCluster: Options = { globalSetup: ["test/integration/setup.ts"] };
+/** With four files at a time on two cores, the processes of a cluster can wait for seconds, and look as if they had ended. */
+const onCluster: Options = { globalSetup: ["test/integration/setup.ts"], maxWorkers: 3 };
 
 const PROJECTS = [
   // Pure functions leave nothing behind that a file would have to be kept from.
