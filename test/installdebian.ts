@@ -1,7 +1,7 @@
 /** Installs Debian packages that tests need, where this process may. Looks for nothing. @module */
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { aptInstall } from "../dev/cluster/apt.ts";
+import { aptInstall } from "../dev/cluster/machine.ts";
 
 /**
  * Installs packages; `what` says for the progress line what needs them.

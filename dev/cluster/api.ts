@@ -1,5 +1,7 @@
-/** A small client for the few requests that are needed to start a cluster. @module */
+/** Sends the few requests that are needed to start a cluster, and creates its CustomResourceDefinitions. @module */
 import { Agent, request } from "node:https";
+import { parseAllDocuments } from "yaml";
+import { waitUntil } from "./wait.ts";
 
 export interface ApiAccess {
   server: string;
@@ -8,13 +10,21 @@ export interface ApiAccess {
   token: string;
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   status: number;
   body: string;
 }
 
 /** Idle connections do not keep this process running. */
 const CONNECTIONS = new Agent({ keepAlive: true, maxSockets: 16 });
+
+const CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+interface Definition {
+  kind?: string;
+  metadata: { name: string };
+  status?: { conditions?: { type: string; status: string }[] };
+}
 
 /**
  * Sends one request.
@@ -58,4 +68,22 @@ export async function readObject<T>(access: ApiAccess, path: string): Promise<T 
   if (status === 404) return undefined;
   if (status >= 300) throw new Error(`Cannot read ${path}: ${status} ${body}`);
   return JSON.parse(body);
+}
+
+/** Returns the CustomResourceDefinitions in YAML or JSON texts. Other documents are ignored. */
+export function definitionsIn(texts: string[]): Definition[] {
+  const documents = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Definition));
+  return documents.filter((document) => document?.kind === "CustomResourceDefinition");
+}
+
+/** Creates the definitions in the texts and waits until the API server serves them. */
+export async function createDefinitions(access: ApiAccess, texts: string[], signal?: AbortSignal): Promise<void> {
+  const definitions = definitionsIn(texts);
+  await Promise.all(definitions.map((definition) => createObject(access, CRD_PATH, definition)));
+  const isServed = async ({ metadata }: Definition) => {
+    const found = await readObject<Definition>(access, `${CRD_PATH}/${metadata.name}`);
+    return (found?.status?.conditions ?? []).some(({ type, status }) => type === "Established" && status === "True");
+  };
+  const probe = async () => (await Promise.all(definitions.map(isServed))).every(Boolean);
+  await waitUntil({ what: "serving CustomResourceDefinitions", probe, needs: [], timeoutSeconds: 30, signal });
 }

@@ -1,19 +1,18 @@
-/** Starts a local Kubernetes cluster, or finds the one that runs in a folder. @module */
+/** Starts a local Kubernetes cluster, or finds the one that runs in a folder. Lists commands to work with it. @module */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
+import { createDefinitions } from "./api.ts";
 import { findPrograms } from "./binaries.ts";
 import { startApiServer, startControllerManager, startScheduler } from "./controlplane.ts";
-import { createDefinitions } from "./crds.ts";
 import type { ImageSpec } from "./images.ts";
 import { withLock } from "./lock.ts";
 import { planNodes, startNodes } from "./nodes.ts";
+import { notesFolder, saveCluster, sweepClusters } from "./notes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
-import { notesFolder, saveCluster, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
-import { beginSession, type Session } from "./session.ts";
-import { type ClusterRecord, kubeconfigPath, readRecord } from "./state.ts";
+import { beginSession, type ClusterRecord, kubeconfigPath, readRecord, type Session } from "./state.ts";
 import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
@@ -141,4 +140,21 @@ function clusterOf(stateDir: string, record: ClusterRecord): Cluster {
   };
   const why = whyNotReal === undefined ? {} : { whyNotReal };
   return { kubeconfig: kubeconfigPath(stateDir), server, nodes, ...why, kubectl, stateDir, stop };
+}
+
+/** Returns the commands that configure a shell for the cluster, one on each line. */
+export function environmentOf({ kubeconfig, kubectl }: Pick<Cluster, "kubeconfig" | "kubectl">): string {
+  return `export KUBECONFIG=${kubeconfig}
+export PATH=$PATH:${dirname(kubectl)}    # a kubectl that fits`;
+}
+
+/** Returns the commands that run sandboxes in a cluster without hookbox, one on each line. */
+export function nextSteps({ nodes }: Pick<Cluster, "nodes">): string {
+  const pool =
+    "kubectl apply -f examples/python.yaml            # a pool with hookbox's runtime, for the program in README.md";
+  return `npm run dev                                      # the hooks, loaded anew when you save a file
+npm run standin -- --kubeconfig $KUBECONFIG      # in place of Metacontroller
+npm run keeper -- --kubeconfig $KUBECONFIG
+npm run -s manifests -- --hooks-url http://127.0.0.1:8080 | kubectl apply --server-side -f -
+kubectl apply -f examples/sandbox.yaml${nodes === "real" ? `\n${pool}` : ""}`;
 }

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { COPY, LOGS } from "../demo/parts.ts";
 import { notesFolder, sweepClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
-import { STATE_FOLDER } from "./statefolder.ts";
+import { STATE_FOLDER } from "./state.ts";
 
 const HELP = `Usage: npm run down
 

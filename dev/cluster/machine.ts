@@ -1,8 +1,7 @@
-/** Finds out whether this machine can run a real node, and installs the Debian packages for it. @module */
+/** Finds out whether this machine can run a real node, and installs Debian packages. @module */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
 import process from "node:process";
-import { aptInstall } from "./apt.ts";
 
 /** Programs of the machine that a real node uses. */
 export interface NodeTools {
@@ -27,6 +26,8 @@ const IP = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"];
 const NFT = ["/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"];
 const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
 
+const OVERLAY_FILE_SYSTEM = 0x794c7630;
+
 /**
  * Finds the tools for a real node, and installs missing Debian packages if possible.
  *
@@ -49,8 +50,6 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
     busybox: findBusybox() ?? "",
   };
 }
-
-const OVERLAY_FILE_SYSTEM = 0x794c7630;
 
 /** Tells whether a folder can contain overlay mounts. It cannot if it is itself on an overlay file system. */
 export function takesOverlays(folder: string): boolean {
@@ -106,4 +105,30 @@ export function isStatic(program: Uint8Array): boolean {
   const [size, count] = [view.getUint16(54, true), view.getUint16(56, true)];
   const types = Array.from({ length: count }, (_, index) => view.getUint32(table + index * size, true));
   return !types.includes(3);
+}
+
+/**
+ * Installs packages. If this fails, updates the package lists and tries again. Returns apt-get's error message;
+ * undefined: success.
+ */
+export function aptInstall(packages: readonly string[]): string | undefined {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const apt = (...args: string[]) => spawnSync("apt-get", args, { encoding: "utf8", env });
+  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  if (install().status === 0) return undefined;
+  apt("update", "-qq");
+  const { status, stderr } = install();
+  return status === 0 ? undefined : (stderr ?? "").trim().split("\n").at(-1) ?? "";
+}
+
+/**
+ * Installs each package whose program does not exist yet.
+ *
+ * @param programs path of a program of each package, by the name of the package
+ * @throws {Error} with apt-get's error message
+ */
+export function needPackages(programs: Readonly<Record<string, string>>): void {
+  const missing = Object.entries(programs).flatMap(([name, path]) => existsSync(path) ? [] : [name]);
+  const reason = missing.length > 0 ? aptInstall(missing) : undefined;
+  if (reason !== undefined) throw new Error(`apt-get did not install ${missing.join(", ")}: ${reason}`);
 }

@@ -3,7 +3,7 @@ import { callApi } from "./api.ts";
 import { findPrograms } from "./binaries.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import type { ControlPlane } from "./controlplane.ts";
-import { SIMULATED_PROVISIONER } from "./kwokvolumes.ts";
+import { SIMULATED_PROVISIONER } from "./kwok.ts";
 import { findNodeTools, type NodeTools } from "./machine.ts";
 import { REAL_NODE } from "./nodeconfig.ts";
 import { makeBridge, type Network, pickNetwork } from "./network.ts";
@@ -11,7 +11,7 @@ import { endProcesses } from "./processes.ts";
 import { CONTAINERD, DNS, NODE, SIMULATED_NODES } from "./programs.ts";
 import { startRealNode } from "./realnode.ts";
 import { removeRealNode } from "./remove.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./state.ts";
 import { startSimulatedNodes } from "./simulated.ts";
 import { createStorageClass } from "./storage.ts";
 
@@ -21,7 +21,7 @@ const SIMULATED_BY_DEFAULT = 32;
  * The tools and the network for a real node, or the reason why there can be none. If no real node is wanted, both are
  * absent.
  */
-export interface NodePlan {
+interface NodePlan {
   real?: { tools: NodeTools; network: Network };
   whyNotReal?: string;
 }

@@ -7,11 +7,10 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type ApiAccess, createObject } from "./api.ts";
-import { nodeImages } from "./busybox.ts";
+import { nodeImages } from "./imagefiles.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
-import type { ImageSpec } from "./images.ts";
-import { importImages } from "./importimages.ts";
+import { type ImageSpec, importImages } from "./images.ts";
 import { type NodeTools, takesOverlays } from "./machine.ts";
 import { type Network, plugNode } from "./network.ts";
 import {
@@ -27,12 +26,11 @@ import {
   renderRuntime,
 } from "./nodeconfig.ts";
 import { type ProcessRecord, startTimeOf } from "./processes.ts";
-import type { Session } from "./session.ts";
+import { kubeconfigPath, type Session } from "./state.ts";
 import { countReady } from "./simulated.ts";
-import { kubeconfigPath } from "./state.ts";
 import { waitUntil } from "./wait.ts";
 
-export interface RealNode {
+interface RealNode {
   tools: NodeTools;
   network: Network;
   /** Paths of containerd, containerd-shim-runc-v2, ctr, kubelet, kube-proxy and coredns, by name. */

@@ -1,14 +1,25 @@
-/**
- * Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record.
- * @module
- */
+/** Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record. @module */
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { removeContainerCgroups } from "./cgroups.ts";
-import { removeMountPoints } from "./mountpoints.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import { removeBridge } from "./network.ts";
 import { endProcesses, processesOf } from "./processes.ts";
 import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
+import { removeMountPoints } from "./storage.ts";
+
+/**
+ * Everything that a cluster keeps in its folder. The record comes last, so that an interrupted removal can be
+ * continued.
+ */
+const CONTENTS = [
+  ...["etcd", "logs", "node", "pki", "runtime", "registry"],
+  ...["kubeconfig", "kwok.yaml", "scheduler.yaml", "registry.yaml", `${RECORD}.new`, RECORD],
+];
+
+const CGROUP_ROOT = "/sys/fs/cgroup";
+
+/** containerd names the parent of a container's group after its namespace. */
+const CGROUP_PARENT = "k8s.io";
 
 /**
  * Ends the cluster in a folder, even if some of its processes have ended, and removes the folder.
@@ -33,15 +44,6 @@ export async function endCluster(stateDir: string, record: ClusterRecord): Promi
   if (record.mountPoints) removeMountPoints(record.mountPoints);
 }
 
-/**
- * Everything that a cluster keeps in its folder. The record comes last, so that an interrupted removal can be
- * continued.
- */
-const CONTENTS = [
-  ...["etcd", "logs", "node", "pki", "runtime", "registry"],
-  ...["kubeconfig", "kwok.yaml", "scheduler.yaml", "registry.yaml", `${RECORD}.new`, RECORD],
-];
-
 /** Removes the files of a cluster from its folder. If nothing else is in the folder, removes the folder too. */
 export function removeFolder(stateDir: string): void {
   for (const name of CONTENTS) rmSync(join(stateDir, name), { recursive: true, force: true });
@@ -52,4 +54,43 @@ export function removeFolder(stateDir: string): void {
 export async function removeRealNode(stateDir: string, { realNode }: ClusterRecord): Promise<void> {
   if (!realNode) return;
   await removeContainerCgroups(join(stateDir, "node", "mounts", "run", "containerd"));
+}
+
+/**
+ * Removes the control groups of all containers that containerd was running, in every hierarchy (version 1) or in the
+ * only one (version 2). Their processes must have ended. The kernel may take a moment to notice this.
+ *
+ * @param containerdState containerd's folder of running containers, as it was when containerd ended
+ */
+async function removeContainerCgroups(containerdState: string): Promise<void> {
+  const tasks = join(containerdState, "io.containerd.runtime.v2.task", CGROUP_PARENT);
+  const containers = existsSync(tasks) ? readdirSync(tasks) : [];
+  const parents = [CGROUP_ROOT, ...readdirSync(CGROUP_ROOT).map((name) => join(CGROUP_ROOT, name))].map((root) =>
+    join(root, CGROUP_PARENT)
+  );
+  const left = () =>
+    parents.flatMap((parent) => containers.map((id) => join(parent, id))).filter((path) => existsSync(path));
+  for (let waited = 0; waited < 5000 && left().length > 0; waited += 50) {
+    for (const path of left()) removeTree(path);
+    if (left().length > 0) await sleep(50);
+  }
+  if (left().length > 0) throw new Error(`Cannot remove control group ${left()[0]}: still in use after five seconds`);
+  // The parent stays as long as other containers of this machine have groups in it.
+  for (const parent of parents) removeEmpty(parent);
+}
+
+function removeTree(path: string): void {
+  for (const child of readdirSync(path, { withFileTypes: true })) {
+    if (child.isDirectory()) removeTree(join(path, child.name));
+  }
+  removeEmpty(path);
+}
+
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // The group is busy until the kernel has removed its last process, or it is in use, or it never existed. Callers
+    // check again if it matters.
+  }
 }

@@ -6,11 +6,9 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { RUNTIME } from "../../rolldown.config.ts";
-import { aptInstall } from "./apt.ts";
-import { busyboxFiles } from "./busybox.ts";
-import type { ImageFile, ImageSpec } from "./images.ts";
-import { importImages } from "./importimages.ts";
-import { librariesFor, NODE, nodeFiles } from "./programfiles.ts";
+import { aptInstall } from "./machine.ts";
+import { busyboxFiles, librariesFor, NODE, nodeFiles } from "./imagefiles.ts";
+import { type ImageFile, type ImageSpec, importImages } from "./images.ts";
 import { readRecord } from "./state.ts";
 
 /** The name of the image for Pods. */

@@ -3,10 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createObject, readObject } from "./api.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
-import { buildSimulatedNode, renderKwokConfig } from "./kwokconfig.ts";
-import { nodeAndPodStages } from "./kwokstages.ts";
-import { volumeStages } from "./kwokvolumes.ts";
-import type { Session } from "./session.ts";
+import { buildSimulatedNode, nodeAndPodStages, renderKwokConfig, volumeStages } from "./kwok.ts";
+import type { Session } from "./state.ts";
 import { STORAGE_CLASS } from "./storage.ts";
 import { waitUntil } from "./wait.ts";
 

@@ -1,7 +1,14 @@
-/** The record of a cluster, with which another process can find or remove the cluster. @module */
+/**
+ * The record of a cluster, with which another process can find or remove the cluster, and the session that writes the
+ * record while the cluster starts. @module
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessRecord } from "./processes.ts";
+import { fileURLToPath } from "node:url";
+import { CLUSTER_VARIABLE, type ProcessRecord, startProcess } from "./processes.ts";
+
+/** The folder of the cluster of `npm run up`. */
+export const STATE_FOLDER = fileURLToPath(new URL("../../.hookbox/cluster", import.meta.url));
 
 /** Name of the file in the cluster's folder. */
 export const RECORD = "cluster.json";
@@ -40,6 +47,19 @@ export interface RealNodeRecord {
   container?: { first: ProcessRecord; ctr: string };
 }
 
+/** The start of a cluster: its folder, the processes started so far, how to report progress, and how to abort. */
+export interface Session {
+  stateDir: string;
+  /** The record as it was last written. */
+  record(): ClusterRecord;
+  /** Changes the record, also on disk. */
+  update(change: Partial<ClusterRecord>): void;
+  /** Starts a process and records it immediately. */
+  start(name: string, command: string, args: string[], env?: Record<string, string>): ProcessRecord;
+  progress(line: string): void;
+  signal?: AbortSignal | undefined;
+}
+
 export function kubeconfigPath(stateDir: string): string {
   return join(stateDir, "kubeconfig");
 }
@@ -56,4 +76,27 @@ export function writeRecord(stateDir: string, record: ClusterRecord): void {
   const path = join(stateDir, RECORD);
   writeFileSync(`${path}.new`, JSON.stringify(record, null, 2), { mode: 0o600 });
   renameSync(`${path}.new`, path);
+}
+
+/** Starts a session: writes the first record and creates the folder for logs. */
+export function beginSession(
+  start: Pick<Session, "stateDir" | "progress" | "signal"> & { write: (record: ClusterRecord) => void },
+  first: ClusterRecord,
+): Session {
+  const { stateDir, write, progress, signal } = start;
+  let record = first;
+  const update = (change: Partial<ClusterRecord>) => {
+    record = { ...record, ...change };
+    write(record);
+  };
+  update({});
+  mkdirSync(join(stateDir, "logs"), { recursive: true });
+  const startOne: Session["start"] = (name, command, args, env = {}) => {
+    signal?.throwIfAborted();
+    const marked = { ...env, [CLUSTER_VARIABLE]: record.id };
+    const started = startProcess({ name, command, args, env: marked, logFile: join(stateDir, "logs", `${name}.log`) });
+    update({ processes: [...record.processes, started] });
+    return started;
+  };
+  return { stateDir, record: () => record, update, start: startOne, progress, signal };
 }

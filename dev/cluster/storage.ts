@@ -1,12 +1,9 @@
-/**
- * Sets up PersistentVolumes. kube-controller-manager's own provisioner creates folders of the machine; each cluster has
- * its own. @module
- */
-import { join } from "node:path";
+/** Sets up PersistentVolumes, and the folders of the machine over which a real node mounts its own. @module */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type ApiAccess, createObject } from "./api.ts";
-import { makeMountPoints } from "./mountpoints.ts";
-import { VOLUMES_FOLDER } from "./nodeconfig.ts";
-import type { Session } from "./session.ts";
+import { MOUNT_POINTS, VOLUMES_FOLDER } from "./nodeconfig.ts";
+import type { Session } from "./state.ts";
 
 export const STORAGE_CLASS = "standard";
 
@@ -41,4 +38,45 @@ export function withOwnVolumes(session: Session, command: string, args: string[]
   const own = join(session.stateDir, "node", "mounts", VOLUMES_FOLDER);
   const script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
   return { command: "unshare", args: ["--mount", "sh", "-c", script, "sh", own, VOLUMES_FOLDER, command, ...args] };
+}
+
+/**
+ * Creates each missing folder, on the machine and below `own`, the cluster's own.
+ *
+ * @returns the machine's folders to remove later, inner folders first: those created here and those that another
+ * cluster has created
+ */
+function makeMountPoints(own: string): string[] {
+  const ours: string[] = [];
+  for (const folder of MOUNT_POINTS) {
+    mkdirSync(join(own, folder), { recursive: true });
+    if (isMountedSomewhere(folder)) ours.push(folder);
+    for (let missing = folder; !existsSync(missing); missing = dirname(missing)) ours.push(missing);
+    mkdirSync(folder, { recursive: true });
+  }
+  return ours.sort((a, b) => b.length - a.length);
+}
+
+/** Removes folders, except those that are not empty and those over which another cluster has mounted something. */
+export function removeMountPoints(folders: string[]): void {
+  for (const folder of folders) {
+    const removable = existsSync(folder) && readdirSync(folder).length === 0 && !isMountedSomewhere(folder);
+    if (removable) rmdirSync(folder);
+  }
+}
+
+/**
+ * Checks every mount namespace: if a folder were removed, the mounts over it would silently disappear in all of them.
+ */
+function isMountedSomewhere(folder: string): boolean {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.some((pid) => mountsOf(pid).includes(` ${folder} `));
+}
+
+function mountsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/mountinfo`, "utf8");
+  } catch {
+    return "";
+  }
 }

@@ -2,10 +2,9 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { localCRDs } from "../crds.ts";
-import { type Cluster, findCluster, startCluster } from "./cluster.ts";
-import { environmentOf, nextSteps } from "./nextsteps.ts";
+import { type Cluster, environmentOf, findCluster, nextSteps, startCluster } from "./cluster.ts";
 import { importRuntimeImage } from "./runtimeimage.ts";
-import { STATE_FOLDER } from "./statefolder.ts";
+import { STATE_FOLDER } from "./state.ts";
 
 const HELP = `Starts a local Kubernetes cluster that stays up until "npm run down".
 

@@ -1,9 +1,9 @@
-/** Waits until a part of the cluster is ready, and reports why it is not. @module */
+/** Waits until a process that was just started is ready, and reports why it is not. @module */
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, type ProcessRecord } from "./processes.ts";
 
-export interface Waiting {
+interface Waiting {
   /** The end of the sentence "Cannot start …": for example `kube-apiserver`. */
   what: string;
   /** Tells whether it is ready. An error counts as "not yet", and is reported if the time is up. */
@@ -48,4 +48,20 @@ export function logTail(record: ProcessRecord, lines = 15): string {
   const all = readFileSync(record.logFile, "utf8").trimEnd().split("\n");
   const tail = all.slice(-lines).map((line) => `  ${line}`).join("\n");
   return `\nLast lines of ${record.logFile}:\n${tail}`;
+}
+
+/**
+ * Resolves when `url` answers with a success. @throws {Error} with the end of the log if the process ends first, or
+ * after 20 s
+ */
+export async function untilAnswering(url: string, server: ProcessRecord, signal: AbortSignal): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const answer = await fetch(url, { signal }).catch(() => undefined);
+    if (answer?.ok) return;
+    signal.throwIfAborted();
+    if (!isRunning(server)) break;
+    await sleep(50);
+  }
+  const log = server.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
+  throw new Error(`Cannot start ${server.name}: ${url} does not answer\n${log}`);
 }

@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import process from "node:process";
-import { needPackages } from "../cluster/apt.ts";
+import { needPackages } from "../cluster/machine.ts";
 
 /** Packages that must be installed. They include the mirror's keys, so that apt-get works in images. */
 const PACKAGES = ["ca-certificates", "debian-archive-keyring"];

@@ -2,8 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { needPackages } from "../cluster/apt.ts";
-import { takesOverlays } from "../cluster/machine.ts";
+import { needPackages, takesOverlays } from "../cluster/machine.ts";
 
 /** An image store and its operations. Each method throws if buildah fails. */
 export interface Buildah {

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { untilAnswering } from "../answering.ts";
-import { needPackages } from "../cluster/apt.ts";
+import { untilAnswering } from "../cluster/wait.ts";
+import { needPackages } from "../cluster/machine.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, startProcess } from "../cluster/processes.ts";
 import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";

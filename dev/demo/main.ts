@@ -3,7 +3,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { environmentOf } from "../cluster/nextsteps.ts";
+import { environmentOf } from "../cluster/cluster.ts";
 import { CHAPTERS } from "./chapters.ts";
 import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
 import { openStage, type Stage } from "./stage.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { hookNames } from "../../hooks/all.ts";
 import { renderManifests } from "../../packages/manifests/render.ts";
-import { untilAnswering } from "../answering.ts";
+import { untilAnswering } from "../cluster/wait.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";

@@ -9,7 +9,7 @@ import { build } from "rolldown";
 import { build as buildPage } from "vite";
 import { PROCESSES } from "../../rolldown.config.ts";
 import type { ImageFile, ImageSpec } from "../cluster/images.ts";
-import { librariesFor, NODE, nodeFiles } from "../cluster/programfiles.ts";
+import { librariesFor, NODE, nodeFiles } from "../cluster/imagefiles.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = "/opt/hookbox";

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findPrograms } from "../cluster/binaries.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { importImages } from "../cluster/importimages.ts";
+import { importImages } from "../cluster/images.ts";
 import { HELM } from "../cluster/programs.ts";
 import { engineManifests } from "./engine.ts";
 import { engineImage, hookboxImage } from "./images.ts";

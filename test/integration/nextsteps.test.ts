@@ -5,8 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
-import { environmentOf, nextSteps } from "../../dev/cluster/nextsteps.ts";
+import { type Cluster, environmentOf, nextSteps, startCluster } from "../../dev/cluster/cluster.ts";
 import { localCRDs } from "../../dev/crds.ts";
 import { typed } from "../bash.ts";
 

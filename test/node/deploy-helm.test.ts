@@ -4,7 +4,7 @@ import { create, remove } from "../../dev/bench/load/ask.ts";
 import { connectLoad } from "../../dev/bench/load/connection.ts";
 import { followReady } from "../../dev/bench/load/follower.ts";
 import { aClaim } from "../../dev/bench/load/objects.ts";
-import { tagImage } from "../../dev/cluster/importimages.ts";
+import { tagImage } from "../../dev/cluster/images.ts";
 import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { rollback, upgrade } from "../../dev/deploy/install.ts";
 import { testDashboard } from "../browser/dashboard.ts";

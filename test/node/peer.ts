@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { untilAnswering } from "../../dev/answering.ts";
+import { untilAnswering } from "../../dev/cluster/wait.ts";
 import { readPeerCRDs } from "../../dev/bench/stage/peer.ts";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
 import type { Cluster } from "../../dev/cluster/cluster.ts";

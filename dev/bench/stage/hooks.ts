@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { untilAnswering } from "../../answering.ts";
+import { untilAnswering } from "../../cluster/wait.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { type ProcessRecord, startProcess } from "../../cluster/processes.ts";
 import type { Profiler } from "../measure/profiles.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../cluster/cluster.ts";
-import { PODS_PER_NODE } from "../../cluster/kwokconfig.ts";
+import { PODS_PER_NODE } from "../../cluster/kwok.ts";
 import { endGently, type ProcessRecord } from "../../cluster/processes.ts";
 import { importRuntimeImage } from "../../cluster/runtimeimage.ts";
 import { readRecord } from "../../cluster/state.ts";

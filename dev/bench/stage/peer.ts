@@ -1,8 +1,8 @@
 /** Runs the Go controller of kubernetes-sigs/agent-sandbox from a binary. @module */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { untilAnswering } from "../../answering.ts";
-import { definitionsIn } from "../../cluster/crds.ts";
+import { untilAnswering } from "../../cluster/wait.ts";
+import { definitionsIn } from "../../cluster/api.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { startProcess } from "../../cluster/processes.ts";
 import type { Controllers } from "./local.ts";

@@ -18,8 +18,8 @@ import {
   type Pod,
   podSchema,
   policySchema,
-} from "./objects.ts";
-import { rulesetOf } from "./ruleset.ts";
+  rulesetOf,
+} from "./ruleset.ts";
 
 const HELP = `Usage: main.ts --kubeconfig F --node PID [--nft PATH]
 

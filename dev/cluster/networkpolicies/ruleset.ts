@@ -1,8 +1,9 @@
 /**
  * Converts NetworkPolicies to an nftables ruleset, for tests on a local cluster with one node; IPv4 only. In clusters
- * for users, a network plugin enforces the policies.
- * @module
+ * for users, a network plugin enforces the policies. @module
  */
+import * as z from "zod";
+import { objectMetaSchema } from "../../../packages/api/objects/objects.ts";
 import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
 
 /** A Pod that has its own address. */
@@ -21,7 +22,7 @@ interface ContainerPort {
 }
 
 /** A Namespace. */
-export interface PolicyNamespace {
+interface PolicyNamespace {
   name: string;
   labels: Record<string, string>;
 }
@@ -58,6 +59,15 @@ export interface Observed {
 
 /** Name of the table. Nobody else uses it. */
 const TABLE = "ip network-policies";
+
+const DIRECTIONS = ["ingress", "egress"] as const;
+
+interface Chain {
+  direction: Direction;
+  address: string;
+  name: string;
+  rules: string[];
+}
 
 /**
  * Returns the ruleset, which replaces the previous one in one step.
@@ -106,16 +116,7 @@ export function rulesetOf(observed: Observed): string {
     "",
   ].join("\n");
 }
-
-const DIRECTIONS = ["ingress", "egress"] as const;
 type Direction = typeof DIRECTIONS[number];
-
-interface Chain {
-  direction: Direction;
-  address: string;
-  name: string;
-  rules: string[];
-}
 
 function block(head: string, lines: string[]): string[] {
   return [`  ${head} {`, ...lines.map((line) => `    ${line}`), "  }"];
@@ -195,4 +196,60 @@ function portCondition({ protocol = "TCP", port, endPort }: Port): string {
   const name = protocol.toLowerCase();
   if (port === undefined) return `meta l4proto ${name}`;
   return `${name} dport ${port}${endPort === undefined ? "" : `-${endPort}`}`;
+}
+
+const metadata = objectMetaSchema.extend({ namespace: z.string().default("") });
+const port = z.looseObject({ name: z.string().optional(), containerPort: z.number(), protocol: z.string().optional() });
+
+/** A Pod with its ports. */
+export const podSchema = z.looseObject({
+  metadata,
+  spec: z.looseObject({
+    hostNetwork: z.boolean().default(false),
+    containers: z.array(z.looseObject({ ports: z.array(port).default([]) })).default([]),
+  }),
+  status: z.looseObject({
+    phase: z.string().optional(),
+    podIPs: z.array(z.object({ ip: z.string() })).default([]),
+  }).default({ podIPs: [] }),
+});
+
+/** A Namespace with its labels. */
+export const namespaceSchema = z.looseObject({ metadata: objectMetaSchema });
+
+/** A NetworkPolicy. The API server has checked its rules. */
+export const policySchema = z.looseObject({
+  metadata,
+  spec: z.looseObject({
+    podSelector: z.custom<Policy["podSelector"]>().default({}),
+    policyTypes: z.array(z.string()).default(["Ingress"]),
+    ingress: z.array(z.custom<Policy["ingress"][number]>()).default([]),
+    egress: z.array(z.custom<Policy["egress"][number]>()).default([]),
+  }),
+});
+
+export type Pod = z.infer<typeof podSchema>;
+export type Namespace = z.infer<typeof namespaceSchema>;
+export type NetworkPolicy = z.infer<typeof policySchema>;
+
+/** Converts objects of the API server. Pods in the node's own network and Pods that have ended are left out. */
+export function observedOf(
+  pods: readonly Pod[],
+  namespaces: readonly Namespace[],
+  policies: readonly NetworkPolicy[],
+): Observed {
+  // The address of a Pod that has ended may already belong to another Pod.
+  const live = pods.filter(({ spec, status }) =>
+    !spec.hostNetwork && status.phase !== "Succeeded" && status.phase !== "Failed"
+  );
+  return {
+    pods: live.map(({ metadata: { namespace, labels = {} }, spec, status }) => ({
+      namespace,
+      labels,
+      addresses: status.podIPs.map(({ ip }) => ip).filter((ip) => !ip.includes(":")),
+      ports: spec.containers.flatMap((container) => container.ports),
+    })),
+    namespaces: namespaces.map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    policies: policies.map(({ metadata: { namespace }, spec }) => ({ namespace, ...spec })),
+  };
 }

@@ -1,8 +1,7 @@
 /** @module */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
-import { makeCertificate } from "../../../dev/cluster/certificates.ts";
-import { renderTokens } from "../../../dev/cluster/pki.ts";
+import { makeCertificate, renderTokens } from "../../../dev/cluster/certificates.ts";
 
 const authority = await makeCertificate({ commonName: "authority", use: "authority" });
 

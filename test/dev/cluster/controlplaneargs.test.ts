@@ -6,7 +6,7 @@ import {
   controllerManagerArgs,
   etcdArgs,
   renderSchedulerConfig,
-} from "../../../dev/cluster/controlplaneargs.ts";
+} from "../../../dev/cluster/controlplane.ts";
 
 test("apiServerArgs() decide by RBAC, listen only on the given address and use the cluster's own keys", () => {
   const server = {

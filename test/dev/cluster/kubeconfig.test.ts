@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
-import { renderKubeconfig } from "../../../dev/cluster/kubeconfig.ts";
+import { renderKubeconfig } from "../../../dev/cluster/controlplane.ts";
 
 test("renderKubeconfig() gives what a Kubernetes client needs to connect", () => {
   const config = new KubeConfig();

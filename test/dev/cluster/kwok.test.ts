@@ -1,9 +1,14 @@
 /** @module */
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { buildSimulatedNode, PODS_PER_NODE, renderKwokConfig } from "../../../dev/cluster/kwokconfig.ts";
-import { nodeAndPodStages } from "../../../dev/cluster/kwokstages.ts";
-import { SIMULATED_PROVISIONER, volumeStages } from "../../../dev/cluster/kwokvolumes.ts";
+import {
+  buildSimulatedNode,
+  nodeAndPodStages,
+  PODS_PER_NODE,
+  renderKwokConfig,
+  SIMULATED_PROVISIONER,
+  volumeStages,
+} from "../../../dev/cluster/kwok.ts";
 
 const NOW = new Date("2026-01-02T03:04:05.678Z");
 

@@ -1,7 +1,14 @@
 /** @module */
 import { describe, expect, test } from "vitest";
-import { observedOf, podSchema, policySchema } from "../../../dev/cluster/networkpolicies/objects.ts";
-import { type Observed, type Policy, type PolicyPod, rulesetOf } from "../../../dev/cluster/networkpolicies/ruleset.ts";
+import {
+  type Observed,
+  observedOf,
+  podSchema,
+  type Policy,
+  type PolicyPod,
+  policySchema,
+  rulesetOf,
+} from "../../../dev/cluster/networkpolicies/ruleset.ts";
 
 const NAMESPACES = [
   { name: "a", labels: { "kubernetes.io/metadata.name": "a", team: "red" } },

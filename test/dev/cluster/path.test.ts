@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { programOnPath, versionFits } from "../../../dev/cluster/path.ts";
+import { programOnPath, versionFits } from "../../../dev/cluster/binaries.ts";
 
 test.for(
   [

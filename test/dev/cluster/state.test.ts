@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
-import { definitionsIn } from "../../../dev/cluster/crds.ts";
+import { definitionsIn } from "../../../dev/cluster/api.ts";
 import { CLUSTER_VARIABLE, isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
 import { noteCluster, saveCluster, sweepClusters } from "../../../dev/cluster/notes.ts";
 import { removeCluster } from "../../../dev/cluster/remove.ts";
