@@ -1,4 +1,4 @@
-/** Files of controllers and of deploy/ agree with the code, and `npm run manifests` says what is in them. @module */
+/** Files of controllers and of deploy/ agree with the code, and `hookbox manifests` says what is in them. @module */
 import { networkInterfaces } from "node:os";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -154,7 +154,7 @@ export function nextSteps({ nodes }: Pick<Cluster, "nodes">): string {
     "kubectl apply -f examples/python.yaml            # a pool with hookbox's runtime, for the program in README.md";
   return `npm run dev                                      # the hooks, loaded anew when you save a file
 npm run standin -- --kubeconfig $KUBECONFIG      # in place of Metacontroller
-npm run keeper -- --kubeconfig $KUBECONFIG
-npm run -s manifests -- --hooks-url http://127.0.0.1:8080 | kubectl apply --server-side -f -
+npm run hookbox -- keeper --kubeconfig $KUBECONFIG
+npm run -s hookbox -- manifests --hooks-url http://127.0.0.1:8080 | kubectl apply --server-side -f -
 kubectl apply -f examples/sandbox.yaml${nodes === "real" ? `\n${pool}` : ""}`;
 }

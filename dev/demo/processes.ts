@@ -41,14 +41,14 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
       for (const [index, name] of hookNames.entries()) urls.set(name, `http://127.0.0.1:${ports[index]}`);
       const manifests = join(COPY, "manifests.yaml");
       writeFileSync(manifests, renderManifests((hook) => urls.get(hook) ?? ""));
-      typed("npm run -s manifests | kubectl apply -f -    # each function at a port of its own");
+      typed("npm run -s hookbox manifests | kubectl apply -f -    # each function at a port of its own");
       output(await shell.quiet("apply", "-f", manifests));
       for (const [hook, url] of urls) {
         typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
         await startHook(hook);
       }
       held("the functions run: each may listen on its own port and do nothing else, and has no credentials");
-      typed("npm run keeper &");
+      typed("npm run hookbox keeper &");
       const engine = await startEngine();
       const keeper = [join(ROOT, "packages/keeper/main.ts"), "--kubeconfig", cluster.kubeconfig];
       running.set("keeper", startOne("keeper", process.execPath, keeper));

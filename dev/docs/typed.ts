@@ -114,7 +114,7 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/router.md",
-    has: "npm run router --",
+    has: "npm run hookbox -- router",
     why: "runs until it is stopped; test/router/main.test.ts starts it on free ports",
   },
   {
@@ -144,7 +144,7 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/runtime.md",
-    has: "npm run runtime --",
+    has: "npm run hookbox -- runtime",
     why: "runs until it is stopped; test/runtime starts it on free ports",
   },
   {

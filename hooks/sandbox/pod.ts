@@ -119,7 +119,7 @@ type StringMap = Record<string, string>;
  * | SandboxWarmPool | warm-pool-sandbox, sandbox-template-ref-hash |
  * | SandboxClaim | claim-uid, sandbox-template-ref-hash |
  */
-export function podLabels(sandbox: Sandbox): StringMap {
+function podLabels(sandbox: Sandbox): StringMap {
   const own = sandbox.metadata.labels ?? {};
   const client = own[CREATED_BY_LABEL];
   return {
@@ -133,7 +133,7 @@ export function podLabels(sandbox: Sandbox): StringMap {
 /**
  * Computes the Pod's annotations: the template's annotations, and the lists of the keys that came from the template.
  */
-export function podAnnotations(sandbox: Sandbox): StringMap {
+function podAnnotations(sandbox: Sandbox): StringMap {
   const annotations = propagatedAnnotations(sandbox);
   return {
     ...annotations,

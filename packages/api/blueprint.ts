@@ -35,7 +35,6 @@ const podTemplateSchema = openObject({
     [DEFINITION]: "io.k8s.api.core.v1.PodSpec",
   }),
 });
-export type PodTemplate = z.infer<typeof podTemplateSchema>;
 
 const volumeClaimTemplateSchema = openObject({
   metadata: openObject({

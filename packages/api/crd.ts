@@ -1,7 +1,7 @@
 /** Defines the data of a CustomResourceDefinition other than its schema: names, columns and subresources. @module */
 
 /** One column of `kubectl get`. */
-export interface PrinterColumn {
+interface PrinterColumn {
   name: string;
   type: "string" | "integer" | "date";
   jsonPath: string;
@@ -12,7 +12,7 @@ export interface PrinterColumn {
  * One rule in the Common Expression Language. `self` is the new value to which the rule applies, `oldSelf` the stored
  * value.
  */
-export interface CelRule {
+interface CelRule {
   rule: string;
   message: string;
   /** The rule also applies to creations. `oldSelf` is then an optional, which is empty at a creation. */
@@ -20,7 +20,7 @@ export interface CelRule {
 }
 
 /** The paths of the fields that the `scale` subresource uses. */
-export interface ScaleSubresource {
+interface ScaleSubresource {
   specReplicasPath: string;
   statusReplicasPath: string;
   labelSelectorPath: string;

@@ -12,8 +12,8 @@ import { DEFINITION } from "./blueprint.ts";
 import { openObject } from "./fields.ts";
 
 /** An ingress rule as it is in JSON. The client library's type has `_from` instead of `from`. */
-export type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };
-export type EgressRule = V1NetworkPolicyEgressRule;
+type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };
+type EgressRule = V1NetworkPolicyEgressRule;
 
 const ingressRuleSchema = z.looseObject({}) as unknown as z.ZodType<IngressRule, IngressRule>;
 const egressRuleSchema = z.looseObject({}) as unknown as z.ZodType<EgressRule, EgressRule>;
@@ -32,4 +32,3 @@ export const networkPolicyRulesSchema = openObject({
     [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
   })).optional().describe("What the sandboxes may connect to; nothing if empty or absent."),
 });
-export type NetworkPolicyRules = z.infer<typeof networkPolicyRulesSchema>;

@@ -6,7 +6,7 @@ import { conditionsSchema } from "./condition.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { countSchema, dateTimeSchema, openObject, referenceName } from "./fields.ts";
 import type { CLAIM_FINAL_REASONS } from "./finalreasons.ts";
-import type { FinishedReason, ReadyReason } from "./sandbox.ts";
+import type { ReadyReason } from "./sandbox.ts";
 
 /**
  * Reasons of a claim's `Ready` that clients of Agent Sandbox treat as final. A claim that can still become Ready never
@@ -20,9 +20,6 @@ export type ClaimReadyReason =
   | ReadyReason
   | "SandboxMissing"
   | "SandboxNotReady";
-
-/** Reasons of a claim's `Finished`, copied from the Sandbox. */
-export type ClaimFinishedReason = FinishedReason;
 
 const environmentVariableSchema = openObject({
   name: z.string().describe("Name of the variable."),
@@ -64,7 +61,6 @@ const specSchema = openObject({
     "Volumes in addition to the template's, if its policy lets a claim bring them. They mean a cold start.",
   ),
 });
-export type SandboxClaimSpec = z.infer<typeof specSchema>;
 
 const statusSchema = openObject({
   conditions: conditionsSchema("Ready, and Finished once the sandbox's Pod has finished").optional(),

@@ -41,7 +41,6 @@ const specSchema = openObject({
     ],
   }),
 });
-export type SandboxWarmPoolSpec = z.infer<typeof specSchema>;
 
 const statusSchema = openObject({
   observedGeneration: generationSchema.optional().describe(

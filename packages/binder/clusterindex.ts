@@ -46,7 +46,7 @@ export interface ClusterIndex {
 }
 
 /** A pool and its related objects as they are known now; undefined: the object does not exist. */
-export interface PoolSnapshot {
+interface PoolSnapshot {
   pool: SandboxWarmPool | undefined;
   template: SandboxTemplate | undefined;
   /** The object that has the name of the template's NetworkPolicy. */

@@ -3,7 +3,7 @@ import { CommanderError } from "commander";
 import { SandboxError } from "../sdk/errors.ts";
 
 /** Exit codes of hookbox itself; commands in a sandbox have their own. */
-export const EXIT = { failure: 1, usage: 2, timeout: 124, interrupted: 130 } as const;
+const EXIT = { failure: 1, usage: 2, timeout: 124, interrupted: 130 } as const;
 
 /** Ends a command with an exit code. The message has already been written. */
 export class Ended extends Error {

@@ -38,7 +38,7 @@ const OWN_HEADING = "This command:";
 const COMPLETE = "complete";
 
 /** Adds the arguments, options and action of one command. Its name and description are set already. */
-export type DefineCommand = (command: Command, context: CommandContext) => void;
+type DefineCommand = (command: Command, context: CommandContext) => void;
 
 /** A command as it is listed. Its module is imported only if the command line may mean it, so that help is fast. */
 interface ListedCommand {

@@ -34,7 +34,7 @@ export function toKeep<T extends Named>(object: T): Kept<T> {
 }
 
 /** Returns whether an object is too large to be kept in full. */
-export function isTooLarge(object: object): boolean {
+function isTooLarge(object: object): boolean {
   return isLarge(object, MOST_KEPT);
 }
 

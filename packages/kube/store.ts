@@ -16,7 +16,7 @@ export interface StoreOptions<T, Kept, Index extends string> {
 }
 
 /** Called for each change; undefined stands for an object that did not exist before, or is gone. */
-export type StoreListener<Kept> = (before: Kept | undefined, after: Kept | undefined) => void;
+type StoreListener<Kept> = (before: Kept | undefined, after: Kept | undefined) => void;
 
 export interface Store<T, Kept, Index extends string = never> extends EventHandler<T> {
   /** Returns the object with this name. If two objects have had it, returns the one that was shown last. */

@@ -9,7 +9,7 @@ import { Agent, request as httpsRequest, type RequestOptions } from "node:https"
 import type { Pass } from "./credentials.ts";
 
 /** An outgoing request; `text` undefined: no body. */
-export interface Outgoing {
+interface Outgoing {
   url: string;
   method: string;
   headers: Record<string, string>;

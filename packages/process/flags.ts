@@ -37,7 +37,7 @@ export interface Flag<T = unknown> extends FlagDescription {
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** An option of earlier releases. A command line that still uses it fails with an explanation. */
-export interface GoneFlag {
+interface GoneFlag {
   /** The first release that lacks the option. */
   since: string;
   /** What replaces it, or why it was removed: `the binder replaces …`. */

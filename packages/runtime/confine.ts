@@ -28,7 +28,7 @@ export interface ResolveOptions {
 }
 
 /** Real location of a path. */
-export interface Location {
+interface Location {
   /** Names from the root to the file, without symlinks; empty for the root itself. */
   parts: string[];
   /** The same as an absolute path. Convert it with `bytePath` for `node:fs`. */

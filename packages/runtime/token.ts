@@ -12,7 +12,7 @@ import { codeOf } from "./confine.ts";
  * | `right` | the request has the token |
  * | `missing`, `wrong` | the request has no token, or another one |
  */
-export type TokenCheckResult = "none" | "right" | "missing" | "wrong";
+type TokenCheckResult = "none" | "right" | "missing" | "wrong";
 
 /** Checks the value of an `Authorization` header. */
 export type TokenCheck = (authorization: string | null | undefined) => Promise<TokenCheckResult>;

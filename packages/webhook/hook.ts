@@ -151,7 +151,7 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
 }
 
 /** A hook's answer violates the protocol. This is a bug of the hook, so nothing is sent. */
-export class AnswerError extends Error {
+class AnswerError extends Error {
   override name = "AnswerError";
 }
 

@@ -14,7 +14,7 @@ import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema
 export const SYNC_TIMEOUT_MS = 10_000;
 
 /** Objects by kind key (see {@link kindKey}), then by `<namespace>/<name>` (`<name>` if cluster-scoped). */
-export const objectMapSchema = z.record(z.string(), z.record(z.string(), kubeObjectSchema));
+const objectMapSchema = z.record(z.string(), z.record(z.string(), kubeObjectSchema));
 export type ObjectMap = z.infer<typeof objectMapSchema>;
 
 /**

@@ -2,8 +2,8 @@
 import { convertObject } from "../../packages/api/v1alpha1.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
-export const CORE = "agents.x-k8s.io";
-export const EXTENSIONS = "extensions.agents.x-k8s.io";
+const CORE = "agents.x-k8s.io";
+const EXTENSIONS = "extensions.agents.x-k8s.io";
 export const POD = { spec: { containers: [{ name: "main", image: "busybox" }] } };
 export const CLAIM_STATE = "api.agents.x-k8s.io/v1alpha1-sandboxclaim-state";
 

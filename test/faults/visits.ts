@@ -16,7 +16,7 @@ export interface Visits {
   end(boundSeconds: number): Promise<Visited>;
 }
 
-export interface Visited {
+interface Visited {
   /** Requests that a Sandbox has answered. */
   answered: number;
   /** From the first try of a visit until it was answered; milliseconds. */

@@ -19,7 +19,7 @@ import { attempt, type Kubectl, run, until } from "../integration/kubectl.ts";
 import { startChild } from "../integration/processes.ts";
 
 /** A process that can be killed (SIGKILL) and started again; `start` returns when it is up. */
-export interface Part {
+interface Part {
   kill(): Promise<void>;
   /** @param more arguments beyond those it had when it was first started: of the control plane only */
   start(...more: string[]): Promise<void>;

@@ -6,7 +6,7 @@ import fc, { runs } from "../properties.ts";
 import { type Leaving, openResources, runningChildren, watchForCrashes } from "./wire.ts";
 
 /** What one listener is sent. */
-export interface Input {
+interface Input {
   /** Names the listener in reports of failures. */
   to: string;
   text: string;

@@ -30,7 +30,7 @@ const SANDBOXES = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sandb
 /** The ways to install that a page has; what is marked with none is done once. */
 const WAYS = ["helm", "hookbox", "kubectl"] as const;
 /** What `npm run ok` does that reads hooks and takes no minutes. */
-const GATE = "npm run -s fmt:check && npm run -s lint && npx tsc --noEmit -p . && npm run -s crds -- --check\n" +
+const GATE = "npm run -s fmt -- --check && npm run -s lint && npx tsc --noEmit -p . && npm run -s crds -- --check\n" +
   "npx vitest run --project unit test/cli/replay test/mutants\n";
 /** Marks commands that go on until they are stopped, one in each line. */
 const STAYS = "stays";

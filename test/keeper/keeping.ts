@@ -8,7 +8,7 @@ import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { underRole } from "../rights.ts";
 
-export const CORE = "/api/v1/namespaces/team-a";
+const CORE = "/api/v1/namespaces/team-a";
 export const SANDBOX = "/apis/agents.x-k8s.io/v1beta1/namespaces/team-a/sandboxes/demo";
 export const POD = `${CORE}/pods/demo`;
 export const SERVICE = `${CORE}/services/demo`;

@@ -17,7 +17,7 @@ const TEST_MS = 90_000;
 const LONGEST_MS = 300_000;
 
 /** What became of a file of tests. */
-export interface Outcome {
+interface Outcome {
   passed: number;
   /** Names of the tests that failed; empty if the file could not even be loaded. */
   failed: string[];

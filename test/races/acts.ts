@@ -32,7 +32,7 @@ export type Act =
 const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
 /** Where everything happens. */
 export const NAMESPACE = "ns";
-export const POOL = "pool";
+const POOL = "pool";
 const TEMPLATE = "template";
 /** Labels that no claim may ask for: not of its domains, and one that hookbox itself sets. */
 export const FORBIDDEN_LABELS = { "kubernetes.io/evil": "yes", "agents.x-k8s.io/claim-uid": "forged" };

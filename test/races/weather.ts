@@ -12,7 +12,7 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
  * | `refused` | 500, not carried out |
  * | `lost` | carried out, but answered with 500 |
  */
-export interface Trouble {
+interface Trouble {
   /** Counted for each kind of process. */
   nth: number;
   /** Absent: of any. */
@@ -33,15 +33,15 @@ interface Blur {
 }
 
 /** By how much the view of one kind lags behind, in milliseconds: of two kinds, what came later may be seen sooner. */
-export interface Lag extends Blur {
+interface Lag extends Blur {
   delay: number;
 }
 
 /** Watchers miss what happens to one kind in between; at its end the watch breaks, and all is listed again. */
-export type Gap = Blur;
+type Gap = Blur;
 
 /** What becomes of one call of a hook: its answer gets lost, or it is asked twice. */
-export interface Mishap {
+interface Mishap {
   nth: number;
   outcome: "lost" | "twice";
 }

@@ -15,8 +15,7 @@ export interface Asked {
 
 export type Way = (asked: Asked) => Promise<number | undefined>;
 
-export const bearer = (token: string | undefined): Record<string, string> =>
-  token ? { Authorization: `Bearer ${token}` } : {};
+const bearer = (token: string | undefined): Record<string, string> => token ? { Authorization: `Bearer ${token}` } : {};
 export const named = ({ backend, namespace, token }: Asked): Record<string, string> => ({
   "X-Sandbox-ID": "demo",
   "X-Sandbox-Namespace": namespace,

@@ -17,7 +17,7 @@ export const SANDBOX_CAUSES = [
   "Unschedulable",
   "PodsFinished",
 ] as const;
-export type SandboxCauseReason = (typeof SANDBOX_CAUSES)[number];
+type SandboxCauseReason = (typeof SANDBOX_CAUSES)[number];
 
 export interface SandboxCause {
   reason: SandboxCauseReason;

@@ -1,7 +1,7 @@
 /** Annotations and labels of the router: settings by users, and reports by the router. @module */
 
 /** Prefix of all annotations that the router reads. It does not keep other annotations in memory. */
-export const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
+const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
 
 /** Annotation on Sandboxes, set by users: `false` prevents requests from resuming the Sandbox. */
 export const WAKE_ANNOTATION = `${ANNOTATION_PREFIX}wake`;

@@ -21,7 +21,7 @@ export const LIFECYCLE = [
 ] as const;
 
 /** Identifies a Sandbox and its claim. */
-export interface Identity {
+interface Identity {
   namespace: string;
   name: string;
   uid: string;

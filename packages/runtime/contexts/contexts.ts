@@ -31,7 +31,7 @@ export interface RunEnd {
 }
 
 /** What can end a run early. */
-export interface CodeLimits {
+interface CodeLimits {
   timeoutMs?: number | undefined;
   signal?: AbortSignal;
 }

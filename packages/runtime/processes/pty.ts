@@ -7,7 +7,7 @@ import { ON_DENO } from "../../process/ondeno.ts";
 import { SpawnError } from "./command.ts";
 
 /** Both ends of a terminal: their descriptors, and the path by which a process opens its end. */
-export interface OpenedPTY {
+interface OpenedPTY {
   master: number;
   slave: number;
   pty: string;

@@ -11,7 +11,7 @@ import { checkCommand, type Command, passLong, SpawnError } from "./command.ts";
 import { hideInheritable } from "./pty.ts";
 
 /** How a process ended. The exit code is -1 if a signal ended it, as in `process.v1`. */
-export interface ExitStatus {
+interface ExitStatus {
   exitCode: number;
   signal: NodeJS.Signals | undefined;
 }

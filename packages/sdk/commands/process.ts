@@ -45,7 +45,7 @@ export function requestOf(
 }
 
 /** Returns the program and its arguments. A string is run by a shell. */
-export function argvOf(command: string | string[]): string[] {
+function argvOf(command: string | string[]): string[] {
   return typeof command === "string" ? ["/bin/sh", "-c", command] : command;
 }
 

@@ -3,7 +3,7 @@ import type { EventFact } from "../../api/diagnosis/facts.ts";
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../../kube/api.ts";
 
 /** Validates what the API server sent. */
-export interface Schema<T> {
+interface Schema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false };
 }
 

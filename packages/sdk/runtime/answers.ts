@@ -86,7 +86,7 @@ function messageIn(text: string, { status }: Response): { code?: string; words: 
  * Removes "Cannot …: " from a message of the runtime, because the SDK's message starts in the same way. Text in quotes
  * may contain colons.
  */
-export function trimmed(words: string): string {
+function trimmed(words: string): string {
   return words.slice(0, WORDS_BYTES).replace(/^Cannot (?:"[^"]*"|[^:"])*: /, "").replace(/\.$/, "");
 }
 

@@ -9,7 +9,7 @@ import { boundedMessages, outputAt, textUpTo, WORDS_BYTES } from "./bounded.ts";
 import { repeating } from "./repeat.ts";
 
 /** Port of the runtime. */
-export const RUNTIME_PORT = 8080;
+const RUNTIME_PORT = 8080;
 
 /** Action of all Connect calls, for error messages. */
 const CALL = "call the runtime";

@@ -10,10 +10,9 @@ import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 type Json = Record<string, unknown>;
 
 export const API = "example.com/v1";
-export const NOW = Date.parse("2026-01-01T00:00:00Z");
 
 /** A request as hooks get it; `parent` is the object for decorators, `children` the attachments. */
-export interface Call {
+interface Call {
   path: string;
   body: Json & {
     parent: KubeObject;
