@@ -56,10 +56,12 @@ test("no version of a claim is Ready without its annotations: warm, cold, and gi
   const names = ["a", "b", "c", "d", "e"];
   const env = [{ name: "WHO", value: "me" }];
   await createAll(ns, [...names.map((name) => aClaim(name, "p")), aClaim("cold", "p", { env })]);
-  for (const name of [...names, "cold"]) await untilReady(ns, name);
-  const lost = (await ns.get("sandboxclaim", "a")).status.sandbox.name;
+  const claims = await Promise.all([...names, "cold"].map((name) => untilReady(ns, name)));
+  // A warm one: a second cold start of a claim has the same name as the first.
+  const warm = claims.find(({ metadata, status }) => status.sandbox.name !== metadata.name);
+  const lost = warm.status.sandbox.name;
   await ns.kubectl("delete", "sandbox", lost);
-  await ns.until("sandboxclaim", "a", (claim) => {
+  await ns.until("sandboxclaim", warm.metadata.name, (claim) => {
     const { name } = claim.status.sandbox ?? {};
     return name !== undefined && name !== lost && condition(claim, "Ready").status === "True";
   });
