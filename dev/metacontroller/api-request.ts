@@ -7,7 +7,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
-import { StoreError } from "../../packages/testing/engine/store.ts";
+import { StoreError } from "../../packages/testing/store/store.ts";
 
 /** How long to use credentials before they are read again: tokens of plugins expire. */
 const CREDENTIALS_MS = 60_000;

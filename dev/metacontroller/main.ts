@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createServer } from "node:http";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { startEngine } from "../../packages/testing/engine/engine.ts";
+import { startFakeMetacontroller } from "../../packages/testing/metacontroller/metacontroller.ts";
 import { createApiStore } from "./store-api.ts";
 
 const HELP = `Usage: npm run standin -- --kubeconfig F [options]
@@ -61,10 +61,10 @@ function run({ kubeConfig, workers, healthAddress }: Options): void {
     server: kubeConfig.getCurrentCluster()?.server,
     workers,
   });
-  const engine = startEngine({ store: createApiStore(kubeConfig, { log }), workers, log });
+  const metacontroller = startFakeMetacontroller({ store: createApiStore(kubeConfig, { log }), workers, log });
   if (healthAddress !== undefined) {
     const colon = healthAddress.lastIndexOf(":");
-    createServer((_, response) => void engine.ready().then(() => response.end("ok")))
+    createServer((_, response) => void metacontroller.ready().then(() => response.end("ok")))
       .listen(Number(healthAddress.slice(colon + 1)), healthAddress.slice(0, colon) || undefined);
   }
   let stopping = false;
@@ -73,7 +73,7 @@ function run({ kubeConfig, workers, healthAddress }: Options): void {
       if (stopping) process.exit(1);
       stopping = true;
       log("stopping", { signal });
-      void engine.stop().then(() => process.exit(0));
+      void metacontroller.stop().then(() => process.exit(0));
     });
   }
 }

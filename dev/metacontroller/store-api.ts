@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../packages/process/clock.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createRequester, type Requester } from "./api-request.ts";
-import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/engine/store.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/store/store.ts";
 
 const PAGE = 500;
 const WATCH_SECONDS = 300;

@@ -8,7 +8,7 @@ import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
-import { StoreError, type StoreErrorCause } from "./engine/store.ts";
+import { StoreError, type StoreErrorCause } from "./store/store.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { groupOf, type KubeObject } from "../api/objects/objects.ts";
 

@@ -1,5 +1,5 @@
 /** Moves a fake clock forward automatically while a watch of the API waits for events. @module */
-import type { FakeClock } from "./engine/fake-clock.ts";
+import type { FakeClock } from "./clock.ts";
 
 export interface AutoTime {
   /** Call this after each request: time may pass from now up to the limit. */

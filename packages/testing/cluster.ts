@@ -3,9 +3,9 @@
  * @module
  */
 import { setImmediate } from "node:timers/promises";
-import { createFakeClock, type FakeClock } from "./engine/fake-clock.ts";
-import { type Engine, startEngine } from "./engine/engine.ts";
-import type { MemoryStore } from "./engine/store-memory.ts";
+import { createFakeClock, type FakeClock } from "./clock.ts";
+import { type FakeMetacontroller, startFakeMetacontroller } from "./metacontroller/metacontroller.ts";
+import type { MemoryStore } from "./store/memory.ts";
 import type { Api } from "../kube/api.ts";
 import type { HookCalls } from "../webhook/hook.ts";
 import type { HookSettings } from "../../hooks/flags.ts";
@@ -105,8 +105,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   await keeper.listed;
   const binder = startBinder(server.connect(), clock, undefined, templateNetworkPolicy);
   await binder.listed;
-  const engine = startEngine({ store, fetch: hooks.fetch });
-  const settle = () => settled(store, engine);
+  const metacontroller = startFakeMetacontroller({ store, fetch: hooks.fetch });
+  const settle = () => settled(store, metacontroller);
   const auto = createAutoTime({ clock, idle: settle, isAwaited: () => api.isAwaited(), limitMs });
   const watched: ApiFault = (request) => {
     auto.touched();
@@ -120,7 +120,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
     await inside?.stop();
     await keeper.stop();
     await binder.stop();
-    await engine.stop();
+    await metacontroller.stop();
   };
   return {
     api,
@@ -147,10 +147,10 @@ async function playRuntimes(server: MemoryServer): Promise<PodRuntimes> {
 }
 
 /** Resolves when nothing changes any more until time passes. */
-async function settled({ version }: MemoryStore, engine: Engine): Promise<void> {
+async function settled({ version }: MemoryStore, metacontroller: FakeMetacontroller): Promise<void> {
   for (let before = ""; before !== version();) {
     before = version();
-    await engine.idle();
+    await metacontroller.idle();
     await setImmediate();
   }
 }

@@ -1,9 +1,8 @@
 /** A fake scheduler, kubelet and volume binder: Pods start, become Ready, fail, hang, and take time to stop. @module */
-import type { MemoryStore } from "./engine/store-memory.ts";
+import { currentOf, type MemoryStore, resourceOf } from "./store/memory.ts";
 import { rfc3339 } from "../api/objects/conditions.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { KUBELET_FINALIZER } from "./admission.ts";
-import { liveOf, resourceOf } from "./objects.ts";
 import { faultWords, isRestarted, type PodFate } from "./podfaults.ts";
 import { type PodStage, podStatus } from "./podstatus.ts";
 
@@ -28,7 +27,7 @@ export async function startKubelet(
   const going = new Set<string>();
 
   async function show(pod: KubeObject, stage: PodStage): Promise<void> {
-    const live = liveOf(store, pod);
+    const live = currentOf(store, pod);
     if (!live || live.metadata.deletionTimestamp) return;
     const facts = { ip: addresses.get(live.metadata.uid ?? "") ?? "", hostIP: NODE.ip, now: timeOf(store) };
     const spec = stage.stage === "unschedulable" ? live["spec"] : { ...live["spec"] as object, nodeName: NODE.name };
@@ -95,7 +94,7 @@ function follow(store: MemoryStore, kind: string, see: (object: KubeObject) => v
 }
 
 async function bind(store: MemoryStore, claim: KubeObject): Promise<void> {
-  const live = liveOf(store, claim);
+  const live = currentOf(store, claim);
   const { phase } = (live?.["status"] ?? {}) as { phase?: string };
   if (!live || phase === "Bound" || live.metadata.deletionTimestamp) return;
   const spec = live["spec"] as { accessModes?: string[]; resources?: { requests?: object } };
@@ -106,7 +105,7 @@ async function bind(store: MemoryStore, claim: KubeObject): Promise<void> {
 }
 
 async function release(store: MemoryStore, pod: KubeObject): Promise<void> {
-  const live = liveOf(store, pod);
+  const live = currentOf(store, pod);
   if (!live) return;
   const finalizers = (live.metadata["finalizers"] ?? []) as string[];
   const left = finalizers.filter((finalizer) => finalizer !== KUBELET_FINALIZER);

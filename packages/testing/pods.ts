@@ -1,8 +1,7 @@
 /** Lets a test control existing and future Pods. @module */
-import type { MemoryStore } from "./engine/store-memory.ts";
+import { type MemoryStore, objectsOf } from "./store/memory.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Kubelet, stageOf, startKubelet } from "./kubelet.ts";
-import { objectsOf } from "./objects.ts";
 import { faultWords, type PodFate, type PodFault, type PodMatch, podMatcher } from "./podfaults.ts";
 
 /** Controls Pods, in place of nodes, registries and the programs in containers. */

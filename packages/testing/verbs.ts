@@ -1,11 +1,10 @@
 /** The actions of a test on its cluster: apply, patch, delete, read, settle and until. @module */
 import { parseAllDocuments } from "yaml";
-import type { FakeClock } from "./engine/fake-clock.ts";
-import type { DeleteOptions } from "./engine/store.ts";
-import type { MemoryStore } from "./engine/store-memory.ts";
+import type { FakeClock } from "./clock.ts";
+import type { DeleteOptions } from "./store/store.ts";
+import { type MemoryStore, objectsOf, resourceOf } from "./store/memory.ts";
 import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../kube/api.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { objectsOf, resourceOf } from "./objects.ts";
 
 /** An object with an untyped spec and status, for assertions. */
 // deno-lint-ignore no-explicit-any -- assertions say what is expected of the shape

@@ -4,7 +4,7 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

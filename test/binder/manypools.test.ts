@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
 import { createRefills } from "../../packages/binder/refills.ts";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { aPool } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 

@@ -1,7 +1,7 @@
 /** When the binder requeues pools that are short: sooner the fewer are left, never after the bound, again with back-off. @module */
 import { expect, test } from "vitest";
 import { createRefills, refillDelay } from "../../packages/binder/refills.ts";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { ago, aPool } from "../pools.ts";
 
 const BOUND = 5000;

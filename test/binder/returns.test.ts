@@ -5,7 +5,7 @@ import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
 import { createReturns } from "../../packages/binder/returns.ts";
 import { viewOf } from "../../hooks/sandboxwarmpool/view.ts";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { refusal } from "../kube/fakeapi.ts";
 import { aMember, aPool } from "../pools.ts";
 

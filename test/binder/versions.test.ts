@@ -5,7 +5,7 @@ import { createBinding } from "../../packages/binder/binder.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
-import { matcherOf } from "../../packages/testing/engine/selector.ts";
+import { matcherOf } from "../../packages/testing/store/selectors.ts";
 import { run } from "./kubectl.ts";
 import { type Loose, makeNamespace } from "./namespace.ts";
 import { type BareCluster, shared } from "./shared.ts";

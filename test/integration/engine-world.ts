@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApiStore } from "../../dev/metacontroller/store-api.ts";
-import { isNotFound, type Resource, type Store } from "../../packages/testing/engine/store.ts";
+import { isNotFound, type Resource, type Store } from "../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { type Call, type Hook, type Json, serveHooks } from "./engine-server.ts";
 import { PATIENCE_MS } from "../patience.ts";

@@ -1,8 +1,7 @@
 /** What users do in a run: claims, pools and templates come, change and go. @module */
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import { deleteObject, findByName, type MemoryStore, objectsOf } from "../../packages/testing/store/memory.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { claimOf, statusOf } from "./shown.ts";
-import { findObject, objectsOf, removeObject } from "../../packages/testing/objects.ts";
 import { touch } from "./weather.ts";
 
 /**
@@ -51,13 +50,13 @@ export async function perform(store: MemoryStore, act: Act): Promise<void> {
     case "reclaim":
       return await reclaim(store, act);
     case "scale":
-      return await edit(store, findObject(store, "SandboxWarmPool", POOL), { replicas: act.replicas });
+      return await edit(store, findByName(store, "SandboxWarmPool", POOL), { replicas: act.replicas });
     case "template":
       return void await store.put(aTemplate(act.version, hasTemplateVolumes(store)));
     case "dropPool":
-      return await drop(store, findObject(store, "SandboxWarmPool", POOL), act.foreground);
+      return await drop(store, findByName(store, "SandboxWarmPool", POOL), act.foreground);
     case "makePool":
-      if (!findObject(store, "SandboxWarmPool", POOL)) await store.put(aPool(act.replicas));
+      if (!findByName(store, "SandboxWarmPool", POOL)) await store.put(aPool(act.replicas));
       return;
     case "extend":
       return await extend(store, nth(objectsOf(store, "SandboxClaim").filter(isMortal), act.claim), act.byMs);
@@ -109,7 +108,7 @@ async function makeClaim(
   name: string,
   { cold, expiresInMs, policy }: { cold?: boolean; expiresInMs?: number; policy?: string },
 ): Promise<void> {
-  if (findObject(store, "SandboxClaim", name)) return;
+  if (findByName(store, "SandboxClaim", name)) return;
   const shutdownTime = new Date(store.clock.now() + (expiresInMs ?? 0)).toISOString();
   await store.put(object("SandboxClaim", name, {
     warmPoolRef: { name: POOL },
@@ -120,7 +119,7 @@ async function makeClaim(
 
 function sandboxOf(store: MemoryStore, claim: number): KubeObject | undefined {
   const name = statusOf(claimAt(store, claim)).sandbox?.name;
-  return name === undefined ? undefined : findObject(store, "Sandbox", name);
+  return name === undefined ? undefined : findByName(store, "Sandbox", name);
 }
 
 function members(store: MemoryStore): KubeObject[] {
@@ -128,7 +127,7 @@ function members(store: MemoryStore): KubeObject[] {
 }
 
 function hasTemplateVolumes(store: MemoryStore): boolean {
-  const { volumeClaimTemplates } = findObject(store, "SandboxTemplate", TEMPLATE)?.["spec"] as {
+  const { volumeClaimTemplates } = findByName(store, "SandboxTemplate", TEMPLATE)?.["spec"] as {
     volumeClaimTemplates?: unknown;
   };
   return volumeClaimTemplates !== undefined;
@@ -155,7 +154,7 @@ function nth(objects: KubeObject[], index: number): KubeObject | undefined {
 }
 
 async function drop(store: MemoryStore, found: KubeObject | undefined, foreground = false): Promise<void> {
-  if (found) await removeObject(store, found, foreground ? "Foreground" : "Background");
+  if (found) await deleteObject(store, found, foreground ? "Foreground" : "Background");
 }
 
 async function edit(store: MemoryStore, found: KubeObject | undefined, change: object): Promise<void> {

@@ -1,11 +1,10 @@
 /** The API as binder and keeper meet it in this weather. @module */
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import { findByName, type MemoryStore } from "../../packages/testing/store/memory.ts";
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../packages/kube/api.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 import { parsePath } from "../../packages/testing/api/path.ts";
 import { createStream } from "../../packages/testing/api/stream.ts";
-import { findObject } from "../../packages/testing/objects.ts";
 import { createView } from "./views.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { pause, touch, type Watcher } from "./weather.ts";
@@ -37,7 +36,7 @@ export function weatheredApi(inner: MemoryApi, of: Watcher, store: MemoryStore, 
     if (request.method === "GET") return await inner.send(request);
     const at = parsePath(request.path);
     const kind = KINDS[at?.plural ?? ""] ?? "";
-    const find = () => kind === "" ? undefined : findObject(store, kind, at?.name || nameIn(request.body));
+    const find = () => kind === "" ? undefined : findByName(store, kind, at?.name || nameIn(request.body));
     if (outcome === "refused") return { status: 500, body: { message: "weather: refused" } };
     if (outcome === "touched") await touch(store, find());
     const before = find();

@@ -1,6 +1,6 @@
 /** Engines, binders and keepers: how they are started, stopped, killed, and how two of one run side by side. @module */
-import { startEngine } from "../../packages/testing/engine/engine.ts";
-import type { Fetch } from "../../packages/testing/engine/hook.ts";
+import { startFakeMetacontroller } from "../../packages/testing/metacontroller/metacontroller.ts";
+import type { Fetch } from "../../packages/testing/metacontroller/hook.ts";
 import { startBinder } from "../../packages/testing/binder.ts";
 import { startKeeper } from "../../packages/testing/keeper.ts";
 import type { MemoryServer } from "../../packages/testing/server.ts";
@@ -46,7 +46,7 @@ export function startProcesses(
   const starts: Record<Watcher, Start> = {
     engine: (around) => {
       const seen = weatheredStore(store, around);
-      const engine = startEngine({ store: variant.store?.(seen) ?? seen, fetch, workers: 4 });
+      const engine = startFakeMetacontroller({ store: variant.store?.(seen) ?? seen, fetch, workers: 4 });
       return { faults: [], stop: engine.stop };
     },
     binder: (around) => {

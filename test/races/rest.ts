@@ -1,9 +1,8 @@
 /** What must hold once nothing happens any more. Reads the store, changes nothing. @module */
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import { findByName, type MemoryStore, objectsOf } from "../../packages/testing/store/memory.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
-import { findObject, objectsOf } from "../../packages/testing/objects.ts";
 import { claimOf, readyOf, statusOf } from "./shown.ts";
 
 /** Lists what is wrong with the world at rest; empty: nothing. @param sick UIDs of Pods that failed or hang */
@@ -46,7 +45,7 @@ function claimFaults(store: MemoryStore, sick: ReadonlySet<string>, claim: KubeO
   if (operatingMode === "Suspended") {
     return ready?.reason === "SandboxSuspended" ? [] : [`claim ${name} is not suspended: ${ready?.reason}`];
   }
-  const isSick = sick.has(findObject(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
+  const isSick = sick.has(findByName(store, "Pod", sandbox.metadata.name)?.metadata.uid ?? "");
   return ready?.status === "True" || isSick ? [] : [`claim ${name} is not Ready: ${ready?.reason} ${ready?.message}`];
 }
 
@@ -59,7 +58,7 @@ function lonelyFaults(store: MemoryStore, claim: KubeObject): string[] {
   const ready = readyOf(claim);
   if (ready?.reason === "PodFailed") return [];
   const { name } = claim.metadata;
-  if (findObject(store, "SandboxWarmPool", "pool")) {
+  if (findByName(store, "SandboxWarmPool", "pool")) {
     return [`claim ${name} has no Sandbox: ${JSON.stringify({ ...claim.metadata, status: claim["status"] })}`];
   }
   return ready?.status === "False" && !statusOf(claim).sandbox ? [] : [`claim ${name} shows what it has not`];
@@ -68,7 +67,7 @@ function lonelyFaults(store: MemoryStore, claim: KubeObject): string[] {
 /** What a Sandbox says of a Pod that is no longer so would send requests into the void. */
 function sandboxFaults(store: MemoryStore, sandbox: KubeObject): string[] {
   const { name } = sandbox.metadata;
-  if (readyOf(sandbox)?.status !== "True" || readyOf(findObject(store, "Pod", name))?.status === "True") return [];
+  if (readyOf(sandbox)?.status !== "True" || readyOf(findByName(store, "Pod", name))?.status === "True") return [];
   return [`Sandbox ${name} says that it is Ready, and its Pod is not`];
 }
 
@@ -97,7 +96,7 @@ function leftovers(store: MemoryStore, kind: string): string[] {
     if (metadata.deletionTimestamp) return [`${kind} ${metadata.name} does not go`];
     if (kind !== "Sandbox" && kind !== "Pod") return [];
     const owner = controllerOf(metadata);
-    const live = owner && findObject(store, owner.kind, owner.name);
+    const live = owner && findByName(store, owner.kind, owner.name);
     return live?.metadata.uid === owner?.uid && live ? [] : [`${kind} ${metadata.name} has no owner that lives`];
   });
 }

@@ -1,7 +1,6 @@
 /** The store as Metacontroller meets it in this weather. @module */
-import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/engine/store.ts";
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
-import { findObject } from "../../packages/testing/objects.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/store/store.ts";
+import { findByName, type MemoryStore } from "../../packages/testing/store/memory.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { createView } from "./views.ts";
 import { pause, touch } from "./weather.ts";
@@ -14,7 +13,7 @@ export function weatheredStore(store: MemoryStore, { weather, notice, isDead }: 
     await pause(clock, delayMs);
     if (isDead()) throw new StoreError(500, "InternalError", "weather: killed");
     if (outcome === "refused") throw new StoreError(500, "InternalError", "weather: refused");
-    const find = () => findObject(store, resource.kind, name);
+    const find = () => findByName(store, resource.kind, name);
     if (outcome === "touched") await touch(store, find());
     // Of children every change wakes the parent: only a claim can change unnoticed.
     const before = find();

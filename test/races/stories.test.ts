@@ -1,8 +1,7 @@
 /** Stories with a known end, through all four hooks: what each costs, and what is left. @module */
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { controllerOf } from "../../packages/api/objects/objects.ts";
-import { findObject, objectsOf } from "../../packages/testing/objects.ts";
+import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
+import { findByName, objectsOf } from "../../packages/testing/store/memory.ts";
 import { claimOf, readyOf, statusOf } from "./shown.ts";
 import { CALM, type Outcome, run, type Scenario } from "./world.ts";
 
@@ -20,7 +19,7 @@ const members = ({ store }: Outcome) =>
 
 test("a warm claim costs one write of the Sandbox, one of its annotations, one status; its Pod is relabelled, and no more", async () => {
   const { writes, store } = await story({ acts: [{ act: "claim", claim: 0, wait: 500 }] });
-  const name = statusOf(findObject(store, "SandboxClaim", "claim-0")).sandbox?.name;
+  const name = statusOf(findByName(store, "SandboxClaim", "claim-0")).sandbox?.name;
   expect(writes.filter((write) => write.includes("SandboxClaim"))).toEqual([
     "update SandboxClaim claim-0",
     "updateStatus SandboxClaim claim-0",
@@ -53,7 +52,7 @@ test("a binder that is killed between its two writes leaves a claim that the nex
     { act: "restartBinder", overlap: false, wait: 60 },
   ];
   const { store } = await story({ acts, forecast: { ...CALM, requestMs: [50] } });
-  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
+  expect(readyOf(findByName(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
 test("what is said of a Pod that disappeared goes by one write, where the next Pod fails: after a minute", async () => {
@@ -68,7 +67,7 @@ test("what is said of a Pod that disappeared goes by one write, where the next P
     fates: [ready, { ...ready, fate: "fails" }],
     forecast: { ...CALM, lags: [{ kind: "Pod", from: 1550, lasts: 1000, delay: 300 }] },
   });
-  const conditions = statusOf(findObject(store, "Sandbox", "claim-0")).conditions?.map(({ type }) => type);
+  const conditions = statusOf(findByName(store, "Sandbox", "claim-0")).conditions?.map(({ type }) => type);
   expect(conditions).not.toContain("PodLost");
   expect(writes.slice(-3)).toEqual([
     "updateStatus Sandbox claim-0",
@@ -94,10 +93,10 @@ test("a suspended Sandbox stays suspended, and comes back with another Pod", asy
     { act: "suspend", claim: 0, resume: false, wait: 500 },
   ];
   const { store } = await story({ acts });
-  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.reason).toBe("SandboxSuspended");
+  expect(readyOf(findByName(store, "SandboxClaim", "claim-0"))?.reason).toBe("SandboxSuspended");
   expect(objectsOf(store, "Pod")).toHaveLength(1);
   const resumed = await story({ acts: [...acts, { act: "suspend", claim: 0, resume: true, wait: 900 }] });
-  expect(readyOf(findObject(resumed.store, "SandboxClaim", "claim-0"))?.status).toBe("True");
+  expect(readyOf(findByName(resumed.store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
 test("a pool that is deleted and made again uses no name twice, and what it gave stays", async () => {
@@ -109,13 +108,13 @@ test("a pool that is deleted and made again uses no name twice, and what it gave
   const { writes, store } = await story({ replicas: 2, acts });
   const made = writes.filter((write) => write.startsWith("create Sandbox "));
   expect(new Set(made).size).toBe(made.length);
-  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
+  expect(readyOf(findByName(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
 test("a member that has failed is never bound, and is replaced", async () => {
   const fails = { startMs: 10, probeMs: 10, fate: "fails", lifeMs: 0 } as const;
   const { store } = await story({ replicas: 1, fates: [fails], acts: [{ act: "claim", claim: 0, wait: 500 }] });
-  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
+  expect(readyOf(findByName(store, "SandboxClaim", "claim-0"))?.status).toBe("True");
 });
 
 test("claims without a member start cold, named like the claim; a pool of none never makes one", async () => {
@@ -132,7 +131,7 @@ test("a Sandbox that its user deletes is replaced by another, under the same cla
     replicas: 2,
     acts: [{ act: "claim", claim: 0, wait: 500 }, { act: "dropSandbox", claim: 0, wait: 500 }],
   });
-  const shown = statusOf(findObject(store, "SandboxClaim", "claim-0")).sandbox?.name;
+  const shown = statusOf(findByName(store, "SandboxClaim", "claim-0")).sandbox?.name;
   expect(new Set(writes.filter((write) => write.startsWith("update Sandbox "))).size).toBe(2);
   expect(names(objectsOf(store, "Sandbox"))).toContain(shown);
 });
@@ -144,6 +143,6 @@ test("a claim whose Pod has failed stays failed, even when its user deletes the 
     fates: [dies, dies],
     acts: [{ act: "claim", claim: 0, wait: 500 }, { act: "dropSandbox", claim: 0, wait: 1500 }],
   });
-  expect(readyOf(findObject(store, "SandboxClaim", "claim-0"))).toMatchObject({ status: "False", reason: "PodFailed" });
+  expect(readyOf(findByName(store, "SandboxClaim", "claim-0"))).toMatchObject({ status: "False", reason: "PodFailed" });
   expect(objectsOf(store, "Sandbox").filter(claimOf)).toEqual([]);
 });

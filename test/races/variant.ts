@@ -1,5 +1,5 @@
 /** What a run may have in other forms than the product's: how races that were mended are put back. @module */
-import type { Store } from "../../packages/testing/engine/store.ts";
+import type { Store } from "../../packages/testing/store/store.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
 import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
 

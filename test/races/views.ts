@@ -1,5 +1,5 @@
 /** How somebody who watches sees what happens: in order, late, and with gaps. @module */
-import type { Clock } from "../../packages/testing/engine/store.ts";
+import type { Clock } from "../../packages/testing/store/store.ts";
 import type { Watcher, Weather } from "./weather.ts";
 
 /** The view that one watch gives of one kind. */

@@ -1,6 +1,6 @@
 /** What goes wrong between processes, API and hooks, and how late everybody learns of anything. @module */
-import type { Clock } from "../../packages/testing/engine/store.ts";
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import type { Clock } from "../../packages/testing/store/store.ts";
+import type { MemoryStore } from "../../packages/testing/store/memory.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 /**

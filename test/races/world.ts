@@ -1,8 +1,7 @@
 /** Runs one scenario from beginning to rest: the real hooks and the fake Metacontroller, on a store in memory and a fake clock. @module */
-import type { FakeClock } from "../../packages/testing/engine/fake-clock.ts";
-import type { MemoryStore } from "../../packages/testing/engine/store-memory.ts";
+import type { FakeClock } from "../../packages/testing/clock.ts";
+import { type MemoryStore, objectsOf } from "../../packages/testing/store/memory.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
-import { objectsOf } from "../../packages/testing/objects.ts";
 import { DEFAULT_SETTINGS, makeHooks } from "../../hooks/all.ts";
 import { startHooks } from "../../packages/testing/hooks.ts";
 import { startKubelet } from "../../packages/testing/kubelet.ts";

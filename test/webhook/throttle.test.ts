@@ -1,6 +1,6 @@
 /** Answers for one key keep their distance, those for others do not wait for them. @module */
 import { expect, test } from "vitest";
-import { createFakeClock } from "../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
 import { createThrottle } from "../../packages/webhook/throttle.ts";
 
 /** A throttle on a clock of its own; `let` notes when something of a key goes through, in milliseconds from the start. */

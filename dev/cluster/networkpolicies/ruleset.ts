@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { objectMetaSchema } from "../../../packages/api/objects/objects.ts";
-import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
+import { type LabelSelector, matcherOf } from "../../../packages/testing/store/selectors.ts";
 
 /** A Pod that has its own address. */
 export interface PolicyPod {

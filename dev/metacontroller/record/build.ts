@@ -2,8 +2,8 @@
 import { sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
-import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
-import type { Resource } from "../../../packages/testing/engine/store.ts";
+import { kindKey } from "../../../packages/testing/metacontroller/children.ts";
+import type { Resource } from "../../../packages/testing/store/store.ts";
 import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
 import { courseOf } from "./course.ts";
 import type { Recorded } from "./engines.ts";

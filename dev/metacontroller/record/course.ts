@@ -1,6 +1,6 @@
 /** Lists, in the order of time, what one controller received and when it called its hook. @module */
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
-import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
+import { kindKey } from "../../../packages/testing/metacontroller/children.ts";
 import type { Run } from "./runs.ts";
 import type { Cut } from "./segment.ts";
 import type { HookCall, Sighting } from "./traffic.ts";

@@ -5,7 +5,7 @@
 import { canonicalJson, sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
-import type { Resource } from "../../../packages/testing/engine/store.ts";
+import type { Resource } from "../../../packages/testing/store/store.ts";
 
 /** The header of the file. */
 export interface Header {

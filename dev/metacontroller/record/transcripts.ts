@@ -7,7 +7,7 @@ import { type Run, runEngineTests, runScenarios } from "./runs.ts";
 import { type Transcript, writeTranscript } from "./transcript.ts";
 import { type RecordingOptions, startRecordingWorld } from "./world.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
-import type { Resource } from "../../../packages/testing/engine/store.ts";
+import type { Resource } from "../../../packages/testing/store/store.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface Recorder extends Pick<RecordingOptions, "binary" | "progress" | "signal"> {

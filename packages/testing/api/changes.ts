@@ -1,5 +1,5 @@
 /** Records the changes in a store, for watches that begin at an older version. @module */
-import type { StoredChange } from "../engine/memory-state.ts";
+import type { StoredChange } from "../store/memory.ts";
 
 /** A change, with its resourceVersion as a number. */
 export interface Change extends StoredChange {

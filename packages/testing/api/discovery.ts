@@ -1,5 +1,5 @@
 /** Answers discovery requests of the API in memory. @module */
-import type { ServedResource } from "../engine/memory-kinds.ts";
+import type { ServedResource } from "../store/resources.ts";
 import type { Answer } from "../../kube/api.ts";
 
 /** Not a release of Kubernetes: the API in memory follows the behaviour of 1.36. */

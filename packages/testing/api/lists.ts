@@ -1,11 +1,11 @@
 /** Lists objects of the API in memory, in pages. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../engine/memory-kinds.ts";
-import { keyOf, StoreError } from "../engine/store.ts";
-import type { MemoryStore } from "../engine/store-memory.ts";
+import type { ServedResource } from "../store/resources.ts";
+import { keyOf, StoreError } from "../store/store.ts";
+import type { MemoryStore } from "../store/memory.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Answer } from "../../kube/api.ts";
-import { type ObjectMatcher, objectMatcher } from "./selectors.ts";
+import { type ObjectMatcher, objectMatcher } from "../store/selectors.ts";
 
 /** Returns the matching objects, sorted by namespace and name like the API server's lists. */
 export function matching(

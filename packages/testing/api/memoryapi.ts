@@ -3,14 +3,14 @@
  * @module
  */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../engine/memory-kinds.ts";
-import type { MemoryStore } from "../engine/store-memory.ts";
+import type { ServedResource } from "../store/resources.ts";
+import type { MemoryStore } from "../store/memory.ts";
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
 import type { Changes } from "./changes.ts";
 import { answerDiscovery } from "./discovery.ts";
 import { answerList, matching } from "./lists.ts";
 import { parsePath, type RequestPath } from "./path.ts";
-import { objectMatcher } from "./selectors.ts";
+import { objectMatcher } from "../store/selectors.ts";
 import { notServed, refusal } from "./status.ts";
 import type { Stream } from "./stream.ts";
 import { openWatch, type Watching, type WatchSource } from "./watch.ts";

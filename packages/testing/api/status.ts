@@ -1,5 +1,5 @@
 /** Makes the Status objects with which the API server reports errors and deletions. Pure. @module */
-import { groupOf, type Resource, StoreError } from "../engine/store.ts";
+import { groupOf, type Resource, StoreError } from "../store/store.ts";
 import type { Answer } from "../../kube/api.ts";
 
 /** The object of a request, as far as its path names it. */

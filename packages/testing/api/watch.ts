@@ -1,11 +1,11 @@
 /** Watches of the API in memory: decides which events each watch gets. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../engine/memory-kinds.ts";
-import { type Clock, StoreError } from "../engine/store.ts";
+import type { ServedResource } from "../store/resources.ts";
+import { type Clock, StoreError } from "../store/store.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { WatchEvent } from "../../kube/api.ts";
 import type { Change, Changes } from "./changes.ts";
-import type { ObjectMatcher } from "./selectors.ts";
+import type { ObjectMatcher } from "../store/selectors.ts";
 import { failure } from "./status.ts";
 import { createStream, type Stream } from "./stream.ts";
 

@@ -1,13 +1,13 @@
 /** Implements POST, PUT, PATCH and DELETE of the API in memory, with their preconditions. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../engine/memory-kinds.ts";
-import { type DeleteOptions, isConflict, StoreError } from "../engine/store.ts";
-import type { MemoryStore } from "../engine/store-memory.ts";
+import type { ServedResource } from "../store/resources.ts";
+import { type DeleteOptions, isConflict, StoreError } from "../store/store.ts";
+import type { MemoryStore } from "../store/memory.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Answer } from "../../kube/api.ts";
 import { matching } from "./lists.ts";
 import { mergePatch } from "./mergepatch.ts";
-import { objectMatcher } from "./selectors.ts";
+import { objectMatcher } from "../store/selectors.ts";
 import { success } from "./status.ts";
 
 /** A parsed request to a collection or an object. */

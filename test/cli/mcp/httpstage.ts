@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
-import { createFakeClock, type FakeClock } from "../../../packages/testing/engine/fake-clock.ts";
+import { createFakeClock, type FakeClock } from "../../../packages/testing/clock.ts";
 import { anonymousAccess, parseAddress, tokensIn } from "../../../packages/cli/mcp/access.ts";
 import { type HTTPOptions, type HTTPServer, serveHTTP } from "../../../packages/cli/mcp/http.ts";
 import type { Scope } from "../../../packages/cli/mcp/session.ts";

@@ -1,6 +1,6 @@
 /** Which objects are a composite's children. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../packages/testing/engine/store.ts";
+import { StoreError } from "../../../packages/testing/store/store.ts";
 import type { KubeObject, OwnerReference } from "../../../packages/api/objects/objects.ts";
 import { aComposite, aPart, API, aThing, startWorld, type World } from "./world.ts";
 

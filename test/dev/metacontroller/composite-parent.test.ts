@@ -1,6 +1,6 @@
 /** What a CompositeController does with its parents: which it syncs and when, and their status. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../packages/testing/engine/store.ts";
+import { StoreError } from "../../../packages/testing/store/store.ts";
 import { events, poke, status } from "./composites.ts";
 import { aComposite, aPart, API, aThing, poked, startWorld } from "./world.ts";
 

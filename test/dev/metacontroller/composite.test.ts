@@ -1,6 +1,6 @@
 /** What a CompositeController does with its children. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../packages/testing/engine/store.ts";
+import { StoreError } from "../../../packages/testing/store/store.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
 import { events, poke, status } from "./composites.ts";
 import { aComposite, aHook, aPart, API, aThing, poked, startWorld } from "./world.ts";

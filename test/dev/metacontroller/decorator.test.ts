@@ -1,6 +1,6 @@
 /** What a DecoratorController does with its parents and attachments. @module */
 import { expect, test } from "vitest";
-import { StoreError } from "../../../packages/testing/engine/store.ts";
+import { StoreError } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aDecorator, aPart, API, aThing, poked, startWorld } from "./world.ts";
 

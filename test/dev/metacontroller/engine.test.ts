@@ -1,8 +1,8 @@
 /** Controllers that start, restart and stop; workers. @module */
 import { Hono } from "hono";
 import { expect, test } from "vitest";
-import { startEngine } from "../../../packages/testing/engine/engine.ts";
-import { createMemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { startFakeMetacontroller } from "../../../packages/testing/metacontroller/metacontroller.ts";
+import { createMemoryStore } from "../../../packages/testing/store/memory.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aComposite, aCrd, aDecorator, aHook, aPart, API, aThing, poked, reasons, startWorld } from "./world.ts";
 
@@ -25,7 +25,7 @@ test("an application answers without a port", async () => {
   const store = createMemoryStore();
   for (const object of [aCrd("Thing"), aCrd("Part"), aComposite(), aThing("t")]) await store.put(object);
   const app = new Hono().post("/sync", (c) => c.json({ status: { by: "hono" }, children: [] }));
-  const engine = startEngine({ store, fetch: app.request });
+  const engine = startFakeMetacontroller({ store, fetch: app.request });
   await engine.idle();
   expect(store.objects(API, "Thing")[0]?.["status"]).toMatchObject({ by: "hono" });
   await engine.stop();
@@ -142,7 +142,7 @@ test("one parent is never synced twice at a time; several are, as many as there 
     ]
   ) await store.put(object);
   const byName: Record<string, number> = {};
-  const engine = startEngine({
+  const engine = startFakeMetacontroller({
     store,
     workers: 3,
     fetch: async (_, init) => {
@@ -172,7 +172,7 @@ test("stop ends calls that hang and writes nothing more", async () => {
   const store = createMemoryStore();
   for (const object of [aCrd("Thing"), aCrd("Part"), aComposite(), aThing("t")]) await store.put(object);
   let called = 0;
-  const engine = startEngine({
+  const engine = startFakeMetacontroller({
     store,
     fetch: () => {
       called++;

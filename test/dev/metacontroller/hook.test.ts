@@ -1,8 +1,8 @@
 /** How a webhook is called and its answer decoded. @module */
 import { expect, test } from "vitest";
-import type { HookSpec } from "../../../packages/testing/engine/definition.ts";
-import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
-import { ANSWERS, createHook, type Fetch, TooManyRequests } from "../../../packages/testing/engine/hook.ts";
+import type { HookSpec } from "../../../packages/testing/metacontroller/definition.ts";
+import { createFakeClock } from "../../../packages/testing/clock.ts";
+import { ANSWERS, createHook, type Fetch, TooManyRequests } from "../../../packages/testing/metacontroller/hook.ts";
 
 const clock = createFakeClock(Date.parse("2026-01-01T00:00:00Z"));
 const never = new AbortController().signal;

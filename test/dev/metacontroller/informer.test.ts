@@ -1,7 +1,7 @@
 /** Shared informers over a store that says what a test wants. @module */
 import { expect, test } from "vitest";
-import { type Change, createInformers } from "../../../packages/testing/engine/informer.ts";
-import type { Resource, Store, WatchHandler } from "../../../packages/testing/engine/store.ts";
+import { type Change, createInformers } from "../../../packages/testing/metacontroller/informer.ts";
+import type { Resource, Store, WatchHandler } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 const PODS: Resource = { apiVersion: "v1", kind: "Pod", plural: "pods", namespaced: true, hasStatus: true };

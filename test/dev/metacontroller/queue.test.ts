@@ -1,7 +1,7 @@
 /** The work queue: order, exclusion, delays and back-off, on a clock that stands still. @module */
 import { expect, test } from "vitest";
-import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
-import { createQueue } from "../../../packages/testing/engine/queue.ts";
+import { createFakeClock } from "../../../packages/testing/clock.ts";
+import { createQueue } from "../../../packages/testing/metacontroller/queue.ts";
 
 /** A queue that records when which key was worked on; work lasts until `finish` is called if `holding`. */
 function trial({ workers = 1, holding = false } = {}) {

@@ -1,13 +1,13 @@
 /** Repeats a recorded sync with the fake Metacontroller: whether it asks the same of hooks and API server. @module */
 import { setImmediate } from "node:timers/promises";
-import { composite } from "../../../packages/testing/engine/composite.ts";
-import { startController } from "../../../packages/testing/engine/controller.ts";
-import { decorator } from "../../../packages/testing/engine/decorator.ts";
-import { definitionOf } from "../../../packages/testing/engine/definition.ts";
-import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
-import { createInformers } from "../../../packages/testing/engine/informer.ts";
+import { composite } from "../../../packages/testing/metacontroller/composite.ts";
+import { startController } from "../../../packages/testing/metacontroller/controller.ts";
+import { decorator } from "../../../packages/testing/metacontroller/decorator.ts";
+import { definitionOf } from "../../../packages/testing/metacontroller/definition.ts";
+import { createFakeClock } from "../../../packages/testing/clock.ts";
+import { createInformers } from "../../../packages/testing/metacontroller/informer.ts";
 import type { Request, Sync } from "../../../dev/metacontroller/record/transcript.ts";
-import { type Resource, type Store, StoreError } from "../../../packages/testing/engine/store.ts";
+import { type Resource, type Store, StoreError } from "../../../packages/testing/store/store.ts";
 import { canonicalJson, sameJson } from "../../../packages/api/objects/apply.ts";
 import type { Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";

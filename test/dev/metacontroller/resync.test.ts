@@ -72,7 +72,7 @@ test("SyncError repeats are counted in one Event; a flood is cut at 25", async (
   await world.store.clock.advance(5 * (1 + 2 + 4 + 8));
   const event = world.store.objects("v1", "Event").filter(({ reason }) => reason === "SyncError");
   expect(event).toHaveLength(1);
-  expect(event[0]).toMatchObject({ count: 5, type: "Warning", source: { component: "metacontroller-stand-in" } });
+  expect(event[0]).toMatchObject({ count: 5, type: "Warning", source: { component: "fake-metacontroller" } });
   expect(event[0]?.["message"]).toMatch(/status 500, body failure 5/);
   for (let i = 0; i < 40; i++) await world.edit(API, "Thing", "t", poked);
   expect(world.store.objects("v1", "Event").filter(({ reason }) => reason === "SyncError").length).toBeLessThanOrEqual(

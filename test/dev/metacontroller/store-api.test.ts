@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { createApiStore } from "../../../dev/metacontroller/store-api.ts";
-import { type Resource, StoreError } from "../../../packages/testing/engine/store.ts";
+import { type Resource, StoreError } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { eventually } from "../../eventually.ts";
 

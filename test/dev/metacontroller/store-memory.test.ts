@@ -1,7 +1,7 @@
 /** The memory store takes and refuses requests as an API server does, as far as controllers can tell. @module */
 import { expect, test } from "vitest";
-import { createMemoryStore } from "../../../packages/testing/engine/store-memory.ts";
-import { StoreError } from "../../../packages/testing/engine/store.ts";
+import { createMemoryStore } from "../../../packages/testing/store/memory.ts";
+import { StoreError } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { failure, storeWith } from "./storewith.ts";
 import { aCrd, API, aThing } from "./world.ts";

@@ -1,6 +1,6 @@
 /** A memory store with kinds to play with, and verbs for tests of it. @module */
-import { createMemoryStore, type MemoryStoreOptions } from "../../../packages/testing/engine/store-memory.ts";
-import type { StoreError } from "../../../packages/testing/engine/store.ts";
+import { createMemoryStore, type MemoryStoreOptions } from "../../../packages/testing/store/memory.ts";
+import type { StoreError } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { aCrd, API, aThing } from "./world.ts";
 

@@ -1,14 +1,14 @@
 /** Tables of what decides without I/O: selectors, related rules, the two shapes of object maps. @module */
 import { expect, test } from "vitest";
-import { addObjects, groupFor, hookMap, sortedGroups } from "../../../packages/testing/engine/objectmap.ts";
+import { addObjects, groupFor, hookMap, sortedGroups } from "../../../packages/testing/metacontroller/children.ts";
 import {
   matchesRule,
   type RelatedRule,
   type RuleContext,
   selectRelated,
-} from "../../../packages/testing/engine/related.ts";
-import { type LabelSelector, matcherOf } from "../../../packages/testing/engine/selector.ts";
-import type { Informer } from "../../../packages/testing/engine/informer.ts";
+} from "../../../packages/testing/metacontroller/customize.ts";
+import { type LabelSelector, matcherOf } from "../../../packages/testing/store/selectors.ts";
+import type { Informer } from "../../../packages/testing/metacontroller/informer.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 const expression = (key: string, operator: string, ...values: string[]): LabelSelector => ({

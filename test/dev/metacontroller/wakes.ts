@@ -1,14 +1,14 @@
 /** Whom the fake Metacontroller would requeue for recorded events, and whether the real one called its hooks. @module */
 import { setImmediate } from "node:timers/promises";
-import { composite } from "../../../packages/testing/engine/composite.ts";
-import { type Flavour, startController } from "../../../packages/testing/engine/controller.ts";
-import { decorator } from "../../../packages/testing/engine/decorator.ts";
-import { definitionOf } from "../../../packages/testing/engine/definition.ts";
-import { createFakeClock } from "../../../packages/testing/engine/fake-clock.ts";
-import { createInformers } from "../../../packages/testing/engine/informer.ts";
-import { kindKey } from "../../../packages/testing/engine/objectmap.ts";
+import { composite } from "../../../packages/testing/metacontroller/composite.ts";
+import { type ControllerKind, startController } from "../../../packages/testing/metacontroller/controller.ts";
+import { decorator } from "../../../packages/testing/metacontroller/decorator.ts";
+import { definitionOf } from "../../../packages/testing/metacontroller/definition.ts";
+import { createFakeClock } from "../../../packages/testing/clock.ts";
+import { createInformers } from "../../../packages/testing/metacontroller/informer.ts";
+import { kindKey } from "../../../packages/testing/metacontroller/children.ts";
 import type { Course, Moment } from "../../../dev/metacontroller/record/transcript.ts";
-import { type Resource, type Store, StoreError, type WatchHandler } from "../../../packages/testing/engine/store.ts";
+import { type Resource, type Store, StoreError, type WatchHandler } from "../../../packages/testing/store/store.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 /** A parent that something shown has woken: which moment of the course it was. */
@@ -84,7 +84,7 @@ async function wakesOf({ controller, moments, customized }: Course, resources: R
   const definition = definitionOf(controller);
   const informers = createInformers(store);
   const real = definition.kind === "CompositeController" ? composite : decorator;
-  const flavour: Flavour = {
+  const controllerKind: ControllerKind = {
     adoption: real.adoption,
     async sync({ customize }, _parents, parent) {
       woken.add(parent.metadata.uid ?? "");
@@ -102,7 +102,7 @@ async function wakesOf({ controller, moments, customized }: Course, resources: R
       ...{ recorder: { record() {}, busy: () => 0 }, sleep: () => Promise.resolve(), log: () => {} },
     },
     definition,
-    flavour,
+    controllerKind,
   );
   const wakes: Wake[] = [];
   for (const [index, moment] of moments.entries()) {

@@ -3,8 +3,11 @@ import {
   createMemoryStore,
   type MemoryStore,
   type MemoryStoreOptions,
-} from "../../../packages/testing/engine/store-memory.ts";
-import { type Engine, startEngine } from "../../../packages/testing/engine/engine.ts";
+} from "../../../packages/testing/store/memory.ts";
+import {
+  type FakeMetacontroller,
+  startFakeMetacontroller,
+} from "../../../packages/testing/metacontroller/metacontroller.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 
 type Json = Record<string, unknown>;
@@ -31,7 +34,7 @@ export function poked(object: KubeObject): KubeObject {
 
 export interface World {
   store: MemoryStore;
-  engine: Engine;
+  engine: FakeMetacontroller;
   /** Every hook call so far. */
   calls: Call[];
   /** Every failure that the fake Metacontroller logged. */
@@ -75,7 +78,7 @@ export async function startWorld(
   ) await store.put(crd);
   for (const object of objects) await store.put(object);
   const count = (path: string) => calls.filter((call) => call.path === path).length;
-  const engine = startEngine({
+  const engine = startFakeMetacontroller({
     store,
     fetch: async (url, init) => {
       const path = new URL(url).pathname;

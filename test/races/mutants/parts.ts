@@ -1,5 +1,5 @@
 /** Wraps a hook, a store or an API so that it does one thing otherwise. @module */
-import type { Store } from "../../../packages/testing/engine/store.ts";
+import type { Store } from "../../../packages/testing/store/store.ts";
 import type { ApiRequest, WatchEvent } from "../../../packages/kube/api.ts";
 import type { HookCalls } from "../../../packages/webhook/hook.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";

@@ -1,9 +1,7 @@
 /** What becomes of the Pods and volumes of a Sandbox, and of its spec. @module */
-import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
-import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { findByName, type MemoryStore, objectsOf, type StoredChange } from "../../../packages/testing/store/memory.ts";
 import { sameJson } from "../../../packages/api/objects/apply.ts";
 import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
-import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
 import { isSuspended, LATE_MS } from "../shown.ts";
 import type { Notice, Say } from "../surroundings.ts";
 
@@ -30,7 +28,7 @@ export function volumeRule(store: MemoryStore, say: Say): (change: StoredChange)
     if (object.kind !== "PersistentVolumeClaim" || old?.metadata.deletionTimestamp) return;
     if (!isGone && !object.metadata.deletionTimestamp) return;
     const owner = controllerOf(object.metadata);
-    const sandbox = owner && findObject(store, owner.kind, owner.name);
+    const sandbox = owner && findByName(store, owner.kind, owner.name);
     if (sandbox?.metadata.uid !== owner?.uid || sandbox?.metadata.deletionTimestamp) return;
     say(`volume ${object.metadata.name} was deleted, and not with its Sandbox`);
   };
@@ -48,7 +46,7 @@ export function specRule(store: MemoryStore, say: Say): Notice {
     }
     const { kind = "", metadata } = before ?? {};
     if (kind === "Pod" && verb === "delete") {
-      const sandbox = findObject(store, "Sandbox", metadata?.name ?? "");
+      const sandbox = findByName(store, "Sandbox", metadata?.name ?? "");
       const { operatingMode } = (sandbox?.["spec"] ?? {}) as { operatingMode?: string };
       const sinceMs = store.clock.now() - (suspendedAt.get(metadata?.name ?? "") ?? -Infinity);
       if (operatingMode === "Running" && sinceMs > LATE_MS) {

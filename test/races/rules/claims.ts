@@ -1,8 +1,6 @@
 /** What claims may count on: their Sandbox is theirs, it is one, and it stays. @module */
-import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
-import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import { findByName, type MemoryStore, objectsOf, type StoredChange } from "../../../packages/testing/store/memory.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
-import { findObject, objectsOf } from "../../../packages/testing/objects.ts";
 import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
 import { FINAL_REASONS } from "../../finalreasons.ts";
 import { bareness } from "../../watchedclaims.ts";
@@ -62,8 +60,8 @@ export function shownRule(store: MemoryStore, say: Say, hasTwoBinders: boolean):
     if (readyOf(after)?.status === "True" && podIPs.length === 0) say(`claim ${claim} is Ready without an address`);
     if (readyOf(after)?.status === "True" && !name) say(`claim ${claim} is Ready without a Sandbox`);
     if (!name) return;
-    const live = findObject(store, "Sandbox", name);
-    const old = before && findObject(store, "Sandbox", before.name);
+    const live = findByName(store, "Sandbox", name);
+    const old = before && findByName(store, "Sandbox", before.name);
     if (
       !hasTwoBinders && before && name !== before.name && old?.metadata.uid === before.uid &&
       !old.metadata.deletionTimestamp

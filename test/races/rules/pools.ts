@@ -1,6 +1,5 @@
 /** What a pool may have at any time, and what its members are called. @module */
-import type { StoredChange } from "../../../packages/testing/engine/memory-state.ts";
-import type { MemoryStore } from "../../../packages/testing/engine/store-memory.ts";
+import type { MemoryStore, StoredChange } from "../../../packages/testing/store/memory.ts";
 import { WARM_POOL_LABEL } from "../../../packages/api/objects/keys.ts";
 import { controllerOf, type KubeObject } from "../../../packages/api/objects/objects.ts";
 import { claimOf, LATE_MS } from "../shown.ts";

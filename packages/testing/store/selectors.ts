@@ -1,11 +1,17 @@
-/** Parses label and field selectors in a URL. Pure. @module */
-import { type LabelSelector, matcherOf } from "../engine/selector.ts";
-import { StoreError } from "../engine/store.ts";
+/** Label and field selectors of the Kubernetes API. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
+import { StoreError } from "./store.ts";
+
+/** A label selector; an empty one matches everything. */
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+type Labels = Readonly<Record<string, string>> | undefined;
+export type Matcher = (labels: Labels) => boolean;
 
 export type ObjectMatcher = (object: KubeObject) => boolean;
-
-type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 const SET = /^([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)$/;
 const EQUAL = /^([^\s!=,()]+)\s*(==|=|!=)\s*([^\s=,()]*)$/;
@@ -17,6 +23,18 @@ const FIELDS: Record<string, string[]> = {
 };
 
 /**
+ * Makes a function that tells whether labels match a selector; an absent selector matches everything.
+ *
+ * @throws {RangeError} if an operator is unknown, or its values do not fit the operator
+ */
+export function matcherOf(selector: LabelSelector | undefined | null): Matcher {
+  const wanted = Object.entries(selector?.matchLabels ?? {});
+  const expressions = (selector?.matchExpressions ?? []).map(expression);
+  return (labels) =>
+    wanted.every(([key, value]) => valueOf(labels, key) === value) && expressions.every((matches) => matches(labels));
+}
+
+/**
  * Makes a function that tells whether an object matches the selectors of a list or a watch.
  *
  * @throws {StoreError} 400 if a selector is invalid, or uses a field that the kind does not support
@@ -26,6 +44,33 @@ export function objectMatcher(kind: string, query: Record<string, string>): Obje
   const matchesFields = fieldMatchers(kind, query["fieldSelector"] ?? "");
   return (object) => matchesLabels(object.metadata.labels) && matchesFields.every((matches) => matches(object));
 }
+
+/** Makes the function for one expression. `NotIn` and `DoesNotExist` match objects without the key. */
+function expression({ key, operator, values = [] }: { key: string; operator: string; values?: string[] }): Matcher {
+  const listed = (labels: Labels) => values.includes(valueOf(labels, key) ?? "") && valueOf(labels, key) !== undefined;
+  const wantsValues = operator === "In" || operator === "NotIn";
+  if (wantsValues !== values.length > 0) {
+    throw new RangeError(`Cannot use selector on ${key}: ${operator} with ${values.length} values`);
+  }
+  switch (operator) {
+    case "In":
+      return listed;
+    case "NotIn":
+      return (labels) => !listed(labels);
+    case "Exists":
+      return (labels) => valueOf(labels, key) !== undefined;
+    case "DoesNotExist":
+      return (labels) => valueOf(labels, key) === undefined;
+    default:
+      throw new RangeError(`Cannot use selector on ${key}: unknown operator ${operator}`);
+  }
+}
+
+function valueOf(labels: Labels, key: string): string | undefined {
+  return labels && Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 function labelExpressions(text: string): Expression[] {
   return text.split(/,(?![^(]*\))/).map((part) => part.trim()).filter(Boolean).map((part) => {

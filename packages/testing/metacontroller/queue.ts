@@ -1,5 +1,5 @@
 /** A work queue like client-go's: a key is never processed twice at the same time. @module */
-import type { Clock } from "./store.ts";
+import type { Clock } from "../store/store.ts";
 
 const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
@@ -30,43 +30,43 @@ export interface Queue {
 
 /** Makes a queue that waits for `start`. `work` must not reject; it decides itself which keys to add again. */
 export function createQueue(clock: Clock, workers: number, work: (key: string) => Promise<void>): Queue {
-  const crew = createCrew(workers, work);
-  const delays = createDelays(clock, crew.add);
+  const pool = createWorkers(workers, work);
+  const delays = createDelays(clock, pool.add);
   const limiter = createLimiter(clock);
   function addAfter(key: string, milliseconds: number): void {
-    if (milliseconds <= 0) crew.add(key);
-    else if (!crew.isStopped()) delays.set(key, milliseconds);
+    if (milliseconds <= 0) pool.add(key);
+    else if (!pool.isStopped()) delays.set(key, milliseconds);
   }
   return {
-    add: crew.add,
+    add: pool.add,
     addAfter,
     addRateLimited: (key) => addAfter(key, limiter.delay(key)),
     forget: limiter.forget,
-    start: crew.start,
+    start: pool.start,
     async stop() {
       delays.clear();
-      await crew.stop();
+      await pool.stop();
     },
-    busy: crew.busy,
+    busy: pool.busy,
   };
 }
 
 /**
  * The workers. A key that is added several times is processed once, and once more if it is added during its processing.
  */
-function createCrew(workers: number, work: (key: string) => Promise<void>) {
+function createWorkers(workers: number, work: (key: string) => Promise<void>) {
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const again = new Set<string>();
   let state: "waiting" | "started" | "stopped" = "waiting";
-  function pump(): void {
+  function dispatch(): void {
     for (const key of ready) {
       if (state !== "started" || running.size >= workers) return;
       ready.delete(key);
       const worked = work(key).finally(() => {
         running.delete(key);
         if (again.delete(key)) add(key);
-        pump();
+        dispatch();
       });
       running.set(key, worked);
     }
@@ -76,7 +76,7 @@ function createCrew(workers: number, work: (key: string) => Promise<void>) {
     if (state === "stopped") return;
     if (running.has(key)) again.add(key);
     else ready.add(key);
-    pump();
+    dispatch();
   }
 
   return {
@@ -84,7 +84,7 @@ function createCrew(workers: number, work: (key: string) => Promise<void>) {
     isStopped: () => state === "stopped",
     start(): void {
       if (state === "waiting") state = "started";
-      pump();
+      dispatch();
     },
     async stop(): Promise<void> {
       state = "stopped";

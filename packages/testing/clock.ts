@@ -1,6 +1,6 @@
 /** A clock that moves only when a test moves it, so that hours of a scenario pass in milliseconds. @module */
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "./store.ts";
+import type { Clock } from "./store/store.ts";
 
 /** A clock for tests. Its timers fire only when the clock is moved. */
 export interface FakeClock extends Clock {

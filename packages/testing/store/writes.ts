@@ -4,7 +4,7 @@
  */
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { kindTitleOf, type ServedResource, titleOf } from "./memory-kinds.ts";
+import { kindTitleOf, type ServedResource, titleOf } from "./resources.ts";
 import { type Clock, type DeleteOptions, StoreError } from "./store.ts";
 
 /** Metadata that only the server writes. */
@@ -74,7 +74,7 @@ export function updated(
 /**
  * Returns the state of an object after a delete request: marked for deletion, and held by finalizers if there are any.
  */
-export function deleting(
+export function markedForDeletion(
   old: KubeObject,
   { uid, resourceVersion, propagation = "Background" }: DeleteOptions,
   clock: Clock,

@@ -1,8 +1,8 @@
 /** The common steps of a composite's and a decorator's sync: finalizer, hook call, desired children. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Controller, Parents } from "./controller.ts";
-import { editLive, withMetadata } from "./live.ts";
-import { addObjects, type Groups, hookMap } from "./objectmap.ts";
+import { editLive, withMetadata } from "../store/store.ts";
+import { addObjects, type Groups, hookMap } from "./children.ts";
 
 const GARBAGE_COLLECTION = ["foregroundDeletion", "orphan"];
 

@@ -1,7 +1,7 @@
 /** Calls a webhook and decodes its answer, as strictly as Metacontroller does. @module */
 import { parseJson } from "../../api/objects/exactjson.ts";
 import type { HookName, HookSpec } from "./definition.ts";
-import type { Clock } from "./store.ts";
+import type { Clock } from "../store/store.ts";
 
 /** The used part of `fetch`, so that an application can be called without a port. */
 export type Fetch = (url: string, init: RequestInit) => Response | Promise<Response>;

@@ -1,18 +1,33 @@
-/** A fake Metacontroller: runs every CompositeController and DecoratorController in a store. @module */
+/** A fake Metacontroller: runs every CompositeController and DecoratorController in a store, and records Events. @module */
 import { setImmediate } from "node:timers/promises";
 import { sameJson } from "../../api/objects/apply.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
+import { groupOf, type Resource, type Store } from "../store/store.ts";
 import { composite } from "./composite.ts";
-import { type Running, startController, type Surroundings } from "./controller.ts";
+import { type RunningController, type SharedParts, startController } from "./controller.ts";
 import { decorator } from "./decorator.ts";
 import { API_VERSION, type Definition, definitionOf } from "./definition.ts";
-import { createRecorder } from "./events.ts";
 import type { Fetch } from "./hook.ts";
 import { createInformers, type Informer } from "./informer.ts";
 import { createQueue } from "./queue.ts";
-import { groupOf, type Store } from "./store.ts";
 
-export interface EngineOptions {
+export interface FakeMetacontroller {
+  /** Resolves when all controllers that existed at the start have been listed. */
+  ready(): Promise<void>;
+  /** Stops all controllers; resolves when no work is running. */
+  stop(): Promise<void>;
+  /** Resolves when no work is left until an object changes or time passes. */
+  idle(): Promise<void>;
+}
+
+/** Records Kubernetes Events about objects, and counts repeated ones. Never fails: a lost Event is logged. */
+export interface Recorder {
+  record(object: KubeObject, type: "Normal" | "Warning", reason: string, message: string): void;
+  /** Number of Events that are being written. */
+  busy(): number;
+}
+
+interface FakeMetacontrollerOptions {
   store: Store;
   /**
    * Calls hooks; with an application's own `fetch` or `app.request`, no port is needed. Default: the runtime's `fetch`.
@@ -24,33 +39,31 @@ export interface EngineOptions {
   log?: (message: string, fields: Record<string, unknown>) => void;
 }
 
-export interface Engine {
-  /** Resolves when all controllers that existed at the start have been listed. */
-  ready(): Promise<void>;
-  /** Stops all controllers; resolves when no work is running. */
-  stop(): Promise<void>;
-  /** Resolves when no work is left until an object changes or time passes. */
-  idle(): Promise<void>;
-}
-
 const KINDS = ["CompositeController", "DecoratorController"];
 const RETRY_MS = 1000;
+/** The component that Events name as their source. */
+const SOURCE = "fake-metacontroller";
+const BURST = 25;
+const REFILL_MS = 300_000;
+const MAX_ENTRIES = 4096;
 
 /**
  * Starts the fake. It starts controllers that are or come into the store, restarts them when their spec changes, and
  * stops them when they are deleted. The store must serve the kinds CompositeController and DecoratorController.
  */
-export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log = () => {} }: EngineOptions): Engine {
+export function startFakeMetacontroller(
+  { store, fetch = globalThis.fetch, workers = 5, log = () => {} }: FakeMetacontrollerOptions,
+): FakeMetacontroller {
   const informers = createInformers(store);
   const recorder = createRecorder(store, (error) => log("event lost", { error: String(error) }));
   const { sleep, asleep } = createSleeper(store);
-  const around: Surroundings = { store, informers, recorder, fetch, workers, log, sleep };
-  const running = new Map<string, Running>();
+  const shared: SharedParts = { store, informers, recorder, fetch, workers, log, sleep };
+  const running = new Map<string, RunningController>();
   const watched = new Map<string, Informer>();
   const stopping = new AbortController();
   const queue = createQueue(store.clock, 1, async (key) => {
     try {
-      await reconcile(around, watched, running, key);
+      await reconcile(shared, watched, running, key);
       queue.forget(key);
     } catch (error) {
       log("controller failed", { controller: key, error: String(error) });
@@ -58,7 +71,7 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
     }
   });
   queue.start();
-  const started = Promise.all(KINDS.map((kind) => watchKind(around, kind, watched, queue.add, stopping.signal)));
+  const started = Promise.all(KINDS.map((kind) => watchKind(shared, kind, watched, queue.add, stopping.signal)));
   const busy = () =>
     queue.busy() + informers.busy() + recorder.busy() +
     [...running.values()].reduce((sum, controller) => sum + controller.busy(), 0);
@@ -72,9 +85,9 @@ export function startEngine({ store, fetch = globalThis.fetch, workers = 5, log 
     },
     async idle() {
       await started;
-      for (let quiet = 0; quiet < 2;) {
+      for (let idleRounds = 0; idleRounds < 2;) {
         await setImmediate();
-        quiet = busy() <= asleep() ? quiet + 1 : 0;
+        idleRounds = busy() <= asleep() ? idleRounds + 1 : 0;
       }
     },
   };
@@ -95,7 +108,7 @@ function createSleeper({ clock }: Store) {
 
 /** Watches one of the two kinds, as soon as it is served. */
 async function watchKind(
-  { store, informers, log, sleep }: Surroundings,
+  { store, informers, log, sleep }: SharedParts,
   kind: string,
   watched: Map<string, Informer>,
   add: (key: string) => void,
@@ -117,38 +130,38 @@ async function watchKind(
 
 /** Starts, restarts or stops the controller of a key `<kind>/<name>`, as the store requires. */
 async function reconcile(
-  around: Surroundings,
+  shared: SharedParts,
   watched: Map<string, Informer>,
-  running: Map<string, Running>,
+  running: Map<string, RunningController>,
   key: string,
 ): Promise<void> {
   const [kind = "", name = ""] = key.split("/");
   const object = watched.get(kind)?.get(undefined, name);
   const old = running.get(key);
   if (object && old && sameJson(old.definition.object["spec"], object["spec"])) return;
-  if (object && !await isAccepted(around, object)) return;
+  if (object && !await isAccepted(shared, object)) return;
   if (old) {
     await old.stop();
     running.delete(key);
-    report(around, old.definition.object, "Normal", "Stopped");
+    report(shared, old.definition.object, "Normal", "Stopped");
   }
   if (!object) return;
   try {
     const definition = definitionOf(object);
-    running.set(key, await startController(around, definition, flavourOf(definition)));
-    report(around, object, "Normal", "Started");
+    running.set(key, await startController(shared, definition, kindOf(definition)));
+    report(shared, object, "Normal", "Started");
   } catch (error) {
-    report(around, object, "Warning", "CreateError", error);
+    report(shared, object, "Warning", "CreateError", error);
     throw error;
   }
 }
 
 /** A composite's parent must be a custom resource with a status subresource; otherwise the controller is ignored. */
-async function isAccepted(around: Surroundings, object: KubeObject): Promise<boolean> {
+async function isAccepted(shared: SharedParts, object: KubeObject): Promise<boolean> {
   if (object.kind !== "CompositeController") return true;
   const { parentResource } = object["spec"] as { parentResource: { apiVersion: string; resource: string } };
-  const crds = await around.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions");
-  const crd = await around.store.get(
+  const crds = await shared.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions");
+  const crd = await shared.store.get(
     crds,
     undefined,
     `${parentResource.resource}.${groupOf(parentResource.apiVersion)}`,
@@ -157,7 +170,7 @@ async function isAccepted(around: Surroundings, object: KubeObject): Promise<boo
   const version = versions.find(({ name }) => parentResource.apiVersion.endsWith(`/${name}`));
   if (version?.subresources?.status) return true;
   report(
-    around,
+    shared,
     object,
     "Warning",
     "SyncError",
@@ -166,12 +179,12 @@ async function isAccepted(around: Surroundings, object: KubeObject): Promise<boo
   return false;
 }
 
-function flavourOf({ kind }: Definition) {
+function kindOf({ kind }: Definition) {
   return kind === "CompositeController" ? composite : decorator;
 }
 
 function report(
-  { recorder, log }: Surroundings,
+  { recorder, log }: SharedParts,
   object: KubeObject,
   type: "Normal" | "Warning",
   reason: string,
@@ -185,4 +198,72 @@ function report(
     controller: name,
     ...(error instanceof Error && { error: message }),
   });
+}
+
+/**
+ * Makes a recorder. It writes up to 25 Events per object at once and one more every five minutes, and drops the rest.
+ */
+function createRecorder(store: Store, lost: (error: unknown) => void): Recorder {
+  const known = new Map<string, KubeObject>();
+  const budget = new Map<string, { tokens: number; at: number }>();
+  let tail: Promise<void> = Promise.resolve();
+  let busy = 0;
+
+  function spend(uid: string): boolean {
+    const now = store.clock.now();
+    const { tokens, at } = budget.get(uid) ?? { tokens: BURST, at: now };
+    const left = Math.min(BURST, tokens + (now - at) / REFILL_MS) - 1;
+    if (left < 0) return false;
+    setBounded(budget, uid, { tokens: left, at: now });
+    return true;
+  }
+
+  async function write(event: KubeObject): Promise<void> {
+    const resource = await store.resource("v1", "events");
+    const key = JSON.stringify([event["involvedObject"], event["reason"], event["message"]]);
+    const last = known.get(key);
+    const written = last ? await countAgain(store, resource, last, event) : await store.create(resource, event);
+    setBounded(known, key, written);
+  }
+
+  return {
+    record(object, type, reason, message) {
+      if (!spend(object.metadata.uid ?? "")) return;
+      busy++;
+      const event = eventOf(object, type, reason, message, new Date(store.clock.now()));
+      tail = tail.then(() => write(event)).catch(lost).finally(() => busy--);
+    },
+    busy: () => busy,
+  };
+}
+
+async function countAgain(store: Store, resource: Resource, last: KubeObject, event: KubeObject): Promise<KubeObject> {
+  const again = { ...last, count: Number(last["count"]) + 1, lastTimestamp: event["lastTimestamp"] };
+  return await store.update(resource, again).catch(() => store.create(resource, event));
+}
+
+function eventOf(object: KubeObject, type: string, reason: string, message: string, now: Date): KubeObject {
+  const { name, namespace, uid = "", resourceVersion } = object.metadata;
+  const time = now.toISOString().replace(/\.\d+Z$/, "Z");
+  const unique = `${now.getTime().toString(16)}${Math.floor(Math.random() * 2 ** 32).toString(16)}`;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name: `${name}.${unique}`, namespace: namespace ?? "default" },
+    involvedObject: { apiVersion: object.apiVersion, kind: object.kind, name, namespace, uid, resourceVersion },
+    type,
+    reason,
+    message: message.slice(0, 1024),
+    source: { component: SOURCE },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+  };
+}
+
+function setBounded<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_ENTRIES && oldest !== undefined) map.delete(oldest);
 }

@@ -5,11 +5,9 @@
 import { sameJson } from "../../api/objects/apply.ts";
 import { DECORATOR_ANNOTATION } from "../../api/objects/keys.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { manageChildren } from "./children.ts";
-import type { Controller, Flavour, Parents } from "./controller.ts";
-import { withMetadata } from "./live.ts";
-import { addObjects, groupFor, type Groups } from "./objectmap.ts";
-import { isConflict, isNotFound } from "./store.ts";
+import { addObjects, groupFor, type Groups, manageChildren } from "./children.ts";
+import type { Controller, ControllerKind, Parents } from "./controller.ts";
+import { isConflict, isNotFound, withMetadata } from "../store/store.ts";
 import {
   callHook,
   concerns,
@@ -21,7 +19,7 @@ import {
   withoutFinalizer,
 } from "./sync.ts";
 
-export const decorator: Flavour = { sync, adoption: () => undefined };
+export const decorator: ControllerKind = { sync, adoption: () => undefined };
 
 async function sync(controller: Controller, parents: Parents, cached: KubeObject): Promise<void> {
   const { store, customize, definition, strategies } = controller;
@@ -65,7 +63,7 @@ async function decorate(
   { store, definition }: Controller,
   { resource }: Parents,
   parent: KubeObject,
-  answer: Answer,
+  answer: HookAnswer,
 ): Promise<void> {
   const labels = mergeTexts(parent.metadata.labels, answer["labels"]);
   const annotations = mergeTexts(parent.metadata.annotations, answer["annotations"]);
@@ -82,7 +80,7 @@ async function decorate(
   await store.update(resource, finalized ? withoutFinalizer(updated, definition.finalizer) : updated);
 }
 
-type Answer = Record<string, unknown>;
+type HookAnswer = Record<string, unknown>;
 
 /** Sets the given texts and deletes those that are null; other keys stay. */
 function mergeTexts(texts: Record<string, string> | undefined, changes: unknown) {

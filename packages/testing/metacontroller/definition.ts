@@ -1,6 +1,6 @@
 /** Reads a CompositeController or DecoratorController into one common type. No I/O. @module */
 import type { KubeObject } from "../../api/objects/objects.ts";
-import type { LabelSelector } from "./selector.ts";
+import type { LabelSelector } from "../store/selectors.ts";
 
 export const API_VERSION = "metacontroller.k8s.io/v1alpha1";
 

@@ -2,8 +2,8 @@
  * The part of a Kubernetes API that the fake Metacontroller uses: objects by kind, watches, preconditions, and a clock.
  * @module
  */
-import type { Clock } from "../../process/clock.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
+import type { Clock } from "../../process/clock.ts";
 
 export type { Clock };
 
@@ -64,6 +64,13 @@ export interface StoreErrorCause {
   field: string;
 }
 
+/** The store to write to, and a way to wait between attempts. */
+export interface Live {
+  store: Store;
+  /** Resolves after a number of milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
+}
+
 /** A refusal by the API, with HTTP status and `reason` as in Kubernetes, such as 409 and AlreadyExists. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
@@ -79,6 +86,10 @@ export class StoreError extends Error {
     this.causes = causes;
   }
 }
+
+const ATTEMPTS = 4;
+const FIRST_DELAY_MS = 10;
+const DELAY_FACTOR = 5;
 
 /** The object is deleted, or never existed. */
 export function isNotFound(error: unknown): boolean {
@@ -110,4 +121,42 @@ export function splitKey(key: string): { namespace: string | undefined; name: st
   return slash < 0
     ? { namespace: undefined, name: key }
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/**
+ * Reads an object, edits it and writes it. After a conflict with another write it tries again, up to four attempts.
+ *
+ * @param object only its namespace, name and UID are used
+ * @param edit returns the object to write, or undefined if there is nothing to do
+ * @returns the object after the write
+ * @throws {StoreError} 404 if it is deleted or another object has its name, 409 if the fourth attempt has a conflict,
+ * too
+ */
+export async function editLive(
+  { store, sleep }: Live,
+  resource: Resource,
+  object: KubeObject,
+  edit: (live: KubeObject) => KubeObject | undefined,
+  write: "update" | "updateStatus" = "update",
+): Promise<KubeObject> {
+  const { namespace, name, uid } = object.metadata;
+  for (let attempt = 1;; attempt++) {
+    const live = await store.get(resource, namespace, name);
+    if (live.metadata.uid !== uid) {
+      throw new StoreError(404, "NotFound", `Cannot edit ${name}: another object has its name`);
+    }
+    const edited = edit(live);
+    if (!edited) return live;
+    try {
+      return await store[write](resource, edited);
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      await sleep(FIRST_DELAY_MS * DELAY_FACTOR ** (attempt - 1));
+    }
+  }
+}
+
+/** Returns a copy with changed metadata; empty lists and maps are omitted. */
+export function withMetadata(object: KubeObject, changes: Record<string, unknown>): KubeObject {
+  return { ...object, metadata: { ...object.metadata, ...changes } };
 }
