@@ -3,18 +3,15 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isRebound, reboundText } from "../process/hosts.ts";
 import { errorFields } from "../process/log.ts";
-import { foreignOrigin } from "./access/credentials.ts";
-import { openGate, type Pass } from "./access/gate.ts";
-import { strangerOf } from "./access/pages.ts";
-import { chooseReading, type Chosen } from "./access/readings.ts";
+import { chooseReading, type Chosen, openGate, type Pass } from "./access/gate.ts";
+import { foreignOrigin, strangerOf } from "./access/crossorigin.ts";
 import { hostOf, type Route, routeOf, type Target } from "./destination.ts";
-import type { HandlerParts } from "./handlerparts.ts";
-import type { RequestRecord } from "./observe/observer.ts";
-import { traceOf } from "./observe/tracecontext.ts";
+import type { HandlerParts } from "./handle.ts";
+import { takePlaces } from "./limits.ts";
+import { type RequestRecord, traceOf } from "./observe/observer.ts";
 import type { Exchange } from "./proxy/exchange.ts";
 import { isGone } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
-import { takePlaces } from "./room.ts";
 
 /** What the router needs to forward an admitted request. */
 export type Passed =

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isDNSLabel } from "../api/objects/names.ts";
 import { WAKE_HEADER } from "../api/router/headers.ts";
-import { canonicalIP, isPodAddress } from "./podip.ts";
+import { canonicalIP, isPodAddress } from "./index/addresses.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 
 /** The sandbox and port that a request names. If `uid` or `podIP` is set, the sandbox must have them. */

@@ -1,22 +1,62 @@
 /**
- * Handles a request from its head on: the router answers some requests itself, `admit.ts` decides about all others, and
- * `dispatch.ts` forwards the admitted ones.
+ * Handles a request from its head on: answers it, or forwards it as soon as it is admitted and its sandbox can be
+ * reached.
  * @module
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { admit } from "./admit.ts";
-import { dispatch, dispatchUpgrade } from "./dispatch.ts";
-import { hostOf, type RouteOptions, targetsFromHost } from "./destination.ts";
-import type { HandlerParts } from "./handlerparts.ts";
-import { sendRedirect, sendRefusal } from "./proxy/answer.ts";
-import { coalesce, coalesceBody } from "./proxy/coalesce.ts";
-import { refuseRaw } from "./proxy/upgrade.ts";
+import type { Tracer } from "@opentelemetry/api";
+import { errorFields, type Log } from "../process/log.ts";
+import type { ProtoOf } from "./access/clientaddress.ts";
+import type { BrowserOptions } from "./access/credentials.ts";
+import type { Gate } from "./access/gate.ts";
+import type { Recheck } from "./access/recheck.ts";
+import { admit, type Passed } from "./admit.ts";
+import { SAFE, sendRedirect, sendRefusal } from "./answer.ts";
+import type { Dashboard } from "./dashboard/dashboard.ts";
+import { hostOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
+import type { Limits, Room } from "./limits.ts";
+import type { Observer, RequestRecord } from "./observe/observer.ts";
+import type { Exchange, ProxySettings } from "./proxy/exchange.ts";
+import { forward } from "./proxy/forward.ts";
+import { forwardGrpc } from "./proxy/forwardgrpc.ts";
+import { grpcFormOf } from "./proxy/grpcform.ts";
+import { coalesce, coalesceBody } from "./proxy/streams.ts";
+import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade.ts";
 import { hasBody, isHttp2 } from "./proxy/versions.ts";
-import { isRefusal, type Refusal } from "./refusal.ts";
-import { SAFE } from "./safeheaders.ts";
-import { NO_UPGRADE } from "./terminal/terminalpage.ts";
+import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
+import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
+import { type Reach, waitFor, waitForRaw } from "./wake/hold.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
+
+export interface HandlerParts {
+  routing: RouteOptions;
+  /** True if the Sandbox exists and is not an unclaimed member of a pool. */
+  exists(target: Target): boolean;
+  gate: Gate;
+  browser: BrowserOptions;
+  /** True: with path routing, the router rewrites addresses and cookies in answers so that they stay below the path. */
+  pathRoutingRewriteResponses: boolean;
+  /** Further host names of this machine that requests without a token may use; localhost is always allowed. */
+  allowedHosts: readonly string[];
+  /** Undefined: the router serves no dashboard. */
+  dashboard: Dashboard | undefined;
+  /** Undefined: the router serves no terminal page, and its path belongs to the sandbox. */
+  terminalPage: TerminalPage | undefined;
+  limits: Limits | undefined;
+  recheck: Recheck;
+  protoOf: ProtoOf;
+  /** Limits how many requests and connections of other protocols are open at a time. */
+  room: Room;
+  reach: Reach;
+  settings: ProxySettings;
+  observer: Observer;
+  log: Log;
+  /** True: the router adds a trace context to a request that has none. */
+  traceContext: boolean;
+  /** Undefined: the router records no spans. */
+  tracer: Tracer | undefined;
+}
 
 /** Receives the requests of a port. */
 export interface Handler {
@@ -96,4 +136,55 @@ function isHealthCheck(request: IncomingMessage, { domain }: RouteOptions): bool
 function answerHealth(response: ServerResponse): void {
   response.writeHead(200, { "Content-Type": "application/json", ...SAFE });
   response.end('{"status":"ok"}');
+}
+
+/** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
+function dispatch(
+  { reach, settings, observer, log }: HandlerParts,
+  record: RequestRecord,
+  passed: Passed,
+  incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
+): void {
+  const { request, response } = incoming;
+  const go = (place: string | Refusal, extra: string[]) => {
+    if (typeof place !== "string") return sendRefusal(request, response, place);
+    const form = grpcFormOf(request);
+    const exchange = { ...incoming, ...passed, extra };
+    if (form) forwardGrpc(exchange, form, place, settings);
+    else forward(exchange, place, settings);
+  };
+  const place = reach.now(passed.target);
+  if (place !== undefined) return go(place, []);
+  waitFor(reach, passed.target, request, response).then((held) => {
+    // The request may have been refused while it waited, because its token has expired.
+    if (!held || response.writableEnded) return;
+    observer.held(record, held.ms);
+    go(held.place, ["Server-Timing", held.timing]);
+  }).catch((error) => {
+    log("error", "Cannot wait for a sandbox", errorFields(error));
+    go(INTERNAL, []);
+  });
+}
+
+/** Forwards a request to switch protocols, such as to WebSocket. */
+function dispatchUpgrade(
+  { reach, settings, observer, log }: HandlerParts,
+  record: RequestRecord,
+  exchange: UpgradeExchange,
+  refuse: (refusal: Refusal) => void,
+): void {
+  const go = (place: string | Refusal) => {
+    if (typeof place !== "string") return refuse(place);
+    forwardUpgrade(exchange, place, settings);
+  };
+  const place = reach.now(exchange.target);
+  if (place !== undefined) return go(place);
+  waitForRaw(reach, exchange.target, exchange.socket).then((held) => {
+    if (!held) return;
+    observer.held(record, held.ms);
+    go(held.place);
+  }).catch((error) => {
+    log("error", "Cannot wait for a sandbox", errorFields(error));
+    refuse(INTERNAL);
+  });
 }

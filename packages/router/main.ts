@@ -4,7 +4,7 @@
  */
 import { runProcess } from "../process/runprocess.ts";
 import { helpOf } from "../process/flaghelp.ts";
-import { readOptions, ROUTER } from "./options/options.ts";
+import { readOptions, ROUTER } from "./options.ts";
 import { runRouter } from "./run.ts";
 
 await runProcess(helpOf(ROUTER), readOptions, runRouter);

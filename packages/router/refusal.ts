@@ -16,6 +16,12 @@ export function isRefusal(value: object): value is Refusal {
   return "detail" in value;
 }
 
+/** Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2. */
+export function unauthorized(token: string | undefined): Refusal {
+  const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
+  return { status: 401, detail, headers: { "WWW-Authenticate": "Bearer" } };
+}
+
 /**
  * Refuses a request that was sent to a sandbox but got no answer. The sandbox may have processed the request. Source of
  * the text before the cause: Agent Sandbox API, section 7.1.

@@ -11,9 +11,9 @@ import { errorFields, type Log } from "../process/log.ts";
 import { createAddressOf } from "./access/clientaddress.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
-import type { RouterOptions } from "./options/options.ts";
+import type { RouterOptions } from "./options.ts";
 import { listen, type Listening } from "./server.ts";
-import { surviveExceptions } from "./survive.ts";
+import { surviveExceptions } from "./errorboundary.ts";
 
 const USER_AGENT = "hookbox-router";
 /** How often the certificate files are read again, in milliseconds: they can be replaced while the router runs. */

@@ -12,9 +12,9 @@ import { createServer as createNetServer, type Server as NetServer, type Socket 
 import { listenOn, sortByVersion } from "../process/ports.ts";
 import { createWaiting, type Waiting } from "../process/waiting.ts";
 import type { Handler } from "./handle.ts";
-import { MOST_HEADER_BYTES } from "./proxy/settings.ts";
+import { MOST_HEADER_BYTES } from "./proxy/exchange.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
-import { workFor } from "./survive.ts";
+import { workFor } from "./errorboundary.ts";
 
 /** Certificate and key in PEM. */
 export interface Certificate {

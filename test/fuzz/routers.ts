@@ -8,7 +8,7 @@ import type { ApiRequest } from "../../packages/kube/api.ts";
 import type { Log } from "../../packages/process/log.ts";
 import { signToken } from "../../packages/api/router/scopedtoken.ts";
 import { assembleRouter } from "../../packages/router/assemble.ts";
-import { readOptions } from "../../packages/router/options/options.ts";
+import { readOptions } from "../../packages/router/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { PODS, putPod, putReady, putSandbox } from "../router/stage.ts";

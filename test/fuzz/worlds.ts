@@ -4,7 +4,7 @@ import { keep } from "../../packages/keeper/keep.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { createRecording } from "../../packages/keeper/observability/recording.ts";
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
-import { followSandboxes } from "../../packages/router/index/watches.ts";
+import { followSandboxes } from "../../packages/router/index/sandboxapi.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";

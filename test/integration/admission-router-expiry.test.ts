@@ -8,8 +8,7 @@ import {
 } from "../../packages/api/router/annotations.ts";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import { expire, leaveWord, suspend, takeBack } from "../../packages/router/idle/suspend.ts";
-import { idleSince } from "../../packages/router/idle/suspension.ts";
+import { expire, idleSince, leaveWord, suspend, takeBack } from "../../packages/router/idle/suspend.ts";
 import { readSandbox } from "../../packages/router/index/records.ts";
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
 import { createWaker } from "../../packages/router/wake/waker.ts";

@@ -6,7 +6,7 @@ import {
   SUSPENDED_ANNOTATION,
 } from "../../packages/api/router/annotations.ts";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
-import { suspensionText } from "../../packages/router/idle/suspension.ts";
+import { suspensionText } from "../../packages/router/idle/suspend.ts";
 import { readSandbox } from "../../packages/router/index/records.ts";
 import type { Loose, Namespace } from "./namespace.ts";
 import { aSandbox } from "./underpolicy.ts";

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const DASHBOARD_TEST = ["test/router/dashboard/dashboard.test.ts"];
 const CROWDS_TEST = ["test/router/dashboard/crowds.test.ts"];
-const SURVIVE_TEST = ["test/router/survive.test.ts"];
+const SURVIVE_TEST = ["test/router/errorboundary.test.ts"];
 const STREAMS_TEST = ["test/router/openstreams.test.ts"];
 const POLICY_TEST = ["test/manifests.test.ts"];
 const UNASKED_TEST = ["test/runtime/unasked.test.ts"];
@@ -49,7 +49,7 @@ export const NETWORKS: readonly Mutant[] = [
   },
   {
     name: "one user holds all places of the dashboard",
-    file: "packages/router/dashboard/concurrency.ts",
+    file: "packages/router/limits.ts",
     from: "all >= most || before >= each",
     to: "all >= most",
     tests: DASHBOARD_TEST,
@@ -86,7 +86,7 @@ export const NETWORKS: readonly Mutant[] = [
   },
   {
     name: "an exception leaves the connection open that caused it",
-    file: "packages/router/survive.ts",
+    file: "packages/router/errorboundary.ts",
     from: "onSurvived(error);\n    end();",
     to: "onSurvived(error);",
     tests: SURVIVE_TEST,
@@ -107,7 +107,7 @@ export const NETWORKS: readonly Mutant[] = [
   },
   {
     name: "a stream that is answered stays open",
-    file: "packages/router/proxy/answer.ts",
+    file: "packages/router/answer.ts",
     from: "setTimeout(() => endRequest(request), DISCARD_MS)",
     to: "setTimeout(() => {}, DISCARD_MS)",
     tests: STREAMS_TEST,

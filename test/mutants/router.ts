@@ -53,7 +53,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a secret of few bytes is as good as any",
-    file: "packages/router/access/tokenkeys.ts",
+    file: "packages/router/access/scopedtoken.ts",
     from: "secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)",
     to: "secrets.length === 0",
     tests: SCOPED_TEST,
@@ -88,14 +88,14 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "what was allowed once is allowed for ever",
-    file: "packages/router/access/tokenreview.ts",
+    file: "packages/router/access/reviews.ts",
     from: "if (known && known.until > now)",
     to: "if (known)",
     tests: REVIEW_TEST,
   },
   {
     name: "a page of another origin may use the cookie",
-    file: "packages/router/access/pages.ts",
+    file: "packages/router/access/crossorigin.ts",
     from: "hostOfOrigin(origin) !== hostOf(request)",
     to: "hostOfOrigin(origin) === undefined",
     tests: GATE_TEST,
@@ -116,17 +116,17 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a client may have one request more than it may",
-    file: "packages/router/access/limits.ts",
+    file: "packages/router/limits.ts",
     from: "count >= clientMaxConcurrent",
     to: "count > clientMaxConcurrent",
     tests: GATE_TEST,
   },
   {
     name: "a name that fits two Sandboxes leads to one of them",
-    file: "packages/router/access/readings.ts",
+    file: "packages/router/access/gate.ts",
     from: "if (chosen && !second) return chosen;",
     to: "if (chosen) return chosen;",
-    tests: ["test/router/access/readings.test.ts"],
+    tests: ["test/router/access/choosetarget.test.ts"],
   },
   {
     name: "a member of a pool that no claim has is reached",
@@ -186,17 +186,17 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a Sandbox that says no is woken",
-    file: "packages/router/wake/waitingrequest.ts",
+    file: "packages/router/wake/hold.ts",
     from: ' || sandbox?.annotations[WAKE_ANNOTATION] === "false"',
     to: " || sandbox === undefined",
     tests: WAKE_TEST,
   },
   {
     name: "requests that wait for one namespace leave no room for others",
-    file: "packages/router/room.ts",
+    file: "packages/router/limits.ts",
     from: "own >= most - taken",
     to: "taken >= most",
-    tests: ["test/router/wake/room.test.ts"],
+    tests: ["test/router/wake/limit.test.ts"],
   },
   {
     name: "a request is HTTP/2 by what it calls itself",

@@ -1,7 +1,7 @@
 /** Mutants of the code that passes requests and answers between clients, browsers included, and sandboxes. @module */
 import type { Mutant } from "./mutant.ts";
 
-const PAGES_TEST = ["test/router/access/pages.test.ts"];
+const PAGES_TEST = ["test/router/access/crossorigin.test.ts"];
 const FRAMING_TEST = ["test/router/proxy/framing.test.ts"];
 const ANSWER_TEST = ["test/router/proxy/answerheaders.test.ts"];
 const RECHECK_TEST = ["test/router/access/recheck.test.ts"];
@@ -23,7 +23,7 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   },
   {
     name: "who has woken a sandbox does not wait for its app",
-    file: "packages/router/proxy/retry.ts",
+    file: "packages/router/proxy/failure.ts",
     from: '"ECONNREFUSED" && mayYetListen()',
     to: '"ECONNREFUSED" && false',
     tests: ["test/router/wake/lateport.test.ts"],
@@ -93,7 +93,7 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   },
   {
     name: "a page of another origin without an Origin is a program",
-    file: "packages/router/access/pages.ts",
+    file: "packages/router/access/crossorigin.ts",
     from: "if (origin === undefined) return REFUSED;",
     to: "if (origin === undefined) return undefined;",
     tests: PAGES_TEST,

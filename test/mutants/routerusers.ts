@@ -2,9 +2,9 @@
 import type { Mutant } from "./mutant.ts";
 
 const OBSERVER_TEST = ["test/router/observe/observer.test.ts"];
-const CACHE_TEST = ["test/router/access/cache.test.ts"];
+const CACHE_TEST = ["test/router/access/verdictcache.test.ts"];
 const CROWDS_TEST = ["test/router/access/crowds.test.ts"];
-const QUESTIONS_TEST = ["test/router/access/questions.test.ts"];
+const QUESTIONS_TEST = ["test/router/access/reviewqueue.test.ts"];
 const CHUNKS_TEST = ["test/router/proxy/tinychunks.test.ts"];
 const RECORDS_TEST = ["test/router/index/records.test.ts"];
 const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
@@ -12,10 +12,10 @@ const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
 export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "unused wakes of a namespace add up without limit",
-    file: "packages/router/budget.ts",
+    file: "packages/router/limits.ts",
     from: "Math.min(burst, tokens + (now - at) / 1000 * perSecond)",
     to: "tokens + (now - at) / 1000 * perSecond",
-    tests: ["test/router/budget.test.ts"],
+    tests: ["test/router/limits.test.ts"],
   },
   {
     name: "one user's answers push out those of others",
@@ -26,7 +26,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "refused tokens push out valid ones",
-    file: "packages/router/access/tokenreview.ts",
+    file: "packages/router/access/reviews.ts",
     from: "(isGood ? good : bad).add(",
     to: "(isGood ? good : good).add(",
     tests: CACHE_TEST,
@@ -61,21 +61,21 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "any number of a user's requests wait for the API server's answer",
-    file: "packages/router/access/questions.ts",
+    file: "packages/router/access/reviews.ts",
     from: "line.waiting.size >= MOST_WAITING",
     to: "line.waiting.size < 0",
     tests: QUESTIONS_TEST,
   },
   {
     name: "a request waits for the API server's answer as long as it takes",
-    file: "packages/router/access/questions.ts",
+    file: "packages/router/access/reviews.ts",
     from: "createDeadlines(LONGEST_WAIT_MS)",
     to: "createDeadlines(10 * LONGEST_WAIT_MS)",
     tests: QUESTIONS_TEST,
   },
   {
     name: "a user who was denied too often still causes requests to the API server",
-    file: "packages/router/access/questions.ts",
+    file: "packages/router/access/reviews.ts",
     from: "begin(seconds > 0 ? tooMany(detail, seconds) : undefined);",
     to: "begin();",
     tests: QUESTIONS_TEST,
@@ -96,14 +96,14 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "frames of an upload by HTTP/2 wait one by one",
-    file: "packages/router/proxy/coalesce.ts",
+    file: "packages/router/proxy/streams.ts",
     from: "if (isHttp2(request)) coalesce((request as unknown as Http2ServerRequest).stream);",
     to: "",
     tests: CHUNKS_TEST,
   },
   {
     name: "all streams of tiny chunks go on in the same turn",
-    file: "packages/router/proxy/coalesce.ts",
+    file: "packages/router/proxy/streams.ts",
     from: "if (isTaken) return false;",
     to: "",
     tests: CHUNKS_TEST,
@@ -138,7 +138,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "one namespace takes all places for requests",
-    file: "packages/router/room.ts",
+    file: "packages/router/limits.ts",
     from: "if (own >= most - taken) {",
     to: "if (taken >= most) {",
     tests: CONNECTIONS_TEST,
@@ -159,16 +159,16 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "a refusal names the Sandbox that exists",
-    file: "packages/router/access/readings.ts",
+    file: "packages/router/access/gate.ts",
     from: "const { pass } = await ask(route.target);",
     to: "const { pass } = await ask(readings.find(exists) ?? route.target);",
-    tests: ["test/router/access/readings.test.ts"],
+    tests: ["test/router/access/choosetarget.test.ts"],
   },
   {
     name: "any number of requests waits for one sandbox",
-    file: "packages/router/wake/waitingrequest.ts",
+    file: "packages/router/wake/hold.ts",
     from: "own >= MOST_FOR_ONE ?",
     to: "own < 0 ?",
-    tests: ["test/router/wake/room.test.ts"],
+    tests: ["test/router/wake/limit.test.ts"],
   },
 ];

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const ESCAPE_TEST = ["test/runtime/escape.test.ts"];
 const HEAD_TEST = ["test/router/proxy/headwait.test.ts"];
-const EVIDENCE_TEST = ["test/router/idle/evidence.test.ts"];
+const EVIDENCE_TEST = ["test/router/idle/activity.test.ts"];
 const CONTEXTS_TEST = ["test/runtime/contexts/contexts.test.ts"];
 const KILL_TEST = ["test/runtime/processes/killall.test.ts"];
 const WAITING_TEST = ["test/runtime/rpc/waiting.test.ts"];
@@ -46,14 +46,14 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   },
   {
     name: "a check of a sandbox that does not answer never ends",
-    file: "packages/router/idle/evidence.ts",
+    file: "packages/router/idle/activity.ts",
     from: "}), patienceMs);",
     to: "}), 2 ** 31 - 1);",
     tests: EVIDENCE_TEST,
   },
   {
     name: "the router reads whatever a sandbox says of its activity",
-    file: "packages/router/idle/evidence.ts",
+    file: "packages/router/idle/activity.ts",
     from: 'if (body.size() > MOST_BYTES) refuse("too long");',
     to: "",
     tests: EVIDENCE_TEST,
@@ -67,14 +67,14 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   },
   {
     name: "informational answers may come without end",
-    file: "packages/router/proxy/headwait.ts",
+    file: "packages/router/proxy/failure.ts",
     from: "if (++informational === MOST_INFORMATIONAL + 1) process.nextTick(giveUp);",
     to: "",
     tests: HEAD_TEST,
   },
   {
     name: "a head that drips is waited for without end",
-    file: "packages/router/proxy/headwait.ts",
+    file: "packages/router/proxy/failure.ts",
     from: "if (!isAnswered && responseHeaderTimeout > 0) timer",
     to: "if (!isAnswered && responseHeaderTimeout < 0) timer",
     tests: HEAD_TEST,
@@ -198,7 +198,7 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   },
   {
     name: "a cookie of a sandbox is for all sandboxes of the domain",
-    file: "packages/router/proxy/rewrite.ts",
+    file: "packages/router/proxy/answerheaders.ts",
     from: 'attributes.filter((attribute) => !isOf(attribute, "domain"))',
     to: "attributes",
     tests: ["test/router/proxy/rewrite.test.ts"],

@@ -23,7 +23,7 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   },
   {
     name: "cookies with tokens go in the clear",
-    file: "packages/router/options/accessoptions.ts",
+    file: "packages/router/access/accessoptions.ts",
     from: "...{ authzCookieSamesite, authzCookieInsecure,",
     to: "...{ authzCookieSamesite, authzCookieInsecure: true,",
     tests: OPTIONS_TEST,
@@ -93,7 +93,7 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   },
   {
     name: "the router's span is between nobody",
-    file: "packages/router/observe/tracecontext.ts",
+    file: "packages/router/observe/observer.ts",
     from: 'withheld: ["traceparent"] }',
     to: "withheld: NONE }",
     tests: ["test/router/observe/tracecontext.test.ts"],

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { assembleRouter, type Router } from "../../packages/router/assemble.ts";
-import { readOptions, type RouterOptions } from "../../packages/router/options/options.ts";
+import { readOptions, type RouterOptions } from "../../packages/router/options.ts";
 import { listen } from "../../packages/router/server.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { underRole } from "../rights.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { askActivity } from "../../packages/router/idle/evidence.ts";
+import { askActivity } from "../../packages/router/idle/activity.ts";
 import { MOST_WAITING } from "../../packages/runtime/listen.ts";
 import { eventually } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";

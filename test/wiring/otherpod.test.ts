@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { WatchEvent } from "../../packages/kube/api.ts";
-import { askActivity } from "../../packages/router/idle/evidence.ts";
+import { askActivity } from "../../packages/router/idle/activity.ts";
 import { readPod } from "../../packages/router/index/records.ts";
 import { until } from "../eventually.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";

@@ -11,7 +11,7 @@ export const WOKEN_AT_ANNOTATION = `${ANNOTATION_PREFIX}woken-at`;
  * Annotation by routers, as JSON: why and when a router last suspended the Sandbox, and the UID and generation that the
  * Sandbox had then. If a router resumes the Sandbox, it removes the annotation. Other ways to resume the Sandbox leave
  * it. The annotation is therefore about the present suspension only if UID and generation match
- * (packages/router/idle/suspension.ts).
+ * (packages/router/idle/suspend.ts).
  */
 export const SUSPENDED_ANNOTATION = `${ANNOTATION_PREFIX}suspended`;
 /**

@@ -13,7 +13,7 @@ export const PROGRAMS = {
   serve: async () => (await import("../../../hooks/all.ts")).SERVE,
   keeper: async () => (await import("../../keeper/options.ts")).KEEPER,
   binder: async () => (await import("../../binder/options.ts")).BINDER,
-  router: async () => (await import("../../router/options/options.ts")).ROUTER,
+  router: async () => (await import("../../router/options.ts")).ROUTER,
   runtime: async () => (await import("../../runtime/options.ts")).RUNTIME,
 } satisfies Record<string, LoadProgram>;
 

@@ -1,7 +1,6 @@
 /** Reads a request's token, removes it from what the sandbox gets, and makes the cookie for browsers. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import type { Route } from "../destination.ts";
-import { isForeign } from "./pages.ts";
 
 /** How a browser sends a token, as pages cannot set headers for a navigation; undefined: this way is off. */
 export interface BrowserOptions {
@@ -71,32 +70,6 @@ function withoutCookie(
   const isOurs = (cookie: string) => cookie.startsWith(`${name}=`);
   const rest = cookies.filter((cookie) => !isOurs(cookie)).join("; ");
   return { rest: rest || undefined, value: cookies.find(isOurs)?.slice(name.length + 1) };
-}
-
-/**
- * Returns the Origin header for the sandbox as a flat list; `[]`: the sandbox gets no Origin.
- *
- * | request of | sandbox gets Origin |
- * |---|---|
- * | the sandbox's own page, or a page of an allowed origin | no |
- * | a program, or a page of another origin, with a token that was checked | no |
- * | a page of another origin without a token of its own | yes |
- *
- * A runtime refuses requests with the Origin of another host. Otherwise any website could use the access of a user
- * whose router admits everybody.
- *
- * @param isOpen true: tokens are not checked, so only a header that no page can send shows that a program asks
- */
-export function foreignOrigin(
-  request: IncomingMessage,
-  route: Route,
-  browser: BrowserOptions,
-  isOpen: boolean,
-): string[] {
-  if (!isForeign(request, browser)) return [];
-  const { source } = credentialsOf(request, route, browser);
-  if (source === "header" || (source === "query" && !isOpen)) return [];
-  return ["Origin", request.headers.origin ?? "null"];
 }
 
 /** Returns a Set-Cookie header with the token. If the path names the sandbox, the cookie is for this sandbox only. */

@@ -1,11 +1,11 @@
 /** Decides whether to admit a request, and which headers and path its sandbox gets. @module */
 import type { IncomingMessage } from "node:http";
-import type { Route, Target } from "../destination.ts";
+import { badRequest, type Route, type Target } from "../destination.ts";
+import { sameHost } from "../proxy/answerheaders.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
-import { sameHost } from "../proxy/rewrite.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
-import { isForeign } from "./pages.ts";
+import { isForeign } from "./crossorigin.ts";
 
 /** A request's token, and the sandbox that it is for. */
 export interface Ask {
@@ -28,12 +28,6 @@ export interface Grant {
 
 /** Decides whether a client may reach a sandbox. */
 export type Authorise = (ask: Ask) => Grant | Refusal | Promise<Grant | Refusal>;
-
-/** Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2. */
-export function unauthorized(token: string | undefined): Refusal {
-  const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
-  return { status: 401, detail, headers: { "WWW-Authenticate": "Bearer" } };
-}
 
 /** An admitted request. */
 export interface Pass {
@@ -126,4 +120,50 @@ function passOf(
     pass.redirect = { location: sameHost(route.base + path), cookie: cookieOf(token, route, browser, seconds) };
   }
   return pass;
+}
+
+/** A route with one target, and the gate's decision about it. */
+export interface Chosen {
+  route: Route;
+  pass: Pass | Refusal;
+}
+
+/**
+ * Asks the gate about each target that exists, and chooses the only one that the client may reach. It never guesses:
+ * otherwise a user could create a Sandbox with a matching name and get the requests for another Sandbox.
+ *
+ * | targets that the client may reach | result |
+ * |---|---|
+ * | one | this target |
+ * | several | 400 |
+ * | none, whether one exists or not | the gate's refusal for the first target; 404 if the gate admits it |
+ *
+ * @param exists tells whether a Sandbox exists and may be reached by name
+ */
+export async function chooseReading(
+  { readings = [], ...route }: Route,
+  exists: (target: Target) => boolean,
+  gate: Gate,
+  request: IncomingMessage,
+  address: string,
+): Promise<Chosen> {
+  const ask = async (target: Target): Promise<Chosen> => {
+    const asked = { ...route, target };
+    return { route: asked, pass: await gate(request, asked, address) };
+  };
+  const open: Chosen[] = [];
+  for (const target of readings.filter(exists)) {
+    const chosen = await ask(target);
+    if (!isRefusal(chosen.pass)) open.push(chosen);
+  }
+  const [chosen, second] = open;
+  if (chosen && !second) return chosen;
+  if (second) {
+    return { route, pass: badRequest("The host name fits several sandboxes: name the one by path or header.") };
+  }
+  const { pass } = await ask(route.target);
+  return {
+    route,
+    pass: isRefusal(pass) ? pass : { status: 404, detail: "Cannot find a sandbox that the host name fits." },
+  };
 }

@@ -7,7 +7,10 @@ import { isRefusal, type Refusal } from "../refusal.ts";
 export interface Lasting {
   /** Emits `close` when the request or stream is over. */
   client: Pick<EventEmitter, "once">;
-  /** When the token expires, in seconds since the epoch; undefined: not known. If it has expired already, `check` decides. */
+  /**
+   * When the token expires, in seconds since the epoch; undefined: not known. If it has expired already, `check`
+   * decides.
+   */
   expires: number | undefined;
   /** Decides again whether the client may connect: returns a refusal, or any other object if it may. */
   check(): object | Promise<object>;
@@ -29,7 +32,11 @@ const EXPIRED: Refusal = {
 };
 const UNKNOWN: Refusal = { status: 500, detail: "Cannot find out who may connect." };
 
-/** Creates the recheck. @param everyMs time between two checks, in milliseconds; 0: a stream ends only with its token */
+/**
+ * Creates the recheck.
+ *
+ * @param everyMs time between two checks, in milliseconds; 0: a stream ends only with its token
+ */
 export function createRecheck(everyMs: number): Recheck {
   const periodMs = everyMs || LONGEST_MS;
   const deadlines = createDeadlines(periodMs);

@@ -3,12 +3,20 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createBudget } from "../budget.ts";
-import { type Refusal, tooMany } from "../refusal.ts";
-import { type Ask, type Authorise, type Grant, unauthorized } from "./gate.ts";
-import { createQuestions } from "./questions.ts";
 import { createShelf } from "../../process/shelf.ts";
-import { expiryOf, holderOf, requesterOf } from "./tokenclaims.ts";
+import { createBudget } from "../limits.ts";
+import { type Refusal, tooMany, unauthorized } from "../refusal.ts";
+import type { Ask, Authorise, Grant } from "./gate.ts";
+import {
+  createMemory,
+  createQuestions,
+  expiryOf,
+  holderOf,
+  requesterOf,
+  REVIEWS_AT_ONCE,
+  REVIEWS_PER_SECOND,
+  type Worth,
+} from "./reviews.ts";
 
 interface TokenReviewOptions {
   api: Api;
@@ -24,12 +32,6 @@ interface TokenReviewOptions {
 
 /** Denials stay in the cache for a shorter time, as somebody may just create the missing RoleBinding. */
 const LONGEST_DENIAL_MS = 5000;
-/**
- * Limits for unknown tokens from one address, and for Sandbox names that one user (or the ServiceAccounts of a
- * namespace) may not connect to. Each costs the API server a request; successful ones do not count.
- */
-export const REVIEWS_PER_SECOND = 20;
-export const REVIEWS_AT_ONCE = 100;
 /** Limits for names that are not in the cache, allowed or not: a user may have access to all names of a namespace. */
 const NAMES_PER_SECOND = 200;
 const NAMES_AT_ONCE = 2000;
@@ -188,63 +190,4 @@ async function reviewAccess(api: Api, user: User, namespace: string, name: strin
   const review = isOk(answer) ? accessReviewSchema.safeParse(answer.body).data : undefined;
   if (!review) throw answerError("review access to a Sandbox", answer);
   return review.status.allowed && review.status.denied !== true;
-}
-
-interface Remembered<T> {
-  /** Returns the cached answer at `now` (milliseconds), else asks. Concurrent calls for one key share one request. */
-  get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
-  /** Tells whether the last cached answer was good, even if it has expired. */
-  wasGood(key: string): boolean;
-}
-
-/** How an answer is cached. */
-interface Worth {
-  /** Bad answers never displace good ones. */
-  isGood: boolean;
-  /** How long the answer stays valid, in milliseconds. */
-  ttlMs: number;
-  /** The user whose share of the cache it uses. */
-  owner: string;
-}
-
-interface Entry<T> {
-  value: T;
-  until: number;
-}
-
-/**
- * Makes a cache of `size` good answers and `size` bad ones. If it is full, the owner with the most entries loses its
- * oldest. Errors are not cached.
- *
- * @param worthOf undefined: the answer is not cached
- */
-export function createMemory<T>(size: number, worthOf: (value: T) => Worth | undefined): Remembered<T> {
-  const good = createShelf<Entry<T>>(size);
-  const bad = createShelf<Entry<T>>(size);
-  const running = new Map<string, Promise<T>>();
-
-  function remember(key: string, value: T, now: number): void {
-    const worth = worthOf(value);
-    if (!worth) return;
-    good.remove(key);
-    bad.remove(key);
-    const { isGood, ttlMs, owner } = worth;
-    (isGood ? good : bad).add(key, { value, until: now + ttlMs }, owner);
-  }
-
-  return {
-    get(key, now, ask) {
-      const known = good.get(key) ?? bad.get(key);
-      if (known && known.until > now) return known.value;
-      const already = running.get(key);
-      if (already) return already;
-      const asked = ask().then((value) => {
-        remember(key, value, now);
-        return value;
-      }).finally(() => running.delete(key));
-      running.set(key, asked);
-      return asked;
-    },
-    wasGood: (key) => good.get(key) !== undefined,
-  };
 }

@@ -3,20 +3,16 @@ import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { APIProxy } from "../../kube/apiproxy.ts";
+import { createGathered } from "../../process/gathered.ts";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createAssets, type Files, sendAsset } from "../assets.ts";
-import { hostOf, targetsFromHost } from "../destination.ts";
-import { unauthorized } from "../access/gate.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import { createRecheck } from "../access/recheck.ts";
-import { expiryOf } from "../access/tokenclaims.ts";
-import { createGathered } from "../../process/gathered.ts";
-import { sendRefusal } from "../proxy/answer.ts";
+import { expiryOf } from "../access/reviews.ts";
+import { createAssets, type Files, SAFE, sendAsset, sendRefusal } from "../answer.ts";
+import { hostOf, targetsFromHost } from "../destination.ts";
+import { type ConcurrencyLimit, createConcurrencyLimit } from "../limits.ts";
 import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
-import { isRefusal, type Refusal } from "../refusal.ts";
-import { SAFE } from "../safeheaders.ts";
-import { mayPass } from "./allowlist.ts";
-import { type ConcurrencyLimit, createConcurrencyLimit } from "./concurrency.ts";
+import { isRefusal, type Refusal, unauthorized } from "../refusal.ts";
 import { createIdentify } from "./identity.ts";
 
 const BASE = "/.hookbox/";
@@ -196,4 +192,45 @@ function dashboardFiles(): Files {
     return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
   }
   return {};
+}
+
+const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
+const AGENTS = "/apis/agents\\.x-k8s\\.io/v1beta1";
+const EXTENSIONS = "/apis/extensions\\.agents\\.x-k8s\\.io/v1beta1";
+
+/** Paths of a collection or one of its objects, in one namespace or in all. */
+function objects(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}(?:/namespaces/${NAME})?/(?:${resources})(?:/${NAME})?$`);
+}
+function collection(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}/namespaces/${NAME}/(?:${resources})$`);
+}
+function object(base: string, resources: string): RegExp {
+  return new RegExp(`^${base}/namespaces/${NAME}/(?:${resources})/${NAME}$`);
+}
+
+const SANDBOX_KINDS = "sandboxclaims|sandboxwarmpools|sandboxtemplates";
+const ALLOWED: Record<string, RegExp[]> = {
+  GET: [
+    objects(AGENTS, "sandboxes"),
+    objects(EXTENSIONS, SANDBOX_KINDS),
+    // Read by `why`. Secrets and ConfigMaps are not on the list.
+    objects("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
+    objects("/apis/coordination\\.k8s\\.io/v1", "leases"),
+    new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
+    new RegExp(`^/apis/storage\\.k8s\\.io/v1/storageclasses(?:/${NAME})?$`),
+    new RegExp(`^/api/v1/namespaces/${NAME}/pods/${NAME}/log$`),
+  ],
+  POST: [collection(AGENTS, "sandboxes"), collection(EXTENSIONS, "sandboxclaims")],
+  PATCH: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxwarmpools")],
+  DELETE: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims")],
+};
+
+/**
+ * Tells whether a request is on the list.
+ *
+ * @param path without its query; nothing is decoded, so that an encoded path cannot avoid the check
+ */
+export function mayPass(method: string, path: string): boolean {
+  return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(path));
 }

@@ -2,9 +2,14 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { APIProxy } from "../../kube/apiproxy.ts";
-import { createQuestions } from "../access/questions.ts";
-import { holderOf, requesterOf } from "../access/tokenclaims.ts";
-import { createMemory, REVIEWS_AT_ONCE, REVIEWS_PER_SECOND } from "../access/tokenreview.ts";
+import {
+  createMemory,
+  createQuestions,
+  holderOf,
+  requesterOf,
+  REVIEWS_AT_ONCE,
+  REVIEWS_PER_SECOND,
+} from "../access/reviews.ts";
 import type { Refusal } from "../refusal.ts";
 
 /** The holder of a token: a user, or all ServiceAccounts of a namespace. `holder` undefined: the token is invalid. */

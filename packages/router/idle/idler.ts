@@ -4,11 +4,10 @@ import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
-import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./evidence.ts";
+import { activityOf, askActivity, comparedNext, isHeld, type Sample } from "./activity.ts";
 import { type Decision, idleDecision, type IdlePolicy, isSpent, policyOf } from "./decision.ts";
 import { createTraffic, lastAsked, lastUse, type Traffic, wordMs, wordOf } from "./lastuse.ts";
-import { expire, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from "./suspend.ts";
-import { idleSince } from "./suspension.ts";
+import { expire, idleSince, leaveWord, suspend, type SuspendParts, takeBack, tellOf } from "./suspend.ts";
 
 export interface IdlerParts extends SuspendParts {
   /** False: nothing is suspended, but this router still records traffic in annotations for other routers. */

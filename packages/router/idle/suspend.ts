@@ -1,18 +1,21 @@
-/** Suspends a Sandbox if it has not changed since the decision, and records an Event. @module */
-import { type Answer, answerError, isOk } from "../../kube/api.ts";
-import { sandboxCRD } from "../../api/sandbox.ts";
-import { eventOf } from "../../kube/event.ts";
-import { rfc3339 } from "../../api/objects/conditions.ts";
-import type { SandboxRecord } from "../index/records.ts";
-import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
+/**
+ * Suspends a Sandbox if it has not changed since the decision, and tells since when a router has suspended it.
+ * @module
+ */
+import * as z from "zod";
 import { idleExpiryText } from "../../api/expiry.ts";
+import { findCondition, rfc3339 } from "../../api/objects/conditions.ts";
 import {
   ACTIVE_ANNOTATION,
   EXPIRED_ANNOTATION,
   FIRST_ACTIVE_ANNOTATION,
   SUSPENDED_ANNOTATION,
 } from "../../api/router/annotations.ts";
-import { type Suspension, suspensionText } from "./suspension.ts";
+import { sandboxCRD } from "../../api/sandbox.ts";
+import { type Answer, answerError, isOk } from "../../kube/api.ts";
+import { eventOf } from "../../kube/event.ts";
+import type { SandboxRecord } from "../index/records.ts";
+import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
 
 export interface SuspendParts extends Shown {
   /** Name of this router, without spaces. */
@@ -45,7 +48,10 @@ export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: D
   return await patch(parts, sandbox, { metadata: { annotations }, spec: { shutdownTime, shutdownPolicy: "Delete" } });
 }
 
-/** Restores the shutdown time that a Sandbox had before a router let it expire. Call it only if that expiry was called off. */
+/**
+ * Restores the shutdown time that a Sandbox had before a router let it expire. Call it only if that expiry was called
+ * off.
+ */
 export async function takeBack(parts: SuspendParts, sandbox: SandboxRecord): Promise<boolean> {
   return await patch(parts, sandbox, takenBack(sandbox));
 }
@@ -113,4 +119,49 @@ export async function tellOf(
   const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   const answer = await api.send({ method: "POST", path, body: event });
   if (!isOk(answer) && answer.status !== 409) throw answerError(`record an Event of ${namespace}/${name}`, answer);
+}
+
+/** Why and when a router suspends a Sandbox. */
+interface Suspension {
+  reason: string;
+  note: string;
+  now: Date;
+}
+
+const suspensionSchema = z.object({ at: z.string(), uid: z.string(), generation: z.number() });
+
+/** Returns the annotation's text for a suspension. `generation` is the one that the spec has after the patch. */
+export function suspensionText({ metadata }: SandboxRecord, { reason, note, now }: Suspension): string {
+  const { uid, generation } = metadata;
+  return JSON.stringify({ reason, at: rfc3339(now), note, uid, generation: generation + 1 });
+}
+
+/**
+ * Returns since when a router has suspended the Sandbox as idle, in milliseconds since the epoch; undefined: no router
+ * has, or it is not certain. The first row that applies decides.
+ *
+ * | observation | since |
+ * |---|---|
+ * | its mode is not Suspended | undefined |
+ * | no annotation of a router names its UID, or the annotation cannot be read | undefined |
+ * | its spec has another generation than after that suspension: a user has resumed or changed it | undefined |
+ * | its condition Suspended is not True, or of an older generation | undefined: its Pod may still exist |
+ * | (none of these) | the annotation's time, or the condition's transition time if that is later |
+ */
+export function idleSince(sandbox: SandboxRecord): number | undefined {
+  const { metadata: { uid, generation }, annotations, conditions, isSuspended } = sandbox;
+  const said = suspensionSchema.safeParse(parsed(annotations[SUSPENDED_ANNOTATION])).data;
+  if (!isSuspended || !said || said.uid !== uid || said.generation !== generation) return undefined;
+  const condition = findCondition(conditions, "Suspended");
+  if (condition?.status !== "True" || condition.observedGeneration !== generation) return undefined;
+  const since = Math.max(Date.parse(said.at), Date.parse(condition.lastTransitionTime));
+  return Number.isNaN(since) ? undefined : since;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return undefined;
+  }
 }

@@ -23,7 +23,7 @@ import {
   WAKE_ANNOTATION,
   WOKEN_AT_ANNOTATION,
 } from "../../api/router/annotations.ts";
-import { canonicalIP, isPodAddress } from "../podip.ts";
+import { canonicalIP, isPodAddress } from "./addresses.ts";
 
 type RecordMeta = {
   uid: string;

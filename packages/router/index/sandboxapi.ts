@@ -1,14 +1,55 @@
 /**
- * Reads and patches single Sandboxes, and lists their Pods, at the API server; puts the answers into the index.
+ * Watches, reads and patches Sandboxes, and reads their Pods, at the API server; puts what it learns into the index.
  * @module
  */
-import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
 import { nameHash } from "../../api/objects/names.ts";
+import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createBudget } from "../budget.ts";
+import { createBudget } from "../limits.ts";
 import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
+
+interface WatchesOptions {
+  log: Log;
+  signal: AbortSignal;
+  /** undefined: all namespaces. */
+  namespace: string | undefined;
+  allowLoopbackPodIp: boolean;
+  /** Called once, when both lists are complete. */
+  onListed(): void;
+  /** Called whenever the API server sends something on one of the watches. */
+  onHeard?(watch: "sandboxes" | "pods"): void;
+}
+
+/** Watches Sandboxes and Pods until `signal` fires. */
+export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
+  const { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard } = options;
+  const pending = new Set(["sandboxes", "pods"]);
+  const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
+    ...handler,
+    listed(uids, version) {
+      handler.listed?.(uids, version);
+      if (pending.delete(resource) && pending.size === 0) onListed();
+    },
+  });
+  const sandboxes = { path: pathOf({ resource: "sandboxes", namespace }), parse: readSandbox };
+  const pods = {
+    path: pathOf({ resource: "pods", namespace }),
+    // Selects the Pods of sandboxes: a cluster has many more Pods.
+    query: { labelSelector: NAME_HASH_LABEL },
+    parse: (object: unknown) => readPod(object, allowLoopbackPodIp),
+  };
+  await Promise.all([
+    listAndWatch(api, sandboxes, counted("sandboxes", index.sandboxes), {
+      log,
+      signal,
+      onHeard: () => onHeard?.("sandboxes"),
+    }),
+    listAndWatch(api, pods, counted("pods", index.pods), { log, signal, onHeard: () => onHeard?.("pods") }),
+  ]);
+}
 
 /** The API server, and the index for its answers: they may be newer than what the watch has shown. */
 export interface Shown {

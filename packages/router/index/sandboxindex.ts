@@ -39,7 +39,10 @@ export interface SandboxIndex {
   /** The same for a Pod. */
   answeredPod(pod: PodRecord): void;
   find(namespace: string, name: string): Entry | undefined;
-  /** Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is called. */
+  /**
+   * Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is
+   * called.
+   */
   onChange(namespace: string, name: string, listener: () => void): () => void;
   /** All Sandboxes. */
   entries(): Iterable<Entry>;

@@ -1,10 +1,12 @@
-/** Records every request from its beginning to its end, for metrics, access log, spans and idle suspension. @module */
+/** Records every request from its beginning to its end, for metrics, access log, traces and idle suspension. @module */
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type Span, SpanStatusCode } from "@opentelemetry/api";
+import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import { readTraceparent, type TraceContext } from "../../api/tracecontext.ts";
+import { contextOf } from "../../process/parentspan.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import type { Target } from "../destination.ts";
 import { isRefusal } from "../refusal.ts";
-import type { AccessLog } from "./accesslog.ts";
 import type { RouterMetrics } from "./metrics.ts";
 
 /** What is known about a request; filled in step by step. */
@@ -24,7 +26,7 @@ export interface RequestRecord {
 }
 
 /** Receives the beginning and end of requests that were forwarded to a sandbox. */
-export interface Traffic {
+interface Traffic {
   begun(target: Target): void;
   ended(target: Target): void;
 }
@@ -101,4 +103,109 @@ export function createObserver({ metrics, log, traffic, addressOf }: ObserverPar
 /** Returns the ID of the recorded trace; undefined: none is recorded. */
 function traceIdOf({ span }: RequestRecord): string | undefined {
   return span?.spanContext().traceId;
+}
+
+/** The access log. */
+interface AccessLog {
+  add(record: RequestRecord, status: number, ms: number): void;
+  /** Writes the buffered lines. */
+  flush(): void;
+}
+
+const FLUSH_MS = 200;
+const MOST_LINES = 2000;
+
+/**
+ * Makes the log; `write` gets complete lines with their line ends. Queries are never logged: they may contain a token.
+ */
+export function createAccessLog(write: (text: string) => void): AccessLog {
+  let lines: string[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines.length === 0) return;
+    const text = `${lines.join("\n")}\n`;
+    lines = [];
+    write(text);
+  };
+  return {
+    flush,
+    add({ request, address, target, client, traceId, heldMs }, status, ms) {
+      const { url = "", method, httpVersion } = request;
+      const query = url.indexOf("?");
+      lines.push(JSON.stringify({
+        time: new Date().toISOString(),
+        level: "info",
+        message: "Request",
+        method,
+        path: query < 0 ? url : url.slice(0, query),
+        status,
+        durationMs: Math.round(ms * 10) / 10,
+        namespace: target?.namespace,
+        name: target?.name,
+        port: target?.port,
+        client: client || `address:${address}`,
+        http: httpVersion,
+        traceId,
+        ...(heldMs === 0 ? {} : { heldMs: Math.round(heldMs) }),
+      }));
+      if (lines.length >= MOST_LINES) flush();
+      else timer ??= setTimeout(flush, FLUSH_MS);
+    },
+  };
+}
+
+/** The trace of a request, for the log and the sandbox. */
+interface Trace {
+  /** 32 hex digits. */
+  id: string;
+  /** Undefined: the router records no span. */
+  span: Span | undefined;
+  /** Headers to add, as a flat list; `[]`: the request's own headers pass. */
+  added: readonly string[];
+  /** Names of request headers that do not pass. */
+  withheld: readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * Reads the request's traceparent, or creates a trace that is not sampled.
+ *
+ * @param tracer undefined: no spans are recorded
+ */
+export function traceOf(request: IncomingMessage, target: Target, tracer: Tracer | undefined): Trace {
+  const { traceparent } = request.headers;
+  const parent = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
+  if (!parent) return { ...madeUp(), span: undefined, withheld: traceparent === undefined ? NONE : BOTH };
+  const span = tracer && parent.isSampled ? beginSpan(tracer, parent, request, target) : undefined;
+  if (!span) return { id: parent.traceId, span, added: NONE, withheld: NONE };
+  const { traceId, spanId } = span.spanContext();
+  return { id: traceId, span, added: ["traceparent", `00-${traceId}-${spanId}-01`], withheld: ["traceparent"] };
+}
+
+const BOTH: readonly string[] = ["traceparent", "tracestate"];
+
+function madeUp(): Pick<Trace, "id" | "added"> {
+  const id = randomUUID().replaceAll("-", "");
+  const span = randomUUID().replaceAll("-", "").slice(16);
+  return { id, added: ["traceparent", `00-${id}-${span}-00`] };
+}
+
+function beginSpan(
+  tracer: Tracer,
+  parent: TraceContext,
+  { method = "", url = "" }: IncomingMessage,
+  { namespace, name, port }: Target,
+): Span {
+  const attributes = {
+    "k8s.namespace.name": namespace,
+    "sandbox.name": name,
+    "server.port": port,
+    "http.request.method": method,
+    // Without the query, which may contain secrets.
+    "url.path": url.split("?")[0] ?? "",
+  };
+  return tracer.startSpan(`router ${method}`, { kind: SpanKind.SERVER, attributes }, contextOf(parent));
 }

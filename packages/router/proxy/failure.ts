@@ -1,10 +1,11 @@
-/**
- * Classifies errors on the way to a sandbox, for the client and for the metrics, and finds invalid answers. Pure.
- * @module
- */
-import type { IncomingMessage } from "node:http";
+/** Classifies failures on the way to a sandbox, and decides when a request is sent again. @module */
+import type { EventEmitter } from "node:events";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import process from "node:process";
+import { OTHER_POD, REASON_HEADER } from "../../api/router/headers.ts";
+import type { Target } from "../destination.ts";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
-import { MOST_HEADER_BYTES } from "./settings.ts";
+import { MOST_HEADER_BYTES, type ProxySettings } from "./exchange.ts";
 
 /** Why there was no answer. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
@@ -68,4 +69,119 @@ export function unfit(
 function isHangUp(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ECONNRESET" || code === "EPIPE";
+}
+
+/** Most informational answers (1xx) before the final one. */
+const MOST_INFORMATIONAL = 16;
+
+/**
+ * Ends a request after `responseHeaderTimeout` milliseconds of silence, if the answer does not begin within that time
+ * after the request's end, or after too many informational answers.
+ */
+export function awaitHead(outgoing: ClientRequest, responseHeaderTimeout: number): void {
+  let isAnswered = false;
+  let timer: NodeJS.Timeout | undefined;
+  let informational = 0;
+  const stop = () => {
+    isAnswered = true;
+    clearTimeout(timer);
+  };
+  const late = () => outgoing.destroy(SILENCE);
+  outgoing.once("timeout", late);
+  // Any data ends the silence: a part of a head, or 1xx answers without end. So this timer runs in addition.
+  outgoing.once("finish", () => {
+    if (!isAnswered && responseHeaderTimeout > 0) timer = setTimeout(late, responseHeaderTimeout);
+  });
+  const giveUp = () => isAnswered || outgoing.destroy(CHATTER);
+  outgoing.on("information", () => {
+    // Not before the rest is parsed: if a protocol switch follows, node:http has no listener for the error yet.
+    if (++informational === MOST_INFORMATIONAL + 1) process.nextTick(giveUp);
+  });
+  outgoing.once("response", stop).once("upgrade", stop).once("close", stop);
+}
+
+/** A request that may be tried again. */
+interface Retried {
+  target: Target;
+  settings: ProxySettings;
+  tries: number;
+  /** The client has disconnected or has its answer: nothing more is sent. */
+  isOver: boolean;
+  locate(signal: AbortSignal): Promise<string | Refusal>;
+  mayYetListen(): boolean;
+}
+
+/** How a request continues: with an attempt at an address, or with a refusal. */
+interface Next<State> {
+  attempt(state: State, address: string): void;
+  refuse(state: State, refusal: Refusal): void;
+}
+
+/**
+ * Tells whether to try again after a connection could not be made: up to `settings.upstreamMaxRetries` times, and longer if the
+ * sandbox has just woken and its app may not listen yet.
+ */
+export function mayTryAgain(
+  { tries, settings, mayYetListen }: Pick<Retried, "tries" | "settings" | "mayYetListen">,
+  error: Error,
+): boolean {
+  if (tries < settings.upstreamMaxRetries) return true;
+  return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
+}
+
+/** Returns the delay before another try, in milliseconds: doubled each time, up to the longest. */
+export function delayOf({ upstreamRetryInitialDelay, upstreamRetryMaxDelay }: ProxySettings, tries: number): number {
+  return Math.min(upstreamRetryInitialDelay * 2 ** tries, upstreamRetryMaxDelay);
+}
+
+/**
+ * Looks up the address again after `delayMs`, then calls `attempt` with it, or `refuse` if there is none.
+ *
+ * @param client the lookup ends when it closes
+ */
+export function retry<State extends Retried>(
+  state: State,
+  client: Pick<EventEmitter, "once" | "off">,
+  delayMs: number,
+  next: Next<State>,
+): void {
+  state.tries++;
+  state.settings.onRetry(state.target);
+  setTimeout(async () => {
+    if (state.isOver) return;
+    const gone = new AbortController();
+    const abort = () => gone.abort();
+    client.once("close", abort);
+    const place = await state.locate(gone.signal);
+    client.off("close", abort);
+    if (state.isOver) return;
+    if (typeof place === "string") next.attempt(state, place);
+    else next.refuse(state, place);
+  }, delayMs);
+}
+
+/**
+ * Tells whether another Pod, which now has the address, has refused the request because it is for the earlier Pod. Only
+ * a runtime that knows its Pod refuses like this, and it has not processed the request.
+ */
+export function isMisdirected({ statusCode, headers }: Pick<IncomingMessage, "statusCode" | "headers">): boolean {
+  return statusCode === 421 && headers[REASON_HEADER.toLowerCase()] === OTHER_POD;
+}
+
+/** Refuses a request that another Pod has refused and that cannot be sent again. */
+export function misdirected(name: string): Refusal {
+  return unreachable(name, "another Pod has its address by now");
+}
+
+/**
+ * Tries again after the API server has listed the sandbox's Pods. Refuses the request after the usual number of tries.
+ */
+export function retryElsewhere<State extends Retried>(
+  state: State,
+  client: Pick<EventEmitter, "once" | "off">,
+  next: Next<State>,
+): void {
+  const { settings, target } = state;
+  if (state.tries >= settings.upstreamMaxRetries) return next.refuse(state, misdirected(target.name));
+  settings.lookAgain(target).then(() => retry(state, client, delayOf(settings, state.tries), next));
 }

@@ -3,16 +3,34 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { discard, sendRefusal } from "./answer.ts";
-import { coalesce } from "./coalesce.ts";
-import { CHATTER, isDialFailure, reasonOf, refusalOf, SILENCE, UNASKED, unfit } from "./failure.ts";
+import { discard, sendRefusal } from "../answer.ts";
+import { coalesce, pass } from "./streams.ts";
+import {
+  awaitHead,
+  CHATTER,
+  delayOf,
+  isDialFailure,
+  isMisdirected,
+  mayTryAgain,
+  misdirected,
+  reasonOf,
+  refusalOf,
+  retry,
+  retryElsewhere,
+  SILENCE,
+  UNASKED,
+  unfit,
+} from "./failure.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { bodyProblem, type Exchange, requestHeaders, tooLarge } from "./exchange.ts";
+import {
+  bodyProblem,
+  type Exchange,
+  MOST_HEADER_BYTES,
+  type ProxySettings,
+  requestHeaders,
+  tooLarge,
+} from "./exchange.ts";
 import { headersForClient } from "./headers.ts";
-import { awaitHead } from "./headwait.ts";
-import { pass } from "./pass.ts";
-import { delayOf, isMisdirected, mayTryAgain, misdirected, retry, retryElsewhere } from "./retry.ts";
-import { MOST_HEADER_BYTES, type ProxySettings } from "./settings.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole } from "./versions.ts";
 
 interface State extends Exchange {

@@ -2,18 +2,24 @@
 import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { type Refusal, unanswered, unreachable } from "../refusal.ts";
-import { discard, sendRefusal } from "./answer.ts";
+import { discard, sendRefusal } from "../answer.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { coalesce } from "./coalesce.ts";
-import { isDialFailure, reasonOf, refusalOf } from "./failure.ts";
-import { bodyProblem, type Exchange, requestHeaders, tooLarge } from "./exchange.ts";
+import { coalesce, pass } from "./streams.ts";
+import {
+  delayOf,
+  isDialFailure,
+  isMisdirected,
+  mayTryAgain,
+  misdirected,
+  reasonOf,
+  refusalOf,
+  retry,
+} from "./failure.ts";
+import { bodyProblem, type Exchange, type ProxySettings, requestHeaders, tooLarge } from "./exchange.ts";
 import { forward } from "./forward.ts";
 import { createBase64Decoder, type GrpcForm, trailerFrame, webTypeOf } from "./grpcform.ts";
 import { headersForClient } from "./headers.ts";
-import { NOT_HTTP2 } from "./http2dial.ts";
-import { pass } from "./pass.ts";
-import { delayOf, isMisdirected, mayTryAgain, misdirected, retry } from "./retry.ts";
-import type { ProxySettings } from "./settings.ts";
+import { NOT_HTTP2 } from "./dial.ts";
 import { addTrailers, beginAnswer, cutOff, flatOf, grouped, isGone, isWhole } from "./versions.ts";
 
 interface State extends Exchange {

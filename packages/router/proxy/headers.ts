@@ -1,9 +1,8 @@
 /** Filters the headers of requests and answers. Header lists are flat: name, value, name, value. Pure. @module */
 import { POD_UID_HEADER, REASON_HEADER } from "../../api/router/headers.ts";
-import { STORED_BY_BROWSERS } from "./storedheaders.ts";
 
 /** What the router tells the sandbox about a request. */
-export interface Forwarding {
+interface Forwarding {
   /** The Host header for the sandbox. */
   host: string;
   /** Address of the client. */
@@ -41,6 +40,52 @@ const NOT_TO_SANDBOX = new Set([
   "x-forwarded-prefix",
   POD_UID_HEADER.toLowerCase(),
 ]);
+
+/**
+ * Names in lower case. Browsers apply these headers to later requests of the origin, even if another sandbox answers.
+ * Pages of several sandboxes, the dashboard and the router's own redirects can share an origin, and addresses may
+ * contain tokens.
+ *
+ * Headers that only concern the page they come with (Content-Security-Policy, Permissions-Policy, Document-Policy)
+ * pass. Decision 0042 has the list with its reasons.
+ */
+export const STORED_BY_BROWSERS: readonly string[] = [
+  // They send addresses of later requests, queries included, to a collector.
+  "nel",
+  "report-to",
+  "reporting-endpoints",
+  "expect-ct",
+  "public-key-pins",
+  "public-key-pins-report-only",
+  // They let a script or a host answer for paths that are not its own.
+  "service-worker-allowed",
+  "alt-svc",
+  // They delete or change what others of the origin, or of the whole domain, rely on.
+  "clear-site-data",
+  "strict-transport-security",
+  "origin-agent-cluster",
+  "origin-trial",
+  // They are sent with, or change, later requests to the origin.
+  "accept-ch",
+  "accept-ch-lifetime",
+  "critical-ch",
+  "use-as-dictionary",
+  "set-login",
+  "secure-session-registration",
+  "sec-session-registration",
+  "secure-session-challenge",
+  "sec-session-challenge",
+  "attribution-reporting-register-source",
+  "attribution-reporting-register-trigger",
+  "attribution-reporting-register-os-source",
+  "attribution-reporting-register-os-trigger",
+  "shared-storage-write",
+  "observe-browsing-topics",
+  "ad-auction-signals",
+  "ad-auction-additional-bid",
+  "activate-storage-access",
+];
+
 /** Also not passed: headers that only the router may set, and those that a browser stores for the whole origin. */
 const NOT_TO_CLIENT = new Set([...HOP_BY_HOP, REASON_HEADER.toLowerCase(), ...STORED_BY_BROWSERS]);
 const PLAIN_CONNECTION = new Set(["", "keep-alive", "close", "upgrade", "keep-alive, upgrade"]);

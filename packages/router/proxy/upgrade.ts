@@ -2,16 +2,23 @@
 import { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
-import { SAFE } from "../safeheaders.ts";
+import { SAFE } from "../answer.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { coalesce } from "./coalesce.ts";
-import { isDialFailure, reasonOf, refusalOf, unfit } from "./failure.ts";
-import { type Exchange, requestHeaders } from "./exchange.ts";
+import { coalesce, pass } from "./streams.ts";
+import {
+  awaitHead,
+  delayOf,
+  isDialFailure,
+  isMisdirected,
+  mayTryAgain,
+  reasonOf,
+  refusalOf,
+  retry,
+  retryElsewhere,
+  unfit,
+} from "./failure.ts";
+import { type Exchange, MOST_HEADER_BYTES, type ProxySettings, requestHeaders } from "./exchange.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { awaitHead } from "./headwait.ts";
-import { pass } from "./pass.ts";
-import { delayOf, isMisdirected, mayTryAgain, retry, retryElsewhere } from "./retry.ts";
-import { MOST_HEADER_BYTES, type ProxySettings } from "./settings.ts";
 
 /** A request to switch protocols on its way. `head`: bytes that the client sent after it. */
 export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {

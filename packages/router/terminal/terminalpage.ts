@@ -2,11 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createAssets, type Files, sendAsset } from "../assets.ts";
+import { createAssets, type Files, SAFE, sendAsset, sendRefusal } from "../answer.ts";
 import type { Target } from "../destination.ts";
-import { sendRefusal } from "../proxy/answer.ts";
 import type { Refusal } from "../refusal.ts";
-import { SAFE } from "../safeheaders.ts";
 
 /** Reserved path on the runtime's port; `?` and `/` may follow. */
 const TERMINAL_PATH = "/.hookbox/terminal";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reachability } from "../index/reachability.ts";
-import { SAFE } from "../safeheaders.ts";
+import { SAFE } from "../answer.ts";
 
 /** Header of the page's own requests. They neither wake nor reach the sandbox. */
 export const POLL_HEADER = "x-sandbox-wake-poll";

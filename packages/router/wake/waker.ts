@@ -1,12 +1,14 @@
-/** Wakes a suspended Sandbox: sets its mode to Running, once for all requests that want it. @module */
+/** Wakes suspended Sandboxes, and records which have just woken. @module */
+import { rfc3339 } from "../../api/objects/conditions.ts";
+import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
 import { type Answer, isOk, messageOf, timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
-import { rfc3339 } from "../../api/objects/conditions.ts";
 import { errorFields, type Log } from "../../process/log.ts";
+import type { Target } from "../destination.ts";
+import { takenBack } from "../idle/suspend.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
-import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
-import { takenBack } from "../idle/suspend.ts";
+import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 
 /**
@@ -16,7 +18,7 @@ import { notFound, type Refusal, unreachable } from "../refusal.ts";
  */
 export type Wake = (namespace: string, name: string, admit: () => Refusal | undefined) => Promise<Refusal | undefined>;
 
-export interface WakerParts extends Shown {
+interface WakerParts extends Shown {
   log: Log;
   signal: AbortSignal;
   onWoken(namespace: string): void;
@@ -84,4 +86,46 @@ async function patch(parts: WakerParts, sandbox: SandboxRecord): Promise<Answer>
   parts.onWoken(namespace);
   parts.log("info", "Woken", { namespace, name, uid });
   return answer;
+}
+
+export interface JustWoken {
+  /** Records that the sandbox can be reached after a wait. @param since when the wait began, by `performance.now()` */
+  reached(target: Target, since: number): void;
+  /**
+   * Tells whether to go on waiting for an app that does not listen yet: the request is younger than `wakeTimeout`, and so is the
+   * wake, as this router has seen it or as another router's annotation says.
+   *
+   * @param since when the request began, by `performance.now()`
+   */
+  mayYetListen(target: Target, since: number): boolean;
+}
+
+/** If there are more entries, expired ones are removed. */
+const MANY = 10_000;
+
+/**
+ * Creates the record.
+ *
+ * @param wakeTimeout longest wait for a sandbox that wakes up, in milliseconds
+ * @param now in milliseconds since the epoch
+ */
+export function createJustWoken(index: SandboxIndex, wakeTimeout: number, now: () => number): JustWoken {
+  /** When each entry expires, by sandbox. */
+  const until = new Map<string, number>();
+  return {
+    reached({ namespace, name }, since) {
+      const at = performance.now();
+      if (until.size >= MANY) { for (const [key, end] of until) if (end <= at) until.delete(key); }
+      until.set(`${namespace}/${name}`, since + wakeTimeout);
+    },
+    mayYetListen({ namespace, name }, since) {
+      const at = performance.now();
+      if (at - since >= wakeTimeout) return false;
+      const key = `${namespace}/${name}`;
+      if ((until.get(key) ?? -Infinity) > at) return true;
+      until.delete(key);
+      const wokenAt = Date.parse(index.find(namespace, name)?.sandbox.annotations[WOKEN_AT_ANNOTATION] ?? "");
+      return now() < wokenAt + wakeTimeout;
+    },
+  };
 }

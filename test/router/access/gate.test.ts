@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import { createLimits } from "../../../packages/router/access/limits.ts";
+import { createLimits } from "../../../packages/router/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ApiRequest } from "../../../packages/kube/api.ts";
-import { ACCESS_FLAGS } from "../../../packages/router/options/accessoptions.ts";
+import { ACCESS_FLAGS } from "../../../packages/router/access/accessoptions.ts";
 import { defaultsOf } from "../../../packages/process/flags.ts";
 import { createTokenReviewAccess } from "../../../packages/router/access/tokenreview.ts";
 import { createFakeApi, type FakeApi, refusal } from "../../kube/fakeapi.ts";

@@ -1,6 +1,6 @@
 /** What the router passes on to the API server for the dashboard, and what it never does. @module */
 import { expect, test } from "vitest";
-import { mayPass } from "../../../packages/router/dashboard/allowlist.ts";
+import { mayPass } from "../../../packages/router/dashboard/dashboard.ts";
 
 const AGENTS = "/apis/agents.x-k8s.io/v1beta1";
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1";

@@ -1,8 +1,8 @@
 /** Places that several share, and whom a token says that it is of. @module */
 import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
-import { holderOf } from "../../../packages/router/access/tokenclaims.ts";
-import { createConcurrencyLimit } from "../../../packages/router/dashboard/concurrency.ts";
+import { holderOf } from "../../../packages/router/access/reviews.ts";
+import { createConcurrencyLimit } from "../../../packages/router/limits.ts";
 
 const tokenOf = (payload: unknown) => `x.${Buffer.from(JSON.stringify(payload)).toString("base64url")}.y`;
 

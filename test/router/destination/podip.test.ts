@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { canonicalIP, isPodAddress } from "../../../packages/router/podip.ts";
+import { canonicalIP, isPodAddress } from "../../../packages/router/index/addresses.ts";
 
 const isPossible = (text: string, allowLoopbackPodIp = false) => {
   const ip = canonicalIP(text);

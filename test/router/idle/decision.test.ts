@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { activityOf, comparedNext } from "../../../packages/router/idle/evidence.ts";
+import { activityOf, comparedNext } from "../../../packages/router/idle/activity.ts";
 import { type Evidence, idleDecision, policyOf } from "../../../packages/router/idle/decision.ts";
 import { lastUse, type Use } from "../../../packages/router/idle/lastuse.ts";
 import { readSandbox, type SandboxRecord } from "../../../packages/router/index/records.ts";

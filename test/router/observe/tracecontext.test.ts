@@ -2,7 +2,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { traceOf } from "../../../packages/router/observe/tracecontext.ts";
+import { traceOf } from "../../../packages/router/observe/observer.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readOptions } from "../../../packages/router/options/options.ts";
+import { readOptions } from "../../../packages/router/options.ts";
 
 const read = (...args: string[]) => readOptions(["--authz-mode", "allow-all", ...args])!;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import { STORED_BY_BROWSERS } from "../../../packages/router/proxy/storedheaders.ts";
+import { STORED_BY_BROWSERS } from "../../../packages/router/proxy/headers.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, exchange, fetchFrom, fetchHttp2, readUntil } from "../client.ts";
 import { headOf, startRaw } from "../rawbackend.ts";

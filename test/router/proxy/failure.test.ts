@@ -1,7 +1,7 @@
 import { request, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import type { RouterOptions } from "../../../packages/router/options/options.ts";
+import type { RouterOptions } from "../../../packages/router/options.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import type { RouterOptions } from "../../../packages/router/options/options.ts";
+import type { RouterOptions } from "../../../packages/router/options.ts";
 import { until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ClientView, cookieFor, locationFor, refreshFor } from "../../../packages/router/proxy/rewrite.ts";
+import { type ClientView, cookieFor, locationFor, refreshFor } from "../../../packages/router/proxy/answerheaders.ts";
 
 const POD = "10.0.0.7";
 const BASE = "/s/team-a/demo/3000";

@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { coalesce } from "../../../packages/router/proxy/coalesce.ts";
+import { coalesce } from "../../../packages/router/proxy/streams.ts";
 import { until, untilThere } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom } from "../client.ts";

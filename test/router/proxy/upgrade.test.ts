@@ -8,7 +8,7 @@ import { startRaw } from "../rawbackend.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 import { until, untilThere } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
-import type { RouterOptions } from "../../../packages/router/options/options.ts";
+import type { RouterOptions } from "../../../packages/router/options.ts";
 import { listen } from "../../../packages/router/server.ts";
 
 async function start(over: Partial<RouterOptions> = {}) {

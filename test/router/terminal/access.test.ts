@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import type { RouterOptions } from "../../../packages/router/options/options.ts";
+import type { RouterOptions } from "../../../packages/router/options.ts";
 import { isForeign } from "../../../packages/runtime/http/guard.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { fetchFrom } from "../client.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { exchange, fetchFrom, open } from "../client.ts";
 import { putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
-import type { RouterOptions } from "../../../packages/router/options/options.ts";
+import type { RouterOptions } from "../../../packages/router/options.ts";
 
 const BASE = "/s/team-a/demo/8080";
 const PAGE = `${BASE}/.hookbox/terminal/`;

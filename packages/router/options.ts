@@ -1,15 +1,52 @@
 /**
- * All command-line options of the router: those of the Agent Sandbox API under its names, and those of hookbox.
- * Source: Agent Sandbox API, 7.1 and 1.0 2.3.
+ * The router's command line: its options, and the settings that they give. Source of the names: Agent Sandbox API, 7.1
+ * and 1.0 2.3.
  * @module
  */
-import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
-import { CLUSTER_FLAGS } from "../../kube/clusterflags.ts";
-import { flag, section } from "../../process/flags.ts";
-import { choice, DURATION, PORT, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
-import { LOG_LEVEL, otlpEndpoint } from "../../process/sharedflags.ts";
-import { ACCESS_FLAGS } from "./accessoptions.ts";
-import { ADDRESS, DOMAIN, NEEDED_ADDRESS, PATH_PREFIX } from "./types.ts";
+import { hostname } from "node:os";
+import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../api/router/timeouts.ts";
+import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
+import { flag, type Program, readCommandLine, section, type Values } from "../process/flags.ts";
+import { choice, DURATION, type FlagType, PORT, SWITCH, TEXT, wholeNumber } from "../process/flagtypes.ts";
+import { LOG_LEVEL, otlpEndpoint } from "../process/sharedflags.ts";
+import { ACCESS_FLAGS, authzOf, type AuthzOptions, browserOf } from "./access/accessoptions.ts";
+import type { BrowserOptions } from "./access/credentials.ts";
+import { isPathPrefix } from "./destination.ts";
+
+/** An address to listen on; port 0 means any free port. */
+interface Bind {
+  /** Empty: 0.0.0.0 in a Pod, else 127.0.0.1. */
+  host: string;
+  port: number;
+}
+
+/** Reads `host:port`, `[v6]:port` or `:port`; false if the text is empty or `0`: do not listen. */
+const ADDRESS: FlagType<Bind | false> = {
+  ...{ name: "address", placeholder: "H:P", allowed: "host:port or :port, or 0 for none" },
+  read(text, refuse) {
+    if (text === "" || text === "0") return false;
+    const [, host = "", port = ""] = /^(.*):(\d+)$/.exec(text) ?? [];
+    return port === "" ? refuse() : { host: host.replace(/^\[|\]$/g, ""), port: PORT.read(port, refuse) };
+  },
+};
+
+/** Like {@link ADDRESS}, but for a port that cannot be off. */
+const NEEDED_ADDRESS: FlagType<Bind> = {
+  ...{ ...ADDRESS, allowed: "host:port or :port" },
+  read: (text, refuse) => ADDRESS.read(text, refuse) || refuse(),
+};
+
+/** Reads a path such as `/sandboxes`; undefined if the text is empty. */
+const PATH_PREFIX: FlagType<string | undefined> = {
+  ...{ name: "path", placeholder: "P", allowed: "a path such as /sandboxes" },
+  read: (text, refuse) => text === "" ? undefined : isPathPrefix(text) ? text : refuse(),
+};
+
+/** Reads a DNS domain: changes it to lower case and removes dots at its ends; undefined if it is empty. */
+const DOMAIN: FlagType<string | undefined> = {
+  ...{ ...TEXT, name: "domain", placeholder: "D" },
+  read: (text) => text.toLowerCase().replace(/^\.|\.$/g, "") || undefined,
+};
 
 const since = "0.1.0";
 const on = { since, default: "true" };
@@ -119,7 +156,7 @@ const WAKING = {
 };
 
 /** All options of the router, by section. */
-export const ROUTER_FLAGS = {
+const ROUTER_FLAGS = {
   ...section("Cluster", {
     ...CLUSTER_FLAGS,
     "cache-namespace": flag(TEXT, {
@@ -169,3 +206,64 @@ export const ROUTER_FLAGS = {
     "log-level": LOG_LEVEL,
   }),
 };
+
+export const ROUTER = {
+  name: "hookbox router",
+  about:
+    `Forwards requests to sandboxes, and wakes those that are suspended. A request names its sandbox by X-Sandbox-ID,
+X-Sandbox-Namespace (default "default") and X-Sandbox-Port (default 8888).`,
+  flags: ROUTER_FLAGS,
+} satisfies Program;
+
+type RouterValues = Values<typeof ROUTER_FLAGS>;
+
+/** Values that depend on several options, or on the machine. */
+interface Derived {
+  httpBindAddress: Bind;
+  healthProbeBindAddress: Bind | undefined;
+  metricsBindAddress: Bind | undefined;
+  /** Undefined: no TLS. */
+  https: { bind: Bind; certFile: string; keyFile: string } | undefined;
+  shutdownDelay: number;
+  identity: string;
+  authz: AuthzOptions;
+  browser: BrowserOptions;
+}
+
+/** The router's settings from the command line. Times are in milliseconds. */
+export type RouterOptions = Omit<RouterValues, keyof Derived> & Derived;
+
+/** Reads the arguments; undefined: they ask for help. @throws {RangeError} if an argument is invalid */
+export function readOptions(args: string[]): RouterOptions | undefined {
+  const values = readCommandLine(ROUTER, args)?.values;
+  if (!values) return undefined;
+  return {
+    ...values,
+    ...addressesOf(values),
+    // On Deno, node:http2 cannot serve HTTP/2 without TLS.
+    h2c: values.h2c && !("Deno" in globalThis),
+    shutdownDelay: values.shutdownDelay ?? (values.kubeconfig === undefined ? IN_POD.shutdownDelay : 0),
+    idleCheckInterval: Math.max(100, values.idleCheckInterval),
+    identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
+    authz: authzOf(values),
+    browser: browserOf(values),
+  };
+}
+
+/** Defaults without `--kubeconfig`: the process runs in a Pod, and other processes expect its ports there. */
+const IN_POD = { health: { host: "", port: 8081 }, metrics: { host: "", port: 9090 }, shutdownDelay: 5000 };
+
+function addressesOf(values: RouterValues) {
+  const { kubeconfig, port, tlsCertFile: certFile, tlsKeyFile: keyFile } = values;
+  const inPod = kubeconfig === undefined ? IN_POD : undefined;
+  const complete = (bind: Bind) => ({ ...bind, host: bind.host || (inPod ? "0.0.0.0" : "127.0.0.1") });
+  const { httpBindAddress: http, httpsBindAddress: https } = values;
+  const health = values.healthProbeBindAddress ?? inPod?.health;
+  const metrics = values.metricsBindAddress ?? inPod?.metrics;
+  return {
+    httpBindAddress: complete(port === undefined ? http : { host: "", port }),
+    https: https && certFile && keyFile ? { bind: complete(https), certFile, keyFile } : undefined,
+    healthProbeBindAddress: health ? complete(health) : undefined,
+    metricsBindAddress: metrics ? complete(metrics) : undefined,
+  };
+}

@@ -1,6 +1,6 @@
 /** askActivity(): whatever a sandbox answers, the look at it comes to an end. @module */
 import { expect, test } from "vitest";
-import { askActivity } from "../../../packages/router/idle/evidence.ts";
+import { askActivity } from "../../../packages/router/idle/activity.ts";
 import { startRaw } from "../rawbackend.ts";
 
 const ok = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;

@@ -1,13 +1,41 @@
-/**
- * Joins small chunks of a stream: streams count bytes, but a chunk of one byte uses two hundred bytes of memory.
- * @module
- */
+/** Passes streams of bytes on as fast as they are taken, and joins small chunks. @module */
+import type { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers";
 import { createGathered } from "../../process/gathered.ts";
 import { hasBody, isHttp2 } from "./versions.ts";
+
+/** Where bytes are written: a socket, a request or an answer. */
+interface Sink {
+  destroyed: boolean;
+  /** `taken` is called when the bytes have been sent, or never will be. */
+  write(chunk: Buffer, taken: () => void): boolean;
+}
+
+/** Most chunks that are on their way: each uses more memory than its bytes. */
+const MOST_PARTS = 16;
+
+/** Passes all data until the sink is destroyed; later data is dropped. */
+export function pass(source: Readable, sink: Sink): void {
+  let parts = 0;
+  let isHeld = false;
+  const taken = () => {
+    parts--;
+    if (parts > 0 || !isHeld) return;
+    isHeld = false;
+    source.resume();
+  };
+  source.on("data", (chunk: Buffer) => {
+    if (sink.destroyed) return;
+    parts++;
+    const hasRoom = sink.write(chunk, taken);
+    if (isHeld || (hasRoom && parts < MOST_PARTS)) return;
+    isHeld = true;
+    source.pause();
+  });
+}
 
 /** Smaller chunks cost more to store than to copy. */
 const SMALL_BYTES = 1024;

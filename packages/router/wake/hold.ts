@@ -1,25 +1,48 @@
-/**
- * Holds a request until its sandbox can be reached: looks it up, wakes it, and waits as long as the client does.
- * @module
- */
+/** Finds the address of a sandbox: at once, or after holding the request while the sandbox wakes or starts. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Budget } from "../budget.ts";
+import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
 import type { Target } from "../destination.ts";
-import { addressFor, reachabilityOf } from "../index/reachability.ts";
+import { addressFor, type Reachability, reachabilityOf } from "../index/reachability.ts";
 import type { Look } from "../index/sandboxapi.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
+import { type Budget, createRoom } from "../limits.ts";
 import { isGone } from "../proxy/versions.ts";
-import type { Reach } from "../reach.ts";
 import { type Refusal, timedOut, tooMany } from "../refusal.ts";
-import { createRoom } from "../room.ts";
-import type { JustWoken } from "./justwoken.ts";
 import { isNavigation, sendPage } from "./page.ts";
-import type { Wake } from "./waker.ts";
+import type { JustWoken, Wake } from "./waker.ts";
+
+/** Ways to find a sandbox's address, and the reason why a client has to wait. */
+export interface Reach {
+  /** The address or a refusal, without waiting; undefined: call {@link Reach.hold}. */
+  now(target: Target): string | Refusal | undefined;
+  hold: Hold;
+  reachability(target: Target): Reachability;
+  mayYetListen: JustWoken["mayYetListen"];
+}
+
+/** Makes the address look-up. @param now in milliseconds since the epoch */
+export function createReach(
+  index: SandboxIndex,
+  hold: Hold,
+  justWoken: JustWoken,
+  now: () => number = Date.now,
+): Reach {
+  return {
+    hold,
+    mayYetListen: justWoken.mayYetListen,
+    now(target) {
+      const entry = index.find(target.namespace, target.name);
+      const reachability = reachabilityOf(target, entry, now());
+      if (reachability.state === "reachable") return addressFor(target, reachability, entry);
+      return reachability.state === "refused" && !reachability.mayLag ? reachability.refusal : undefined;
+    },
+    reachability: (target) => reachabilityOf(target, index.find(target.namespace, target.name), now()),
+  };
+}
 
 /** The outcome of a wait, and a Server-Timing header with the time of each step. */
-export interface Held {
+interface Held {
   place: string | Refusal;
   timing: string;
   /** Duration of the wait, in milliseconds. */
@@ -31,7 +54,7 @@ export interface Held {
  *
  * @param comesBack true: the client will return, so a suspended sandbox is woken even after `signal` has fired
  */
-export type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
+type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
 
 interface HoldParts {
   index: SandboxIndex;

@@ -9,7 +9,7 @@ import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL } from "../../api/router/annotations.ts";
 import { POD_UID_HEADER } from "../../api/router/headers.ts";
 import { createGathered } from "../../process/gathered.ts";
-import { isMisdirected } from "../proxy/retry.ts";
+import { isMisdirected } from "../proxy/failure.ts";
 import type { Activity } from "./decision.ts";
 
 const count = z.number().nonnegative().optional().catch(undefined);

@@ -1,8 +1,8 @@
 /** Tells whether a request comes from a page of another origin, and what such a request may do. Pure. @module */
 import type { IncomingMessage } from "node:http";
-import { hostOf, type RouteOptions, type Target, targetsFromHost } from "../destination.ts";
+import { hostOf, type Route, type RouteOptions, type Target, targetsFromHost } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
-import type { BrowserOptions } from "./credentials.ts";
+import { type BrowserOptions, credentialsOf } from "./credentials.ts";
 
 /**
  * Tells whether a request may come from a page of another origin in a browser. Sandboxes under one domain are the same
@@ -63,4 +63,30 @@ export function strangerOf(
   if (origin === undefined) return REFUSED;
   const own = domain === undefined ? undefined : targetsFromHost(hostOfOrigin(origin) ?? "", domain);
   return own?.some((page) => page.namespace === namespace && page.name === name) ? undefined : "asleep";
+}
+
+/**
+ * Returns the Origin header for the sandbox as a flat list; `[]`: the sandbox gets no Origin.
+ *
+ * | request of | sandbox gets Origin |
+ * |---|---|
+ * | the sandbox's own page, or a page of an allowed origin | no |
+ * | a program, or a page of another origin, with a token that was checked | no |
+ * | a page of another origin without a token of its own | yes |
+ *
+ * A runtime refuses requests with the Origin of another host. Otherwise any website could use the access of a user
+ * whose router admits everybody.
+ *
+ * @param isOpen true: tokens are not checked, so only a header that no page can send shows that a program asks
+ */
+export function foreignOrigin(
+  request: IncomingMessage,
+  route: Route,
+  browser: BrowserOptions,
+  isOpen: boolean,
+): string[] {
+  if (!isForeign(request, browser)) return [];
+  const { source } = credentialsOf(request, route, browser);
+  if (source === "header" || (source === "query" && !isOpen)) return [];
+  return ["Origin", request.headers.origin ?? "null"];
 }

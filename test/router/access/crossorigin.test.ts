@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isForeign } from "../../../packages/router/access/pages.ts";
+import { isForeign } from "../../../packages/router/access/crossorigin.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, exchange, fetchFrom, readUntil } from "../client.ts";
 import { putReady, putSandbox, startBackend, startRouter } from "../stage.ts";

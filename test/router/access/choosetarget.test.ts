@@ -1,8 +1,7 @@
 /** Host names that can be read in several ways: what the answer tells of what exists. @module */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import type { Gate } from "../../../packages/router/access/gate.ts";
-import { chooseReading } from "../../../packages/router/access/readings.ts";
+import { chooseReading, type Gate } from "../../../packages/router/access/gate.ts";
 import type { Route } from "../../../packages/router/destination.ts";
 
 const FIRST = { namespace: "team-a", name: "demo", port: 80 };

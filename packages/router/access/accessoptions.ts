@@ -1,9 +1,9 @@
 /** Command-line options of the router for authentication, authorization and limits per client. @module */
 import { flag, type Values } from "../../process/flags.ts";
-import { choice, DURATION, LIST, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
+import { choice, DURATION, type FlagType, LIST, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
 import { ALLOWED_HOSTS } from "../../process/sharedflags.ts";
-import type { BrowserOptions } from "../access/credentials.ts";
-import { PROXIES, SAME_SITE, TOKEN_NAME } from "./types.ts";
+import { createAddressOf } from "./clientaddress.ts";
+import type { BrowserOptions } from "./credentials.ts";
 
 /** How the router decides who may reach a sandbox. */
 export type AuthzOptions =
@@ -11,6 +11,31 @@ export type AuthzOptions =
   | { mode: "tokenreview" } & TokenReviewValues
   /** At least one file is set: secrets check tokens of version 1, public keys check tokens of version 2. */
   | { mode: "scoped-token"; secretFile?: string | undefined; publicKeysFile?: string | undefined };
+
+/** Reads the name of a cookie or a query parameter; undefined if the text is empty. */
+const TOKEN_NAME: FlagType<string | undefined> = {
+  ...{ name: "name", placeholder: "C", allowed: "a name of letters, digits, dots, - and _" },
+  read: (text, refuse) => text === "" ? undefined : /^[A-Za-z0-9_.-]+$/.test(text) ? text : refuse(),
+};
+
+/** Reads the SameSite attribute of a cookie, in upper or lower case. */
+const SAME_SITE: FlagType<BrowserOptions["authzCookieSamesite"]> = {
+  ...{ name: "Lax, Strict or None", placeholder: "S", allowed: "Lax, Strict or None" },
+  read(text, refuse) {
+    return (["Lax", "Strict", "None"] as const).find((each) => each.toLowerCase() === text.toLowerCase()) ?? refuse();
+  },
+};
+
+/** Reads a list of addresses and subnets such as `10.0.0.0/8`. */
+const PROXIES: FlagType<string[]> = {
+  ...{ ...LIST, allowed: "addresses or subnets such as 10.0.0.0/8, with commas between them" },
+  read(text, refuse) {
+    const proxies = LIST.read(text, refuse);
+    // Throws an error that names the first invalid address.
+    createAddressOf(proxies);
+    return proxies;
+  },
+};
 
 const since = "0.1.0";
 

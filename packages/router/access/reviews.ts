@@ -1,7 +1,16 @@
-/** Limits how many unsuccessful reviews each client or user can cause at the API server. @module */
+/** Saves the API server work: limits how many unsuccessful reviews each requester can cause. @module */
+import { Buffer } from "node:buffer";
 import { createDeadlines } from "../../process/deadlines.ts";
-import { createBudget } from "../budget.ts";
+import { createShelf } from "../../process/shelf.ts";
+import { createBudget } from "../limits.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
+
+/**
+ * Limits for unknown tokens from one address, and for Sandbox names that one user (or the ServiceAccounts of a
+ * namespace) may not connect to. Each costs the API server a request; successful ones do not count.
+ */
+export const REVIEWS_PER_SECOND = 20;
+export const REVIEWS_AT_ONCE = 100;
 
 interface QuestionOptions {
   /** Unsuccessful reviews per second for each requester; `burst` is how many may happen at once. */
@@ -26,7 +35,7 @@ interface QuestionOptions {
  * @returns the answer, or 429: the budget is used up, too many questions wait, or this one has waited too long
  * @throws what `ask` throws
  */
-export type Questions = <T>(
+type Questions = <T>(
   requester: string,
   ask: () => Promise<T>,
   isGood: (answer: T) => boolean,
@@ -128,4 +137,96 @@ function oldestOf(waiting: ReadonlySet<Begin>): Begin {
 
 function newestOf(waiting: ReadonlySet<Begin>): Begin {
   return [...waiting].at(-1) as Begin;
+}
+
+interface Remembered<T> {
+  /** Returns the cached answer at `now` (milliseconds), else asks. Concurrent calls for one key share one request. */
+  get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
+  /** Tells whether the last cached answer was good, even if it has expired. */
+  wasGood(key: string): boolean;
+}
+
+/** How an answer is cached. */
+export interface Worth {
+  /** Bad answers never displace good ones. */
+  isGood: boolean;
+  /** How long the answer stays valid, in milliseconds. */
+  ttlMs: number;
+  /** The user whose share of the cache it uses. */
+  owner: string;
+}
+
+interface Entry<T> {
+  value: T;
+  until: number;
+}
+
+/**
+ * Makes a cache of `size` good answers and `size` bad ones. If it is full, the owner with the most entries loses its
+ * oldest. Errors are not cached.
+ *
+ * @param worthOf undefined: the answer is not cached
+ */
+export function createMemory<T>(size: number, worthOf: (value: T) => Worth | undefined): Remembered<T> {
+  const good = createShelf<Entry<T>>(size);
+  const bad = createShelf<Entry<T>>(size);
+  const running = new Map<string, Promise<T>>();
+
+  function remember(key: string, value: T, now: number): void {
+    const worth = worthOf(value);
+    if (!worth) return;
+    good.remove(key);
+    bad.remove(key);
+    const { isGood, ttlMs, owner } = worth;
+    (isGood ? good : bad).add(key, { value, until: now + ttlMs }, owner);
+  }
+
+  return {
+    get(key, now, ask) {
+      const known = good.get(key) ?? bad.get(key);
+      if (known && known.until > now) return known.value;
+      const already = running.get(key);
+      if (already) return already;
+      const asked = ask().then((value) => {
+        remember(key, value, now);
+        return value;
+      }).finally(() => running.delete(key));
+      running.set(key, asked);
+      return asked;
+    },
+    wasGood: (key) => good.get(key) !== undefined,
+  };
+}
+
+/**
+ * Returns the user whose budget and cache share count. All ServiceAccounts of a namespace count as one user, because a
+ * user who may create ServiceAccounts could have any number of them.
+ */
+export function requesterOf(username: string): string {
+  return /^system:serviceaccount:[^:]+(?=:)/.exec(username)?.[0] ?? username;
+}
+
+/**
+ * Returns the holder that a token names: a user, or all ServiceAccounts of a namespace.
+ *
+ * @returns the token itself if it names no holder
+ */
+export function holderOf(token: string): string {
+  const { sub } = claimsOf(token);
+  return typeof sub === "string" ? requesterOf(sub) : token;
+}
+
+/** Returns when a token expires, in seconds since the epoch; undefined: the token does not say. */
+export function expiryOf(token: string): number | undefined {
+  const { exp } = claimsOf(token);
+  return typeof exp === "number" && Number.isFinite(exp) ? exp : undefined;
+}
+
+function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split(".", 3)[1] ?? "", "base64url").toString());
+    return typeof claims === "object" && claims !== null ? claims : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMemory } from "../../../packages/router/access/tokenreview.ts";
+import { createMemory } from "../../../packages/router/access/reviews.ts";
 
 /** A memory of two whose answers are numbers: those above zero are good. Counts what it asks for. */
 function start() {

@@ -6,7 +6,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../../packages/router/server.ts";
-import { surviveExceptions } from "../../packages/router/survive.ts";
+import { surviveExceptions } from "../../packages/router/errorboundary.ts";
 import { untilThere } from "../eventually.ts";
 import { watchForCrashes } from "../fuzz/wire.ts";
 import { dial, fetchFrom, fetchHttp2, open } from "./client.ts";
@@ -78,7 +78,7 @@ test("thrown by a request for another protocol", async () => {
 });
 
 test("a log that nobody takes any more ends the process: each line about what it has survived would fail again", async () => {
-  const module = new URL("../../packages/router/survive.ts", import.meta.url);
+  const module = new URL("../../packages/router/errorboundary.ts", import.meta.url);
   const script = `import { surviveExceptions, workFor } from ${JSON.stringify(module)};
     surviveExceptions((error) => console.log(error.message), new AbortController().signal);
     workFor(() => {}, () => setInterval(() => console.log("said"), 1));`;

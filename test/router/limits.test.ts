@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createBudget } from "../../packages/router/budget.ts";
-import { createStopwatch } from "../../packages/router/wake/waitingrequest.ts";
+import { createBudget } from "../../packages/router/limits.ts";
+import { createStopwatch } from "../../packages/router/wake/hold.ts";
 
 test("createBudget() gives each its burst, then as many as flow in", () => {
   const budget = createBudget(0.5, 2);
