@@ -6,18 +6,17 @@ import { cpus, totalmem, type } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type BenchOptions, HELP, PEER, readOptions } from "./options.ts";
-import { describeTurn } from "./report/turn.ts";
+import { type BenchOptions, GO_CONTROLLER, HELP, readOptions } from "./options.ts";
+import { describeTurn } from "./report/markdown.ts";
 import { writeReport } from "./report/write.ts";
 import { isFaulty, type Report, type Result } from "./result.ts";
 import { runShape } from "./run.ts";
 import { podsOf, type Shape } from "./shapes/shape.ts";
-import { openAttached } from "./stage/attached.ts";
+import { openAttached, type Stage } from "./stage/stage.ts";
 import { hookboxControllers } from "./stage/hookbox.ts";
 import { LAYOUTS, PLAIN } from "./stage/layout.ts";
 import { type Controllers, openLocal } from "./stage/local.ts";
-import { peerControllers } from "./stage/peer.ts";
-import type { Stage } from "./stage/stage.ts";
+import { goControllers } from "./stage/gocontroller.ts";
 
 const THIS = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -56,7 +55,7 @@ function implementationsOf(options: BenchOptions): Implementation[] {
     ...(against === undefined
       ? []
       : [local("against", hookboxControllers(resolve(against), layouts[0]?.layout ?? PLAIN))]),
-    ...(peer === undefined ? [] : [local(PEER, peerControllers(peer.binary, peer.crds))]),
+    ...(peer === undefined ? [] : [local(GO_CONTROLLER, goControllers(peer.binary, peer.crds))]),
   ];
 }
 
@@ -91,7 +90,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
     time: new Date().toISOString(),
     machine,
     ...(engine === undefined ? {} : { engine }),
-    ...(options.peer === undefined ? {} : { peer: PEER }),
+    ...(options.peer === undefined ? {} : { peer: GO_CONTROLLER }),
     results,
   };
 }
@@ -106,7 +105,13 @@ async function runTurn(
   const say = (line: string) => process.stderr.write(`  ${line}\n`);
   const stage = await open(shape, say, signal);
   try {
-    const result = await runShape(shape, stage, { implementation: name, round, isPeer: name === PEER, say, signal });
+    const result = await runShape(shape, stage, {
+      implementation: name,
+      round,
+      isGoController: name === GO_CONTROLLER,
+      say,
+      signal,
+    });
     signal.throwIfAborted();
     return { engine: stage.engine, result };
   } finally {

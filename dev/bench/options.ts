@@ -1,12 +1,12 @@
 /** Reads the bench's command line. @module */
 import { parseArgs } from "node:util";
-import type { Watched } from "./measure/processes.ts";
+import type { Watched } from "./measure/usage.ts";
 import { type Shape, type Sweep, varied } from "./shapes/shape.ts";
 import { GROUPS, SHAPES, SWEEPS } from "./shapes/shapes.ts";
 import { LAYOUTS } from "./stage/layout.ts";
 
-/** The name of the Go controller in the report. */
-export const PEER = "peer";
+/** The name of the Go controller in the report, as in `--peer`. */
+export const GO_CONTROLLER = "peer";
 
 export interface BenchOptions {
   /** The shapes to run. A sweep is one shape for each size. */
@@ -67,33 +67,33 @@ const WIDTH = Math.max(...SHAPES.map(({ name }) => name.length)) + 2;
 
 export const HELP = `Usage: npm run bench -- <shape>… [options]
 
-Puts load on an implementation of the Agent Sandbox API, and reports how long things took and what they cost. Without
+Puts load on an implementation of the Agent Sandbox API, and reports how long objects took and what they cost. Without
 --kubeconfig it starts a cluster, the hooks, the keeper and Metacontroller for each run, and ends them. It runs
 the binary that METACONTROLLER names, otherwise the fake Metacontroller.
 
 Shapes:
 ${SHAPES.map(({ name, about }) => `  ${name.padEnd(WIDTH)}${about}${sizes(name)}`).join("\n")}
 
-Several shapes by one name:
+Groups of shapes:
 ${Object.entries(GROUPS).map(([name, { about }]) => `  ${name.padEnd(WIDTH)}${about}`).join("\n")}
 
 Options:
-  --rounds N           how often each shape is run (default 1)
-  --against DIR        another checkout of hookbox, its packages installed, run in turns with this one
-  --peer PATH          the controller of kubernetes-sigs/agent-sandbox, a binary, run in turns with hookbox
+  --rounds N           how often each shape runs (default 1)
+  --against DIR        another checkout of hookbox with installed packages, which runs in turns with this one
+  --peer PATH          the binary of the controller of kubernetes-sigs/agent-sandbox, which runs in turns with hookbox
   --peer-crds DIR      the YAML files of its CRDs
-  --layout NAME        how hookbox is laid out over processes; may be given often, and then they are run in turns:
+  --layout NAME        how hookbox is divided into processes; if you repeat it, the layouts run in turns:
 ${Object.entries(LAYOUTS).map(([name, { about }]) => `                       ${name.padEnd(14)}${about}`).join("\n")}
-  --kubeconfig F       a cluster that runs an implementation already; nothing is started
+  --kubeconfig F       a cluster that already runs an implementation; the bench starts nothing
   --context C          context of the kubeconfig
-  --name NAME          what the report calls what runs there (default this)
-  --process NAME=PID   a process of this machine to account for; may be given often
-  --hooks URL          where a hook's /metrics is; may be given often
+  --name NAME          name of that implementation in the report (default this)
+  --process NAME=PID   a process of this machine to measure; can be repeated
+  --hooks URL          base URL of a hook with /metrics; can be repeated
   --out DIR            folder for report.json, report.md and the plots (default .hookbox/bench)
-  --profile            takes CPU profiles into the folder: of kube-apiserver, Metacontroller, and hooks and keeper on Node
+  --profile            write CPU profiles to the folder: kube-apiserver, Metacontroller, and hooks and keeper on Node
                        (--layout node)
   --count N, --rate R, --namespaces N, --pools N, --replicas N, --standing N
-                       change the shapes: R is per second, --replicas of each pool
+                       change the shapes; R is per second, --replicas is the size of each pool
   --help               this text
 `;
 
@@ -113,11 +113,15 @@ export function readOptions(args: string[]): BenchOptions {
   if (values.against !== undefined && values.kubeconfig !== undefined) {
     throw new RangeError("Cannot compare with --against on a cluster of --kubeconfig: run each by itself");
   }
-  const peer = peerOf(values.peer, values["peer-crds"]);
+  const peer = goControllerOf(values.peer, values["peer-crds"]);
   if (peer !== undefined && values.kubeconfig !== undefined) {
-    throw new RangeError("Cannot run the peer of --peer on a cluster of --kubeconfig: it gets clusters of its own");
+    throw new RangeError(
+      "Cannot run the Go controller of --peer on a cluster of --kubeconfig: the bench starts its own clusters for it",
+    );
   }
-  if (peer !== undefined && values.name === PEER) throw new RangeError(`Cannot call hookbox "${PEER}", as --peer`);
+  if (peer !== undefined && values.name === GO_CONTROLLER) {
+    throw new RangeError(`Cannot call hookbox "${GO_CONTROLLER}", as --peer`);
+  }
   const unknown = values.layout.find((name) => !Object.hasOwn(LAYOUTS, name));
   if (unknown !== undefined) {
     throw new RangeError(`Cannot use layout "${unknown}": there are ${Object.keys(LAYOUTS).join(", ")}`);
@@ -141,9 +145,11 @@ export function readOptions(args: string[]): BenchOptions {
   };
 }
 
-function peerOf(binary: string | undefined, crds: string | undefined): BenchOptions["peer"] {
+function goControllerOf(binary: string | undefined, crds: string | undefined): BenchOptions["peer"] {
   if (binary === undefined && crds === undefined) return undefined;
-  if (binary === undefined) throw new RangeError("Cannot use --peer-crds without --peer: name the peer's controller");
+  if (binary === undefined) {
+    throw new RangeError("Cannot use --peer-crds without --peer: name the Go controller's binary");
+  }
   if (crds === undefined) throw new RangeError("Cannot use --peer without --peer-crds: name the folder of its CRDs");
   return { binary, crds };
 }
@@ -160,7 +166,7 @@ function sizesOf(name: string): Shape[] {
 
 function watched(text: string): Watched {
   const [, name = "", pid] = /^([^=]+)=(\d+)$/.exec(text) ?? [];
-  if (pid === undefined) throw new RangeError(`Cannot account for process "${text}": write it as NAME=PID`);
+  if (pid === undefined) throw new RangeError(`Cannot measure process "${text}": write it as NAME=PID`);
   return { name, pid: Number(pid) };
 }
 

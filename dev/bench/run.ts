@@ -1,17 +1,16 @@
-/** Runs one shape on one stage, and measures it. @module */
-import { budgetFaults } from "./budget.ts";
+/**
+ * Runs one shape on one stage, measures it, and checks whether it caused more requests than its budget allows. @module
+ */
 import { type Usage, withUsage } from "./measure/usage.ts";
+import { combine, costOf } from "./report/rows.ts";
 import type { Result } from "./result.ts";
-import type { Arena, Outcome } from "./shapes/arena.ts";
 import { runClaims } from "./shapes/claims.ts";
-import { runCommands } from "./shapes/commands.ts";
-import { runMembers } from "./shapes/members.ts";
-import { runSandboxes } from "./shapes/sandboxes.ts";
-import { runSDK } from "./shapes/sdk.ts";
-import { parametersOf, type Shape } from "./shapes/shape.ts";
+import { runCommands, runSDK } from "./shapes/commands.ts";
+import { runMembers, runSandboxes } from "./shapes/sandboxes.ts";
+import { parametersOf, type RunContext, type Shape, type ShapeResult } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
 
-const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcome>> = {
+const RUNS: Record<Shape["asks"], (context: RunContext, shape: Shape) => Promise<ShapeResult>> = {
   claims: runClaims,
   commands: runCommands,
   members: runMembers,
@@ -20,14 +19,14 @@ const RUNS: Record<Shape["asks"], (arena: Arena, shape: Shape) => Promise<Outcom
 };
 
 /** Which implementation runs, and in which round. */
-export interface Turn {
+interface Turn {
   implementation: string;
   round: number;
   /**
    * Whether the Go controller runs. It has no budget. If it cannot do something, this is a violation and does not end
    * the bench.
    */
-  isPeer: boolean;
+  isGoController: boolean;
   say: (line: string) => void;
   signal: AbortSignal;
 }
@@ -36,11 +35,11 @@ export interface Turn {
 export async function runShape(
   shape: Shape,
   stage: Stage,
-  { implementation, round, isPeer, say, signal }: Turn,
+  { implementation, round, isGoController, say, signal }: Turn,
 ): Promise<Result> {
   const ending = new AbortController();
   const used = Promise.withResolvers<Usage>();
-  const arena: Arena = {
+  const context: RunContext = {
     api: stage.api,
     signal: AbortSignal.any([signal, ending.signal]),
     say,
@@ -54,16 +53,31 @@ export async function runShape(
   };
   const turn = { shape: shape.name, implementation, round, parameters: parametersOf(shape) };
   try {
-    const outcome = await RUNS[shape.asks](arena, shape);
+    const outcome = await RUNS[shape.asks](context, shape);
     const { memory, ...usage } = await used.promise;
     const result = { ...turn, ...usage, ...outcome, ...(shape.followsMemory ? { memory } : {}) };
-    const overspent = isPeer ? [] : budgetFaults(shape.budget, result);
+    const overspent = isGoController ? [] : budgetFaults(shape.budget, result);
     return { ...result, violations: [...result.violations, ...overspent] };
   } catch (error) {
-    if (!isPeer || signal.aborted) throw error;
+    if (!isGoController || signal.aborted) throw error;
     const none = { samples: [], figures: {}, requests: [], processes: [], hooks: [] };
     return { ...turn, ...none, seconds: 0, asked: shape.count, violations: [(error as Error).message] };
   } finally {
     ending.abort();
   }
+}
+
+/**
+ * Reports requests to the API server above a shape's budget. If the counters do not tell who sent the requests, it
+ * reports nothing.
+ */
+export function budgetFaults(budget: Shape["budget"], result: Result): string[] {
+  if (!budget || result.requests.some(({ client }) => client === undefined)) return [];
+  const [row] = combine([result]);
+  const cost = row ? costOf(row) : undefined;
+  return (["writes", "reads"] as const).flatMap((verb) => {
+    const spent = cost?.[verb] ?? 0;
+    if (spent <= budget[verb]) return [];
+    return [`${spent.toFixed(2)} ${verb} for each of ${result.asked} objects: the budget is ${budget[verb]}`];
+  });
 }

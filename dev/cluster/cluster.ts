@@ -1,4 +1,6 @@
-/** Starts a local Kubernetes cluster, or finds the one that runs in a folder. Lists commands to work with it. @module */
+/**
+ * Starts a local Kubernetes cluster, or finds the one that runs in a folder. Lists commands to work with it. @module
+ */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";

@@ -1,4 +1,6 @@
-/** Builds container images from files as OCI archives, without a registry, and imports them into a real node. @module */
+/**
+ * Builds container images from files as OCI archives, without a registry, and imports them into a real node. @module
+ */
 import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,4 +1,7 @@
-/** Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record. @module */
+/**
+ * Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record.
+ * @module
+ */
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,6 @@
-/** Lists the tests that failed in at least one of many runs, with the command that repeats each failure. Pure. @module */
+/**
+ * Lists the tests that failed in at least one of many runs, with the command that repeats each failure. Pure. @module
+ */
 
 /** The parts of vitest's JSON report that this module reads. */
 export interface RunReport {

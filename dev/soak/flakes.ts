@@ -1,4 +1,7 @@
-/** `npm run soak -- flakes`: runs test files many times under CPU load, and lists the tests that failed at least once. @module */
+/**
+ * `npm run soak -- flakes`: runs test files many times under CPU load, and lists the tests that failed at least once.
+ * @module
+ */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /** Requests over one kept connection: a kubectl for each would cost more than what is asked. @module */
-import { create, remove } from "../../dev/bench/load/ask.ts";
+import { create, remove } from "../../dev/bench/load/requests.ts";
 import { connect } from "../../packages/kube/connection.ts";
 import { answerError, type Api, type ApiRequest, isOk, pathOf } from "../../packages/kube/api.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";

@@ -1,7 +1,7 @@
 /** hookbox installed by Helm, on a cluster made anew: its dashboard, an upgrade, the way back, the published client. @module */
 import { beforeAll, describe, expect, test } from "vitest";
-import { create, remove } from "../../dev/bench/load/ask.ts";
-import { connectLoad } from "../../dev/bench/load/connection.ts";
+import { create, remove } from "../../dev/bench/load/requests.ts";
+import { connectLoad } from "../../dev/bench/stage/stage.ts";
 import { followReady } from "../../dev/bench/load/follower.ts";
 import { aClaim } from "../../dev/bench/load/objects.ts";
 import { tagImage } from "../../dev/cluster/images.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { untilAnswering } from "../../dev/cluster/wait.ts";
-import { readPeerCRDs } from "../../dev/bench/stage/peer.ts";
+import { readGoControllerCRDs } from "../../dev/bench/stage/gocontroller.ts";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
 import type { Cluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
@@ -44,7 +44,7 @@ export async function preparePeer(binary: string, crds: string, folder: string):
   const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } };
   let running: ProcessRecord | undefined;
   return {
-    crds: readPeerCRDs(crds).map((text) => {
+    crds: readGoControllerCRDs(crds).map((text) => {
       const definition = JSON.parse(text);
       return JSON.stringify({ ...definition, spec: { ...definition.spec, conversion } });
     }),

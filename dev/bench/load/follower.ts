@@ -59,8 +59,8 @@ export async function followReady(
   const objects = new Map<string, Followed>();
   const keys = new Map<string, string>();
   const readyAt = new Map<string, number>();
-  const looks = new Set<() => void>();
-  const look = () => looks.forEach((one) => one());
+  const listeners = new Set<() => void>();
+  const notify = () => listeners.forEach((one) => one());
   await new Promise<void>((listed) => {
     const handler = {
       observe(object: Followed) {
@@ -69,12 +69,12 @@ export async function followReady(
         objects.set(key, object);
         keys.set(object.metadata.uid ?? "", key);
         if (!readyAt.has(key) && isReady(object)) readyAt.set(key, performance.now());
-        look();
+        notify();
       },
       gone(uid: string) {
         const key = keys.get(uid) ?? "";
         if (objects.get(key)?.metadata.uid === uid) objects.delete(key);
-        look();
+        notify();
       },
       listed: () => listed(),
     };
@@ -85,14 +85,14 @@ export async function followReady(
     new Promise<boolean>((resolve) => {
       const end = (value: boolean) => {
         clearTimeout(timer);
-        looks.delete(one);
+        listeners.delete(one);
         signal.removeEventListener("abort", stop);
         resolve(value);
       };
       const one = () => holds() && end(true);
       const stop = () => end(false);
       const timer = setTimeout(() => end(holds()), seconds * 1000);
-      looks.add(one);
+      listeners.add(one);
       signal.addEventListener("abort", stop);
       if (signal.aborted) stop();
       else one();

@@ -1,10 +1,7 @@
 /** Compares hookbox with the Go controller: a row for each shape, with the figures of both and their ratio. @module */
 import type { Result } from "../result.ts";
-import { combine } from "./combine.ts";
-import { costOf } from "./cost.ts";
-import { titleOf } from "./details.ts";
+import { combine, costOf, distinct, type Run, runsOf, titleOf } from "./rows.ts";
 import { median } from "./percentiles.ts";
-import { distinct, type Run, runsOf } from "./runs.ts";
 import { type Column, figure, table } from "./table.ts";
 
 const FIGURES = {
@@ -20,10 +17,10 @@ type FigureName = keyof typeof FIGURES;
 const NAMES = Object.keys(FIGURES) as FigureName[];
 
 /** One figure of hookbox and of the Go controller; undefined: no round has it. */
-export interface Pair {
+interface Pair {
   /** Medians of the rounds. */
   hookbox: number | undefined;
-  peer: number | undefined;
+  goController: number | undefined;
   /**
    * Hookbox's median divided by the Go controller's, of the rounds in which both have the figure. Undefined: there is
    * no such round, or the Go controller's median is 0.
@@ -34,32 +31,32 @@ export interface Pair {
 }
 
 /** The figures of hookbox and of the Go controller for one shape in one size. */
-export interface Comparison {
+interface Comparison {
   shape: string;
   size: string;
   /** The version of hookbox: `this`, `against`, or the name of a layout. */
   implementation: string;
   figures: Record<FigureName, Pair>;
   /** Number of violations by hookbox and by the Go controller. */
-  violations: [hookbox: number, peer: number];
+  violations: [hookbox: number, goController: number];
 }
 
 /**
  * Compares every run with the Go controller's run of the same shape and size. Shapes that the Go controller did not run
  * are left out.
  */
-export function compareWithPeer(results: readonly Result[], peer: string): Comparison[] {
+export function compareWithGoController(results: readonly Result[], goController: string): Comparison[] {
   const runs = runsOf(results);
-  return runs.filter(({ implementation }) => implementation !== peer).flatMap((run) => {
+  return runs.filter(({ implementation }) => implementation !== goController).flatMap((run) => {
     const other = runs.find(({ implementation, shape, size }) =>
-      implementation === peer && shape === run.shape && size === run.size
+      implementation === goController && shape === run.shape && size === run.size
     );
     return other ? [compare(run, other)] : [];
   });
 }
 
-function compare(run: Run, peer: Run): Comparison {
-  const [ours, theirs] = [measuredOf(run), measuredOf(peer)];
+function compare(run: Run, goController: Run): Comparison {
+  const [ours, theirs] = [measuredOf(run), measuredOf(goController)];
   const pairOf = (name: FigureName) => [name, pair(valuesOf(ours, name), valuesOf(theirs, name))] as const;
   const { shape, size, implementation } = run;
   return {
@@ -67,20 +64,20 @@ function compare(run: Run, peer: Run): Comparison {
     size,
     implementation,
     figures: Object.fromEntries(NAMES.map(pairOf)) as Comparison["figures"],
-    violations: [violationsOf(run), violationsOf(peer)],
+    violations: [violationsOf(run), violationsOf(goController)],
   };
 }
 
 /** Compares the values of a figure by round. */
-export function pair(hookbox: ReadonlyMap<number, number>, peer: ReadonlyMap<number, number>): Pair {
-  const rounds = [...hookbox.keys()].filter((round) => peer.has(round));
+export function pair(hookbox: ReadonlyMap<number, number>, goController: ReadonlyMap<number, number>): Pair {
+  const rounds = [...hookbox.keys()].filter((round) => goController.has(round));
   const of = (values: ReadonlyMap<number, number>) => rounds.map((round) => values.get(round) ?? 0);
-  const [ours, theirs] = [of(hookbox), of(peer)];
+  const [ours, theirs] = [of(hookbox), of(goController)];
   const ratios = ours.flatMap((value, index) => theirs[index] ? [value / theirs[index]] : []);
   const [one, base] = [median(ours), median(theirs)];
   return {
     hookbox: median([...hookbox.values()]),
-    peer: median([...peer.values()]),
+    goController: median([...goController.values()]),
     ratio: one === undefined || !base ? undefined : one / base,
     spread: ratios.length > 1 ? [Math.min(...ratios), Math.max(...ratios)] : undefined,
   };
@@ -116,16 +113,18 @@ export function describeComparison(comparisons: readonly Comparison[]): string {
     ...NAMES.map((name) => ({ head: FIGURES[name], cell: ({ figures }: Comparison) => pairText(figures[name]) })),
     { head: "violations", cell: ({ violations }) => violations.join(", ") },
   ];
-  return `Hookbox ÷ the peer:\n\n${table(comparisons, columns)}
-- In each cell: hookbox ÷ the peer, medians of the rounds, and what that gives; in parentheses the least and the most
-  that a single round gave. Less than 1 is better for hookbox, but of per second more is.
-- CPU, writes and reads are for each object asked for, until the pools are full again. Own are the hooks, the keeper and
-  Metacontroller, or the peer's one process; the cluster's are kube-apiserver, etcd and all others but the load.
-- Violations are hookbox's, then the peer's. Percentiles are of the objects that became Ready.
+  return `Hookbox ÷ the Go controller:\n\n${table(comparisons, columns)}
+- Each cell contains the median of the rounds of hookbox ÷ that of the Go controller, and the ratio. The parentheses
+  contain the smallest and the largest ratio of a single round. For per second, a ratio above 1 is better for hookbox;
+  for all other figures, a ratio below 1 is.
+- CPU, writes and reads are for each object asked for, until the pools are full again. Own CPU is that of the hooks, the
+  keeper and Metacontroller, or of the Go controller's one process. Cluster CPU is that of kube-apiserver, etcd and all
+  other processes except the load.
+- Violations are hookbox's, then the Go controller's. Percentiles are of the objects that became Ready.
 `;
 }
 
-function pairText({ hookbox, peer, ratio, spread }: Pair): string {
+function pairText({ hookbox, goController, ratio, spread }: Pair): string {
   const range = spread ? ` (${spread.map(figure).join(" to ")})` : "";
-  return `${figure(hookbox)} ÷ ${figure(peer)} = ${figure(ratio)}${range}`;
+  return `${figure(hookbox)} ÷ ${figure(goController)} = ${figure(ratio)}${range}`;
 }

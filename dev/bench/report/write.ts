@@ -3,11 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Report } from "../result.ts";
 import { SWEEPS } from "../shapes/shapes.ts";
-import { combine, type Row } from "./combine.ts";
-import { costOf } from "./cost.ts";
+import { combine, costOf, distinct, type Row, runsOf } from "./rows.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { costPlot, latencyPlot, memoryPlot } from "./plot.ts";
-import { distinct, runsOf } from "./runs.ts";
 
 /** Writes `report.json`, `report.md` and the plots; returns the Markdown. */
 export function writeReport(folder: string, report: Report): string {

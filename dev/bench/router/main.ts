@@ -1,22 +1,27 @@
-/** What the router costs: one small server alone, behind a bare proxy, behind the router, and behind the peer's, in turns. @module */
+/**
+ * Measures what the router costs: one small server alone, behind a bare proxy, the router, and the Go controller's
+ * router. @module
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { commandLine } from "../../../packages/process/serve.ts";
-import { startApi } from "./api.ts";
 import { freePorts } from "../../cluster/ports.ts";
-import { load, type Round, type Running, start, startProgram } from "./measure.ts";
+import { load, PROCESSES, type Round, type Running, start, startProgram } from "./measure.ts";
 
 const HELP = `Usage: dev/bench/router/main.ts [options] [-- flags of the router]
 
-Measures 16 clients that ask again as soon as they are answered, against a server with small answers: alone, behind the
-least proxy that Node can be, behind the router with its defaults, and behind the peer's if there is one, in turns.
+Measures 16 clients that send the next request as soon as the last one is answered. They call a server with small
+answers in turns: directly, behind the smallest proxy on Node, behind the router with its defaults, and behind the Go
+controller's router if you name one.
 
-  --clients N   how many (default 16)
-  --seconds S   of each turn (default 5)
-  --rounds N    turns of each (default 3)
+  --clients N   number of clients (default 16)
+  --seconds S   length of a turn (default 5)
+  --rounds N    turns with each server (default 3)
   --peer PATH   the router of kubernetes-sigs/agent-sandbox, a binary
   --json        print JSON instead of a table
 `;
@@ -27,11 +32,11 @@ const LINES: Record<Name, string> = {
   backend: "server alone",
   bare: "behind a bare proxy",
   router: "behind the router",
-  peer: "behind the peer's router",
+  peer: "behind the Go controller's router",
 };
 
-/** The peer finds a sandbox by DNS or by this header. Here is no DNS. */
-const PEER_HEADERS = "X-Sandbox-Pod-IP: 127.0.0.1\r\n";
+/** The Go controller's router finds a sandbox by DNS or by this header. There is no DNS here. */
+const GO_ROUTER_HEADERS = "X-Sandbox-Pod-IP: 127.0.0.1\r\n";
 
 const { values, positionals } = parseArgs({
   args: commandLine(),
@@ -45,21 +50,43 @@ const { values, positionals } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
+
+const SANDBOX = {
+  apiVersion: "agents.x-k8s.io/v1beta1",
+  kind: "Sandbox",
+  metadata: { name: "demo", namespace: "bench", uid: "demo", resourceVersion: "1" },
+  spec: { operatingMode: "Running" },
+};
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: {
+    name: "demo",
+    namespace: "bench",
+    uid: "pod",
+    resourceVersion: "1",
+    ownerReferences: [{ apiVersion: SANDBOX.apiVersion, kind: "Sandbox", name: "demo", uid: "demo", controller: true }],
+  },
+  status: { phase: "Running", podIPs: [{ ip: "127.0.0.1" }], conditions: [{ type: "Ready", status: "True" }] },
+};
+
 if (values.help) process.stdout.write(HELP);
 else await run();
+
+type Results = Partial<Record<Name, Round[]>>;
 
 async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "hookbox-bench-"));
   const api = await startApi();
   const running: Running[] = [];
   try {
-    const backend = await start("dev/bench/router/backend.ts", [], /^(\d+)\n/);
+    const backend = await start(PROCESSES, ["backend"], /^(\d+)\n/);
     running.push(backend);
-    const bare = await start("dev/bench/router/bareproxy.ts", [], /^(\d+)\n/);
+    const bare = await start(PROCESSES, ["bare"], /^(\d+)\n/);
     running.push(bare);
     const router = await start("packages/router/main.ts", routerFlags(folder, api.url), /"Serving".*"port":(\d+)/);
     running.push(router);
-    const peer = values.peer === undefined ? undefined : await startPeer(values.peer);
+    const peer = values.peer === undefined ? undefined : await startGoRouter(values.peer);
     if (peer) running.push(peer);
     report(await measure({ backend, bare, router, ...(peer && { peer }) }));
   } finally {
@@ -83,7 +110,7 @@ function routerFlags(folder: string, server: string): string[] {
   return [...flags, ...positionals];
 }
 
-async function startPeer(path: string): Promise<Running> {
+async function startGoRouter(path: string): Promise<Running> {
   const [port = 0, ...others] = await freePorts(3);
   const [health, metrics] = others.map((other) => `127.0.0.1:${other}`);
   const addresses = ["-health-probe-bind-address", health, "-metrics-bind-address", metrics].map(String);
@@ -91,12 +118,10 @@ async function startPeer(path: string): Promise<Running> {
   return await startProgram(path, args, new RegExp(`"listening".*"proxy-http".*:(${port})`));
 }
 
-type Results = Partial<Record<Name, Round[]>>;
-
 async function measure(servers: Record<"backend", Running> & Partial<Record<Name, Running>>): Promise<Results> {
   const target = servers.backend.port;
   const turn = (name: string, server: Running, ms: number) =>
-    load(server, { target, clients: Number(values.clients), ms, headers: name === "peer" ? PEER_HEADERS : "" });
+    load(server, { target, clients: Number(values.clients), ms, headers: name === "peer" ? GO_ROUTER_HEADERS : "" });
   const turns = Object.entries(servers);
   const rounds = turns.map((): Round[] => []);
   for (const [name, server] of turns) await turn(name, server, 2000);
@@ -141,7 +166,7 @@ function report(results: Results): void {
   const { toPeer, p99ToPeer, memoryToPeer } = ratios;
   const against = toPeer === undefined
     ? ""
-    : ` Against the peer's: ${toPeer.toFixed(2)} × requests/s, p99 ${p99ToPeer?.toFixed(2)}, ${
+    : ` Compared with the Go controller's router: ${toPeer.toFixed(2)} × requests/s, p99 ${p99ToPeer?.toFixed(2)}, ${
       memoryToPeer?.toFixed(2)
     } × memory.`;
   process.stdout.write(
@@ -149,7 +174,19 @@ function report(results: Results): void {
       Object.entries(middles).map(([name, round]) => line(name, round)).join("") +
       `\nThe router adds ${added.p50.toFixed(2)} ms (p50) and ${
         added.p99.toFixed(2)
-      } ms (p99). Against the bare proxy: ` +
+      } ms (p99). Compared with the bare proxy: ` +
       `${ratios.toBare.toFixed(2)} × requests/s, ${ratios.cpuToBare.toFixed(2)} × CPU for each.${against}\n`,
   );
+}
+
+/** Starts the server and returns its URL. Watches stay open and send no events. */
+async function startApi(): Promise<{ url: string; server: Server }> {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { "Content-Type": "application/json" });
+    if (request.url?.includes("watch=true")) return response.flushHeaders();
+    const items = request.url?.includes("/pods") ? [POD] : [SANDBOX];
+    response.end(JSON.stringify({ metadata: { resourceVersion: "1" }, items }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }

@@ -1,62 +1,65 @@
-/** Starts processes, loads them, and reads what they use. Judges nothing. @module */
+/** Starts processes, loads them, and reads how much CPU and memory they use. @module */
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { type ProcessEntry, readProcess } from "../../../packages/process/proctable.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
+/** The script of the server, the bare proxy and the clients. */
+export const PROCESSES = "dev/bench/router/processes.ts";
 
-/** A process that has said where it listens. */
+/** A process that has printed the port on which it listens. */
 export interface Running {
   child: ChildProcess;
   port: number;
 }
 
-/** What one load was answered with, and what it cost the one that answered. Times in milliseconds. */
+/** The results of one load, and what it cost the process that answered. Times are in milliseconds. */
 export interface Round {
   perSecond: number;
   p50: number;
   p99: number;
   failures: number;
-  /** CPU of the process for each request, in microseconds; memory afterwards, in MiB. */
+  /** CPU time of the process for each request, in microseconds, and its memory after the load, in MiB. */
   cpu: number;
   rss: number;
 }
 
-/** Starts one of our scripts and waits until what it prints has a port in it. @throws if it ends before */
+/** Starts a script of this checkout, and waits until it has printed a port. @throws if it ends before */
 export function start(script: string, args: string[], portIn: RegExp): Promise<Running> {
   return startProgram(process.execPath, [new URL(script, ROOT).pathname, ...args], portIn);
 }
 
-/** Starts a program and waits until what it prints has the port in it that it was given, or took. @throws if it ends before */
+/** Starts a program, and waits until it has printed its port. @throws if it ends before */
 export async function startProgram(program: string, args: string[], portIn: RegExp): Promise<Running> {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   const port = await new Promise<number>((resolve, reject) => {
-    const hear = (chunk: Uint8Array) => {
-      const [, found] = portIn.exec(said += chunk) ?? [];
+    const read = (chunk: Uint8Array) => {
+      const [, found] = portIn.exec(output += chunk) ?? [];
       if (found !== undefined) resolve(Number(found));
     };
-    child.stdout?.on("data", hear);
-    child.stderr?.on("data", hear);
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
     child.once(
       "exit",
-      (code) => reject(new Error(`Cannot start ${program} ${args[0]}: it ended with ${code}: ${said}`)),
+      (code) => reject(new Error(`Cannot start ${program} ${args[0]}: it ended with ${code}: ${output}`)),
     );
   });
-  // Whatever else it says is read and dropped, as a log's reader would.
+  // All further output is read and dropped. Otherwise, the pipe would fill and block the process.
   child.stdout?.removeAllListeners("data").resume();
   child.stderr?.removeAllListeners("data").resume();
   return { child, port };
 }
 
-/** Sends requests to a server for `ms` milliseconds. @param headers added to those that every router needs */
+/** Sends requests to a server for `ms` milliseconds. @param headers headers in addition to those of every request */
 export async function load(
   { child, port }: Running,
   { target, clients, ms, headers = "" }: { target: number; clients: number; ms: number; headers?: string },
 ): Promise<Round> {
   const before = statOf(child).cpuSeconds;
   const args = [
-    new URL("dev/bench/router/load.ts", ROOT).pathname,
+    new URL(PROCESSES, ROOT).pathname,
+    "load",
     ...[port, target, clients, ms].map(String),
     headers,
   ];
@@ -71,6 +74,6 @@ export async function load(
 
 function statOf({ pid = 0 }: ChildProcess): ProcessEntry {
   const entry = readProcess(pid);
-  if (!entry) throw new Error(`Cannot measure process ${pid}: it is gone`);
+  if (!entry) throw new Error(`Cannot measure process ${pid}: it has ended`);
   return entry;
 }

@@ -1,11 +1,9 @@
 /** Checks the invariants after any load, for every implementation: no Sandbox is shared, lost or left over. @module */
 import type { Api } from "../../../packages/kube/api.ts";
 import { controllerOf } from "../../../packages/api/objects/objects.ts";
-import { listAll } from "../load/ask.ts";
+import { listAll } from "../load/requests.ts";
 import { type Followed, type Follower, followReady, isReady, keyOf } from "../load/follower.ts";
-import type { Arena } from "./arena.ts";
-import { patienceFor } from "./ground.ts";
-import { restingSandboxes, type Shape } from "./shape.ts";
+import { patienceFor, restingSandboxes, type RunContext, type Shape } from "./shape.ts";
 
 /**
  * How long the garbage collector may take: at least `least` seconds, and longer if it has to delete more than
@@ -20,7 +18,7 @@ const COLLECTION = { least: 120, perSecond: 20 };
 export function createSharingCheck() {
   const servedBy = new Map<string, Set<string>>();
   return {
-    look({ metadata, status }: Followed): void {
+    observe({ metadata, status }: Followed): void {
       if (!status?.sandbox?.name) return;
       const sandbox = `${metadata.namespace}/${status.sandbox.name}`;
       servedBy.set(sandbox, (servedBy.get(sandbox) ?? new Set()).add(keyOf(metadata)));
@@ -58,10 +56,10 @@ export function faultsOfClaims(claims: readonly Followed[], sandboxes: readonly 
 }
 
 /** Waits until only the expected Sandboxes are left. If this takes too long, it reports how many there are. */
-export async function leftoverFaults({ api, signal }: Arena, shape: Shape): Promise<string[]> {
+export async function leftoverFaults({ api, signal }: RunContext, shape: Shape): Promise<string[]> {
   const expected = restingSandboxes(shape);
   const patience = Math.max(COLLECTION.least, shape.count / COLLECTION.perSecond);
   const sandboxes = await followReady(api, "sandboxes", signal);
-  const settled = await sandboxes.until(() => sandboxes.objects.size === expected, patience);
-  return settled ? [] : [`${sandboxes.objects.size} Sandboxes are there where ${expected} should be`];
+  const isClean = await sandboxes.until(() => sandboxes.objects.size === expected, patience);
+  return isClean ? [] : [`${sandboxes.objects.size} Sandboxes are there where ${expected} should be`];
 }

@@ -1,35 +1,32 @@
 /** Measures claims on warm pools: how long each takes to become Ready, and whether each has its own Sandbox. @module */
 import { setTimeout as sleep } from "node:timers/promises";
-import { create, remove, removeAll } from "../load/ask.ts";
+import { create, remove, removeAll, sendAll } from "../load/requests.ts";
 import { type Follower, followReady, samplesOf } from "../load/follower.ts";
 import { aClaim } from "../load/objects.ts";
-import { sendAll } from "../load/send.ts";
-import type { Arena, Outcome } from "./arena.ts";
+import { PATIENCE, patienceFor, type RunContext, type Shape, type ShapeResult } from "./shape.ts";
 import { boundFaults, createSharingCheck, leftoverFaults, unreadyFaults } from "./checks.ts";
-import { fillPools, PATIENCE, patienceFor, poolOf, untilFull } from "./ground.ts";
-import type { Shape } from "./shape.ts";
-import { warmUp } from "./warmup.ts";
+import { fillPools, poolOf, untilFull, warmUp } from "./prepare.ts";
 
 /** Runs a shape with claims. @throws if the pools do not fill */
-export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
-  const { api, signal, say } = arena;
-  const pools = await fillPools(arena, shape);
-  const isWarm = await warmUp(arena, shape);
-  if (isWarm && !await untilFull(arena, pools, shape)) throw new Error("Cannot begin: the pools do not fill again");
+export async function runClaims(context: RunContext, shape: Shape): Promise<ShapeResult> {
+  const { api, signal, say } = context;
+  const pools = await fillPools(context, shape);
+  const isWarm = await warmUp(context, shape);
+  if (isWarm && !await untilFull(context, pools, shape)) throw new Error("Cannot begin: the pools do not fill again");
   const shared = createSharingCheck();
-  const claims = await followReady(api, "sandboxclaims", signal, shared.look);
+  const claims = await followReady(api, "sandboxclaims", signal, shared.observe);
 
   say(`${shape.count} claims …`);
-  const { samples, due, full } = await arena.measure(async (begun) => {
+  const { samples, due, full } = await context.measure(async (begun) => {
     const due = new Map<string, number>();
     let full = true;
     for (const window of windowsOf(shape)) {
       if (due.size > 0) await removeAll(api, pathsOf(claims));
-      full &&= due.size === 0 || await untilFull(arena, pools, shape);
-      await askForClaims(arena, window, claims, due);
+      full &&= due.size === 0 || await untilFull(context, pools, shape);
+      await askForClaims(context, window, claims, due);
       await claims.until(() => claims.readyAt.size >= due.size, patienceFor(shape));
     }
-    full &&= await untilFull(arena, pools, shape);
+    full &&= await untilFull(context, pools, shape);
     return { samples: samplesOf(due, claims, begun), due, full };
   });
   const violations = [
@@ -39,7 +36,7 @@ export async function runClaims(arena: Arena, shape: Shape): Promise<Outcome> {
     ...await boundFaults(api, claims),
   ];
   await removeAll(api, pathsOf(claims));
-  violations.push(...await leftoverFaults(arena, shape));
+  violations.push(...await leftoverFaults(context, shape));
   return { asked: shape.count, samples, figures: {}, violations };
 }
 
@@ -66,7 +63,12 @@ function windowsOf(shape: Shape): Shape[] {
  *
  * @param due receives when each claim was due, by its key
  */
-async function askForClaims({ api }: Arena, shape: Shape, claims: Follower, due: Map<string, number>): Promise<void> {
+async function askForClaims(
+  { api }: RunContext,
+  shape: Shape,
+  claims: Follower,
+  due: Map<string, number>,
+): Promise<void> {
   const deletions: Promise<void>[] = [];
   const before = due.size;
   await sendAll(shape.count, shape.arrivals, async (index, at) => {

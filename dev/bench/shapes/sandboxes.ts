@@ -1,26 +1,26 @@
-/** Measures Sandboxes without claim or pool: how long each takes to become Ready. @module */
-import { create, removeAll } from "../load/ask.ts";
+/**
+ * Measures how long Sandboxes without a claim take to become Ready: Sandboxes without a pool, and members of pools that
+ * fill. @module
+ */
 import { followReady, samplesOf } from "../load/follower.ts";
 import { aSandbox } from "../load/objects.ts";
-import { sendAll } from "../load/send.ts";
-import type { Arena, Outcome } from "./arena.ts";
+import { create, removeAll, sendAll } from "../load/requests.ts";
 import { leftoverFaults, unreadyFaults } from "./checks.ts";
-import { namespaceOf, patienceFor, prepareGround } from "./ground.ts";
-import type { Shape } from "./shape.ts";
-import { warmUp } from "./warmup.ts";
+import { createPools, namespaceOf, prepareCluster, warmUp } from "./prepare.ts";
+import { patienceFor, poolCount, type RunContext, type Shape, type ShapeResult } from "./shape.ts";
 
 /** Runs a shape with Sandboxes. */
-export async function runSandboxes(arena: Arena, shape: Shape): Promise<Outcome> {
-  const { api, signal, say } = arena;
-  await prepareGround(arena, shape);
-  await warmUp(arena, shape);
+export async function runSandboxes(context: RunContext, shape: Shape): Promise<ShapeResult> {
+  const { api, signal, say } = context;
+  await prepareCluster(context, shape);
+  await warmUp(context, shape);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const before = sandboxes.readyAt.size;
   say(`${shape.count} Sandboxes …`);
   const pathOf = (index: number) => {
     return { resource: "sandboxes", namespace: namespaceOf(shape, index), name: `sandbox-${index}` } as const;
   };
-  const samples = await arena.measure(async (begun) => {
+  const samples = await context.measure(async (begun) => {
     const due = new Map<string, number>();
     await sendAll(shape.count, shape.arrivals, async (index, at) => {
       const { resource, namespace, name } = pathOf(index);
@@ -32,6 +32,28 @@ export async function runSandboxes(arena: Arena, shape: Shape): Promise<Outcome>
   });
   const violations = unreadyFaults("Sandboxes", shape.count, samples.length);
   await removeAll(api, Array.from({ length: shape.count }, (_, index) => pathOf(index)));
-  violations.push(...await leftoverFaults(arena, shape));
+  violations.push(...await leftoverFaults(context, shape));
   return { asked: shape.count, samples, figures: {}, violations };
+}
+
+/** Runs a shape with pool members. */
+export async function runMembers(context: RunContext, shape: Shape): Promise<ShapeResult> {
+  const { api, signal, say } = context;
+  await prepareCluster(context, shape);
+  const sandboxes = await followReady(api, "sandboxes", signal);
+  const before = new Set(sandboxes.readyAt.keys());
+  const asked = poolCount(shape) * shape.replicas;
+  say(`${asked} members …`);
+  const samples = await context.measure(async (begun) => {
+    await createPools(context, shape);
+    await sandboxes.until(() => sandboxes.readyAt.size - before.size >= asked, patienceFor(shape));
+    const ready = [...sandboxes.readyAt].filter(([key]) => !before.has(key));
+    return ready.map(([, at]) => ({ at: 0, ms: at - begun }));
+  });
+  const surplus = sandboxes.objects.size - before.size - asked;
+  const violations = [
+    ...unreadyFaults("members", asked, samples.length),
+    ...(surplus > 0 ? [`${surplus} members more than asked for were made`] : []),
+  ];
+  return { asked, samples, figures: {}, violations };
 }

@@ -1,5 +1,12 @@
-/** Defines a shape of load: which objects are created, how, and what exists around them. @module */
+/**
+ * Defines a shape of load: which objects are created, how, and what exists around them. Defines what the run of a shape
+ * gets and returns. @module
+ */
 import type { Arrivals } from "../../../packages/cli/pool/simulate.ts";
+import type { Api } from "../../../packages/kube/api.ts";
+import type { SandboxClient } from "../../../packages/sdk/client.ts";
+import type { Result } from "../result.ts";
+import type { Command } from "../stage/stage.ts";
 
 /** One shape of load. */
 export interface Shape {
@@ -42,11 +49,35 @@ export interface Shape {
   followsMemory?: boolean;
 }
 
+/** If one step takes longer than this many seconds, the run counts as broken. */
+export const PATIENCE = 300;
+/** If a run serves fewer objects per second than this, it counts as broken. */
+const SLOWEST = 8;
+
 /** A shape in several sizes: which parameter varies, and its values. */
 export interface Sweep {
   parameter: "count" | "namespaces" | "pools" | "replicas" | "standing" | "perSecond";
   values: number[];
 }
+
+export interface RunContext {
+  api: Api;
+  /** Ends every watch of the run. */
+  signal: AbortSignal;
+  /**
+   * Runs the measured part, once: time, requests, CPU time and calls. `begun` is its start in `performance.now()`
+   * milliseconds.
+   */
+  measure<T>(run: (begun: number) => Promise<T>): Promise<T>;
+  /** Runs a command in a Pod; undefined: the nodes run no containers. */
+  command?: Command;
+  /** The SDK on the same cluster; undefined: the nodes do not run the runtime. */
+  sdk?: SandboxClient;
+  say(line: string): void;
+}
+
+/** The result of a shape, without its cost. */
+export type ShapeResult = Pick<Result, "asked" | "samples" | "figures" | "violations">;
 
 /** Returns the parameters of a shape for the report. */
 export function parametersOf(shape: Shape) {
@@ -85,4 +116,9 @@ export function restingSandboxes(shape: Shape): number {
 /** Returns how many Pods may exist at once. */
 export function podsOf(shape: Shape): number {
   return shape.count + restingSandboxes(shape);
+}
+
+/** Returns how many seconds to wait for all objects of a shape. */
+export function patienceFor({ count }: Pick<Shape, "count">): number {
+  return Math.max(PATIENCE, count / SLOWEST);
 }

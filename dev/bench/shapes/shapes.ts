@@ -38,7 +38,7 @@ export const SHAPES: readonly Shape[] = [
   {
     ...ONE,
     name: "sandboxes-flood",
-    about: "Sandboxes at once against how many they are",
+    about: "all Sandboxes at once; number of Sandboxes",
     asks: "sandboxes",
     count: 500,
     arrivals: BURST,
@@ -74,7 +74,7 @@ export const SHAPES: readonly Shape[] = [
   {
     ...CLAIMS,
     name: "claims-flood",
-    about: "claims at once on a pool of 100 against how many they are",
+    about: "all claims at once on a pool of 100; number of claims",
     count: 500,
     replicas: 100,
     arrivals: BURST,
@@ -110,7 +110,7 @@ export const SHAPES: readonly Shape[] = [
   {
     ...CLAIMS,
     name: "claims-standing",
-    about: "claims at 20/s with 3,000 Sandboxes standing",
+    about: "claims at 20/s with 3,000 idle Sandboxes",
     replicas: 100,
     standing: 3000,
   },
@@ -124,12 +124,12 @@ export const SHAPES: readonly Shape[] = [
     dwellSeconds: 10,
     followsMemory: true,
   },
-  { ...CLAIMS, name: "by-members", about: "claims at 20/s against the size of the pool", count: 100 },
-  { ...CLAIMS, name: "by-standing", about: "claims at 20/s against Sandboxes standing", count: 100, replicas: 50 },
+  { ...CLAIMS, name: "by-members", about: "claims at 20/s; size of the pool", count: 100 },
+  { ...CLAIMS, name: "by-standing", about: "claims at 20/s; idle Sandboxes", count: 100, replicas: 50 },
   {
     ...CLAIMS,
     name: "by-standing-apart",
-    about: "the same, where those are in another namespace",
+    about: "the same, but the idle Sandboxes are in another namespace",
     count: 100,
     replicas: 50,
     standsApart: true,
@@ -137,12 +137,12 @@ export const SHAPES: readonly Shape[] = [
   {
     ...CLAIMS,
     name: "by-namespaces",
-    about: "claims at 20/s against namespaces with a pool each",
+    about: "claims at 20/s; namespaces with a pool each",
     count: 100,
     replicas: 4,
   },
-  { ...CLAIMS, name: "by-pools", about: "claims at 20/s against pools in one namespace", count: 100, replicas: 4 },
-  { ...CLAIMS, name: "by-rate", about: "claims on a pool of 100 against claims per second", count: 200, replicas: 100 },
+  { ...CLAIMS, name: "by-pools", about: "claims at 20/s; pools in one namespace", count: 100, replicas: 4 },
+  { ...CLAIMS, name: "by-rate", about: "claims on a pool of 100; claims per second", count: 200, replicas: 100 },
   {
     ...COMMANDS,
     name: "command-sequential",
@@ -201,7 +201,7 @@ export const SHAPES: readonly Shape[] = [
 /** Names for groups of shapes. */
 export const GROUPS: Readonly<Record<string, { about: string; shapes: readonly string[] }>> = {
   comparison: {
-    about: "the seven that hookbox is compared with the peer by, warm and cold claims and bare Sandboxes",
+    about: "the seven shapes that compare hookbox with the Go controller: warm and cold claims, and bare Sandboxes",
     shapes: [
       "claims-burst",
       "claims-stream",

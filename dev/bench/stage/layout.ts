@@ -46,7 +46,7 @@ export const LAYOUTS: Readonly<Record<string, Layout>> = {
     together: true,
     keeperBinds: true,
     engineEnv: { GOGC: "50", GOMAXPROCS: "1" },
-    about: "as little memory as may be: all hooks in one Deno process, binder and keeper in another",
+    about: "as little memory as possible: all hooks in one Deno process, binder and keeper in another",
   },
   split: { ...PLAIN, engines: "by-controller", about: "two Metacontrollers: one for pools, one for the rest" },
   sharded: {

@@ -7,16 +7,14 @@ import { PODS_PER_NODE } from "../../cluster/kwok.ts";
 import { endGently, type ProcessRecord } from "../../cluster/processes.ts";
 import { importRuntimeImage } from "../../cluster/runtimeimage.ts";
 import { readRecord } from "../../cluster/state.ts";
-import { commandRunner } from "../load/command.ts";
-import { prepareAudit } from "../measure/audit.ts";
-import type { Watched } from "../measure/processes.ts";
+import { commandRunner, connectLoad, loadProcess, type Stage } from "./stage.ts";
+import { prepareAudit } from "../measure/requests.ts";
+import type { Watched } from "../measure/usage.ts";
 import { type Profiler, startProfiler } from "../measure/profiles.ts";
-import { connectLoad, loadProcess } from "../load/connection.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
-import type { Stage } from "./stage.ts";
 
 /** The environment in which the controllers of an implementation start. */
-export interface Ground {
+interface ControllerContext {
   cluster: Cluster;
   /** The folder for files. It contains a folder `logs`. */
   folder: string;
@@ -36,10 +34,10 @@ export interface Controllers {
    * Starts the implementation. `engines` are processes that are not in `started`. `engine` names what applies the
    * hooks' answers.
    */
-  start(ground: Ground): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
+  start(context: ControllerContext): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
 }
 
-export interface LocalOptions {
+interface LocalOptions {
   controllers: Controllers;
   nodes: "simulated" | "real";
   /** Whether to import the runtime's image on the real node. */

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { budgetFaults } from "../../../dev/bench/budget.ts";
+import { budgetFaults } from "../../../dev/bench/run.ts";
 import { aResult } from "./report/results.ts";
 
 test.for([

@@ -1,7 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { HELP, readOptions } from "../../../dev/bench/options.ts";
-import { poolOf } from "../../../dev/bench/shapes/ground.ts";
+import { poolOf } from "../../../dev/bench/shapes/prepare.ts";
 import { parametersOf, podsOf, poolCount } from "../../../dev/bench/shapes/shape.ts";
 import { SHAPES } from "../../../dev/bench/shapes/shapes.ts";
 
@@ -34,15 +34,21 @@ test.for([
   { args: ["fill", "--process", "a"], message: 'Cannot account for process "a": write it as NAME=PID' },
   { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are deno, node, defaults, ' },
   { args: ["fill", "--peer", "p"], message: "Cannot use --peer without --peer-crds: name the folder of its CRDs" },
-  { args: ["fill", "--peer-crds", "d"], message: "Cannot use --peer-crds without --peer: name the peer's controller" },
-  { args: ["fill", "--peer", "p", "--peer-crds", "d", "--kubeconfig", "f"], message: "Cannot run the peer of --peer" },
+  {
+    args: ["fill", "--peer-crds", "d"],
+    message: "Cannot use --peer-crds without --peer: name the Go controller's binary",
+  },
+  {
+    args: ["fill", "--peer", "p", "--peer-crds", "d", "--kubeconfig", "f"],
+    message: "Cannot run the Go controller of --peer",
+  },
   { args: ["fill", "--peer", "p", "--peer-crds", "d", "--name", "peer"], message: 'Cannot call hookbox "peer"' },
   { args: ["fill", "--against", "d", "--kubeconfig", "f"], message: "Cannot compare with --against" },
 ])("readOptions() refuses $args", ({ args, message }) => {
   expect(() => readOptions(args)).toThrow(message);
 });
 
-test("readOptions() takes the peer in addition to another checkout, and neither by default", () => {
+test("readOptions() takes the Go controller in addition to another checkout, and neither by default", () => {
   const { peer, against } = readOptions(["fill", "--against", "a", "--peer", "p", "--peer-crds", "d"]);
   expect({ peer, against }).toEqual({ peer: { binary: "p", crds: "d" }, against: "a" });
   expect(readOptions(["fill"]).peer).toBeUndefined();

@@ -12,15 +12,15 @@ const BROKEN: Stage = {
   hookURLs: [],
   close: () => Promise.resolve(),
 };
-const turnOf = (isPeer: boolean, signal = new AbortController().signal) => ({
-  implementation: isPeer ? "peer" : "this",
+const turnOf = (isGoController: boolean, signal = new AbortController().signal) => ({
+  implementation: isGoController ? "peer" : "this",
   round: 2,
-  isPeer,
+  isGoController,
   say: () => {},
   signal,
 });
 
-test("runShape() makes a violation of what the peer cannot do, and an error of what hookbox cannot", async () => {
+test("runShape() makes a violation of what the Go controller cannot do, and an error of what hookbox cannot", async () => {
   const [shape] = SHAPES.filter(({ name }) => name === "claims-burst");
   if (!shape) throw new Error("no shape");
   await expect(runShape(shape, BROKEN, turnOf(false))).rejects.toThrow("nobody is there");

@@ -2,7 +2,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { auditedRequest, auditedRequests } from "../../../../dev/bench/measure/audit.ts";
+import { auditedRequest, auditedRequests } from "../../../../dev/bench/measure/requests.ts";
 import { hurry } from "../../../hurry.ts";
 import { makeTempFolder } from "../../../tempfolder.ts";
 

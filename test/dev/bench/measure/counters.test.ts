@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { countedRequests } from "../../../../dev/bench/measure/counters.ts";
+import { countedRequests } from "../../../../dev/bench/measure/requests.ts";
 
 test("countedRequests() gives what the counters grew by, without who asked", async () => {
   const metrics = (puts: number) =>

@@ -1,7 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { hookUseBetween, hookUseOf } from "../../../../dev/bench/measure/hookcalls.ts";
-import { readSamples } from "../../../../dev/bench/measure/prometheus.ts";
+import { hookUseBetween, hookUseOf, readSamples } from "../../../../dev/bench/measure/metrics.ts";
 import { createHookMetrics } from "../../../../packages/process/metrics.ts";
 
 test("hookUseOf() reads what the hooks' own metrics say, by hook and endpoint", async () => {

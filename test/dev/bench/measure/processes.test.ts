@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { startMeter } from "../../../../dev/bench/measure/processes.ts";
+import { startMeter } from "../../../../dev/bench/measure/usage.ts";
 import { eventually } from "../../../eventually.ts";
 
 test(

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { combine } from "../../../../dev/bench/report/combine.ts";
+import { combine } from "../../../../dev/bench/report/rows.ts";
 import type { Result } from "../../../../dev/bench/result.ts";
 import { aRequest, aResult, frozen } from "./results.ts";
 

@@ -1,7 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import type { RequestRate } from "../../../../dev/bench/report/combine.ts";
-import { costOf } from "../../../../dev/bench/report/cost.ts";
+import { costOf, type RequestRate } from "../../../../dev/bench/report/rows.ts";
 
 const asks = (verb: string, client?: string): RequestRate => ({
   ...(client === undefined ? {} : { client }),

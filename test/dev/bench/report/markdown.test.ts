@@ -44,7 +44,11 @@ test("renderMarkdown() has a line for each size of a shape, and compares each wi
 });
 
 const NOTES = [
-  { note: "does not tell who asked", when: "a client is not known", results: [{ requests: [unknownClient()] }] },
+  {
+    note: "does not report the senders of requests",
+    when: "a client is not known",
+    results: [{ requests: [unknownClient()] }],
+  },
   { note: "rounds: percentiles", when: "there are several rounds", results: [{}, { round: 2 }] },
   { note: "a line with ÷", when: "there is something to compare", results: [{}, { implementation: "against" }] },
 ];
@@ -92,7 +96,7 @@ test("renderMarkdown() sets requests side by side, by client, and puts the rare 
 test("renderMarkdown() closes with every violation and whose it is, or says that there were none", () => {
   const closing = (...results: Partial<Result>[]) =>
     renderMarkdown(aReport(results.map(aResult))).split("## Violations\n\n")[1];
-  expect(closing({})).toBe("There were none: nothing was seen that must never happen.\n");
+  expect(closing({})).toBe("There were none: no run violated an invariant.\n");
   expect(closing({ violations: ["a *b*", "c"] }, { implementation: "against", violations: ["d"] })).toBe(
     "- claims, this: a \\*b\\*\n- claims, this: c\n- claims, against: d\n",
   );

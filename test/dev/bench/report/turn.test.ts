@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { describeTurn } from "../../../../dev/bench/report/turn.ts";
+import { describeTurn } from "../../../../dev/bench/report/markdown.ts";
 import type { Result } from "../../../../dev/bench/result.ts";
 import { aResult, frozen } from "./results.ts";
 

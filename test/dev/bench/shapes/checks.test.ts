@@ -38,8 +38,8 @@ test.for([
 
 test("createSharingCheck() finds a Sandbox that served two claims, also one after the other", () => {
   const check = createSharingCheck();
-  for (const seen of [claim("a"), claim("a", "s"), claim("a", "s"), claim("b", "t")]) check.look(seen);
+  for (const seen of [claim("a"), claim("a", "s"), claim("a", "s"), claim("b", "t")]) check.observe(seen);
   expect(check.faults()).toEqual([]);
-  check.look(claim("c", "s"));
+  check.observe(claim("c", "s"));
   expect(check.faults()).toEqual(["Sandbox ns/s was shared by claims ns/a, ns/c"]);
 });

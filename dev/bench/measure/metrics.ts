@@ -1,10 +1,31 @@
-/** Reads the hooks' metrics about their calls. @module */
+/** Reads Prometheus' text format, and the hooks' metrics about their calls. @module */
 import type { HookUse } from "../result.ts";
-import { type MetricSample, readSamples } from "./prometheus.ts";
+
+/** One line: `name{labels} value`. */
+interface MetricSample {
+  name: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
 const BYTES = "hookbox_hook_body_bytes_total";
+
 const SECONDS = "hookbox_hook_request_duration_seconds_sum";
+
 const CALLS = "hookbox_hook_request_duration_seconds_count";
+
+/** Lists the samples of these metrics, in the order of the text. Other metrics and comments are skipped. */
+export function readSamples(text: string, names: readonly string[]): MetricSample[] {
+  return text.split("\n").flatMap((line) => {
+    const [, name = "", labels = "", value] = LINE.exec(line) ?? [];
+    if (!names.includes(name)) return [];
+    const pairs = [...labels.matchAll(LABEL)].map(([, key = "", text = ""]) => [key, text]);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}
 
 /**
  * Reads the metrics of the hooks with these base URLs, one entry for each hook and endpoint. A hook without metrics has

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { sendAll } from "../../../../dev/bench/load/send.ts";
+import { sendAll } from "../../../../dev/bench/load/requests.ts";
 
 test("sendAll() of a burst keeps each client busy with one request at a time", async () => {
   let running = 0;

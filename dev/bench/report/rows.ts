@@ -1,7 +1,22 @@
-/** Combines several rounds of a shape by one implementation into one row of a report. @module */
+/**
+ * Combines the rounds of a shape by one implementation into one row of a report, and computes what an object cost.
+ * @module
+ */
 import type { Result } from "../result.ts";
 import { median, type Summary, summary } from "./percentiles.ts";
-import { distinct, type Run, runsOf } from "./runs.ts";
+
+/** All rounds of one implementation with one shape in one size. */
+export interface Run {
+  shape: string;
+  /**
+   * The parameters that distinguish this size from others of the same shape, such as `replicas 30`; empty: there is
+   * only one size.
+   */
+  size: string;
+  implementation: string;
+  /** In order of their rounds; at least one. */
+  results: Result[];
+}
 
 /** Requests of one kind, whatever their status. */
 export interface RequestRate {
@@ -14,7 +29,7 @@ export interface RequestRate {
 }
 
 /** What the processes of one name used. */
-export interface ProcessRate {
+interface ProcessRate {
   name: string;
   /** Average of the rounds. */
   cpuSeconds: number;
@@ -27,7 +42,7 @@ export interface ProcessRate {
 }
 
 /** Calls of one endpoint of a hook. 1 KB is 1000 bytes. */
-export interface HookRate {
+interface HookRate {
   hook: string;
   /** Calls for each object that was asked for. */
   callsPerObject: number;
@@ -54,6 +69,64 @@ export interface Row extends Summary {
   hooks: HookRate[];
   /** Violations of all rounds. If there are several rounds, each violation names its round. */
   violations: string[];
+}
+
+/** The cost of each object that was asked for; memory is the total. Undefined: not measured. */
+export interface Cost {
+  /** Requests that change something. */
+  writes: number | undefined;
+  reads: number | undefined;
+  /** CPU milliseconds of the implementation's own processes. */
+  cpu: number | undefined;
+  /** CPU milliseconds of the cluster's processes: neither the implementation's own nor the load's. */
+  clusterCPU: number | undefined;
+  /** MiB: the sum of the maximum of each of its own processes. */
+  memory: number | undefined;
+}
+
+const WRITES = ["create", "update", "patch", "apply", "delete", "deletecollection"];
+
+const READS = ["get", "list", "watch"];
+
+/** The load, and processes that run Pods in any cluster. */
+const OTHERS = ["load", "kube-apiserver", "kube-scheduler", "kwok", "kubelet", "kube-controller-manager", "kubectl"];
+
+const HOOKS = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool", "hooks"];
+
+const OURS = [...HOOKS, "engine", "engine 2", "keeper", "binder", "peer"];
+
+/** Groups results by shape, then size, then implementation, each in the order of first occurrence. */
+export function runsOf(results: readonly Result[]): Run[] {
+  const implementations = distinct(results.map(({ implementation }) => implementation));
+  return distinct(results.map(({ shape }) => shape)).flatMap((shape) => {
+    const ofShape = results.filter((result) => result.shape === shape);
+    const varying = varyingParameters(ofShape);
+    const sizeOf = ({ parameters }: Result) => varying.map((name) => `${name} ${parameters[name] ?? "–"}`).join(", ");
+    return distinct(ofShape.map(sizeOf)).flatMap((size) =>
+      implementations.map((implementation) => ({
+        shape,
+        size,
+        implementation,
+        results: ofShape.filter((result) => result.implementation === implementation && sizeOf(result) === size)
+          .sort((a, b) => a.round - b.round),
+      }))
+    );
+  }).filter((run) => run.results.length > 0);
+}
+
+function varyingParameters(results: readonly Result[]): string[] {
+  const names = distinct(results.flatMap(({ parameters }) => Object.keys(parameters)));
+  return names.filter((name) => new Set(results.map(({ parameters }) => parameters[name])).size > 1);
+}
+
+/** Lists each value once, in the order of first occurrence. */
+export function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
+
+/** Returns the title of a shape, with its size if it has several: `by-members, replicas 30`. */
+export function titleOf({ shape, size }: Pick<Run, "shape" | "size">): string {
+  return size === "" ? shape : `${shape}, ${size}`;
 }
 
 /** Creates one row for all rounds of a shape in one size by one implementation, in the order of `runsOf`. */
@@ -140,4 +213,38 @@ function sum(values: readonly number[]): number {
 /** Returns the quotient; 0 if the divisor is 0. */
 function ratio(value: number, of: number): number {
   return of === 0 ? 0 : value / of;
+}
+
+/**
+ * Computes the cost from a row. If the client of a request is not known, the request counts, because it may be the
+ * implementation's.
+ */
+export function costOf({ requests, processes }: Pick<Row, "requests" | "processes">): Cost {
+  const ours = processes.filter(({ name }) => isOurs(name));
+  const cluster = processes.filter(({ name }) => !isOurs(name) && name !== "load");
+  const asked = (verbs: string[]) =>
+    sumOf(requests, (request) => isCounted(request) && verbs.includes(request.verb) ? request.perObject : 0);
+  return {
+    writes: asked(WRITES),
+    reads: asked(READS),
+    cpu: sumOf(ours, ({ cpuMsPerObject }) => cpuMsPerObject),
+    clusterCPU: sumOf(cluster, ({ cpuMsPerObject }) => cpuMsPerObject),
+    memory: sumOf(ours, ({ peakMiB }) => peakMiB),
+  };
+}
+
+/**
+ * Tells whether a process with this name is part of the implementation: a hook, Metacontroller, the keeper, the binder,
+ * or the Go controller.
+ */
+export function isOurs(name: string): boolean {
+  return OURS.includes(name);
+}
+
+function isCounted({ client }: RequestRate): boolean {
+  return client === undefined || !OTHERS.includes(client);
+}
+
+function sumOf<T>(items: readonly T[], value: (item: T) => number): number | undefined {
+  return items.length === 0 ? undefined : items.reduce((sum, item) => sum + value(item), 0);
 }

@@ -1,7 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { sharedOut } from "../../../../dev/bench/stage/engines.ts";
+import { divideControllers } from "../../../../dev/bench/stage/hookbox.ts";
 import { renderManifests } from "../../../../packages/manifests/render.ts";
 
 interface Manifest {
@@ -10,8 +10,8 @@ interface Manifest {
   spec: { parentResource?: { labelSelector?: { matchExpressions: { operator: string }[] } } };
 }
 
-const controllers = (engines: Parameters<typeof sharedOut>[1]) =>
-  parseAllDocuments(sharedOut(renderManifests("http://hooks"), engines))
+const controllers = (engines: Parameters<typeof divideControllers>[1]) =>
+  parseAllDocuments(divideControllers(renderManifests("http://hooks"), engines))
     .map((document) => document.toJS() as Manifest)
     .filter(({ kind }) => kind.endsWith("Controller"))
     .map(({ metadata, spec }) => [
@@ -21,7 +21,7 @@ const controllers = (engines: Parameters<typeof sharedOut>[1]) =>
     ]);
 
 test("sharedOut() does not change the controllers of a single Metacontroller", () => {
-  expect(sharedOut("text", "one")).toBe("text");
+  expect(divideControllers("text", "one")).toBe("text");
 });
 
 test("sharedOut() gives pools a Metacontroller of their own", () => {

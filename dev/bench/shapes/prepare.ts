@@ -1,25 +1,18 @@
-/** Creates what must exist before a shape begins: namespaces, templates, pools and idle Sandboxes. @module */
-import { create, createAll } from "../load/ask.ts";
-import { answerError, type Api, isOk, pathOf } from "../../../packages/kube/api.ts";
+/**
+ * Creates what must exist before a shape begins: namespaces, templates, pools and idle Sandboxes. Warms up the
+ * processes. @module
+ */
 import { controllerOf } from "../../../packages/api/objects/objects.ts";
+import { answerError, type Api, isOk, pathOf } from "../../../packages/kube/api.ts";
 import { type Followed, type Follower, followReady, isReady } from "../load/follower.ts";
-import { aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
-import type { Arena } from "./arena.ts";
+import { aClaim, aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
+import { create, createAll, removeAll } from "../load/requests.ts";
 import { SHARDS } from "../stage/layout.ts";
-import { poolCount, type Shape } from "./shape.ts";
-
-/** If one step takes longer than this many seconds, the run counts as broken. */
-export const PATIENCE = 300;
-/** If a run serves fewer objects per second than this, it counts as broken. */
-const SLOWEST = 8;
-
-/** Returns how many seconds to wait for all objects of a shape. */
-export function patienceFor({ count }: Pick<Shape, "count">): number {
-  return Math.max(PATIENCE, count / SLOWEST);
-}
+import { leftoverFaults } from "./checks.ts";
+import { PATIENCE, poolCount, type RunContext, type Shape } from "./shape.ts";
 
 /** How many seconds pools must stay full to count as stable: their status may lag behind. */
-const CALM = 1;
+const STABLE_SECONDS = 1;
 
 /** The namespace of idle Sandboxes that must be separate. */
 const APART = "bench-apart";
@@ -36,7 +29,7 @@ export function poolOf(shape: Shape, index: number): { namespace: string; name: 
 }
 
 /** Creates namespaces, a template in each, and the idle Sandboxes. Resolves when these are Ready. */
-export async function prepareGround({ api, signal, say }: Arena, shape: Shape): Promise<void> {
+export async function prepareCluster({ api, signal, say }: RunContext, shape: Shape): Promise<void> {
   for (let index = 0; index < shape.namespaces; index++) {
     const namespace = namespaceOf(shape, index);
     await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
@@ -62,7 +55,7 @@ export async function prepareGround({ api, signal, say }: Arena, shape: Shape): 
 }
 
 /** Creates the pools of a shape. */
-export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
+export async function createPools({ api }: RunContext, shape: Shape): Promise<void> {
   await createAll(api, poolCount(shape), (index) => {
     const { namespace, name } = poolOf(shape, index);
     // The pools alternate between the shards, for layouts with two Metacontrollers.
@@ -72,18 +65,18 @@ export async function createPools({ api }: Arena, shape: Shape): Promise<void> {
 }
 
 /** Creates everything that a shape with claims needs. Resolves when its pools are full. @throws if they do not fill */
-export async function fillPools(arena: Arena, shape: Shape): Promise<Follower> {
-  await prepareGround(arena, shape);
-  const pools = await followReady(arena.api, "sandboxwarmpools", arena.signal);
-  await createPools(arena, shape);
-  if (!await untilFull(arena, pools, shape)) throw new Error("Cannot begin: the pools do not fill");
+export async function fillPools(context: RunContext, shape: Shape): Promise<Follower> {
+  await prepareCluster(context, shape);
+  const pools = await followReady(context.api, "sandboxwarmpools", context.signal);
+  await createPools(context, shape);
+  if (!await untilFull(context, pools, shape)) throw new Error("Cannot begin: the pools do not fill");
   return pools;
 }
 
 /**
  * Waits until every pool has been full for a while, according to its status and its members; false: this took too long.
  */
-export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, shape: Shape): Promise<boolean> {
+export async function untilFull({ api }: Pick<RunContext, "api">, pools: Follower, shape: Shape): Promise<boolean> {
   const full = () => {
     const ready = [...pools.objects.values()].filter(({ status }) => (status?.readyReplicas ?? 0) >= shape.replicas);
     return ready.length >= poolCount(shape);
@@ -93,7 +86,9 @@ export async function untilFull({ api }: Pick<Arena, "api">, pools: Follower, sh
   const late = performance.now() + patience * 1000;
   while (performance.now() < late) {
     if (!await pools.until(full, patience)) return false;
-    if (!await pools.until(() => !full(), CALM) && await readyMembers(api) >= poolCount(shape) * shape.replicas) {
+    if (
+      !await pools.until(() => !full(), STABLE_SECONDS) && await readyMembers(api) >= poolCount(shape) * shape.replicas
+    ) {
       return true;
     }
   }
@@ -108,4 +103,34 @@ async function readyMembers(api: Api): Promise<number> {
   if (!isOk(answer)) throw answerError("list Sandboxes", answer);
   const { items } = answer.body as { items: Followed[] };
   return items.filter((one) => isReady(one) && controllerOf(one.metadata)?.kind === "SandboxWarmPool").length;
+}
+
+/**
+ * Creates `shape.warmUp` objects of the shape's kind, and deletes them again.
+ *
+ * @returns whether the shape has a warm-up; its pools may still have to fill after it
+ * @throws if the objects do not become Ready, or are not deleted
+ */
+export async function warmUp(context: RunContext, shape: Shape): Promise<boolean> {
+  const { api, signal, say } = context;
+  const { asks, warmUp: count = 0 } = shape;
+  if (count === 0) return false;
+  const resource = asks === "sandboxes" ? "sandboxes" : "sandboxclaims";
+  say(`${count} to warm up …`);
+  const watching = new AbortController();
+  const made = await followReady(api, resource, AbortSignal.any([signal, watching.signal]));
+  const name = (index: number) => `warm-up-${index}`;
+  const pathOf = (index: number) => ({ resource, namespace: namespaceOf(shape, index) }) as const;
+  await createAll(api, count, (index) => ({
+    path: pathOf(index),
+    body: asks === "sandboxes" ? aSandbox(name(index)) : aClaim(name(index), poolOf(shape, index).name),
+  }));
+  const isWarm = (key: string) => key.includes("/warm-up-");
+  const areReady = await made.until(() => [...made.readyAt.keys()].filter(isWarm).length >= count, PATIENCE);
+  watching.abort();
+  if (!areReady) throw new Error(`Cannot begin: not all of the first ${count} ${resource} become Ready`);
+  await removeAll(api, Array.from({ length: count }, (_, index) => ({ ...pathOf(index), name: name(index) })));
+  const [fault] = await leftoverFaults(context, shape);
+  if (fault) throw new Error(`Cannot begin: ${fault}`);
+  return true;
 }

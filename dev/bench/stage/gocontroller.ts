@@ -17,13 +17,13 @@ const FLAGS = ["--extensions", "--leader-elect=false", "--enable-webhook=false"]
  * @param folder folder of its CRDs, as YAML
  * @throws {RangeError} if the controller is not an executable file, or the folder contains no CRDs
  */
-export function peerControllers(binary: string, folder: string): Controllers {
+export function goControllers(binary: string, folder: string): Controllers {
   const command = resolve(binary);
   const stat = statSync(command, { throwIfNoEntry: false });
   if (!stat?.isFile() || (stat.mode & 0o111) === 0) {
-    throw new RangeError(`Cannot run the peer: ${command} is not a program`);
+    throw new RangeError(`Cannot run the Go controller: ${command} is not a program`);
   }
-  const crds = readPeerCRDs(folder);
+  const crds = readGoControllerCRDs(folder);
   return {
     crds: () => Promise.resolve(crds),
     async start({ cluster, folder, started, signal }) {
@@ -47,10 +47,10 @@ export function peerControllers(binary: string, folder: string): Controllers {
 }
 
 /** Reads the CRDs of a folder, without their conversion: the webhook for it does not run. */
-export function readPeerCRDs(folder: string): string[] {
+export function readGoControllerCRDs(folder: string): string[] {
   const files = (existsSync(folder) ? readdirSync(folder) : []).filter((file) => file.endsWith(".yaml")).sort();
   const definitions = definitionsIn(files.map((file) => readFileSync(join(folder, file), "utf8")));
-  if (definitions.length === 0) throw new RangeError(`Cannot run the peer: there are no CRDs in ${folder}`);
+  if (definitions.length === 0) throw new RangeError(`Cannot run the Go controller: there are no CRDs in ${folder}`);
   return definitions.map((definition) => {
     const { conversion: _, ...spec } = (definition as { spec?: { conversion?: unknown } }).spec ?? {};
     return JSON.stringify({ ...definition, spec });
