@@ -14,7 +14,7 @@ export interface RunFacts {
 }
 
 /** The configuration of the tests. Each field is absent if no test asked for it. */
-export interface RunContext {
+interface RunContext {
   engine?: string | undefined;
   nodes?: string | undefined;
   seed?: string | number | undefined;

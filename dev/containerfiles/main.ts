@@ -43,7 +43,8 @@ interface Image {
 /** The images that can be built. */
 const IMAGES: Record<string, Image> = {
   hookbox: {
-    ...{ file: "deploy/Containerfile", image: "hookbox" },
+    file: "deploy/Containerfile",
+    image: "hookbox",
     workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router"],
   },
   runtime: { ...RUNTIME, target: "runtime", image: "hookbox-runtime" },

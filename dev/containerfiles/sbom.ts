@@ -11,7 +11,7 @@ import process from "node:process";
 const DEBSBOM = "debsbom[cdx]==0.10.2";
 
 /** The image to describe, and the folders to use. */
-export interface SbomOf {
+interface SbomOf {
   /** The checkout. */
   root: string;
   /** Folder where the image's file system is mounted. */

@@ -1,7 +1,11 @@
 /** Builds a CustomResourceDefinition as data and as the text of its file. @module */
 import { stringify } from "yaml";
+import type * as z from "zod";
 import type { CustomResource } from "../../packages/api/crd.ts";
-import type { Kind } from "./kinds.ts";
+import { sandboxCRD, sandboxSchema } from "../../packages/api/sandbox.ts";
+import { sandboxClaimCRD, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
+import { sandboxTemplateCRD, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
+import { sandboxWarmPoolCRD, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import type { Definitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
 import { V1ALPHA1, v1alpha1Of } from "./v1alpha1.ts";
@@ -18,6 +22,19 @@ const WEBHOOK = {
     clientConfig: { service: { namespace: "hookbox-system", name: "conversion", path: "/convert", port: 443 } },
   },
 };
+
+interface Kind {
+  resource: CustomResource;
+  schema: z.ZodType;
+}
+
+/** Every hookbox kind, in the order in which they build on each other. */
+export const kinds: readonly Kind[] = [
+  { resource: sandboxCRD, schema: sandboxSchema },
+  { resource: sandboxTemplateCRD, schema: sandboxTemplateSchema },
+  { resource: sandboxWarmPoolCRD, schema: sandboxWarmPoolSchema },
+  { resource: sandboxClaimCRD, schema: sandboxClaimSchema },
+];
 
 /**
  * Returns the CRD of a kind: v1beta1, served and stored, without conversion.

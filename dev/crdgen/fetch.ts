@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { get, type RequestOptions } from "node:https";
 import { text } from "node:stream/consumers";
 import { KubeConfig } from "@kubernetes/client-node";
-import { kinds } from "./kinds.ts";
+import { kinds } from "./crd.ts";
 import { type Definitions, type EmbeddedDefinitions, pickDefinitions } from "./openapi.ts";
 import { BUILT_IN, embeddedIn, toOpenAPI } from "./structural.ts";
 

@@ -4,9 +4,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stringify } from "yaml";
-import { crdFile, crdText } from "./crd.ts";
-import { readDefinitions } from "./data.ts";
-import { kinds } from "./kinds.ts";
+import { crdFile, crdText, kinds } from "./crd.ts";
+import { readDefinitions } from "./openapi.ts";
 
 /** The folder of the CRDs. */
 export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
@@ -18,7 +17,8 @@ export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import
 const CERTIFIED = {
   target: { kind: "CustomResourceDefinition" },
   patch: stringify([{
-    ...{ op: "add", path: "/metadata/annotations" },
+    op: "add",
+    path: "/metadata/annotations",
     value: { "cert-manager.io/inject-ca-from": "hookbox-system/hookbox-conversion" },
   }]),
 };

@@ -1,4 +1,5 @@
 /** Selects from the API server's OpenAPI v3 what the CRDs embed. @module */
+import { readFileSync } from "node:fs";
 
 /** An OpenAPI v3 schema, limited to what Kubernetes uses. */
 export interface OpenAPISchema {
@@ -115,4 +116,12 @@ function referencesIn(schema: OpenAPISchema): string[] {
     ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
   ];
   return [...(reference === undefined ? [] : [reference]), ...inner.flatMap(referencesIn)];
+}
+
+/** Where the definitions are kept. */
+export const DATA_FILE = new URL("../../packages/api/data/kubernetes.json", import.meta.url);
+
+/** Reads the definitions, and the Kubernetes version from which they come. */
+export function readDefinitions(): EmbeddedDefinitions {
+  return JSON.parse(readFileSync(DATA_FILE, "utf8"));
 }

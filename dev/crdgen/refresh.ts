@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { DATA_FILE } from "./data.ts";
+import { DATA_FILE } from "./openapi.ts";
 import { fetchDefinitions, fromKubeconfig, fromServer } from "./fetch.ts";
 
 const { kubeconfig, server } = parseArgs({ options: { kubeconfig: { type: "string" }, server: { type: "string" } } })

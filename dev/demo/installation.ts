@@ -4,8 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Cluster } from "../cluster/cluster.ts";
 import { importHookbox, install } from "../deploy/install.ts";
-import { held, note, output, typed } from "./screen.ts";
-import type { Shell } from "./shell.ts";
+import { held, note, output, type Shell, typed } from "./terminal.ts";
 import { COPY, LOGS, type Parts } from "./parts.ts";
 
 const SYSTEM = ["-n", "hookbox-system"];

@@ -5,7 +5,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { environmentOf } from "../cluster/cluster.ts";
 import { CHAPTERS } from "./chapters.ts";
-import { chapter, elapsed, failed, held, note, output } from "./screen.ts";
+import { chapter, elapsed, failed, held, note, output } from "./terminal.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const HELP = `Usage: npm run demo -- [options]

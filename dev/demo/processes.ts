@@ -9,8 +9,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, type ProcessRecord, startProcess, startTimeOf } from "../cluster/processes.ts";
 import { startMetacontroller } from "../metacontroller/start.ts";
-import { held, note, output, typed } from "./screen.ts";
-import type { Shell } from "./shell.ts";
+import { held, note, output, type Shell, typed } from "./terminal.ts";
 import { COPY, LOGS, type Parts, ROOT } from "./parts.ts";
 
 /** Prepares the parts, but starts nothing yet. */
@@ -56,11 +55,11 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
     },
     redeploy: () => startHook("sandbox"),
     async touch() {
-      note("Metacontroller calls functions when something changes, so something does:");
+      note("Metacontroller calls functions when something changes, so the demo changes an annotation:");
       await shell.show("annotate", "sandbox", "demo", "example.com/touched=yes");
     },
     running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
-    router: () => Promise.reject(new Error("There is no router: no node runs a container that it could lead to")),
+    router: () => Promise.reject(new Error("There is no router: no node runs a container to which it could connect")),
     keepLogs: () => Promise.resolve(),
     localProcesses: () => [...running.values()],
   };

@@ -1,19 +1,18 @@
 /**
- * Starts the cluster for the demo, with hookbox in it. If nodes run no containers, hookbox runs as local processes.
- * @module
+ * Starts the cluster for the demo with hookbox in it, and defines what the chapters share. If nodes run no containers,
+ * hookbox runs as local processes. @module
  */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { endGently, type ProcessRecord } from "../cluster/processes.ts";
 import { saveCluster } from "../cluster/notes.ts";
+import { endGently, type ProcessRecord } from "../cluster/processes.ts";
 import { readRecord, STATE_FOLDER } from "../cluster/state.ts";
 import { localCRDs } from "../crds.ts";
 import { installation } from "./installation.ts";
 import { COPY, LOGS, type Parts, ROOT, type RouterPlace } from "./parts.ts";
 import { processes } from "./processes.ts";
-import { output } from "./screen.ts";
-import { makeShell, type Shell } from "./shell.ts";
+import { makeShell, note, output, type Shell } from "./terminal.ts";
 
 const COPIED = ["packages", "hooks", "package.json", "tsconfig.json", "deno.json"];
 
@@ -27,6 +26,25 @@ export interface Stage {
   /** Ends everything, or leaves it running for `npm run down`. */
   leave(how: { keep: boolean; failed: boolean }): Promise<void>;
 }
+
+/** Paths of conditions, for `shell.until`. */
+export const READY = '.status.conditions[?(@.type=="Ready")].status';
+
+export const SUSPENDED = '.status.conditions[?(@.type=="Suspended")].status';
+
+/** The data that chapters share. */
+export interface Story {
+  stage: Stage;
+  shell: Shell;
+}
+
+/** One chapter: its title, and what it does. */
+export interface Chapter {
+  title: string;
+  play(story: Story): Promise<void>;
+}
+
+const SIMULATED = "The nodes are simulated: there is no container that could answer a request.";
 
 /** Starts the cluster. The chapters start everything else. */
 export async function openStage(signal: AbortSignal): Promise<Stage> {
@@ -57,4 +75,9 @@ function handOver(cluster: Cluster, processes: ProcessRecord[]): void {
   const record = readRecord(cluster.stateDir);
   if (!record) throw new Error(`Cannot leave the cluster running: ${cluster.stateDir} has no record of it`);
   saveCluster(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...processes] });
+}
+
+/** Plays a chapter only if nodes run containers. If they do not, it prints why not. */
+export function onRealNodes(play: Chapter["play"]): Chapter["play"] {
+  return async (story) => story.stage.cluster.nodes === "real" ? await play(story) : note(SIMULATED);
 }

@@ -18,7 +18,7 @@ const USER = "65532:65532";
 const DENO = join(ROOT, "node_modules/deno/deno");
 
 /** Metacontroller's image. Its own manifests name another one, which only its registry has. */
-export const ENGINE_IMAGE = "docker.io/library/metacontroller:local";
+export const METACONTROLLER_IMAGE = "docker.io/library/metacontroller:local";
 
 /**
  * Returns the image of hooks, keeper, binder and router, like deploy/Containerfile.
@@ -59,8 +59,8 @@ export async function hookboxImage(folder: string, tag = version(), checkout = R
  * @param folder an empty folder for the fake's bundle
  * @param binary path of a Metacontroller for Linux; empty: the fake Metacontroller
  */
-export async function engineImage(folder: string, binary: string): Promise<ImageSpec> {
-  const common = { name: ENGINE_IMAGE, user: USER };
+export async function metacontrollerImage(folder: string, binary: string): Promise<ImageSpec> {
+  const common = { name: METACONTROLLER_IMAGE, user: USER };
   const path = "/usr/bin/metacontroller";
   if (binary !== "") {
     return { ...common, files: [{ path, from: binary, mode: 0o755 }, ...librariesFor(binary)], entrypoint: [path] };

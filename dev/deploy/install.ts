@@ -13,8 +13,8 @@ import { findPrograms } from "../cluster/binaries.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { importImages } from "../cluster/images.ts";
 import { HELM } from "../cluster/programs.ts";
-import { engineManifests } from "./engine.ts";
-import { engineImage, hookboxImage } from "./images.ts";
+import { metacontrollerManifests } from "./metacontroller.ts";
+import { hookboxImage, metacontrollerImage } from "./images.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";
@@ -45,9 +45,13 @@ export async function install(cluster: Cluster, options: InstallOptions): Promis
   const folder = mkdtempSync(join(tmpdir(), "hookbox-deploy-"));
   try {
     const image = await hookboxImage(join(folder, "hookbox"));
-    await importImages(cluster.stateDir, [await engineImage(join(folder, "engine"), metacontroller), image], options);
+    await importImages(
+      cluster.stateDir,
+      [await metacontrollerImage(join(folder, "engine"), metacontroller), image],
+      options,
+    );
     progress(`installing ${metacontroller === "" ? "the fake Metacontroller" : "Metacontroller"} …`);
-    await kubectl(["apply", "--server-side", "-f", "-"], engineManifests());
+    await kubectl(["apply", "--server-side", "-f", "-"], metacontrollerManifests());
     await kubectl(["wait", "--for=condition=Established", "crd", "--all", TIMEOUT]);
     progress("installing hookbox …");
     if (options.by === "helm") {

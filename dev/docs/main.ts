@@ -13,8 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
-import { apiPage } from "./api.ts";
-import { flagsPage } from "./flagspage.ts";
+import { apiPage, flagsPage } from "./reference.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,7 +1,7 @@
 /** Draws a trace as SVG: one bar for each span, over time. @module */
 
 /** The data of a span that is drawn. Times are in milliseconds since the epoch. */
-export interface DrawnSpan {
+interface DrawnSpan {
   service: string;
   name: string;
   spanId: string;

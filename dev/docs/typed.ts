@@ -11,7 +11,7 @@ export const TYPED: Readonly<Record<string, string>> = {
 };
 
 /** A block with commands that no test types. */
-export interface Untyped {
+interface Untyped {
   page: string;
   /** A text that only this block of the page contains. */
   has: string;

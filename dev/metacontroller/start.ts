@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../cluster/ports.ts";
 
-export interface MetacontrollerOptions {
+interface MetacontrollerOptions {
   kubeconfig: string;
   /** The file for the output, which is appended. */
   logFile: string;

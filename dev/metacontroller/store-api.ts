@@ -1,10 +1,12 @@
 /** The fake Metacontroller's store on a real API server. It keeps no objects, because informers do. @module */
-import { parseJson } from "../../packages/api/objects/exactjson.ts";
-import type { KubeConfig } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../../packages/process/clock.ts";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { parseJson } from "../../packages/api/objects/exactjson.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { createRequester, type Requester } from "./api-request.ts";
+import { systemClock } from "../../packages/process/clock.ts";
 import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/store/store.ts";
 
 const PAGE = 500;
@@ -13,11 +15,56 @@ const RETRY_MS = 500;
 /** After discovery, the next one is useful only after this time. */
 const DISCOVERY_MS = 1000;
 
-export interface ApiStoreOptions {
+interface ApiStoreOptions {
   /** Called when a watch breaks. By default, nothing is logged. */
   log?: (message: string, fields: Record<string, unknown>) => void;
   /** Milliseconds until a broken watch is started again. The default is 500. */
   retryMs?: number;
+}
+
+interface ServedList {
+  resources: { name: string; kind: string; namespaced: boolean }[];
+}
+
+interface Listed {
+  metadata: { resourceVersion: string; continue?: string };
+  items: KubeObject[];
+}
+
+interface Watching extends Required<ApiStoreOptions> {
+  requester: Requester;
+  resource: Resource;
+  handler: WatchHandler;
+  signal: AbortSignal;
+}
+
+/** The progress of a watch; empty before the first list. */
+interface Progress {
+  resourceVersion?: string;
+}
+
+interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  object: KubeObject;
+}
+
+/** How long to use credentials before they are read again: tokens of plugins expire. */
+const CREDENTIALS_MS = 60_000;
+
+const TIMEOUT_MS = 30_000;
+
+/** A watch receives a bookmark about every minute, and the server ends it before this time. */
+const IDLE_MS = 400_000;
+
+interface Requester {
+  /**
+   * Sends a request and returns the decoded answer.
+   *
+   * @throws {StoreError} for any status above 299, with the API server's reason
+   */
+  json(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** Reads an answer line by line until it ends or `signal` aborts. Rejects like {@link json}. */
+  lines(path: string, signal: AbortSignal, onLine: (line: string) => void): Promise<void>;
 }
 
 /** Creates a store for the current context of a kubeconfig. */
@@ -60,10 +107,6 @@ function pathOf({ apiVersion, plural, namespaced }: Resource, namespace?: string
   return `${base}${inside}/${plural}${name === undefined ? "" : `/${encodeURIComponent(name)}`}`;
 }
 
-interface ServedList {
-  resources: { name: string; kind: string; namespaced: boolean }[];
-}
-
 /** Caches which resources are served. If one is missing, reads them again, at most once per second for each version. */
 function createDiscovery(requester: Requester) {
   const known = new Map<string, { at: number; resources: Promise<Resource[]> }>();
@@ -99,11 +142,6 @@ function createDiscovery(requester: Requester) {
   };
 }
 
-interface Listed {
-  metadata: { resourceVersion: string; continue?: string };
-  items: KubeObject[];
-}
-
 async function listAll(requester: Requester, { apiVersion, kind }: Resource, path: string) {
   const objects: KubeObject[] = [];
   let from = "";
@@ -114,13 +152,6 @@ async function listAll(requester: Requester, { apiVersion, kind }: Resource, pat
     from = metadata.continue ?? "";
     if (!from) return { objects, resourceVersion: metadata.resourceVersion };
   }
-}
-
-interface Watching extends Required<ApiStoreOptions> {
-  requester: Requester;
-  resource: Resource;
-  handler: WatchHandler;
-  signal: AbortSignal;
 }
 
 /**
@@ -148,16 +179,6 @@ async function keepWatching(watching: Watching): Promise<void> {
   }
 }
 
-/** The progress of a watch; empty before the first list. */
-interface Progress {
-  resourceVersion?: string;
-}
-
-interface WatchEvent {
-  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
-  object: KubeObject;
-}
-
 /** Follows changes until the connection ends. @throws {StoreError} 410 if changes were missed */
 async function follow({ requester, resource, handler, signal }: Watching, progress: Progress): Promise<void> {
   let failure: unknown;
@@ -176,4 +197,82 @@ async function follow({ requester, resource, handler, signal }: Watching, progre
     else if (type !== "BOOKMARK") handler.changed(object);
   });
   if (failure) throw failure;
+}
+
+/** Creates a requester for the current context of a kubeconfig. */
+function createRequester(kubeConfig: KubeConfig): Requester {
+  const server = kubeConfig.getCurrentCluster()?.server;
+  if (!server) throw new RangeError("Cannot reach a cluster: the kubeconfig has no current context");
+  const credentials = rememberCredentials(kubeConfig);
+  return {
+    async json(method, path, body) {
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      const answer = await send(new URL(server + path), { ...await credentials(), method, timeout: TIMEOUT_MS }, text);
+      return parseJson(await textOf(answer)) as never;
+    },
+    async lines(path, signal, onLine) {
+      const answer = await send(new URL(server + path), { ...await credentials(), signal, timeout: IDLE_MS });
+      let rest = "";
+      for await (const part of answer.setEncoding("utf8")) {
+        const lines = (rest + part).split("\n");
+        rest = lines.pop() ?? "";
+        lines.forEach(onLine);
+      }
+    },
+  };
+}
+
+/** Sends a request and waits for the head of the answer. @throws {StoreError} if the API server refuses the request */
+async function send(url: URL, options: RequestOptions, body?: string): Promise<IncomingMessage> {
+  const request = url.protocol === "http:" ? requestHttp : requestHttps;
+  const content = body !== undefined &&
+    { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  const headers = { ...options.headers as object, accept: "application/json", ...content };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent: ClientRequest = request(url, { ...options, headers }, resolve);
+    sent.once("error", reject);
+    sent.once("timeout", () => sent.destroy(new Error(`Cannot reach API server: no answer for ${url.pathname}`)));
+    sent.end(body);
+  });
+  const status = answer.statusCode ?? 500;
+  if (status > 299) throw errorOf(status, await textOf(answer));
+  return answer;
+}
+
+function rememberCredentials(kubeConfig: KubeConfig): () => Promise<RequestOptions> {
+  let agent: RequestOptions["agent"];
+  let until = 0;
+  let options: RequestOptions = {};
+  return async () => {
+    if (Date.now() < until) return options;
+    const fresh: RequestOptions = {};
+    await kubeConfig.applyToHTTPSOptions(fresh);
+    agent ??= keptAlive(fresh.agent);
+    options = { ...fresh, agent };
+    until = Date.now() + CREDENTIALS_MS;
+    return options;
+  };
+}
+
+/** Returns an agent that reuses connections. An agent for a proxy stays unchanged. */
+function keptAlive(agent: RequestOptions["agent"]): RequestOptions["agent"] {
+  if (typeof agent !== "object") return agent;
+  const options = { ...(agent as HttpsAgent).options, keepAlive: true };
+  if (agent.constructor === HttpsAgent) return new HttpsAgent(options);
+  return agent.constructor === HttpAgent ? new HttpAgent(options) : agent;
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of answer) parts.push(part);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function errorOf(status: number, text: string): StoreError {
+  try {
+    const { reason, message } = JSON.parse(text) as { reason?: string; message?: string };
+    return new StoreError(status, reason ?? "Unknown", message ?? text);
+  } catch {
+    return new StoreError(status, "Unknown", text.slice(0, 200) || `status ${status}`);
+  }
 }

@@ -1,7 +1,7 @@
 /** The phrases that the prose check reports, and what to write instead of each. @module */
 
 /** A phrase that makes readers stop. */
-export interface Phrase {
+interface Phrase {
   /** Finds it. A space is any gap between two words, also a line break in a comment. The ends are ends of words. */
   find: RegExp;
   /** What to write instead. */

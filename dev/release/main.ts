@@ -5,8 +5,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { writeArtefacts } from "./artefacts.ts";
-import { mismatches, releaseVersion } from "./version.ts";
+import { mismatches, releaseVersion, writeArtefacts } from "./artefacts.ts";
 
 const HELP =
   `Makes the files of a release: the npm packages, crds.yaml, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.

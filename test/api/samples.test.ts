@@ -1,9 +1,8 @@
 /** The parsers take what the CRDs take, refuse what they refuse, and fill in the same defaults. @module */
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { buildCRD } from "../../dev/crdgen/crd.ts";
-import { readDefinitions } from "../../dev/crdgen/data.ts";
-import { kinds } from "../../dev/crdgen/kinds.ts";
+import { buildCRD, kinds } from "../../dev/crdgen/crd.ts";
+import { readDefinitions } from "../../dev/crdgen/openapi.ts";
 import { type RefusedSample, refusedSpecs, refusedStatuses } from "./refused.ts";
 import { accepted, type Sample } from "./samples.ts";
 

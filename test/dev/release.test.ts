@@ -1,7 +1,7 @@
 /** What names a version, and whether all of it names the same. @module */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { mismatches, releaseVersion } from "../../dev/release/version.ts";
+import { mismatches, releaseVersion } from "../../dev/release/artefacts.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
-import { stepsOf } from "../../dev/docs/steps.ts";
+import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { run } from "./kubectl.ts";
 import { type Loose, makeNamespace, type Namespace } from "./namespace.ts";

@@ -1,7 +1,6 @@
 /** The CRDs on a real API server: which fields it keeps, and how it merges lists. @module */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readDefinitions } from "../../dev/crdgen/data.ts";
-import { type OpenAPISchema, referenceOf } from "../../dev/crdgen/openapi.ts";
+import { type OpenAPISchema, readDefinitions, referenceOf } from "../../dev/crdgen/openapi.ts";
 import { BLUEPRINT, sandbox, template } from "../api/samples.ts";
 import { apply, begin, dryRun, end } from "./crds-world.ts";
 

@@ -1,7 +1,7 @@
 /** The CRDs on a real API server: what it serves, takes, refuses and fills in. No controller is needed. @module */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fetchDefinitions, fromKubeconfig } from "../../dev/crdgen/fetch.ts";
-import { kinds } from "../../dev/crdgen/kinds.ts";
+import { kinds } from "../../dev/crdgen/crd.ts";
 import { refusedSpecs, refusedStatuses } from "../api/refused.ts";
 import { eventually } from "../eventually.ts";
 import { accepted, BLUEPRINT, pool, sandbox, template } from "../api/samples.ts";

@@ -14,7 +14,7 @@ import { findPrograms } from "../../dev/cluster/binaries.ts";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { HELM } from "../../dev/cluster/programs.ts";
-import { changed, type Step, stepsOf } from "../../dev/docs/steps.ts";
+import { changed, type Step, stepsOf } from "../../dev/docs/codeblocks.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { connect } from "../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { fencesOf } from "../../dev/docs/fences.ts";
+import { fencesOf } from "../../dev/docs/codeblocks.ts";
 import { makeNamespace } from "./namespace.ts";
 import { suite } from "./suite.ts";
 

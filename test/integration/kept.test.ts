@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
-import { engineManifests } from "../../dev/deploy/engine.ts";
+import { metacontrollerManifests } from "../../dev/deploy/metacontroller.ts";
 import { bundleObjects, renderBundle, renderKept } from "../../packages/cli/install/bundle.ts";
 import { DEPLOY, helm } from "./chart.ts";
 import { attempt, run, until } from "./kubectl.ts";
@@ -29,7 +29,7 @@ const progress = (line: string) => void process.stdout.write(`kept: ${line}\n`);
 
 beforeAll(async () => {
   cluster = await startCluster({ stateDir: join(root, "cluster"), nodes: "simulated", simulatedNodes: 1, progress });
-  await run(cluster, ["apply", "--server-side", "-f", "-"], engineManifests());
+  await run(cluster, ["apply", "--server-side", "-f", "-"], metacontrollerManifests());
   await run(cluster, ["wait", "--for=condition=Established", "crd", "--all"]);
 }, 1_800_000);
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { findPrograms } from "../../dev/cluster/binaries.ts";
 import { HELM } from "../../dev/cluster/programs.ts";
-import { releaseVersion } from "../../dev/release/version.ts";
+import { releaseVersion } from "../../dev/release/artefacts.ts";
 import { installDebian } from "../installdebian.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { engineManifests } from "../../dev/deploy/engine.ts";
+import { metacontrollerManifests } from "../../dev/deploy/metacontroller.ts";
 import { readCRDs } from "../../packages/manifests/render.ts";
 import type { Loose } from "./namespace.ts";
 
@@ -102,7 +102,7 @@ export function makeEngineRepository(folder: string, tag: string): void {
   const root = join(folder, "metacontroller");
   const production = join(root, "manifests/production");
   mkdirSync(production, { recursive: true });
-  const objects: Loose[] = parseAllDocuments(engineManifests()).map((document) => document.toJS());
+  const objects: Loose[] = parseAllDocuments(metacontrollerManifests()).map((document) => document.toJS());
   for (const { kind, spec, ...rest } of objects) {
     if (kind === "ClusterRole") rest.rules.splice(0, Infinity, { apiGroups: ["*"], resources: ["*"], verbs: ["*"] });
     if (kind !== "StatefulSet") continue;

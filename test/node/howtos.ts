@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { readRecord } from "../../dev/cluster/state.ts";
-import { stepsOf } from "../../dev/docs/steps.ts";
+import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { makeTempFolder } from "../tempfolder.ts";

@@ -5,15 +5,14 @@ import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { kindKey } from "../../../packages/testing/metacontroller/children.ts";
 import type { Resource } from "../../../packages/testing/store/store.ts";
 import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
-import { courseOf } from "./course.ts";
-import type { Recorded } from "./engines.ts";
+import type { Recorded } from "./metacontrollers.ts";
 import type { Run } from "./runs.ts";
 import { concernOf, type Cut, cutSyncs, type NumberedRequest } from "./segment.ts";
-import type { Exchange, HookCall } from "./traffic.ts";
-import type { Request, Sync, Transcript } from "./transcript.ts";
+import type { Exchange, HookCall, Sighting } from "./traffic.ts";
+import type { Course, Moment, Request, Sync, Transcript } from "./transcript.ts";
 
 /** The complete recording of a run. */
-export interface Recording {
+interface Recording {
   version: string;
   controllers: ReadonlyMap<string, Recorded>;
   hookCalls: readonly HookCall[];
@@ -26,6 +25,18 @@ export interface Recording {
  * missing.
  */
 const ENDING_MS = 500;
+
+interface CourseParts {
+  controller: KubeObject;
+  /** The kinds of the run, as `<Kind>.<apiVersion>`. */
+  kinds: ReadonlySet<string>;
+  sightings: Sighting[];
+  /** The syncs of the run. */
+  cuts: Cut[];
+  /** All calls of the customize hook. */
+  asked: HookCall[];
+  failed: ReadonlySet<Cut>;
+}
 
 /**
  * Returns the syncs of a run in their order, without those that Metacontroller aborted because their controller was
@@ -128,10 +139,17 @@ function syncOf(cut: Cut, shown: Shown, asked: HookCall[], run: Run, resources: 
   const controller = controllerFor(shown, call);
   const customize = customizeOf(shownParent, call, asked);
   return {
-    ...{ controller, parent, cached: objects, ...(unsure.length > 0 && { unsure }), ...(customize && { customize }) },
+    controller,
+    parent,
+    cached: objects,
+    ...(unsure.length > 0 && { unsure }),
+    ...(customize && { customize }),
     before: cut.before.map((request) => withKind(request, resources)),
     call: {
-      ...{ hook: call.path, request, status: call.status, answer: call.answer ?? {} },
+      hook: call.path,
+      request,
+      status: call.status,
+      answer: call.answer ?? {},
       ...(call.retryAfter !== undefined && { retryAfter: call.retryAfter }),
     },
     after: cut.after.map((request) => withKind(request, resources)),
@@ -214,4 +232,44 @@ function pluralsIn(value: unknown): string[] {
 
 function isCustomize({ body }: HookCall): boolean {
   return body !== undefined && Object.keys(body).every((key) => ["controller", "parent"].includes(key));
+}
+
+/** Returns the course of a controller in a run, until its spec changed. */
+function courseOf(run: Run, { controller, kinds, sightings, cuts, asked, failed }: CourseParts): Course {
+  const isOurs = ({ object, number }: Sighting) =>
+    number <= run.to && kinds.has(kindKey(object)) && object.metadata.namespace === run.namespace;
+  const shown = sightings.filter(isOurs);
+  const { resourceVersion } = controller.metadata;
+  const end = cuts.find(({ call }) =>
+    (call.body?.["controller"] as KubeObject).metadata.resourceVersion !== resourceVersion
+  );
+  const moments = [
+    ...shown.map(({ number, at, object, gone }) => ({ number, moment: { at, shown: object, ...(gone && { gone }) } })),
+    ...cuts.map((cut) => ({ number: beginOf(cut).number, moment: momentOf(cut, failed.has(cut)) })),
+  ].filter(({ number }) => !end || number < beginOf(end).number).sort((a, b) => a.number - b.number);
+  const begin = moments[0]?.moment.at ?? 0;
+  const uids = new Set(moments.flatMap(({ moment }) => "called" in moment ? [moment.called] : []));
+  return {
+    controller,
+    moments: moments.map(({ moment }) => ({ ...moment, at: moment.at - begin })),
+    customized: asked.flatMap(({ body, status, answer }) => {
+      const { uid = "", generation = 0 } = (body?.["parent"] as KubeObject).metadata;
+      return status === 200 && answer && uids.has(uid) ? [{ uid, generation, answer }] : [];
+    }),
+  };
+}
+
+/** Returns the beginning of a sync. Its writes before the hook call are shown to it at once, and are not its cause. */
+function beginOf({ before, call }: Cut): { number: number; at: number } {
+  return before[0] ?? call;
+}
+
+function momentOf(cut: Cut, failed: boolean): Moment {
+  const { body, status, answer, retryAfter } = cut.call;
+  const { uid = "" } = ((body?.["parent"] ?? body?.["object"]) as KubeObject).metadata;
+  const moment = { at: beginOf(cut).at, called: uid };
+  if (failed) return { ...moment, again: 0 };
+  if (status === 429) return { ...moment, again: Number(retryAfter ?? 0) * 1000 };
+  const seconds = Number(answer?.["resyncAfterSeconds"] ?? 0);
+  return seconds > 0 ? { ...moment, again: seconds * 1000 } : moment;
 }

@@ -23,7 +23,7 @@ export function shownBy(sightings: Sighting[]): Shown {
 }
 
 /** The content of the caches. */
-export interface Cached {
+interface Cached {
   objects: KubeObject[];
   /**
    * For each object that had just changed: the states that may have been cached, newest first. null: the object may not

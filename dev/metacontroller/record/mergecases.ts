@@ -42,8 +42,13 @@ const LABELS = ["", "x", "y", "z"];
 /** Texts that are not the JSON of an object, or have no content. */
 const BROKEN = ["", "{", "null", "[]", '"text"', "{}", "{} {}"];
 const SYSTEM: Json = {
-  ...{ uid: "other", resourceVersion: "7", generation: 9, creationTimestamp: "2000-01-01T00:00:00Z" },
-  ...{ deletionTimestamp: "2000-01-01T00:00:00Z", deletionGracePeriodSeconds: 3, selfLink: "/other" },
+  uid: "other",
+  resourceVersion: "7",
+  generation: 9,
+  creationTimestamp: "2000-01-01T00:00:00Z",
+  deletionTimestamp: "2000-01-01T00:00:00Z",
+  deletionGracePeriodSeconds: 3,
+  selfLink: "/other",
 };
 
 /** Generates cases. `place` returns the metadata that depends on where a case is created. */

@@ -10,7 +10,7 @@ export interface Merge {
   written?: KubeObject;
 }
 
-export interface MergeHeader {
+interface MergeHeader {
   metacontroller: string;
   seed: number;
   /** How many merges were compared when the file was created. The file contains the first of them. */
@@ -19,11 +19,19 @@ export interface MergeHeader {
 
 /** Metadata that is the same in all children, and is therefore not in the file. */
 const META = {
-  ...{ name: "c", namespace: "n", uid: "1", resourceVersion: "1", generation: 1 },
+  name: "c",
+  namespace: "n",
+  uid: "1",
+  resourceVersion: "1",
+  generation: 1,
   creationTimestamp: "2026-01-01T00:00:00Z",
   ownerReferences: [{
-    ...{ apiVersion: "m.io/v1", kind: "Owner", name: "o", uid: "0" },
-    ...{ controller: true, blockOwnerDeletion: true },
+    apiVersion: "m.io/v1",
+    kind: "Owner",
+    name: "o",
+    uid: "0",
+    controller: true,
+    blockOwnerDeletion: true,
   }],
 } satisfies KubeObject["metadata"];
 const TYPE = { apiVersion: "m.io/v1", kind: "Case" };

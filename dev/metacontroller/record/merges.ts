@@ -15,7 +15,7 @@ import { type Merge, writeMerges } from "./mergefile.ts";
 import type { Recorder } from "./transcripts.ts";
 import { makeNamespace, type RecordingWorld, startRecordingWorld } from "./world.ts";
 
-export interface MergeOptions extends Recorder {
+interface MergeOptions extends Recorder {
   cases: number;
   /** How many merges to write to the file. */
   keep: number;
@@ -61,7 +61,10 @@ export async function recordMerges(
 ): Promise<void> {
   const batches = new Map<string, Batch>();
   const world = await startRecordingWorld({
-    ...{ binary, progress, signal, nodes: "none" },
+    binary,
+    progress,
+    signal,
+    nodes: "none",
     intercept: (method, path, _body, text) => {
       const [, plural, name = "", status] = /\/(owners|cases)\/([^/]+)(\/status)?$/.exec(path) ?? [];
       if (method !== "PUT" || !plural) return undefined;
@@ -144,7 +147,9 @@ async function prepare(world: RecordingWorld, batches: Map<string, Batch>): Prom
   });
   const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/merge`;
   await create(api, "/apis/metacontroller.k8s.io/v1alpha1/compositecontrollers", {
-    ...{ apiVersion: "metacontroller.k8s.io/v1alpha1", kind: "CompositeController", metadata: { name: "merges" } },
+    apiVersion: "metacontroller.k8s.io/v1alpha1",
+    kind: "CompositeController",
+    metadata: { name: "merges" },
     spec: {
       parentResource: { apiVersion: API, resource: "owners", ignoreStatusChanges: true },
       childResources: [{ apiVersion: API, resource: "cases", updateStrategy: { method: "InPlace" } }],
@@ -178,7 +183,12 @@ async function mergeBatch(
     spec: { selector },
   });
   const reference = {
-    ...{ apiVersion: API, kind: "Owner", name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true },
+    apiVersion: API,
+    kind: "Owner",
+    name,
+    uid: owner.metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
   };
   const left = cases.map((_, i) => i);
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
@@ -203,7 +213,9 @@ function observedOf({ observed, last }: MergeCase, name: string, reference: Json
   const remembered = last !== undefined && { [LAST_APPLIED_ANNOTATION]: last };
   const annotations = { ...metadata["annotations"] as Json, ...remembered };
   return {
-    ...{ apiVersion: API, kind: "Case", ...observed },
+    apiVersion: API,
+    kind: "Case",
+    ...observed,
     metadata: { ...metadata, name, annotations, ownerReferences: [reference] },
   };
 }
@@ -225,7 +237,9 @@ function crdOf(kind: string): Json {
       metadata: { name: `${plural}.${GROUP}` },
     },
     spec: {
-      ...{ group: GROUP, scope: "Namespaced", names: { kind, plural } },
+      group: GROUP,
+      scope: "Namespaced",
+      names: { kind, plural },
       versions: [{
         name: "v1",
         served: true,

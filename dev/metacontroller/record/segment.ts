@@ -17,14 +17,14 @@ export interface Cut {
 }
 
 /** The parents and children of a controller, as in URLs: `<apiVersion>/<plural>`. */
-export interface Concern {
+interface Concern {
   composite: boolean;
   parents: string[];
   children: string[];
 }
 
 /** The syncs, and the requests at the end that no hook call follows. */
-export interface Cuts {
+interface Cuts {
   cuts: Cut[];
   left: NumberedRequest[];
 }

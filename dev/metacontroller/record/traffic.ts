@@ -60,7 +60,7 @@ export type Intercept = (
   text: string,
 ) => { status: number; body: Json } | undefined;
 
-export interface ApiProxyOptions {
+interface ApiProxyOptions {
   credentials: Credentials;
   count: Counter;
   traffic: Traffic;
@@ -154,8 +154,15 @@ export async function startHookProxy(count: Counter, calls: HookCall[]): Promise
       const body = parsed(sent) ?? {};
       const { kind, metadata } = body["controller"] as KubeObject;
       calls.push({
-        ...{ number, at, method, path: url, body, status: answer.statusCode ?? 502, answer: parsed(text) ?? { text } },
-        ...{ controller: `${kind}/${metadata.name}`, ...(retryAfter !== undefined && { retryAfter }) },
+        number,
+        at,
+        method,
+        path: url,
+        body,
+        status: answer.statusCode ?? 502,
+        answer: parsed(text) ?? { text },
+        controller: `${kind}/${metadata.name}`,
+        ...(retryAfter !== undefined && { retryAfter }),
       });
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(text);
     });

@@ -8,7 +8,7 @@ import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import type { Resource } from "../../../packages/testing/store/store.ts";
 
 /** The header of the file. */
-export interface Header {
+interface Header {
   /** Version of the recorded Metacontroller. */
   metacontroller: string;
   /** The scenario file, or the file of tests, that ran. */
@@ -17,7 +17,7 @@ export interface Header {
   resources: Resource[];
 }
 
-export interface Refusal {
+interface Refusal {
   status: number;
   reason: string;
   message: string;

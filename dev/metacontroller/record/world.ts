@@ -10,13 +10,13 @@ import { connect } from "../../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
 import { type Cluster, startCluster } from "../../cluster/cluster.ts";
 import { localCRDs } from "../../crds.ts";
-import { type Engines, startEngines } from "./engines.ts";
+import { type RunningMetacontrollers, startMetacontrollers } from "./metacontrollers.ts";
 import { type Counter, type HookCall, type Intercept, startHookProxy } from "./traffic.ts";
 
 export interface RecordingWorld {
   cluster: Cluster;
   api: Api;
-  engines: Engines;
+  engines: RunningMetacontrollers;
   hookCalls: HookCall[];
   /** Returns the next number. Everything that is recorded later gets a higher one. */
   count: Counter;
@@ -53,7 +53,12 @@ export async function startRecordingWorld(options: RecordingOptions): Promise<Re
     const stateDir = join(folder, "cluster");
     const nodeCount = nodes === "simulated" ? { simulatedNodes: 4 } : {};
     const cluster = await startCluster({
-      ...{ stateDir, nodes, ...nodeCount, crds: localCRDs(), progress, signal: ending.signal },
+      stateDir,
+      nodes,
+      ...nodeCount,
+      crds: localCRDs(),
+      progress,
+      signal: ending.signal,
     });
     stops.push(() => cluster.stop());
     stops.push(() => Promise.resolve(ending.abort()));
@@ -65,8 +70,14 @@ export async function startRecordingWorld(options: RecordingOptions): Promise<Re
     const hooks = await startHookProxy(count, hookCalls);
     stops.push(hooks.stop);
     mkdirSync(join(folder, "engines"));
-    const engines = startEngines({
-      ...{ binary, api, credentials, folder: join(folder, "engines"), count, signal: ending.signal, progress },
+    const engines = startMetacontrollers({
+      binary,
+      api,
+      credentials,
+      folder: join(folder, "engines"),
+      count,
+      signal: ending.signal,
+      progress,
       ...(intercept && { intercept }),
     });
     stops.push(() => engines.stop());

@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { readDefinitions } from "../../../dev/crdgen/data.ts";
-import { pickDefinitions } from "../../../dev/crdgen/openapi.ts";
+import { pickDefinitions, readDefinitions } from "../../../dev/crdgen/openapi.ts";
 import { toOpenAPI, toStructural } from "../../../dev/crdgen/structural.ts";
 import { fetchDefinitions, fromServer } from "../../../dev/crdgen/fetch.ts";
 

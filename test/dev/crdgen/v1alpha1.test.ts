@@ -1,8 +1,7 @@
 /** The old version of each CRD says what it has always said, and is converted by our hook. */
 import { expect, test } from "vitest";
-import { buildCRD } from "../../../dev/crdgen/crd.ts";
-import { readDefinitions } from "../../../dev/crdgen/data.ts";
-import { kinds } from "../../../dev/crdgen/kinds.ts";
+import { buildCRD, kinds } from "../../../dev/crdgen/crd.ts";
+import { readDefinitions } from "../../../dev/crdgen/openapi.ts";
 import { v1alpha1Of } from "../../../dev/crdgen/v1alpha1.ts";
 
 // deno-lint-ignore no-explicit-any -- schemas are looked into, not computed with

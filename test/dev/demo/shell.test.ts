@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { makeShell } from "../../../dev/demo/shell.ts";
+import { makeShell } from "../../../dev/demo/terminal.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 /** More than fits between two processes: who writes it notices that nobody reads. */

@@ -1,7 +1,7 @@
 /** The page about fields: what a reader needs of a CRD, and nothing of what Kubernetes explains itself. @module */
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
-import { apiPage } from "../../../dev/docs/api.ts";
+import { apiPage } from "../../../dev/docs/reference.ts";
 
 const schema = {
   description: "Box holds things.",

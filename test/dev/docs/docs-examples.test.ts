@@ -6,7 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { commentsOf, type Example, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/examples.ts";
+import { commentsOf, type Example, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/codeblocks.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Inside the checkout, where packages are found. */

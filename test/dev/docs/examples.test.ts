@@ -1,6 +1,6 @@
 /** Which blocks of a page are examples, and the modules that they become. @module */
 import { expect, test } from "vitest";
-import { commentsOf, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/examples.ts";
+import { commentsOf, examplesOf, exportsOf, moduleOf } from "../../../dev/docs/codeblocks.ts";
 
 const PAGE = `# A page
 

@@ -1,7 +1,7 @@
 /** The page about options: every option of every process, and since when there is which. @module */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { flagsPage } from "../../../dev/docs/flagspage.ts";
+import { flagsPage } from "../../../dev/docs/reference.ts";
 import { CONVERSION } from "../../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../../packages/cli/commands/processes.ts";
 import { flag, type Program, section } from "../../../packages/process/flags.ts";

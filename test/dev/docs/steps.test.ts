@@ -1,6 +1,6 @@
 /** Which blocks of a page are steps, and what a change comes to. @module */
 import { expect, test } from "vitest";
-import { changed, stepsOf } from "../../../dev/docs/steps.ts";
+import { changed, stepsOf } from "../../../dev/docs/codeblocks.ts";
 
 test("stepsOf() lists files, changes and commands in order, without what is for other clusters", () => {
   const page =

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { fencesOf } from "../../../dev/docs/fences.ts";
+import { fencesOf } from "../../../dev/docs/codeblocks.ts";
 import { TYPED, UNTYPED } from "../../../dev/docs/typed.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));

@@ -1,7 +1,13 @@
 /** The options of `npm run soak -- flakes`, and the list of failures that it prints. @module */
 import { expect, test } from "vitest";
-import { failureLines, failuresOf, type Run, type RunReport } from "../../../dev/soak/failures.ts";
-import { halfOfCPUs, readFlakesOptions } from "../../../dev/soak/flakes.ts";
+import {
+  failureLines,
+  failuresOf,
+  halfOfCPUs,
+  readFlakesOptions,
+  type Run,
+  type RunReport,
+} from "../../../dev/soak/flakes.ts";
 
 const passed = { fullName: "a passes", status: "passed" };
 const failed = {

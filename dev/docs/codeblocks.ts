@@ -1,8 +1,24 @@
-/** Collects the examples in Markdown pages and in comments, and converts them to modules. @module */
-import { fencesOf } from "./fences.ts";
+/**
+ * Finds the code blocks of Markdown pages: examples in TypeScript, and the steps of a page, which are files and
+ * commands. @module
+ */
+
+/** One fenced block. */
+interface Fence {
+  /** The number of its first line of text, starting at 1. */
+  line: number;
+  /** Empty: the block names no language. */
+  language: string;
+  /** The word after the language; undefined: there is none. */
+  mark: string | undefined;
+  /** The text without the block's own indentation. */
+  text: string;
+}
+
+const FENCE = /^([ \t]*)```(\w*)(?:[ \t]+(\S+))?[ \t]*\n([\s\S]*?)^\1```[ \t]*$/gm;
 
 /** What to do with an example. A compiler checks all of them. */
-export type Treatment = "check" | "run" | "cluster";
+type Treatment = "check" | "run" | "cluster";
 
 /** A code block with TypeScript. */
 export interface Example {
@@ -19,6 +35,41 @@ export interface Example {
 }
 
 const TREATMENTS: Record<string, Treatment | undefined> = { check: "check", run: "run", cluster: "cluster" };
+
+/** What the reader of the page knows, so that an example can use it without an import or a declaration. */
+interface Known {
+  /** For each name that the package exports, how users import it. */
+  exports: ReadonlyMap<string, string>;
+  /** Types of values that other examples have created: `{sandbox: "Sandbox"}`. */
+  values: Readonly<Record<string, string>>;
+}
+
+/** One fenced block of a page. */
+export interface Step {
+  /** The number of its first line of text, starting at 1. */
+  line: number;
+  /** What to do with the text: type the commands, write the file, or apply the change. */
+  kind: "commands" | "file" | "change";
+  /** The file's path; undefined: the text contains commands. */
+  file: string | undefined;
+  text: string;
+  /** The marks of the block's commands, see {@link stepsOf}. */
+  marks: string[];
+}
+
+const KINDS = { sh: "commands", yaml: "file", diff: "change" } as const;
+
+/** Lists the blocks in certain languages, in the order of the page. */
+export function fencesOf(markdown: string, ...languages: string[]): Fence[] {
+  return [...markdown.matchAll(FENCE)].map(
+    ({ index, 0: block, 1: indent = "", 2: language = "", 3: mark, 4: body = "" }) => ({
+      line: markdown.slice(0, index + block.indexOf("\n")).split("\n").length + 1,
+      language,
+      mark,
+      text: body.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+    }),
+  ).filter(({ language }) => languages.includes(language));
+}
 
 /**
  * Lists the blocks that begin with ` ```ts `, ` ```ts run ` or ` ```ts cluster `, in the order of the page. Blocks with
@@ -48,14 +99,6 @@ export function exportsOf(source: string): string[] {
     ...source.matchAll(/^export (?:declare |abstract |async )*(?:class|function|const|interface|type) (\w+)/gm),
   ];
   return [...listed, ...own.map(([, name = ""]) => name)];
-}
-
-/** What the reader of the page knows, so that an example can use it without an import or a declaration. */
-export interface Known {
-  /** For each name that the package exports, how users import it. */
-  exports: ReadonlyMap<string, string>;
-  /** Types of values that other examples have created: `{sandbox: "Sandbox"}`. */
-  values: Readonly<Record<string, string>>;
 }
 
 /**
@@ -93,4 +136,42 @@ function prelude(code: string, { exports, values }: Known): string {
     ...given.map((name) => `declare const ${name}: ${values[name]};`),
   ];
   return lines.length === 0 ? "" : `${lines.join(" ")}\n`;
+}
+
+/**
+ * Lists the blocks that begin with ` ```sh `, ` ```yaml FILE ` or ` ```diff FILE `. Blocks with the mark `elsewhere`
+ * are for other sorts of clusters, and are left out.
+ *
+ * @param known allowed marks of commands; a block can have several, separated by commas
+ * @throws {SyntaxError} if a block has another mark, or a file has no name: otherwise a typing error would leave a step
+ * out
+ */
+export function stepsOf(page: string, markdown: string, known: readonly string[] = []): Step[] {
+  return fencesOf(markdown, ...Object.keys(KINDS)).filter(({ mark }) => mark !== "elsewhere").map(
+    ({ line, language, mark, text }) => {
+      const kind = KINDS[language as keyof typeof KINDS];
+      const marks = kind === "commands" ? mark?.split(",") ?? [] : [];
+      const isKnown = kind === "commands"
+        ? marks.every((one) => known.includes(one))
+        : kind === "file"
+        ? mark?.endsWith(".yaml")
+        : mark !== undefined;
+      if (!isKnown) throw new SyntaxError(`Cannot take the step in ${page}:${line}: its mark is "${mark ?? ""}"`);
+      return { line, kind, file: kind === "commands" ? undefined : mark, text, marks };
+    },
+  );
+}
+
+/**
+ * Applies a change to a text. Lines that begin with `-` are removed, lines that begin with `+` are added, and lines
+ * that begin with a space show where.
+ *
+ * @throws {RangeError} if there is no such place, or more than one
+ */
+export function changed(text: string, change: string): string {
+  const without = (sign: string) =>
+    change.split("\n").filter((line) => !line.startsWith(sign)).map((line) => line.slice(1)).join("\n");
+  const parts = text.split(without("+"));
+  if (parts.length !== 2) throw new RangeError(`Cannot make the change: there are ${parts.length - 1} places for it`);
+  return parts.join(without("-"));
 }

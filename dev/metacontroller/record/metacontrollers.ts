@@ -21,7 +21,7 @@ export interface Recorded {
   endedAt?: number;
 }
 
-export interface EnginesOptions {
+interface MetacontrollersOptions {
   binary: string;
   api: Api;
   credentials: Credentials;
@@ -33,7 +33,7 @@ export interface EnginesOptions {
   intercept?: Intercept;
 }
 
-export interface Engines {
+export interface RunningMetacontrollers {
   /** By `<kind>/<name>`: all controllers that have ever existed. */
   controllers: ReadonlyMap<string, Recorded>;
   /** The version that the process reports; "": the first process has not started yet. */
@@ -48,7 +48,7 @@ export interface Engines {
 const FLAGS = ["--discovery-interval=10s"];
 
 /** Starts a process for every controller that exists or is created, and ends it when its controller is deleted. */
-export function startEngines(options: EnginesOptions): Engines {
+export function startMetacontrollers(options: MetacontrollersOptions): RunningMetacontrollers {
   const { api, signal, progress } = options;
   const controllers = new Map<string, Recorded>();
   const running = new Map<string, Promise<Running>>();
@@ -104,14 +104,16 @@ interface Running {
  * The process has one worker, so that a request always belongs to the same sync as the request before it or to the next
  * sync.
  */
-function startOne({ binary, folder }: EnginesOptions, object: KubeObject, server: string) {
+function startOne({ binary, folder }: MetacontrollersOptions, object: KubeObject, server: string) {
   const name = `${object.kind}-${object.metadata.name}`;
   mkdirSync(folder, { recursive: true });
   const kubeconfig = join(folder, `${name}.kubeconfig`);
   writeFileSync(
     kubeconfig,
     stringify({
-      ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "c",
       clusters: [{ name: "c", cluster: { server } }],
       users: [{ name: "u", user: {} }],
       contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
-import { ENGINE_IMAGE } from "./images.ts";
+import { METACONTROLLER_IMAGE } from "./images.ts";
 
 const FOLDER = new URL("../../deploy/metacontroller/", import.meta.url);
 const CRDS = new URL("../metacontroller/crds.yaml", import.meta.url);
@@ -19,7 +19,7 @@ interface StatefulSet {
 }
 
 /** Renders namespace, CRDs, account, rights and process. */
-export function engineManifests(): string {
+export function metacontrollerManifests(): string {
   const objects = [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: NAME } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace: NAME } },
@@ -48,7 +48,11 @@ function statefulSet(): object {
   // A busy node answers late, and the kubelet must not kill a working process.
   const livenessProbe = { ...probe("/healthz"), periodSeconds: 10, failureThreshold: 6 };
   const probes = { livenessProbe, readinessProbe: probe("/readyz") };
-  const containers = template.spec.containers.map((container) => ({ ...container, image: ENGINE_IMAGE, ...probes }));
+  const containers = template.spec.containers.map((container) => ({
+    ...container,
+    image: METACONTROLLER_IMAGE,
+    ...probes,
+  }));
   return {
     ...rest,
     metadata: { ...metadata, labels: LABELS },

@@ -1,0 +1,135 @@
+/**
+ * The chapters of the demo about clients of sandboxes: requests through the router, the command `hookbox`, and its SDK.
+ * @module
+ */
+import { execFile } from "node:child_process";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { importRuntimeImage } from "../cluster/runtimeimage.ts";
+import { type Chapter, onRealNodes, READY, type Story, SUSPENDED } from "./stage.ts";
+import { elapsed, held, note, output, quoted, typed } from "./terminal.ts";
+
+const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+const BROKEN = JSON.stringify({
+  apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+  kind: "SandboxClaim",
+  metadata: { name: "broken" },
+  spec: { warmPoolRef: { name: "missing-pool" } },
+});
+
+export const CLIENT_CHAPTERS: Chapter[] = [
+  { title: "A runtime inside, a router in front", play: onRealNodes(serve) },
+  { title: "Idle: nobody uses it, and it is suspended", play: onRealNodes(suspendIdle) },
+  { title: "Wake on connect: a request brings it back", play: onRealNodes(wake) },
+  { title: "hookbox: a sandbox from the command line", play: onRealNodes(byCommand) },
+  { title: "hookbox why: the cause, and what to do", play: why },
+  { title: "From TypeScript", play: onRealNodes(bySDK) },
+];
+
+async function serve(story: Story): Promise<void> {
+  const { stage, shell } = story;
+  typed("docker build -f deploy/runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
+  await importRuntimeImage(stage.cluster.stateDir, { progress: output });
+  await shell.show("apply", "-f", "examples/agent.yaml");
+  note("The router admits the users whom the API server allows to connect to sandboxes:");
+  stage.router = await stage.parts.router();
+  await shell.until("sandbox/agent", READY, (status) => status === "True");
+  const { stdout } = await execute(story, "sh -c 'uname -n | tee note.txt'");
+  if (stdout.trim() !== "agent") throw new Error(`The command said "${stdout}"`);
+  held("a command ran in the sandbox, and left a file on its volume");
+}
+
+async function suspendIdle({ shell }: Story): Promise<void> {
+  const begun = performance.now();
+  await shell.show("annotate", "sandbox", "agent", "--overwrite", "router.agents.x-k8s.io/idle-seconds=3");
+  await shell.until("sandbox/agent", SUSPENDED, (status) => status === "True");
+  held(`suspended ${elapsed(begun)} later: its Pod is gone, its volume is not`);
+  await shell.show("get", "sandbox/agent", "pod/agent", "pvc/work-agent", "--ignore-not-found");
+  await shell.show("get", "sandbox", "agent", "-o", `jsonpath={${WHY_SUSPENDED}}`);
+  await shell.show("get", "events", "--field-selector", "involvedObject.kind=Sandbox,reason=SuspendedIdle");
+}
+
+async function wake(story: Story): Promise<void> {
+  const { shell } = story;
+  await shell.show("annotate", "sandbox", "agent", "--overwrite", "router.agents.x-k8s.io/idle-seconds=1800");
+  const begun = performance.now();
+  const { stdout, timing } = await execute(story, "cat note.txt");
+  if (stdout.trim() !== "agent") throw new Error(`The file says "${stdout}"`);
+  held(`answered after ${elapsed(begun)}, in which the sandbox was resumed and started; the file is still there`);
+  output(`Server-Timing: ${timing}`);
+  const mode = await shell.read("sandbox/agent", ".spec.operatingMode");
+  if (mode !== "Running") throw new Error(`The operating mode of the sandbox is ${mode}`);
+}
+
+/** Runs a command in the sandbox through the router, as the published clients do. */
+async function execute({ stage: { router } }: Story, command: string): Promise<{ stdout: string; timing: string }> {
+  const body = JSON.stringify({ command });
+  if (!router) throw new Error("The address of the router is not known yet");
+  typed(
+    `curl ${router.curl} -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d ${
+      quoted(body)
+    } $ROUTER/execute`,
+  );
+  const headers = { ...router.headers, "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
+  const answer = await fetch(`${router.url}/execute`, { method: "POST", headers, body });
+  const text = await answer.text();
+  output(text);
+  if (!answer.ok) throw new Error(`The router answered ${answer.status}`);
+  return { stdout: JSON.parse(text).stdout, timing: answer.headers.get("server-timing") ?? "" };
+}
+
+async function byCommand(story: Story): Promise<void> {
+  const { shell } = story;
+  await shell.show("apply", "-f", "examples/python.yaml");
+  await shell.until("sandboxwarmpool/python", READY, (status) => status === "True");
+  await hookbox(story, "create", "--pool", "python", "--name", "mine");
+  const printed = await hookbox(story, "exec", "mine", "--", "python3", "-c", "print(6 * 7)");
+  if (printed.trim() !== "42") throw new Error(`The command printed "${printed}"`);
+  await hookbox(story, "cp", "README.md", "mine:docs/readme.md");
+  await hookbox(story, "ls", "mine:docs");
+  await hookbox(story, "get", "sandboxes");
+  await hookbox(story, "rm", "mine");
+}
+
+async function why(story: Story): Promise<void> {
+  const { shell } = story;
+  await shell.pipe(BROKEN, "apply", "-f", "-");
+  await shell.until("sandboxclaim/broken", READY, (status) => status === "False");
+  const explanation = await hookbox(story, "why", "claim/broken");
+  if (!explanation.includes("missing-pool")) throw new Error("The explanation does not name the missing pool");
+  await shell.quiet("delete", "sandboxclaim", "broken");
+}
+
+async function bySDK({ stage, shell }: Story): Promise<void> {
+  await shell.until("sandboxwarmpool/python", READY, (status) => status === "True");
+  const client = new SandboxClient({ kubeconfig: stage.cluster.kubeconfig });
+  const begun = performance.now();
+  output('const sandbox = await Sandbox.create({ pool: "python" });');
+  const sandbox = await client.create({ pool: "python" });
+  output('await sandbox.commands.run("uname -n");');
+  const { stdout } = await sandbox.commands.run("uname -n");
+  if (stdout.trim() !== sandbox.sandboxName) throw new Error(`The command printed "${stdout}"`);
+  held(`the first command had ended ${elapsed(begun)} after create was called`);
+  output('await sandbox.files.write("kept.txt", "kept"); await sandbox.suspend();');
+  await sandbox.files.write("kept.txt", "kept");
+  await sandbox.suspend();
+  output("await Sandbox.connect(sandbox.name);");
+  const again = await client.connect(sandbox.name);
+  if (await again.files.read("kept.txt") !== "kept") throw new Error("The file is gone");
+  held("suspended, and back again, and the file is still there");
+  await again.kill();
+}
+
+/** Shows a hookbox command, runs it, and shows its output. @throws {Error} if it fails */
+async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
+  typed(`hookbox ${args.map(quoted).join(" ")}`);
+  const env = { ...process.env, KUBECONFIG: stage.cluster.kubeconfig };
+  const { stdout } = await promisify(execFile)(process.execPath, ["packages/cli/main.ts", ...args], { cwd: ROOT, env });
+  if (stdout !== "") output(stdout);
+  return stdout;
+}
