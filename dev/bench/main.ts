@@ -83,7 +83,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
   } catch (error) {
     if (!signal.aborted) throw error;
     if (results.length === 0) throw signal.reason;
-    process.stderr.write("Interrupted: the report has the rounds that were whole by then.\n");
+    process.stderr.write("Interrupted: the report contains the complete rounds.\n");
   }
   const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
   return {

@@ -10,7 +10,7 @@ export interface Sample {
 
 /** Requests of one kind that the API server answered during the measured part. */
 export interface RequestCount {
-  /** Name of the client process; undefined: the API server's counters do not tell. */
+  /** Name of the client process; undefined: not known, because the API server's counters do not contain it. */
   client?: string;
   /** As the API server names it: `create`, `update`, `patch`, `delete`, `get`, `list`, `watch`. */
   verb: string;

@@ -67,10 +67,7 @@ export async function runShape(
   }
 }
 
-/**
- * Reports requests to the API server above a shape's budget. If the counters do not tell who sent the requests, it
- * reports nothing.
- */
+/** Reports requests to the API server above a shape's budget. If the senders are not known, it reports nothing. */
 export function budgetFaults(budget: Shape["budget"], result: Result): string[] {
   if (!budget || result.requests.some(({ client }) => client === undefined)) return [];
   const [row] = combine([result]);

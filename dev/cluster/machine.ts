@@ -82,7 +82,7 @@ function installPackages(packages: string[], progress: (line: string) => void): 
   const reason = aptInstall(packages);
   const still = missingPackages();
   if (still.length === 0) return undefined;
-  return `apt-get did not install ${still.join(", ")}: ${reason ?? "it says that it did"}`;
+  return `apt-get did not install ${still.join(", ")}: ${reason ?? "it reported success"}`;
 }
 
 function find(paths: readonly string[]): string | undefined {

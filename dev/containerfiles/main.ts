@@ -13,14 +13,14 @@ const HELP = `Builds an image from its Containerfile by buildah, as an OCI archi
 
 Usage: npm run image -- hookbox|runtime|agent|browser|jupyter [options]
 
-  --out FILE   archive that is written (default: .hookbox/images/<name>.tar)
+  --out FILE   path of the archive (default: .hookbox/images/<name>.tar)
   --tag NAME   name in the archive (default: docker.io/library/<name>:local)
-  --push REG   pushes it to a registry at this host and port, without TLS: <REG>/<image>:local
-  --sbom       writes what is in it next to the archive, as CycloneDX: <name>.cdx.json
+  --push REG   push it to a registry at this host and port, without TLS: <REG>/<image>:local
+  --sbom       write its bill of materials next to the archive, as CycloneDX: <name>.cdx.json
   --help       this text
 
-The bases that the Containerfiles name are made here, from Debian's packages and this machine's Node. That takes Debian
-and root; elsewhere docker build does the same (docs/runtime.md).
+The base images of the Containerfiles are built from Debian's packages and this machine's Node. This requires Debian and
+root. Elsewhere, docker build does the same (docs/runtime.md).
 `;
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

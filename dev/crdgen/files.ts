@@ -51,7 +51,7 @@ export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): s
 /** Returns a message that says how to update stale files; undefined: there are none. */
 export function complaint(stale: readonly string[]): string | undefined {
   if (stale.length === 0) return undefined;
-  return `Cannot vouch for the CRDs: ${stale.join(", ")} not what packages/api makes of it, run npm run crds`;
+  return `CRDs are not up to date with packages/api: ${stale.join(", ")}; run npm run crds`;
 }
 
 function listFolder(folder: URL): string[] {

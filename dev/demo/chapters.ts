@@ -204,7 +204,7 @@ async function milliseconds({ shell }: Pick<Story, "shell">, claim: string): Pro
 }
 
 async function podsByName({ shell }: Pick<Story, "shell">): Promise<Map<string, string>> {
-  const { items } = JSON.parse(await shell.quiet("get", "pod", "-o", "json"));
+  const { items } = JSON.parse(await shell.run("get", "pod", "-o", "json"));
   return new Map(items.map((pod: Loose) => [pod.metadata.name, `${pod.metadata.uid} ${startedAt(pod)}`]));
 }
 

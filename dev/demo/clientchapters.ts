@@ -102,7 +102,7 @@ async function why(story: Story): Promise<void> {
   await shell.until("sandboxclaim/broken", READY, (status) => status === "False");
   const explanation = await hookbox(story, "why", "claim/broken");
   if (!explanation.includes("missing-pool")) throw new Error("The explanation does not name the missing pool");
-  await shell.quiet("delete", "sandboxclaim", "broken");
+  await shell.run("delete", "sandboxclaim", "broken");
 }
 
 async function bySDK({ stage, shell }: Story): Promise<void> {

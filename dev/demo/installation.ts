@@ -18,7 +18,9 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
   return {
     async install() {
       const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the fake Metacontroller";
-      note("Images are made here, since this cluster can pull none; elsewhere by docker build (deploy/Containerfile).");
+      note(
+        "This cluster cannot pull images, so they are built here. Elsewhere, use docker build (deploy/Containerfile).",
+      );
       typed("kubectl apply -f metacontroller.yaml && kubectl apply -k deploy/namespaces && kubectl apply -k crds");
       typed("kubectl apply -k deploy/");
       await install(cluster, options);
@@ -37,7 +39,7 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
     touch: () => Promise.resolve(note("The keeper requeues every object of its kind:")),
     async running() {
       const { items } = JSON.parse(
-        await shell.quiet("get", "pods", "-A", "-l", NAME, "-o", "json"),
+        await shell.run("get", "pods", "-A", "-l", NAME, "-o", "json"),
       );
       const running = new Map<string, string>();
       for (const { metadata } of items as { metadata: { uid: string; labels: Record<string, string> } }[]) {
@@ -50,7 +52,7 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
       const binding = ["--clusterrole=hookbox-sandbox-user", "--serviceaccount=default:default"];
       await shell.show("create", "rolebinding", "sandbox-users", ...binding);
       typed("TOKEN=$(kubectl create token default)");
-      const token = (await shell.quiet("create", "token", "default")).trim();
+      const token = (await shell.run("create", "token", "default")).trim();
       const path = "jsonpath={.spec.clusterIP}";
       const address = await shell.show(...ROUTERS, "get", "service", "sandbox-router-svc", "-o", path);
       const authorization = `Bearer ${token}`;
@@ -63,7 +65,7 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
     async keepLogs() {
       for (const namespace of ["metacontroller", "hookbox-system", "agent-sandbox-system"]) {
         const args = ["-n", namespace, "logs", "-l", NAME, "--prefix", "--tail=-1", "--max-log-requests=20"];
-        const text = await shell.quiet(...args).catch((error: Error) => error.message);
+        const text = await shell.run(...args).catch((error: Error) => error.message);
         writeFileSync(join(LOGS, `${namespace}.log`), text);
       }
     },

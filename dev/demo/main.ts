@@ -10,7 +10,7 @@ import { openStage, type Stage } from "./stage.ts";
 
 const HELP = `Usage: npm run demo -- [options]
 
-Starts a Kubernetes of its own, runs a sandbox in it through its whole life, and stops everything.
+Starts its own Kubernetes cluster, shows the whole life of a sandbox in it, and stops everything.
 
   --keep   leave everything running ("npm run down" ends it)
   --help   this text

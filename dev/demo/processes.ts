@@ -41,7 +41,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
       const manifests = join(COPY, "manifests.yaml");
       writeFileSync(manifests, renderManifests((hook) => urls.get(hook) ?? ""));
       typed("npm run -s hookbox manifests | kubectl apply -f -    # each function at a port of its own");
-      output(await shell.quiet("apply", "-f", manifests));
+      output(await shell.run("apply", "-f", manifests));
       for (const [hook, url] of urls) {
         typed(`deno run --allow-net=${new URL(url).host} hooks/${hook}/main.ts &`);
         await startHook(hook);

@@ -15,7 +15,7 @@ export interface Shell {
   /** Shows and runs a command that reads `input`. */
   pipe(input: string, ...args: string[]): Promise<string>;
   /** Runs a command without showing it. */
-  quiet(...args: string[]): Promise<string>;
+  run(...args: string[]): Promise<string>;
   /** Reads a JSONPath of an object; `""`: the field or the object does not exist. */
   read(object: string, path: string): Promise<string>;
   /** Calls `read` every 50 ms until `holds` accepts the value. @throws {Error} with the last value after `seconds` */
@@ -69,7 +69,7 @@ function line(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 /** Relative paths in commands start at the root of the checkout. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -77,7 +77,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSignal): Shell {
   const call = async (args: string[], input = "") => {
     try {
-      const running = run(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
+      const running = execute(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
       // A command may end before it has read its input. Its exit code shows whether it succeeded.
       running.child.stdin?.on("error", () => {}).end(input);
       return await running;
@@ -86,10 +86,10 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
       throw new Error(`kubectl ${args.join(" ")}: ${(error as { stderr?: string }).stderr?.trim() || String(error)}`);
     }
   };
-  const quiet = async (...args: string[]) => (await call(args)).stdout;
-  const read = (object: string, path: string) => quiet("get", object, "--ignore-not-found", "-o", `jsonpath={${path}}`);
+  const run = async (...args: string[]) => (await call(args)).stdout;
+  const read = (object: string, path: string) => run("get", object, "--ignore-not-found", "-o", `jsonpath={${path}}`);
   return {
-    quiet,
+    run,
     read,
     show: async (...args) => {
       typed(`kubectl ${args.map(quoted).join(" ")}`);

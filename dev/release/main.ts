@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { mismatches, releaseVersion, writeArtefacts } from "./artefacts.ts";
 
 const HELP =
-  `Makes the files of a release: the npm packages, crds.yaml, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.
+  `Creates the files of a release: the npm packages, crds.yaml, install.yaml, managedfields.yaml, the Helm chart, and SHA256SUMS.
 
 Usage: npm run release -- [options]
 

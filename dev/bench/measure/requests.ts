@@ -108,7 +108,7 @@ function clientOf(userAgent: string): string {
   return program === "" ? "engine" : CLIENTS[program] ?? program;
 }
 
-/** Reads the counters of an API server that the bench has not started. They do not tell who sent the requests. */
+/** Reads the counters of an API server that the bench has not started. They do not contain the senders of requests. */
 export function countedRequests(metrics: () => Promise<string>): RequestLog {
   let before = createTally();
   const read = async () => {

@@ -20,7 +20,7 @@ export interface Run {
 
 /** Requests of one kind, whatever their status. */
 export interface RequestRate {
-  /** Absent: the API server did not tell who sent them. */
+  /** Absent: the sender is not known. */
   client?: string;
   verb: string;
   resource: string;

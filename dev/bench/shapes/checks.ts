@@ -61,5 +61,5 @@ export async function leftoverFaults({ api, signal }: RunContext, shape: Shape):
   const patience = Math.max(COLLECTION.least, shape.count / COLLECTION.perSecond);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const isClean = await sandboxes.until(() => sandboxes.objects.size === expected, patience);
-  return isClean ? [] : [`${sandboxes.objects.size} Sandboxes are there where ${expected} should be`];
+  return isClean ? [] : [`${sandboxes.objects.size} Sandboxes exist, but there should be ${expected}`];
 }

@@ -53,7 +53,7 @@ export async function runMembers(context: RunContext, shape: Shape): Promise<Sha
   const surplus = sandboxes.objects.size - before.size - asked;
   const violations = [
     ...unreadyFaults("members", asked, samples.length),
-    ...(surplus > 0 ? [`${surplus} members more than asked for were made`] : []),
+    ...(surplus > 0 ? [`${surplus} members too many were created`] : []),
   ];
   return { asked, samples, figures: {}, violations };
 }

@@ -43,7 +43,7 @@ export interface Shape {
   windows?: number;
   /** Number of objects that are created and deleted before the measured part; absent: none. */
   warmUp?: number;
-  /** The most requests by hookbox for each object, if the API server tells who sent them. More is a violation. */
+  /** The most requests by hookbox for each object, if the senders of requests are known. More is a violation. */
   budget?: { writes: number; reads: number };
   /** Whether the report contains memory over time. */
   followsMemory?: boolean;

@@ -30,21 +30,21 @@ const POLICIES_PATH = "/apis/networking.k8s.io/v1/networkpolicies";
 
 const log = createLog();
 
-/** Keeps the objects of a watch. @param changed is called when all objects are known, and at each change after that */
-function keepAll<T extends { metadata: { uid?: string | undefined } }>(changed: () => void) {
+/** Caches the objects of a watch. @param changed is called when all objects are known, and at each change after that */
+function cacheAll<T extends { metadata: { uid?: string | undefined } }>(changed: () => void) {
   const objects = new Map<string, T>();
-  let isWhole = false;
-  const tell = () => isWhole && changed();
+  let isListed = false;
+  const notify = () => isListed && changed();
   const handler: EventHandler<T> = {
-    observe: (object) => (objects.set(object.metadata.uid ?? "", object), tell()),
-    gone: (uid) => (objects.delete(uid), tell()),
+    observe: (object) => (objects.set(object.metadata.uid ?? "", object), notify()),
+    gone: (uid) => (objects.delete(uid), notify()),
     listed: (uids) => {
       for (const uid of objects.keys()) if (!uids.has(uid)) objects.delete(uid);
-      isWhole = true;
-      tell();
+      isListed = true;
+      notify();
     },
   };
-  return { handler, isWhole: () => isWhole, all: () => [...objects.values()] };
+  return { handler, isListed: () => isListed, all: () => [...objects.values()] };
 }
 
 async function main(): Promise<number> {
@@ -69,13 +69,13 @@ async function main(): Promise<number> {
   const load = latest((ruleset: string) => loadRuleset(nft, node, ruleset));
   let last = "";
   const changed = () => {
-    if (!pods.isWhole() || !namespaces.isWhole() || !policies.isWhole()) return;
+    if (!pods.isListed() || !namespaces.isListed() || !policies.isListed()) return;
     const ruleset = rulesetOf(observedOf(pods.all(), namespaces.all(), policies.all()));
     if (ruleset !== last) load(last = ruleset);
   };
-  const pods = keepAll<Pod>(changed);
-  const namespaces = keepAll<Namespace>(changed);
-  const policies = keepAll<NetworkPolicy>(changed);
+  const pods = cacheAll<Pod>(changed);
+  const namespaces = cacheAll<Namespace>(changed);
+  const policies = cacheAll<NetworkPolicy>(changed);
   const at = { log, signal };
   const parserOf = <S extends z.ZodType>(schema: S) => (object: unknown) => schema.safeParse(object).data;
   await Promise.all([
@@ -107,11 +107,11 @@ function latest<T>(run: (value: T) => Promise<void>): (value: T) => void {
 
 async function loadRuleset(nft: string, node: string, ruleset: string): Promise<void> {
   const running = spawn("nsenter", ["--net", "--target", node, nft, "-f", "-"], { stdio: ["pipe", "ignore", "pipe"] });
-  let said = "";
-  running.stderr.setEncoding("utf8").on("data", (text: string) => said += text);
+  let errors = "";
+  running.stderr.setEncoding("utf8").on("data", (text: string) => errors += text);
   running.stdin.on("error", () => {}).end(ruleset);
   const code = await new Promise((resolve, reject) => running.on("error", reject).on("close", resolve));
-  if (code !== 0) throw new Error(`nft has ended with ${code}: ${said.slice(0, 2000)}`);
+  if (code !== 0) throw new Error(`nft has ended with ${code}: ${errors.slice(0, 2000)}`);
 }
 
 main().then((code) => process.exit(code), (error: Error) => {

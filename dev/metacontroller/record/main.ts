@@ -12,17 +12,17 @@ import { recordTranscripts } from "./transcripts.ts";
 
 const HELP = `Usage: METACONTROLLER=/path/to/metacontroller npm run record -- [transcripts] [merges] [options]
 
-Records what the real Metacontroller does, on a local cluster of its own that is gone afterwards. Unit tests check
+Records what the real Metacontroller does, on its own local cluster, which is removed afterwards. Unit tests check
 that the fake Metacontroller and packages/api/objects/apply.ts do what is recorded.
 
   transcripts  what it asks of hooks and of the API server in the scenario files and the engine tests (three minutes)
-  merges       what it makes of random children: observed, last applied and desired (some 200 a second)
+  merges       how it merges random children: observed, last applied and desired (about 200 per second)
                Without either: both.
 
   --cases N    how many children are merged (default 4000)
-  --keep N     how many of them are written to the file, the first ones (default 1700)
-  --seed N     what they are made from (default 1)
-  --out DIR    where the files go (default: test/dev/metacontroller/transcripts)
+  --keep N     how many of them the file contains: the first ones (default 1700)
+  --seed N     seed of the random children (default 1)
+  --out DIR    folder for the files (default: test/dev/metacontroller/transcripts)
   --help       this text
 `;
 

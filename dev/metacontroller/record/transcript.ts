@@ -110,7 +110,7 @@ export function readTranscript(text: string): Transcript {
     if (typeof written === "object" && "is" in written) return written.is;
     const name = typeof written === "string" ? written : written.like;
     const state = states.get(name);
-    if (!state) throw new RangeError(`Cannot read transcript: nothing is said of ${name} before it is used`);
+    if (!state) throw new RangeError(`Cannot read transcript: ${name} is used before it is defined`);
     return typeof written === "string" ? state : patched(state, written.but) as KubeObject;
   };
   const syncs: Sync[] = [];
