@@ -3,23 +3,22 @@
  * @module
  */
 import { setImmediate } from "node:timers/promises";
-import { createFakeClock, type FakeClock } from "./clock.ts";
-import { type FakeMetacontroller, startFakeMetacontroller } from "./metacontroller/metacontroller.ts";
-import type { MemoryStore } from "./store/memory.ts";
-import type { Api } from "../kube/api.ts";
-import type { HookCalls } from "../webhook/hook.ts";
 import type { HookSettings } from "../../hooks/flags.ts";
+import { canonicalJson } from "../api/objects/apply.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import type { Api } from "../kube/api.ts";
 import type { ClientOptions } from "../sdk/setup/clientoptions.ts";
+import type { HookCalls } from "../webhook/hook.ts";
 import type { ApiFault } from "./api/memoryapi.ts";
-import { createAutoTime } from "./autotime.ts";
-import { createStatusBook, type PastStatus } from "./history.ts";
-import { startBinder } from "./binder.ts";
-import { startHooks } from "./hooks.ts";
-import { startKeeper } from "./keeper.ts";
-import type { PodFate } from "./podfaults.ts";
+import type { RecordedChange } from "./api/watch.ts";
+import { createAutoTime, createFakeClock, type FakeClock } from "./clock.ts";
+import type { PodFate } from "./kubelet.ts";
+import { type FakeMetacontroller, startFakeMetacontroller } from "./metacontroller/metacontroller.ts";
 import type { PodRuntimes } from "./podruntimes.ts";
 import { type PodControls, startPods } from "./pods.ts";
+import { startBinder, startHooks, startKeeper } from "./processes.ts";
 import { createMemoryServer, type MemoryServer } from "./server.ts";
+import type { MemoryStore } from "./store/memory.ts";
 import { createVerbs, UNTIL_MS, type Verbs } from "./verbs.ts";
 
 /** Options of a test cluster. */
@@ -76,6 +75,16 @@ export interface TestCluster extends Verbs, AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** A status that an object had. */
+export interface PastStatus {
+  /** When it was written, by the cluster's clock, in milliseconds since 1970. */
+  at: number;
+  /** The object's resourceVersion. */
+  resourceVersion: string;
+  // deno-lint-ignore no-explicit-any -- tests read any field
+  status: any;
+}
+
 /**
  * Starts a cluster, which takes some milliseconds. Stop it at the end, or create it with `await using`.
  *
@@ -96,8 +105,8 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   const server = await createMemoryServer({ clock, namespaces });
   const { store } = server;
   const [namespace] = namespaces;
-  const book = createStatusBook();
-  server.onChange((change) => book.record(change, clock.now()));
+  const statuses = createStatusHistory();
+  server.onChange((change) => statuses.record(change, clock.now()));
   const hooks = startHooks({ clock, settings: options.settings ?? {}, replacements: options.hooks ?? {} });
   const pods = await startPods(store, options.pods ?? {});
   const { templateNetworkPolicy = "required" } = options.settings ?? {};
@@ -114,24 +123,24 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
   };
   const api = server.connect({ fault: watched, ...(time === "auto" && { onAwaited: auto.awaited }) });
   await settle();
-  const inside = options.runtime && await playRuntimes(server);
+  const runtimes = options.runtime && await startRuntimes(server);
   const stop = async () => {
     [auto.stop, api.endWatches].forEach((end) => end());
-    await inside?.stop();
+    await runtimes?.stop();
     await keeper.stop();
     await binder.stop();
     await metacontroller.stop();
   };
   return {
     api,
-    client: { api, namespace, ...inside && { pods: inside } },
+    client: { api, namespace, ...runtimes && { pods: runtimes } },
     time,
     namespace,
     clock,
     pods,
     ...createVerbs({ api: server.connect(), store, settle, namespace }),
     faults: () => [...hooks.faults, ...keeper.faults, ...binder.faults],
-    history: (kind, name, where = namespace) => book.of(kind, name, where),
+    history: (kind, name, where = namespace) => statuses.of(kind, name, where),
     endWatches: api.endWatches,
     stop,
     [Symbol.asyncDispose]: stop,
@@ -139,7 +148,7 @@ export async function createTestCluster(options: TestClusterOptions = {}): Promi
 }
 
 /** Starts the runtimes. The module is loaded on demand, as it loads terminals and interpreters. */
-async function playRuntimes(server: MemoryServer): Promise<PodRuntimes> {
+async function startRuntimes(server: MemoryServer): Promise<PodRuntimes> {
   const { createPodRuntimes } = await import("./podruntimes.ts");
   const runtimes = createPodRuntimes();
   server.onChange(({ isGone, object }) => isGone && object.kind === "Pod" && runtimes.end(object));
@@ -153,4 +162,34 @@ async function settled({ version }: MemoryStore, metacontroller: FakeMetacontrol
     await metacontroller.idle();
     await setImmediate();
   }
+}
+
+interface StatusHistory {
+  record(change: RecordedChange, at: number): void;
+  /** Returns the distinct statuses of all objects that had this name, oldest first; `[]` if there were none. */
+  of(kind: string, name: string, namespace: string): PastStatus[];
+}
+
+/** Makes an empty record. */
+function createStatusHistory(): StatusHistory {
+  const histories = new Map<string, { last: string; statuses: PastStatus[] }>();
+  return {
+    record({ object, isGone }, at) {
+      const { namespace = "", name, resourceVersion = "" } = object.metadata;
+      if (isGone || object["status"] === undefined) return;
+      const key = `${object.kind}/${namespace}/${name}`;
+      const history = histories.get(key) ?? { last: "", statuses: [] };
+      const text = textOf(object);
+      if (history.last === text) return;
+      histories.set(key, {
+        last: text,
+        statuses: [...history.statuses, { at, resourceVersion, status: object["status"] }],
+      });
+    },
+    of: (kind, name, namespace) => histories.get(`${kind}/${namespace}/${name}`)?.statuses ?? [],
+  };
+}
+
+function textOf({ metadata, status }: KubeObject): string {
+  return `${metadata.uid} ${canonicalJson(status)}`;
 }

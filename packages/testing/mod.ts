@@ -1,12 +1,11 @@
 /** `@hookbox/testing`: a cluster in memory for tests of what uses hookbox. @module @hookbox/testing */
 export type { ApiFault } from "./api/memoryapi.ts";
-export { createTestCluster, type TestCluster, type TestClusterOptions } from "./cluster.ts";
-export type { PastStatus } from "./history.ts";
-export type { PodFate, PodFault, PodMatch } from "./podfaults.ts";
-export type { PodControls } from "./pods.ts";
-export { compareHistories, PACES, type ScenarioHistory, type Segment } from "./scenario/compare.ts";
-export type { Digest } from "./scenario/digest.ts";
-export { readScenario, type Scenario } from "./scenario/format.ts";
+export { createTestCluster, type PastStatus, type TestCluster, type TestClusterOptions } from "./cluster.ts";
+export type { PodFate, PodFault } from "./kubelet.ts";
+export type { PodControls, PodMatch } from "./pods.ts";
+export { compareHistories, type Digest, PACES, type ScenarioHistory, type Segment } from "./scenario/compare.ts";
+export { type Kind, type ObjectName, readScenario, type Scenario, type Step, type Wanted } from "./scenario/format.ts";
+export type { Passing } from "./scenario/recorder.ts";
 export { runScenario, type ScenarioOptions, type ScenarioWorld } from "./scenario/run.ts";
 export type { LooseObject, Verbs } from "./verbs.ts";
 export type { Answer, Api, ApiRequest, WatchEvent } from "../kube/api.ts";
@@ -20,6 +19,3 @@ export type { LossBudget } from "../webhook/lossbudget.ts";
 export type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 export type { Spacing } from "../webhook/throttle.ts";
 export type { HookSettings } from "../../hooks/flags.ts";
-export type { ObjectName, Step, Wanted } from "./scenario/format.ts";
-export type { Kind } from "./scenario/kinds.ts";
-export type { Passing } from "./scenario/recorder.ts";

@@ -1,8 +1,18 @@
 /** Lets a test control existing and future Pods. @module */
 import { type MemoryStore, objectsOf } from "./store/memory.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { type Kubelet, stageOf, startKubelet } from "./kubelet.ts";
-import { faultWords, type PodFate, type PodFault, type PodMatch, podMatcher } from "./podfaults.ts";
+import {
+  containersOf,
+  defaultMessage,
+  type Kubelet,
+  type PodFate,
+  type PodFault,
+  stageOf,
+  startKubelet,
+} from "./kubelet.ts";
+
+/** Selects Pods: by name (a Pod has the name of its Sandbox, `*` selects all), by image, or with a function. */
+export type PodMatch = string | { image: string } | ((pod: KubeObject) => boolean);
 
 /** Controls Pods, in place of nodes, registries and the programs in containers. */
 export interface PodControls {
@@ -41,7 +51,7 @@ export async function startPods(store: MemoryStore, usual: PodFate): Promise<Pod
     },
     async fail(match, fault, message) {
       for (const pod of found(match)) {
-        const stage = stageOf(pod, fault, message ?? faultWords(pod, fault));
+        const stage = stageOf(pod, fault, message ?? defaultMessage(pod, fault));
         if (!stage) throw new RangeError(`Cannot let "${fault}" befall ${pod.metadata.name}: it can only be planned`);
         await kubelet.show(pod, stage);
       }
@@ -50,6 +60,13 @@ export async function startPods(store: MemoryStore, usual: PodFate): Promise<Pod
       for (const pod of found(match)) await kubelet.show(pod, { stage: "ready" });
     },
   };
+}
+
+/** Returns a function that tells whether a Pod is selected. */
+function podMatcher(match: PodMatch): (pod: KubeObject) => boolean {
+  if (typeof match === "function") return match;
+  if (typeof match === "string") return ({ metadata }) => match === "*" || metadata.name === match;
+  return (pod) => containersOf(pod).some(({ image }) => image === match.image);
 }
 
 function describe(match: PodMatch): string {

@@ -100,12 +100,12 @@ function createUntil(clock: FakeClock, settle: Verbs["settle"], get: Verbs["get"
       await settle();
       const object = get(kind, name);
       if (holds(object)) return object;
-      if (!await clock.step(end - clock.now())) throw late(kind, name, object, limitMs);
+      if (!await clock.step(end - clock.now())) throw timeoutError(kind, name, object, limitMs);
     }
   };
 }
 
-function late(kind: string, name: string, object: LooseObject | undefined, limitMs: number): Error {
+function timeoutError(kind: string, name: string, object: LooseObject | undefined, limitMs: number): Error {
   const state = object ? `its status is ${JSON.stringify(object.status)}` : "there is none";
   return new Error(`Cannot see ${kind} ${name} as awaited within ${limitMs} ms: ${state}`);
 }

@@ -6,7 +6,7 @@ import type { Answer, ApiRequest } from "../../packages/kube/api.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
 import type { ApiFault, MemoryApi } from "../../packages/testing/api/memoryapi.ts";
-import { type RunningBinder, startBinder } from "../../packages/testing/binder.ts";
+import { type RunningBinder, startBinder } from "../../packages/testing/processes.ts";
 import { createMemoryServer } from "../../packages/testing/server.ts";
 import { aClaim, aMember, aPool, COUNTED, type Over, type Seen } from "../pools.ts";
 import { underRole } from "../rights.ts";

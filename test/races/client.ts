@@ -3,8 +3,8 @@ import { findByName, type MemoryStore } from "../../packages/testing/store/memor
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../packages/kube/api.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import type { MemoryApi } from "../../packages/testing/api/memoryapi.ts";
-import { parsePath } from "../../packages/testing/api/path.ts";
-import { createStream } from "../../packages/testing/api/stream.ts";
+import { parsePath } from "../../packages/testing/api/protocol.ts";
+import { createStream } from "../../packages/testing/api/watch.ts";
 import { createView } from "./views.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { pause, touch, type Watcher } from "./weather.ts";

@@ -1,6 +1,6 @@
 /** What becomes of the Pods of a run, one after another. @module */
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import type { PodFate } from "../../packages/testing/podfaults.ts";
+import type { PodFate } from "../../packages/testing/kubelet.ts";
 
 /** What becomes of a Pod; milliseconds from its creation to its address, from there to Ready, from there to its end. */
 export interface Fate {

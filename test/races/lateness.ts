@@ -1,7 +1,7 @@
 /** The hooks as Metacontroller reaches them in this weather: late, twice, or with an answer that gets lost. @module */
 import type { Fetch } from "../../packages/testing/metacontroller/hook.ts";
 import type { Clock } from "../../packages/process/clock.ts";
-import { response, type RunningHooks } from "../../packages/testing/hooks.ts";
+import { response, type RunningHooks } from "../../packages/testing/processes.ts";
 import { pause, type Weather } from "./weather.ts";
 
 /** Wraps the calls of hooks. */

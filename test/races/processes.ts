@@ -1,8 +1,7 @@
 /** Engines, binders and keepers: how they are started, stopped, killed, and how two of one run side by side. @module */
 import { startFakeMetacontroller } from "../../packages/testing/metacontroller/metacontroller.ts";
 import type { Fetch } from "../../packages/testing/metacontroller/hook.ts";
-import { startBinder } from "../../packages/testing/binder.ts";
-import { startKeeper } from "../../packages/testing/keeper.ts";
+import { startBinder, startKeeper } from "../../packages/testing/processes.ts";
 import type { MemoryServer } from "../../packages/testing/server.ts";
 import { weatheredApi } from "./client.ts";
 import { weatheredStore } from "./store.ts";

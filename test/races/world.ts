@@ -3,7 +3,7 @@ import type { FakeClock } from "../../packages/testing/clock.ts";
 import { type MemoryStore, objectsOf } from "../../packages/testing/store/memory.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { DEFAULT_SETTINGS, makeHooks } from "../../hooks/all.ts";
-import { startHooks } from "../../packages/testing/hooks.ts";
+import { startHooks } from "../../packages/testing/processes.ts";
 import { startKubelet } from "../../packages/testing/kubelet.ts";
 import { createMemoryServer } from "../../packages/testing/server.ts";
 import { type Act, aPool, aTemplate, NAMESPACE, perform } from "./acts.ts";

@@ -6,15 +6,10 @@ import { copyJson } from "../../api/objects/exactjson.ts";
 import type { ServedResource } from "../store/resources.ts";
 import type { MemoryStore } from "../store/memory.ts";
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";
-import type { Changes } from "./changes.ts";
-import { answerDiscovery } from "./discovery.ts";
-import { answerList, matching } from "./lists.ts";
-import { parsePath, type RequestPath } from "./path.ts";
+import { type ChangeLog, openWatch, type Stream, type WatchRequest, type WatchSource } from "./watch.ts";
+import { answerDiscovery, errorAnswer, notServed, parsePath, type RequestPath } from "./protocol.ts";
+import { answerList, apply, create, matching, patch, remove, removeAll, replace, type Write } from "./requests.ts";
 import { objectMatcher } from "../store/selectors.ts";
-import { notServed, refusal } from "./status.ts";
-import type { Stream } from "./stream.ts";
-import { openWatch, type Watching, type WatchSource } from "./watch.ts";
-import { apply, create, patch, remove, removeAll, replace, type Write } from "./writes.ts";
 
 /** The API, with additional control for a test. */
 export interface MemoryApi extends Api {
@@ -39,7 +34,7 @@ export type ApiFault = (request: Omit<ApiRequest, "method"> & { method: string }
 const NO_EVENTS = (async function* () {})();
 
 /** Makes the API. @param changes records all changes in the store */
-export function createMemoryApi(store: MemoryStore, changes: Changes, options: MemoryApiOptions = {}): MemoryApi {
+export function createMemoryApi(store: MemoryStore, changes: ChangeLog, options: MemoryApiOptions = {}): MemoryApi {
   const { fault = () => undefined, onAwaited = () => {} } = options;
   const open = new Set<Stream<WatchEvent>>();
   const source: WatchSource = {
@@ -68,12 +63,12 @@ export function createMemoryApi(store: MemoryStore, changes: Changes, options: M
       const resource = at && servedAt(store, at);
       if (!at || !resource) return { ...notServed(), events: NO_EVENTS };
       try {
-        const watching = watchingOf(resource, at, query);
-        const stream = openWatch(source, watching, { open, onAwaited });
+        const request = watchRequestOf(resource, at, query);
+        const stream = openWatch(source, request, { open, onAwaited });
         signal?.addEventListener("abort", () => stream.end(signal.reason));
         return { status: 200, body: null, events: stream };
       } catch (error) {
-        return { ...refusal(error, { resource, name: at.name }), events: NO_EVENTS };
+        return { ...errorAnswer(error, { resource, name: at.name }), events: NO_EVENTS };
       }
     },
     endWatches: (error) => [...open].forEach((stream) => stream.end(error)),
@@ -81,11 +76,11 @@ export function createMemoryApi(store: MemoryStore, changes: Changes, options: M
   };
 }
 
-function watchingOf(
+function watchRequestOf(
   resource: ServedResource,
   { namespace, name }: RequestPath,
   query: Record<string, string>,
-): Watching {
+): WatchRequest {
   const fields = name ? { ...query, fieldSelector: `metadata.name=${name}` } : query;
   return { resource, namespace, matches: objectMatcher(resource.kind, fields), query };
 }
@@ -131,6 +126,6 @@ async function answer(store: MemoryStore, request: Answerable): Promise<Answer> 
         return { status: 405, body: { message: "the server does not allow this method on the requested resource" } };
     }
   } catch (error) {
-    return refusal(error, { resource, name });
+    return errorAnswer(error, { resource, name });
   }
 }

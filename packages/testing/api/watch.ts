@@ -1,19 +1,15 @@
-/** Watches of the API in memory: decides which events each watch gets. @module */
+/** Watches of the API in memory: records changes, and decides which events each watch gets. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../store/resources.ts";
-import { type Clock, StoreError } from "../store/store.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { WatchEvent } from "../../kube/api.ts";
-import type { Change, Changes } from "./changes.ts";
+import type { StoredChange } from "../store/memory.ts";
+import type { ServedResource } from "../store/resources.ts";
 import type { ObjectMatcher } from "../store/selectors.ts";
-import { failure } from "./status.ts";
-import { createStream, type Stream } from "./stream.ts";
-
-/** Time between bookmarks for a watch that allows them, in milliseconds of the cluster's clock; as on an API server. */
-const BOOKMARK_MS = 60_000;
+import { type Clock, StoreError } from "../store/store.ts";
+import { failureStatus } from "./protocol.ts";
 
 /** The objects that a watch is for, and its query. */
-export interface Watching {
+export interface WatchRequest {
   resource: ServedResource;
   namespace: string | undefined;
   matches: ObjectMatcher;
@@ -21,7 +17,7 @@ export interface Watching {
 }
 
 /** The open watches, and what to call when one is awaited. */
-export interface WatchListener {
+interface WatchListener {
   /** The open watches. */
   open: Set<Stream<WatchEvent>>;
   /** Called whenever a reader begins to wait for an event. */
@@ -30,13 +26,39 @@ export interface WatchListener {
 
 /** The data for watches. */
 export interface WatchSource {
-  changes: Changes;
+  changes: ChangeLog;
   clock: Clock;
   /** The objects that exist, in the order of lists. */
-  list(watching: Watching): KubeObject[];
+  list(request: WatchRequest): KubeObject[];
   /** The resourceVersion of the last change. */
   version(): string;
 }
+
+/** A change, with its resourceVersion as a number. */
+export interface RecordedChange extends StoredChange {
+  version: number;
+}
+
+export interface ChangeLog {
+  record(change: StoredChange): void;
+  /** Returns the changes after a version, in order; undefined if some of them are no longer recorded. */
+  since(version: number): readonly RecordedChange[] | undefined;
+  /** Calls `listener` for every change from now on; the returned function ends that. */
+  subscribe(listener: (change: RecordedChange) => void): () => void;
+}
+
+export interface Stream<T> extends AsyncIterableIterator<T> {
+  push(value: T): void;
+  /** Ends the stream after the pushed values have been read; with an error, reading then throws the error. */
+  end(error?: Error): void;
+  /** Tells whether the reader has read everything and waits for more. */
+  isAwaited(): boolean;
+}
+
+/** Time between bookmarks for a watch that allows them, in milliseconds of the cluster's clock; as on an API server. */
+const BOOKMARK_MS = 60_000;
+
+const DONE = { done: true, value: undefined } as const;
 
 /**
  * Opens a watch.
@@ -55,10 +77,10 @@ export interface WatchSource {
  */
 export function openWatch(
   source: WatchSource,
-  watching: Watching,
+  request: WatchRequest,
   { open, onAwaited }: WatchListener,
 ): Stream<WatchEvent> {
-  const { query } = watching;
+  const { query } = request;
   const from = Number(query["resourceVersion"] || 0);
   if (from > Number(source.version())) {
     throw new StoreError(504, "Timeout", `Too large resource version: ${from}, current: ${source.version()}`);
@@ -69,29 +91,96 @@ export function openWatch(
     ends.forEach((end) => end());
   }, onAwaited);
   open.add(stream);
-  const show = (change: Change) => {
-    const event = eventOf(watching, change);
+  const show = (change: RecordedChange) => {
+    const event = eventOf(request, change);
     if (event) stream.push(event);
   };
   const missed = from === 0 || query["sendInitialEvents"] === "true" ? undefined : source.changes.since(from);
   if (missed) missed.forEach(show);
   else if (from !== 0 && query["sendInitialEvents"] !== "true") {
-    stream.push({ type: "ERROR", object: failure(410, "Expired", `too old resource version: ${from}`) });
+    stream.push({ type: "ERROR", object: failureStatus(410, "Expired", `too old resource version: ${from}`) });
     stream.end();
     return stream;
-  } else showAll(source, watching, stream);
+  } else showAll(source, request, stream);
   ends.push(source.changes.subscribe(show));
-  if (query["allowWatchBookmarks"] === "true") ends.push(bookmarks(source, watching, stream));
+  if (query["allowWatchBookmarks"] === "true") ends.push(bookmarks(source, request, stream));
   return stream;
 }
 
-function showAll(source: WatchSource, watching: Watching, stream: Stream<WatchEvent>): void {
-  for (const object of source.list(watching)) stream.push({ type: "ADDED", object });
-  if (watching.query["sendInitialEvents"] !== "true") return;
-  stream.push(bookmark(source, watching, { "k8s.io/initial-events-end": "true" }));
+/** Makes an empty record. @param limit most changes that it stores */
+export function createChangeLog(limit: number): ChangeLog {
+  const recorded: RecordedChange[] = [];
+  const listeners = new Set<(change: RecordedChange) => void>();
+  let lastDropped = 0;
+  return {
+    record(stored) {
+      const change = { ...stored, version: Number(stored.object.metadata.resourceVersion) };
+      recorded.push(change);
+      if (recorded.length > limit) lastDropped = recorded.shift()?.version ?? lastDropped;
+      for (const listener of [...listeners]) listener(change);
+    },
+    since: (version) => version < lastDropped ? undefined : recorded.filter((change) => change.version > version),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
 }
 
-function eventOf({ resource, namespace, matches }: Watching, change: Change): WatchEvent | undefined {
+/**
+ * Makes a stream. It is not a generator, because the reader must be able to stop (`return`) while it waits for a value.
+ *
+ * @param onEnd called once, when either side has ended the stream
+ * @param onAwaited called whenever the reader begins to wait
+ */
+export function createStream<T>(onEnd: () => void, onAwaited: () => void): Stream<T> {
+  const values: T[] = [];
+  const wanting: PendingRead<T>[] = [];
+  const over = { is: false, error: undefined as Error | undefined };
+
+  function end(error?: Error): void {
+    if (over.is) return;
+    Object.assign(over, { is: true, error });
+    for (const { resolve, reject } of wanting.splice(0)) error ? reject(error) : resolve(DONE);
+    onEnd();
+  }
+
+  return {
+    push(value) {
+      if (over.is) return;
+      const first = wanting.shift();
+      if (first) first.resolve({ done: false, value });
+      else values.push(value);
+    },
+    end,
+    isAwaited: () => wanting.length > 0,
+    next() {
+      if (values.length > 0) return Promise.resolve({ done: false, value: values.shift() as T });
+      if (over.error) return Promise.reject(over.error);
+      if (over.is) return Promise.resolve(DONE);
+      return new Promise((resolve, reject) => {
+        wanting.push({ resolve, reject });
+        onAwaited();
+      });
+    },
+    return() {
+      values.length = 0;
+      end();
+      return Promise.resolve(DONE);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+function showAll(source: WatchSource, request: WatchRequest, stream: Stream<WatchEvent>): void {
+  for (const object of source.list(request)) stream.push({ type: "ADDED", object });
+  if (request.query["sendInitialEvents"] !== "true") return;
+  stream.push(bookmark(source, request, { "k8s.io/initial-events-end": "true" }));
+}
+
+function eventOf({ resource, namespace, matches }: WatchRequest, change: RecordedChange): WatchEvent | undefined {
   const { object, old, isGone } = change;
   if (change.resource.place !== resource.place) return undefined;
   if (namespace !== undefined && object.metadata.namespace !== namespace) return undefined;
@@ -103,11 +192,11 @@ function eventOf({ resource, namespace, matches }: Watching, change: Change): Wa
 }
 
 /** Sends bookmarks to a stream. The returned function ends that. */
-function bookmarks(source: WatchSource, watching: Watching, stream: Stream<WatchEvent>): () => void {
+function bookmarks(source: WatchSource, request: WatchRequest, stream: Stream<WatchEvent>): () => void {
   let cancel = () => {};
   const next = () => {
     cancel = source.clock.setTimeout(() => {
-      stream.push(bookmark(source, watching, undefined));
+      stream.push(bookmark(source, request, undefined));
       next();
     }, BOOKMARK_MS);
   };
@@ -115,8 +204,10 @@ function bookmarks(source: WatchSource, watching: Watching, stream: Stream<Watch
   return () => cancel();
 }
 
-function bookmark(source: WatchSource, { resource }: Watching, annotations: object | undefined): WatchEvent {
+function bookmark(source: WatchSource, { resource }: WatchRequest, annotations: object | undefined): WatchEvent {
   const { apiVersion, kind } = resource;
   const metadata = { resourceVersion: source.version(), ...(annotations && { annotations }) };
   return { type: "BOOKMARK", object: { apiVersion, kind, metadata } };
 }
+
+type PendingRead<T> = { resolve(result: IteratorResult<T, undefined>): void; reject(error: Error): void };

@@ -71,8 +71,8 @@ function startInformer(store: Store, resource: Resource): { informer: Informer; 
   let isSynced = false;
   const stop = store.watch(resource, {
     replace(objects) {
-      const kept = new Set(objects.map(({ metadata }) => keyOf(metadata)));
-      for (const object of cache.list()) if (!kept.has(keyOf(object.metadata))) drop(cache, dispatcher, object);
+      const listed = new Set(objects.map(({ metadata }) => keyOf(metadata)));
+      for (const object of cache.list()) if (!listed.has(keyOf(object.metadata))) drop(cache, dispatcher, object);
       for (const object of objects) put(cache, dispatcher, object);
       dispatcher.pushCall(() => {
         isSynced = true;

@@ -6,7 +6,7 @@ const MAX_DELAY_MS = 1_000_000;
 const BUCKET_PER_SECOND = 10;
 const BUCKET_BURST = 100;
 
-export interface Queue {
+interface Queue {
   add(key: string): void;
   /**
    * Adds a key after a delay in milliseconds; 0 or less: now. If an earlier time is pending for the key, that one

@@ -1,7 +1,8 @@
-/** Compares the histories of two runs of a scenario, and lists the differences. Pure. @module */
+/** Reduces objects to what hooks have decided, compares the histories of two runs of a scenario, and lists the differences. Pure. @module */
 import { canonicalJson } from "../../api/objects/apply.ts";
-import type { Digest } from "./digest.ts";
-import type { Kind } from "./kinds.ts";
+import type { Condition } from "../../api/objects/conditions.ts";
+import { controllerOf, groupOf, type KubeObject } from "../../api/objects/objects.ts";
+import type { Kind } from "./format.ts";
 import type { Passing } from "./recorder.ts";
 
 /** Some steps of a scenario, the last of which waited, and their effect. */
@@ -22,6 +23,34 @@ export interface Segment {
 export interface ScenarioHistory {
   segments: Segment[];
 }
+
+/** An object at rest, in a form that is the same on every cluster. Absent fields: the object does not have them. */
+export interface Digest {
+  /** `<status> <reason>` by type. */
+  conditions?: Record<string, string>;
+  /** Kind of the controlling owner. */
+  owner?: string;
+  operatingMode?: string;
+  isBeingDeleted?: true;
+  /** Whole numbers of the status, such as readyReplicas. */
+  counts?: Record<string, number>;
+  /** Whether the status of a claim has a Sandbox, and whether the Sandbox has an address. */
+  sandbox?: "given" | "given, with address";
+  /** Names that users depend on. */
+  service?: string;
+  hasAddress?: boolean;
+  phase?: string;
+}
+
+/** Paces of Pods for references: from creation to address, and from address to Ready, in milliseconds. */
+export const PACES = [
+  { startMs: 20, readyMs: 10 },
+  { startMs: 300, readyMs: 300 },
+  { startMs: 2500, readyMs: 1500 },
+] as const;
+
+/** Numbers that depend on how often, or when, something was written. */
+const NO_COUNTS = ["observedGeneration", "sequence", "observedSequence"];
 
 /**
  * Lists the differences between `seen` and the references; empty: the history is the same.
@@ -54,12 +83,40 @@ export function compareHistories(references: readonly ScenarioHistory[], seen: S
   });
 }
 
-/** Paces of Pods for references: from creation to address, and from address to Ready, in milliseconds. */
-export const PACES = [
-  { startMs: 20, readyMs: 10 },
-  { startMs: 300, readyMs: 300 },
-  { startMs: 2500, readyMs: 1500 },
-] as const;
+/** Tells whether `part` is `whole` without some of its elements. */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let at = 0;
+  for (const element of whole) if (element === part[at]) at++;
+  return at === part.length;
+}
+
+/** Returns the digest of an object. */
+export function digestOf(object: KubeObject): Digest {
+  const status = (object["status"] ?? {}) as Status;
+  const { operatingMode } = (object["spec"] ?? {}) as { operatingMode?: string };
+  const owner = controllerOf(object.metadata)?.kind;
+  const { phase, service, sandbox } = status;
+  return {
+    ...(owner && { owner }),
+    ...(operatingMode && { operatingMode }),
+    ...(object.metadata.deletionTimestamp && { isBeingDeleted: true as const }),
+    ...conditionsIn(object),
+    ...(isOurs(object.apiVersion) && countsIn(status)),
+    ...(sandbox?.name && { sandbox: sandbox.podIPs?.length ? "given, with address" as const : "given" as const }),
+    ...(service && { service }),
+    ...(phase && { phase }),
+    ...(status.podIPs && { hasAddress: status.podIPs.length > 0 }),
+  };
+}
+
+/**
+ * Returns `<status> <reason>` for each condition by type; none for objects that are not of hookbox's kinds, whose
+ * conditions others set.
+ */
+export function conditionStates({ apiVersion, status }: KubeObject): Record<string, string> {
+  const { conditions = [] } = isOurs(apiVersion) ? (status ?? {}) as Status : {};
+  return Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status} ${reason}`]).sort());
+}
 
 function differences(reference: Record<string, unknown>, seen: Record<string, unknown>): string[] {
   const keys = [...new Set([...Object.keys(reference), ...Object.keys(seen)])].sort();
@@ -80,9 +137,24 @@ function passingDifferences(references: readonly Segment[], seen: Segment): stri
   });
 }
 
-/** Tells whether `part` is `whole` without some of its elements. */
-export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
-  let at = 0;
-  for (const element of whole) if (element === part[at]) at++;
-  return at === part.length;
+interface Status {
+  conditions?: Condition[];
+  sandbox?: { name?: string; podIPs?: string[] };
+  service?: string;
+  podIPs?: string[] | { ip: string }[];
+  phase?: string;
+}
+
+function conditionsIn(object: KubeObject): Pick<Digest, "conditions"> {
+  const conditions = conditionStates(object);
+  return Object.keys(conditions).length > 0 ? { conditions } : {};
+}
+
+function isOurs(apiVersion: string): boolean {
+  return groupOf(apiVersion).endsWith("agents.x-k8s.io");
+}
+
+function countsIn(status: object): Pick<Digest, "counts"> {
+  const counts = Object.entries(status).filter(([key, value]) => typeof value === "number" && !NO_COUNTS.includes(key));
+  return counts.length > 0 ? { counts: Object.fromEntries(counts.sort()) as Record<string, number> } : {};
 }

@@ -2,10 +2,10 @@
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { rfc3339 } from "../../api/objects/conditions.ts";
+import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
+import type { ObjectPath } from "../../kube/api.ts";
 import { parseDuration } from "../../process/durations.ts";
 import { issuePaths } from "../../webhook/hook.ts";
-import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
-import { isScenarioKind, type Kind, KINDS } from "./kinds.ts";
 
 /** The name of an object in the scenario's namespace. */
 export interface ObjectName {
@@ -30,6 +30,9 @@ export interface Scenario {
   steps: Step[];
 }
 
+/** A kind that a scenario can name. */
+export type Kind = keyof typeof KINDS;
+
 const DEFAULT_PATIENCE = "60s";
 
 const durationSchema = z.string().transform((text, context) => {
@@ -38,6 +41,19 @@ const durationSchema = z.string().transform((text, context) => {
   context.addIssue({ code: "custom", message: "no length of time such as 5s" });
   return z.NEVER;
 });
+
+/** Kinds that a scenario can name, and their resources; all their objects are recorded. */
+export const KINDS = {
+  Sandbox: "sandboxes",
+  SandboxClaim: "sandboxclaims",
+  SandboxWarmPool: "sandboxwarmpools",
+  SandboxTemplate: "sandboxtemplates",
+  Pod: "pods",
+  Service: "services",
+  PersistentVolumeClaim: "persistentvolumeclaims",
+  NetworkPolicy: "networkpolicies",
+} as const satisfies Record<string, ObjectPath["resource"]>;
+
 const nameSchema = z.string().transform((text, context): ObjectName => {
   const [kind = "", name = ""] = text.split("/");
   if (isScenarioKind(kind) && name !== "") return { kind, name };
@@ -106,4 +122,9 @@ export function withTimes<T>(value: T, now: number): T {
     const ms = parseDuration(duration);
     return ms === undefined ? found : rfc3339(new Date(now + ms));
   });
+}
+
+/** Tells whether a scenario can name a kind. */
+export function isScenarioKind(kind: string): kind is Kind {
+  return Object.hasOwn(KINDS, kind);
 }

@@ -2,8 +2,8 @@
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { listAndWatch } from "../../kube/watch.ts";
 import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
-import { conditionWords } from "./digest.ts";
-import { type Kind, KINDS } from "./kinds.ts";
+import { conditionStates } from "./compare.ts";
+import { type Kind, KINDS } from "./format.ts";
 
 /** The successive states of an object's conditions, by type. */
 export type Passing = Record<string, string[]>;
@@ -39,8 +39,8 @@ export async function startRecorder(
     lastAt = now();
     objects.set(object.metadata.uid ?? "", { ...object, kind });
     const key = `${kind}/${object.metadata.name}`;
-    for (const [type, words] of Object.entries(conditionWords(object))) {
-      for (const book of [all, passing]) note(book, key, type, words);
+    for (const [type, words] of Object.entries(conditionStates(object))) {
+      for (const book of [all, passing]) addState(book, key, type, words);
     }
   }
 
@@ -59,7 +59,7 @@ export async function startRecorder(
     turn() {
       passing = new Map();
       for (const object of objects.values()) {
-        const tracks = Object.entries(conditionWords(object)).map(([type, words]) => [type, [words]]);
+        const tracks = Object.entries(conditionStates(object)).map(([type, words]) => [type, [words]]);
         if (tracks.length > 0) passing.set(`${object.kind}/${object.metadata.name}`, Object.fromEntries(tracks));
       }
     },
@@ -89,7 +89,7 @@ async function listAndWatchAll(
   }));
 }
 
-function note(book: Map<string, Passing>, key: string, type: string, words: string): void {
+function addState(book: Map<string, Passing>, key: string, type: string, words: string): void {
   const tracks = book.get(key) ?? {};
   const track = tracks[type] ?? [];
   if (track.at(-1) !== words) book.set(key, { ...tracks, [type]: [...track, words] });

@@ -1,15 +1,23 @@
 /** Runs a scenario file on a cluster in memory or a real one, and returns its history. @module */
-import { setTimeout as sleep } from "node:timers/promises";
 import { readFile } from "node:fs/promises";
-import { canonicalJson } from "../../api/objects/apply.ts";
-import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { canonicalJson, sameJson } from "../../api/objects/apply.ts";
+import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import type { ScenarioHistory, Segment } from "./compare.ts";
-import { digestOf } from "./digest.ts";
-import { checkExpectation, isAsWanted } from "./expectation.ts";
-import { type ObjectName, readScenario, type Scenario, type Step, withTimes } from "./format.ts";
-import { isScenarioKind, type Kind, KINDS } from "./kinds.ts";
-import { type Recorder, startRecorder } from "./recorder.ts";
+import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { digestOf, isSubsequence, type ScenarioHistory, type Segment } from "./compare.ts";
+import {
+  isScenarioKind,
+  type Kind,
+  KINDS,
+  type ObjectName,
+  readScenario,
+  type Scenario,
+  type Step,
+  type Wanted,
+  withTimes,
+} from "./format.ts";
+import { type Passing, type Recorder, startRecorder } from "./recorder.ts";
 
 /** The cluster of a scenario: a TestCluster with fake time, or an API server on which hookbox is installed. */
 export interface ScenarioWorld {
@@ -40,9 +48,9 @@ interface Run extends Required<ScenarioOptions> {
   pass(milliseconds: number): Promise<void>;
 }
 
-const LOOK_MS = 10;
+const POLL_MS = 10;
 /** A run fails if the cluster is not at rest after this time, in milliseconds. */
-const UNREST_MS = 120_000;
+const MAX_UNREST_MS = 120_000;
 
 /**
  * Runs a scenario step by step. After each step it waits until nothing changes any more, so that a `wait` cannot
@@ -76,7 +84,7 @@ export async function runScenario(
     for (const [index, step] of steps.entries()) {
       titles.push(titleOf(step));
       await perform(run, step);
-      await rest(run, step.step === "wait" || step.step === "expect" ? 0 : now());
+      await untilStable(run, step.step === "wait" || step.step === "expect" ? 0 : now());
       if (step.step !== "wait" && step.step !== "advance" && index < steps.length - 1) continue;
       segments.push(segmentOf(recorder, titles.splice(0), names));
       recorder.turn();
@@ -90,7 +98,7 @@ export async function runScenario(
 async function perform(run: Run, step: Step): Promise<void> {
   const { api, namespace, recorder } = run;
   const send = async (method: "PATCH" | "DELETE", { kind, name }: ObjectName, body: unknown) =>
-    done(step, await api.send({ method, path: pathOf({ resource: KINDS[kind], namespace, name }), body }));
+    checkOk(step, await api.send({ method, path: pathOf({ resource: KINDS[kind], namespace, name }), body }));
   switch (step.step) {
     case "apply":
       return await apply(run, step);
@@ -109,7 +117,7 @@ async function perform(run: Run, step: Step): Promise<void> {
         if (run.now() >= late) {
           throw new Error(`Cannot ${titleOf(step)}: it is ${canonicalJson(find()?.["status"] ?? null)}`);
         }
-        await run.pass(LOOK_MS);
+        await run.pass(POLL_MS);
       }
     }
   }
@@ -123,12 +131,12 @@ async function apply(run: Run, step: Step & { step: "apply" }): Promise<void> {
   }
   const resource = KINDS[object.kind];
   const made = await api.send({ method: "POST", path: pathOf({ resource, namespace }), body: object });
-  if ((made.body as { reason?: string }).reason !== "AlreadyExists") return done(step, made);
+  if ((made.body as { reason?: string }).reason !== "AlreadyExists") return checkOk(step, made);
   const path = pathOf({ resource, namespace, name: object.metadata.name });
-  done(step, await api.send({ method: "PATCH", path, body: object }));
+  checkOk(step, await api.send({ method: "PATCH", path, body: object }));
 }
 
-function done(step: Step, answer: Answer): void {
+function checkOk(step: Step, answer: Answer): void {
   if (!isOk(answer)) throw answerError(titleOf(step), answer);
 }
 
@@ -137,12 +145,12 @@ function done(step: Step, answer: Answer): void {
  *
  * @param since when the last action was, whose effect must be seen first
  */
-async function rest({ recorder, now, pass, quietMs }: Run, since: number): Promise<void> {
-  const late = now() + UNREST_MS;
+async function untilStable({ recorder, now, pass, quietMs }: Run, since: number): Promise<void> {
+  const late = now() + MAX_UNREST_MS;
   for (;;) {
     const left = Math.max(since, recorder.lastAt()) + quietMs - now();
     if (left <= 0) return;
-    if (now() > late) throw new Error(`Cannot go on: the world is not at rest after ${UNREST_MS / 1000} s`);
+    if (now() > late) throw new Error(`Cannot go on: the world is not at rest after ${MAX_UNREST_MS / 1000} s`);
     await pass(left);
   }
 }
@@ -188,4 +196,32 @@ function titleOf(step: Step): string {
 
 function keyOf({ kind, name }: ObjectName): string {
   return `${kind}/${name}`;
+}
+
+/** Tells whether an object is as required; `object` undefined: there is none. */
+function isAsWanted(object: KubeObject | undefined, wanted: Wanted): boolean {
+  if (wanted === "gone") return object === undefined;
+  const status = (object?.["status"] ?? {}) as Record<string, unknown> & { conditions?: Condition[] };
+  if (!isCondition(wanted)) return Object.entries(wanted).every(([key, value]) => sameJson(status[key], value));
+  const found = findCondition(status.conditions, wanted.type);
+  return found?.status === wanted.status && (wanted.reason === undefined || found.reason === wanted.reason);
+}
+
+/**
+ * Checks the states of conditions.
+ *
+ * @throws {Error} with the condition and its real states if they are not as expected
+ */
+function checkExpectation(title: string, expected: Record<string, string[]>, seen: Passing): void {
+  for (const [type, states] of Object.entries(expected)) {
+    const track = seen[type] ?? [];
+    const fits = track.at(-1) === states.at(-1) && isSubsequence(track, states);
+    if (!fits) throw new Error(`Cannot ${title}: ${type} was ${track.join(", ") || "never there"}`);
+  }
+}
+
+function isCondition(
+  wanted: Exclude<Wanted, "gone">,
+): wanted is Exclude<Wanted, "gone"> & { type: string; status: string; reason: string | undefined } {
+  return typeof wanted["type"] === "string" && typeof wanted["status"] === "string";
 }

@@ -1,14 +1,12 @@
-/** Implements POST, PUT, PATCH and DELETE of the API in memory, with their preconditions. @module */
+/** Implements GET of lists, and POST, PUT, PATCH and DELETE, of the API in memory. @module */
 import { copyJson } from "../../api/objects/exactjson.ts";
-import type { ServedResource } from "../store/resources.ts";
-import { type DeleteOptions, isConflict, StoreError } from "../store/store.ts";
-import type { MemoryStore } from "../store/memory.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Answer } from "../../kube/api.ts";
-import { matching } from "./lists.ts";
-import { mergePatch } from "./mergepatch.ts";
-import { objectMatcher } from "../store/selectors.ts";
-import { success } from "./status.ts";
+import type { MemoryStore } from "../store/memory.ts";
+import type { ServedResource } from "../store/resources.ts";
+import { type ObjectMatcher, objectMatcher } from "../store/selectors.ts";
+import { type DeleteOptions, isConflict, keyOf, StoreError } from "../store/store.ts";
+import { successStatus } from "./protocol.ts";
 
 /** A parsed request to a collection or an object. */
 export interface Write {
@@ -23,6 +21,47 @@ export interface Write {
 
 /** How often a PATCH without a version is tried if another write comes in between. */
 const PATCH_TRIES = 5;
+
+/** Returns the matching objects, sorted by namespace and name like the API server's lists. */
+export function matching(
+  store: MemoryStore,
+  { apiVersion, kind }: ServedResource,
+  namespace: string | undefined,
+  matches: ObjectMatcher,
+): KubeObject[] {
+  const found = store.objects(apiVersion, kind).filter((object) =>
+    (namespace === undefined || object.metadata.namespace === namespace) && matches(object)
+  );
+  return found.sort((one, other) => compare(keyOf(one.metadata), keyOf(other.metadata)));
+}
+
+/**
+ * Answers with a list, in pages if the query has `limit` and `continue`. As on an API server, only custom resources
+ * have their kind in a list. A page shows the objects that exist when it is requested.
+ *
+ * @throws {StoreError} 400 for an invalid selector or continue token
+ */
+export function answerList(
+  store: MemoryStore,
+  resource: ServedResource,
+  namespace: string | undefined,
+  query: Record<string, string>,
+): Answer {
+  const all = matching(store, resource, namespace, objectMatcher(resource.kind, query));
+  const after = query["continue"] ? keyIn(query["continue"]) : "";
+  const left = all.filter(({ metadata }) => compare(keyOf(metadata), after) > 0);
+  const page = left.slice(0, Number(query["limit"] || 0) || undefined);
+  const last = page.at(-1);
+  const metadata = {
+    resourceVersion: store.version(),
+    ...(last && page.length < left.length && {
+      continue: tokenOf(keyOf(last.metadata)),
+      remainingItemCount: left.length - page.length,
+    }),
+  };
+  const { apiVersion, kind } = resource;
+  return { status: 200, body: { apiVersion, kind: `${kind}List`, metadata, items: page.map(itemOf(resource)) } };
+}
 
 /** Creates an object. @throws {StoreError} if the store refuses it */
 export async function create(store: MemoryStore, { resource, namespace, query, body }: Write): Promise<Answer> {
@@ -110,12 +149,12 @@ export async function remove(store: MemoryStore, { resource, namespace, name, qu
     propagationPolicy?: DeleteOptions["propagation"];
     dryRun?: string[];
   };
-  const wish = { ...preconditions, ...(propagationPolicy && { propagation: propagationPolicy as "Background" }) };
+  const options = { ...preconditions, ...(propagationPolicy && { propagation: propagationPolicy as "Background" }) };
   const { metadata } = await store.get(resource, namespace, name);
-  await writing(store, dryRun ? { dryRun: "All" } : query).delete(resource, namespace, name, wish);
+  await writing(store, dryRun ? { dryRun: "All" } : query).delete(resource, namespace, name, options);
   const left = await store.get(resource, namespace, name).catch(() => undefined);
   if (left?.metadata.uid === metadata.uid) return { status: 200, body: copyJson(left) };
-  return { status: 200, body: success({ resource, name }, metadata.uid) };
+  return { status: 200, body: successStatus({ resource, name }, metadata.uid) };
 }
 
 /** Deletes the matching objects of a collection. @throws {StoreError} if the store refuses it */
@@ -128,6 +167,29 @@ export async function removeAll(store: MemoryStore, write: Write): Promise<Answe
   const { apiVersion, kind } = resource;
   const metadata = { resourceVersion: store.version() };
   return { status: 200, body: { apiVersion, kind: `${kind}List`, metadata, items: copyJson(found) } };
+}
+
+function itemOf({ custom }: ServedResource): (object: KubeObject) => object {
+  return (object) => {
+    const { apiVersion, kind, ...item } = copyJson(object);
+    return custom ? { apiVersion, kind, ...item } : item;
+  };
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function tokenOf(key: string): string {
+  return btoa(JSON.stringify({ v: "meta.k8s.io/v1", start: key }));
+}
+
+function keyIn(token: string): string {
+  try {
+    return String(JSON.parse(atob(token)).start);
+  } catch {
+    throw new StoreError(400, "BadRequest", "continue key is not valid: it is not a token of this server");
+  }
 }
 
 function writing(store: MemoryStore, query: Record<string, string>): MemoryStore["dryRun"] {
@@ -146,4 +208,19 @@ function checkKind(served: { apiVersion: string; kind: string }, body: { apiVers
     const why = `${key} "${body[key]}" does not match the expected ${key} "${served[key]}"`;
     throw new StoreError(400, "BadRequest", `the object provided is unrecognized: ${why}`);
   }
+}
+
+/** Returns `target` with the patch applied: null removes, an object is merged, anything else replaces. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isMap(patch)) return patch;
+  const merged: Record<string, unknown> = isMap(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = mergePatch(merged[key], value);
+  }
+  return merged;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
