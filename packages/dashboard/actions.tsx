@@ -1,10 +1,10 @@
-/** Buttons to change or delete an object. The API server checks whether the user may do so. @module */
-import { useRef, useState } from "preact/hooks";
+/** Buttons to change or delete an object, and the form to create a claim. The API server checks whether the user may do so. @module */
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
-import { useDraft } from "./draft.ts";
 import type { Listed } from "./route.ts";
 import { troubleOf } from "./session.ts";
+import { useDraft } from "./state.ts";
 
 /** The buttons of an object. */
 export function Actions({ api, list, object }: { api: Api; list: Listed; object: KubeObject }) {
@@ -33,7 +33,7 @@ export function Actions({ api, list, object }: { api: Api; list: Listed; object:
         </button>
       )}
       {list.kind === "SandboxWarmPool" && (
-        <Size
+        <PoolSize
           now={spec.replicas ?? 1}
           isBusy={isBusy}
           onChange={(replicas) => change({ replicas })}
@@ -72,8 +72,65 @@ export function Actions({ api, list, object }: { api: Api; list: Listed; object:
   );
 }
 
+/** The form, in a dialog. */
+export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: string; onClose(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [wanted, setWanted] = useState({ namespace: namespace || "default", pool: "", name: "" });
+  const [trouble, setTrouble] = useState<string>();
+  const [pools, setPools] = useState<string[]>([]);
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const path = pathOf({ resource: "sandboxwarmpools", namespace: wanted.namespace });
+    api.send({ method: "GET", path }).then((answer) => {
+      const { items = [] } = (answer.body ?? {}) as { items?: { metadata: { name: string } }[] };
+      setPools(items.map(({ metadata }) => metadata.name));
+    }, () => setPools([]));
+  }, [wanted.namespace]);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const trouble = await troubleOf(api, {
+      method: "POST",
+      path: pathOf({ resource: "sandboxclaims", namespace: wanted.namespace }),
+      body: {
+        apiVersion: "extensions.agents.x-k8s.io/v1beta1",
+        kind: "SandboxClaim",
+        metadata: wanted.name === "" ? { generateName: `${wanted.pool}-` } : { name: wanted.name },
+        spec: { warmPoolRef: { name: wanted.pool } },
+      },
+    });
+    if (trouble === undefined) onClose();
+    else setTrouble(trouble);
+  };
+  const field = (key: keyof typeof wanted, label: string, more: Record<string, unknown> = {}) => (
+    <label>
+      {label}
+      <input
+        value={wanted[key]}
+        onInput={({ currentTarget }) => setWanted({ ...wanted, [key]: currentTarget.value.trim() })}
+        {...more}
+      />
+    </label>
+  );
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-label="New sandbox">
+      <form onSubmit={submit}>
+        <h2>New sandbox</h2>
+        {field("namespace", "Namespace", { required: true })}
+        {field("pool", "Pool", { required: true, list: "pools", autofocus: true })}
+        <datalist id="pools">{pools.map((pool) => <option key={pool} value={pool} />)}</datalist>
+        {field("name", "Name (optional)")}
+        {trouble && <p role="alert">{trouble}</p>}
+        <div class="actions">
+          <button type="button" onClick={onClose}>Cancel</button>
+          <button type="submit">Create</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
 /** An input for the size of a pool. */
-function Size({ now, isBusy, onChange }: { now: number; isBusy: boolean; onChange(size: number): void }) {
+function PoolSize({ now, isBusy, onChange }: { now: number; isBusy: boolean; onChange(size: number): void }) {
   const draft = useDraft(now, ({ validity, value, valueAsNumber }) => {
     if (validity.valid && value !== "") onChange(valueAsNumber);
   });

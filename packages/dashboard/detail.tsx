@@ -3,27 +3,25 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { why } from "../api/diagnosis/why.ts";
-import type { KubeObject } from "../api/objects/objects.ts";
-import { controllerOf } from "../api/objects/objects.ts";
+import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import { humanDuration } from "../summary/age.ts";
 import type { Api } from "../kube/api.ts";
 import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
 import { Actions } from "./actions.tsx";
-import { useCollection } from "./collection.ts";
+import { useCollection } from "./state.ts";
 import { History, type PoolWatches } from "./history.tsx";
-import { Files, Terminal } from "./inside.tsx";
-import { Log } from "./log.tsx";
+import { Files, Log, Terminal } from "./inside.tsx";
 import type { Listed } from "./route.ts";
 import { Ports } from "./ports.tsx";
 import type { Session } from "./session.ts";
 import { type Moment, timelineOf } from "./timeline.ts";
 
 /** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
-const AGAIN_MS = 5000;
+const POLL_MS = 5000;
 
 /** The object that the panel shows, and what it needs for that. */
-export interface DetailProps {
+interface DetailProps {
   session: Session;
   list: Listed;
   open: { namespace: string; name: string };
@@ -37,8 +35,8 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { namespace, name } = open;
   const { objects: [object], isListed, trouble } = useCollection(api, list, namespace, name);
   const version = object?.metadata.resourceVersion;
-  const finding = useAnew<Finding>(() => findingOf(api, list, open), [api, version]);
-  const moments = useAnew<Moment[]>(() => object ? momentsOf(api, object) : Promise.resolve([]), [api, version]);
+  const finding = usePolled<Finding>(() => findingOf(api, list, open), [api, version]);
+  const moments = usePolled<Moment[]>(() => object ? momentsOf(api, object) : Promise.resolve([]), [api, version]);
   const heading = useRef<HTMLHeadingElement>(null);
   // Before the panel is painted, so that all keys from then on go to the panel.
   useLayoutEffect(() => heading.current?.focus(), []);
@@ -171,24 +169,24 @@ async function momentsOf(api: Api, object: KubeObject): Promise<Moment[]> {
   return timelineOf({ ...objects, events: [...events, ...claimEvents] });
 }
 
-/** Calls `ask` after each change, and again some time after each answer. Shows the last answer until the next one. */
-function useAnew<T>(ask: () => Promise<T | undefined>, changes: unknown[]): T | undefined {
-  const [answer, setAnswer] = useState<T>();
+/** Calls `read` after each change, and every five seconds. Returns the last result until there is a new one. */
+function usePolled<T>(read: () => Promise<T | undefined>, changes: unknown[]): T | undefined {
+  const [result, setResult] = useState<T>();
   useEffect(() => {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout>;
-    const look = async () => {
+    const poll = async () => {
       // Ignored: the next call may succeed, and the panel's top says if the object is not up to date.
-      const found = await ask().catch(() => {});
+      const found = await read().catch(() => {});
       if (isOver) return;
-      if (found !== undefined) setAnswer(found);
-      timer = setTimeout(look, AGAIN_MS);
+      if (found !== undefined) setResult(found);
+      timer = setTimeout(poll, POLL_MS);
     };
-    void look();
+    void poll();
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
   }, changes);
-  return answer;
+  return result;
 }

@@ -4,10 +4,9 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { byPool, type Served, type Serving, servingsOf } from "../summary/pools.ts";
+import { type Assignment, assignmentsOf, byPool, type ServedCounts } from "../summary/pools.ts";
 import type { Api } from "../kube/api.ts";
-import { useClock } from "./clock.ts";
-import { type Collection, useCollection } from "./collection.ts";
+import { type Collection, useClock, useCollection } from "./state.ts";
 import { LISTS, type Route } from "./route.ts";
 
 const SPAN_MS = 300_000;
@@ -15,13 +14,13 @@ const SPANS = 12;
 const [SANDBOXES, CLAIMS] = LISTS;
 
 /**
- * Counts servings in the last hour by spans of five minutes, oldest first. Pure.
+ * Counts assignments in the last hour by spans of five minutes, oldest first. Pure.
  *
  * @param now end of the last span, in milliseconds since the epoch
  */
-export function spansOf(servings: readonly Serving[], now: number): Served[] {
-  const spans = Array.from({ length: SPANS }, (): Served => ({ warm: 0, cold: 0, unknown: 0 }));
-  for (const { at, how } of servings) {
+export function spansOf(assignments: readonly Assignment[], now: number): ServedCounts[] {
+  const spans = Array.from({ length: SPANS }, (): ServedCounts => ({ warm: 0, cold: 0, unknown: 0 }));
+  for (const { at, how } of assignments) {
     // A time in the future counts as now: clocks differ.
     const span = spans[SPANS - 1 - Math.max(0, Math.floor((now - at) / SPAN_MS))];
     if (span) span[how]++;
@@ -57,9 +56,9 @@ export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeOb
       claims.objects as SandboxClaim[],
       sandboxes.objects as Sandbox[],
     );
-    return objects ? spansOf(servingsOf(objects), now) : [];
+    return objects ? spansOf(assignmentsOf(objects), now) : [];
   }, [pool, claims, sandboxes, now]);
-  const sum = (how: keyof Served) => spans.reduce((all, span) => all + span[how], 0);
+  const sum = (how: keyof ServedCounts) => spans.reduce((all, span) => all + span[how], 0);
   const [warm, cold, unknown] = [sum("warm"), sum("cold"), sum("unknown")];
   const most = Math.max(1, ...spans.map((span) => span.warm + span.cold + span.unknown));
   if (!claims.isListed || !sandboxes.isListed) return <p role="status">{claims.trouble ?? sandboxes.trouble}</p>;
@@ -80,7 +79,7 @@ export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeOb
 }
 
 /** One span: warm starts from the pool at the bottom, all others above. */
-function Bar({ warm, cold, unknown, index, most }: Served & { index: number; most: number }) {
+function Bar({ warm, cold, unknown, index, most }: ServedCounts & { index: number; most: number }) {
   const [low, high] = [(30 * warm) / most, (30 * (cold + unknown)) / most];
   const minutes = (SPANS - index) * (SPAN_MS / 60_000);
   return (

@@ -1,8 +1,9 @@
-/** Shows the inside of a sandbox, through the router with the SDK: its files, and a terminal. @module */
+/** Shows the inside of a sandbox: its files and a terminal, through the SDK, and the log of its container. @module */
+/// <reference lib="dom" />
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
-import { openTerminal } from "./terminal.ts";
+import { logOf, type Session } from "./session.ts";
 
 /** The sandbox, and the token to open it with. */
 export interface InsideProps {
@@ -12,7 +13,10 @@ export interface InsideProps {
   sandbox: string;
 }
 
-/** Opens the sandbox. This wakes a suspended sandbox, so it happens only at the user's request. */
+/** Characters of the log that are kept: with more, browsers become slow. */
+const MAX_LOG_CHARACTERS = 200_000;
+
+/** Opens the sandbox. This resumes a suspended sandbox, so it happens only at the user's request. */
 export async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
   const { SandboxClient } = await import("../sdk/client.ts");
   // No cookies are sent or stored: a sandbox's cookies must not stay in this origin.
@@ -114,4 +118,101 @@ export function Terminal(props: InsideProps) {
       <div ref={frame} class="terminal" />
     </>
   );
+}
+
+/** The log of a Pod's container. */
+export function Log(
+  { session: { base, token }, namespace, pod }: { session: Session; namespace: string; pod: string },
+) {
+  const [text, setText] = useState("");
+  const [end, setEnd] = useState("");
+  const frame = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    const ending = new AbortController();
+    const read = async () => {
+      for await (const part of logOf(base, token, { namespace, pod }, ending.signal)) {
+        setText((before) => (before + part).slice(-MAX_LOG_CHARACTERS));
+      }
+      setEnd("The container has ended.");
+    };
+    read().catch((error) => ending.signal.aborted || setEnd(String(error.message ?? error)));
+    return () => ending.abort();
+  }, [base, token, namespace, pod]);
+  useEffect(() => {
+    const element = frame.current!;
+    element.scrollTop = element.scrollHeight;
+  }, [text]);
+  return (
+    <>
+      <pre ref={frame} class="log" tabIndex={0}>{text}</pre>
+      {end && <p role="status">{end}</p>}
+    </>
+  );
+}
+
+/**
+ * Sends text in order, one request at a time: parallel requests might overtake each other. Text that arrives during a
+ * request is sent together.
+ */
+function createOrderedSender(
+  send: (text: string) => Promise<void>,
+  onError: (error: Error) => void,
+): (text: string) => void {
+  let waiting = "";
+  let isSending = false;
+  return async (text) => {
+    waiting += text;
+    if (isSending) return;
+    isSending = true;
+    try {
+      while (waiting !== "") {
+        const next = waiting;
+        waiting = "";
+        await send(next);
+      }
+    } catch (error) {
+      onError(error as Error);
+    } finally {
+      isSending = false;
+    }
+  };
+}
+
+/**
+ * Opens a shell and shows it until it ends or `signal` fires.
+ *
+ * @param onStatus called with the status for the user; "" while the shell runs
+ * @throws {SandboxError} if the shell cannot be opened
+ */
+async function openTerminal(
+  frame: HTMLElement,
+  open: () => Promise<SandboxHandle>,
+  onStatus: (status: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  // Loaded on demand, as it is larger than the rest of the page.
+  const [{ Terminal }, { FitAddon }] = await Promise.all([import("@xterm/xterm"), import("@xterm/addon-fit")]);
+  const sandbox = await open();
+  if (signal.aborted) return;
+  const screen = new Terminal({ fontSize: 13, cursorBlink: true, theme: { background: "#14171c" } });
+  const fit = new FitAddon();
+  screen.loadAddon(fit);
+  screen.open(frame);
+  fit.fit();
+  const { cols, rows } = screen;
+  const shell = await sandbox.pty.create({ cols, rows, onData: (bytes) => screen.write(bytes) });
+  const onError = (error: Error) => onStatus(error.message);
+  screen.onData(createOrderedSender((text) => shell.write(text), onError));
+  screen.onResize((size) => void shell.resize(size).catch(onError));
+  const observer = new ResizeObserver(() => fit.fit());
+  observer.observe(frame);
+  signal.addEventListener("abort", () => {
+    observer.disconnect();
+    screen.dispose();
+    void shell.kill().catch(() => {});
+  });
+  onStatus("");
+  screen.focus();
+  const { exitCode } = await shell.wait();
+  onStatus(`Ended with exit code ${exitCode}.`);
 }

@@ -8,10 +8,8 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { columnsOf } from "../summary/columns.ts";
 import { byPool, servedInHour } from "../summary/pools.ts";
 import type { Api } from "../kube/api.ts";
-import { useClock } from "./clock.ts";
-import { useCollection } from "./collection.ts";
-import { Create } from "./create.tsx";
-import { useDraft } from "./draft.ts";
+import { useClock, useCollection, useDraft } from "./state.ts";
+import { CreateClaim } from "./actions.tsx";
 import type { PoolWatches } from "./history.tsx";
 import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";
@@ -72,7 +70,7 @@ export function List(
       {isListed && rows.length === 0 && (
         <p class="empty">{objects.length === 0 ? "None found." : "No rows match the filter."}</p>
       )}
-      {isCreating && <Create api={api} namespace={namespace} onClose={() => setCreating(false)} />}
+      {isCreating && <CreateClaim api={api} namespace={namespace} onClose={() => setCreating(false)} />}
     </section>
   );
 }

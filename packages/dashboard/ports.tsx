@@ -3,18 +3,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { InsideProps } from "./inside.tsx";
 
 /** Most characters of an answer that are shown. */
-const MOST_CHARACTERS = 20_000;
+const MAX_CHARACTERS = 20_000;
 
 /** A form that requests a path from a port. */
 export function Ports({ token, namespace, sandbox }: InsideProps) {
   const [port, setPort] = useState("8080");
   const [path, setPath] = useState("/");
-  const [said, setSaid] = useState<{ head: string; text: string }>();
-  const [isAsking, setAsking] = useState(false);
+  const [answer, setAnswer] = useState<{ head: string; text: string }>();
+  const [isSending, setSending] = useState(false);
   const ending = useRef(new AbortController());
   useEffect(() => () => ending.current.abort(), []);
-  const ask = async () => {
-    setAsking(true);
+  const send = async () => {
+    setSending(true);
     try {
       const headers = {
         "Authorization": `Bearer ${token}`,
@@ -32,11 +32,11 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
         redirect: "manual",
       });
       const type = response.headers.get("content-type") ?? "no content type";
-      setSaid({ head: headOf(response, type), text: await textOf(response, type) });
+      setAnswer({ head: headOf(response, type), text: await textOf(response, type) });
     } catch (error) {
-      setSaid({ head: "No answer", text: String(error) });
+      setAnswer({ head: "No answer", text: String(error) });
     }
-    setAsking(false);
+    setSending(false);
   };
   return (
     <>
@@ -44,7 +44,7 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
         class="actions"
         onSubmit={(event) => {
           event.preventDefault();
-          void ask();
+          void send();
         }}
       >
         <label>
@@ -61,12 +61,12 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
         <label>
           Path <input type="text" value={path} onInput={({ currentTarget }) => setPath(currentTarget.value)} />
         </label>
-        <button type="submit" disabled={isAsking}>Send GET</button>
+        <button type="submit" disabled={isSending}>Send GET</button>
       </form>
-      {said && (
+      {answer && (
         <section aria-label="Answer">
-          <p>{said.head}</p>
-          <pre>{said.text}</pre>
+          <p>{answer.head}</p>
+          <pre>{answer.text}</pre>
         </section>
       )}
     </>
@@ -91,9 +91,9 @@ async function textOf({ body }: Response, contentType: string): Promise<string> 
   for (let text = "";;) {
     const { done, value } = await reader.read();
     text += decoder.decode(value, { stream: !done });
-    if (text.length > MOST_CHARACTERS) {
+    if (text.length > MAX_CHARACTERS) {
       await reader.cancel();
-      return `${text.slice(0, MOST_CHARACTERS)}\n(and more)`;
+      return `${text.slice(0, MAX_CHARACTERS)}\n(and more)`;
     }
     if (done) return text;
   }

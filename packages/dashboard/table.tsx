@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Contents of a table, and what happens when a row is opened. */
-export interface TableProps<Row> {
+interface TableProps<Row> {
   headers: readonly { title: string; isWide: boolean }[];
   rows: readonly Row[];
   keyOf(row: Row): string;

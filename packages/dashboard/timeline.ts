@@ -16,7 +16,7 @@ export interface Moment {
 }
 
 /** The objects of a sandbox; undefined: there is none, or it is not known. */
-export interface SandboxObjects {
+interface SandboxObjects {
   claim?: KubeObject | undefined;
   sandbox?: KubeObject | undefined;
   pod?: KubeObject | undefined;

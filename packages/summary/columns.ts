@@ -10,7 +10,7 @@ import type { Kind } from "./kinds.ts";
 import { ageOf, untilOf } from "./age.ts";
 
 /** A table column. */
-export interface Column {
+interface Column {
   header: string;
   /** Shown only with `-o wide`. */
   isWide?: boolean;

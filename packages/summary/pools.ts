@@ -16,14 +16,14 @@ export interface PoolObjects {
   /** Members without a claim. */
   members: Sandbox[];
   /** Sandboxes that are assigned to claims, by namespace and UID of the claim. */
-  given: Map<string, { sandbox: Sandbox; view: SandboxView }>;
+  assigned: Map<string, { sandbox: Sandbox; view: SandboxView }>;
 }
 
 /** Groups the objects of a cluster, or of a namespace, by pool. */
 export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandboxes: Sandbox[]): PoolObjects[] {
   const claimsOf = Map.groupBy(claims.map(viewClaim), ({ regarding, pool }) => `${regarding.namespace}/${pool}`);
   const membersOf = Map.groupBy(sandboxes, ({ metadata }) => uidKey(metadata.namespace, controllerOf(metadata)?.uid));
-  const given = new Map(sandboxes.flatMap((sandbox) => {
+  const assigned = new Map(sandboxes.flatMap((sandbox) => {
     const view = viewSandbox(sandbox);
     return view ? [[uidKey(view.namespace, view.claim), { sandbox, view }] as const] : [];
   }));
@@ -31,28 +31,28 @@ export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandbox
     pool,
     claims: claimsOf.get(`${pool.metadata.namespace}/${pool.metadata.name}`) ?? [],
     members: membersOf.get(uidKey(pool.metadata.namespace, pool.metadata.uid)) ?? [],
-    given,
+    assigned,
   }));
 }
 
 /** Number of claims by how they were served; `unknown`: their Sandbox no longer exists. */
-export interface Served {
+export interface ServedCounts {
   warm: number;
   cold: number;
   unknown: number;
 }
 
 /** The assignment of a Sandbox to a claim. */
-export interface Serving {
+export interface Assignment {
   /** In milliseconds since the epoch; -Infinity: not known. */
   at: number;
-  how: keyof Served;
+  how: keyof ServedCounts;
 }
 
 /** Lists when and how claims got their Sandboxes, in any order. Deleted claims are missing. */
-export function servingsOf({ claims, given }: PoolObjects): Serving[] {
+export function assignmentsOf({ claims, assigned }: PoolObjects): Assignment[] {
   return claims.flatMap(({ regarding, sandbox, createdAt = -Infinity }) => {
-    const view = given.get(uidKey(regarding.namespace, regarding.uid))?.view;
+    const view = assigned.get(uidKey(regarding.namespace, regarding.uid))?.view;
     if (!view && sandbox === undefined) return [];
     return [{ at: view?.assignedAt ?? createdAt, how: view?.launchType ?? "unknown" }];
   });
@@ -64,9 +64,9 @@ const HOUR_MS = 3_600_000;
  * Counts the claims that got a Sandbox in the hour before `now`, in milliseconds since the epoch. Deleted claims are
  * missing.
  */
-export function servedInHour(objects: PoolObjects, now: number): Served {
-  const served: Served = { warm: 0, cold: 0, unknown: 0 };
-  for (const { at, how } of servingsOf(objects)) if (at >= now - HOUR_MS) served[how]++;
+export function servedInHour(objects: PoolObjects, now: number): ServedCounts {
+  const served: ServedCounts = { warm: 0, cold: 0, unknown: 0 };
+  for (const { at, how } of assignmentsOf(objects)) if (at >= now - HOUR_MS) served[how]++;
   return served;
 }
 
@@ -77,8 +77,8 @@ export function servedInHour(objects: PoolObjects, now: number): Served {
 export function arrivalsOf({ claims }: PoolObjects): number[] {
   return claims.flatMap(({ starts: { controller }, createdAt }) => {
     if (createdAt === undefined) return [];
-    const isNear = controller !== undefined && Math.abs(controller - createdAt) < NEAR_MS;
-    return [(isNear ? controller : createdAt + NEAR_MS / 2) / 1000];
+    const isNear = controller !== undefined && Math.abs(controller - createdAt) < SAME_TIME_MS;
+    return [(isNear ? controller : createdAt + SAME_TIME_MS / 2) / 1000];
   }).sort((a, b) => a - b);
 }
 
@@ -86,10 +86,10 @@ export function arrivalsOf({ claims }: PoolObjects): number[] {
  * Creation times are in whole seconds. A recorded time that is further away is when a waiting claim got its Sandbox, in
  * milliseconds.
  */
-const NEAR_MS = 1000;
+const SAME_TIME_MS = 1000;
 
 /** How long Sandboxes took from creation to Ready. */
-export interface StartTimes {
+interface StartTimes {
   /** In seconds; undefined: no Sandbox is Ready. */
   mean: number | undefined;
   count: number;
@@ -101,9 +101,11 @@ const SHORTEST_SECONDS = 0.5;
 const OUTLIER = 3;
 
 /** Measures start times: `warm` of current and former pool members, `cold` of Sandboxes made for one claim. */
-export function startTimes({ claims, members, given }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
-  const had = claims.flatMap(({ regarding }) => given.get(uidKey(regarding.namespace, regarding.uid))?.sandbox ?? []);
-  const times = [...members, ...had].filter(({ metadata }) => launchTypeOf(metadata.labels) === launchType)
+export function startTimes({ claims, members, assigned }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
+  const taken = claims.flatMap(({ regarding }) =>
+    assigned.get(uidKey(regarding.namespace, regarding.uid))?.sandbox ?? []
+  );
+  const times = [...members, ...taken].filter(({ metadata }) => launchTypeOf(metadata.labels) === launchType)
     .flatMap(secondsToReady).sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)] ?? 0;
   const usual = times.filter((time) => time <= OUTLIER * (median + 1));

@@ -52,7 +52,7 @@ export interface SandboxView {
 }
 
 /** The creator of a claim, with the values that metrics distinguish. */
-export type Creator = "go-client" | "python-client" | "controller" | "unknown";
+type Creator = "go-client" | "python-client" | "controller" | "unknown";
 
 const CREATORS: readonly string[] = ["go-client", "python-client", "controller"];
 

@@ -6,7 +6,7 @@ import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
 import type { Api } from "../../kube/api.ts";
 import { CLAIM, POOL, SANDBOX } from "../../summary/kinds.ts";
-import { byPool, type PoolObjects, type Served, servedInHour } from "../../summary/pools.ts";
+import { byPool, type PoolObjects, type ServedCounts, servedInHour } from "../../summary/pools.ts";
 import { getObject, listObjects } from "../cluster.ts";
 
 /** One pool. */
@@ -18,7 +18,7 @@ export interface PoolRow {
   /** Number of claims without a Sandbox. */
   waiting: number;
   /** Claims of the last hour that got a Sandbox, as far as they still exist. */
-  served: Served;
+  served: ServedCounts;
   /** Share of these claims that got a Sandbox of the pool, 0 to 1. Undefined if there were none, or it is not known. */
   hitRate: number | undefined;
   /** RFC 3339. */

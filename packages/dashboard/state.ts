@@ -1,9 +1,10 @@
-/** Keeps all objects of a kind up to date with list and watch. @module */
+/** State that components share: the objects of a kind, the current time, and the text that a user types. @module */
+import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { createStore } from "../kube/store.ts";
 import { listAndWatch } from "../kube/watch.ts";
-import type { KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "../summary/kinds.ts";
 
 /** The objects of a kind as far as they are known. */
@@ -60,6 +61,35 @@ export function useCollection(
     return () => ending.abort();
   }, [api, kind, namespace, name]);
   return collection;
+}
+
+/** Returns the current time and updates it every five seconds: ages need no more precision. */
+export function useClock(): Date {
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), 5000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+/**
+ * Returns attributes of an input that shows `value`, or what the user is typing: without them, each rendering would
+ * restore the old value.
+ *
+ * @param onEnter called when the user has entered another value
+ */
+export function useDraft(value: string | number, onEnter: (input: HTMLInputElement) => void) {
+  const [typed, setTyped] = useState<string>();
+  return {
+    value: typed ?? value,
+    onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => setTyped(currentTarget.value),
+    onBlur: () => setTyped(undefined),
+    onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
+      setTyped(undefined);
+      onEnter(currentTarget);
+    },
+  };
 }
 
 function sorted(objects: Iterable<KubeObject>): KubeObject[] {
