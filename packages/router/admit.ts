@@ -3,18 +3,18 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isRebound, reboundText } from "../process/hosts.ts";
 import { errorFields } from "../process/log.ts";
-import { chooseReading, type Chosen, openGate, type Pass } from "./access/gate.ts";
-import { foreignOrigin, strangerOf } from "./access/crossorigin.ts";
+import { type Admission, chooseTarget, type ChosenTarget, openGate } from "./access/gate.ts";
+import { decideCrossOrigin, originForSandbox } from "./access/crossorigin.ts";
 import { hostOf, type Route, routeOf, type Target } from "./destination.ts";
 import type { HandlerParts } from "./handle.ts";
-import { takePlaces } from "./limits.ts";
+import { takeSlots } from "./limits.ts";
 import { type RequestRecord, traceOf } from "./observe/observer.ts";
 import type { Exchange } from "./proxy/exchange.ts";
 import { isGone } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 
 /** What the router needs to forward an admitted request. */
-export type Passed =
+export type AdmittedRequest =
   & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayYetListen">
   & {
     /** Checks again whether the client may still connect; undefined: the client has no token to check. */
@@ -28,34 +28,34 @@ export function admit(
   parts: HandlerParts,
   record: RequestRecord,
   client: ServerResponse | Socket,
-  then: (passed: Passed | Refusal, pass?: Pass) => void,
+  then: (passed: AdmittedRequest | Refusal, pass?: Admission) => void,
 ): void {
-  const { routing, gate, exists, limits, room, observer, log } = parts;
+  const { routing, gate, exists, clientLimits, namespaceLimit, observer, log } = parts;
   const { request, address } = record;
   const asked = routeOf(request, routing);
   if (isRefusal(asked)) return then(asked);
-  const decided = ({ route, pass }: Chosen) => {
+  const decided = ({ route, pass }: ChosenTarget) => {
     const isKnown = exists(route.target);
     if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
     if (isRefusal(pass)) return then(pass);
-    const places = [() => limits?.(pass.client, performance.now()), () => room(route.target.namespace)];
-    const stranger = pass.isAnonymous ? strangerOf(request, route.target, parts.browser, routing) : undefined;
-    const refusal = reboundRefusal(parts, request, route, pass) ??
-      (stranger === "asleep" ? undefined : stranger) ?? takePlaces(client, places);
+    const takers = [() => clientLimits?.(pass.client, performance.now()), () => namespaceLimit(route.target.namespace)];
+    const crossOrigin = pass.isAnonymous ? decideCrossOrigin(request, route.target, parts.browser, routing) : undefined;
+    const refusal = rebindingRefusal(parts, request, route, pass) ??
+      (crossOrigin === "no wake" ? undefined : crossOrigin) ?? takeSlots(client, takers);
     if (refusal) return then(refusal);
     const target: Target = {
       ...route.target,
-      ...(stranger === "asleep" ? { wakes: false } : {}),
+      ...(crossOrigin === "no wake" ? { wakes: false } : {}),
       ...(pass.uid === undefined ? {} : { uid: pass.uid }),
     };
     observer.passed(record, route.target, pass.client, isKnown);
-    const origin = isSocket(client) ? foreignOrigin(request, route, parts.browser, gate === openGate) : undefined;
+    const origin = isSocket(client) ? originForSandbox(request, route, parts.browser, gate === openGate) : undefined;
     // Uses the route without the UID added above: the gate for scoped tokens refuses requests that name a UID.
     const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
     const added = origin ? [...pass.added, ...origin] : pass.added;
-    then({ ...passedOf(parts, record, { ...route, target }, { ...pass, added }), check }, pass);
+    then({ ...admittedRequest(parts, record, { ...route, target }, { ...pass, added }), check }, pass);
   };
-  const chosen = asked.readings ? chooseReading(asked, exists, gate, request, address) : gate(request, asked, address);
+  const chosen = asked.candidates ? chooseTarget(asked, exists, gate, request, address) : gate(request, asked, address);
   if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
   const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
   chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, pass: found })).catch(
@@ -67,11 +67,11 @@ export function admit(
 }
 
 /** Refuses a request without a token if its host is not a name of this machine: protects against DNS rebinding. */
-function reboundRefusal(
+function rebindingRefusal(
   { allowedHosts }: HandlerParts,
   request: RequestRecord["request"],
   route: Route,
-  { isAnonymous }: Pass,
+  { isAnonymous }: Admission,
 ): Refusal | undefined {
   const asked = { host: hostOf(request), localAddress: request.socket.localAddress };
   const isKept = isAnonymous && route.via !== "host" && isRebound(asked, allowedHosts);
@@ -82,12 +82,12 @@ function isSocket(client: ServerResponse | Socket): client is Socket {
   return "remoteAddress" in client;
 }
 
-function passedOf(
-  { reach, traceContext, tracer, browser, pathRoutingRewriteResponses, protoOf }: HandlerParts,
+function admittedRequest(
+  { locator, traceContext, tracer, browser, pathRoutingRewriteResponses, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
-  { path, withheld, added, mayEmbed, expires }: Pass,
-): Omit<Passed, "check"> {
+  { path, withheld, added, mayEmbed, expires }: Admission,
+): Omit<AdmittedRequest, "check"> {
   const { request } = record;
   const trace = traceContext ? traceOf(request, target, tracer) : undefined;
   record.traceId = trace?.id ?? "";
@@ -112,7 +112,7 @@ function passedOf(
       rewrites: pathRoutingRewriteResponses || via !== "path",
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
-    mayYetListen: () => reach.mayYetListen(target, record.startedAt),
-    locate: async (signal) => reach.now(target) ?? (await reach.hold(target, signal)).place,
+    mayYetListen: () => locator.mayYetListen(target, record.startedAt),
+    locate: async (signal) => locator.now(target) ?? (await locator.hold(target, signal)).place,
   };
 }

@@ -29,7 +29,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     "Content-Type": "application/json",
     "Content-Length": body.length,
     "Cache-Control": "no-store",
-    ...SAFE,
+    ...SAFE_HEADERS,
     ...refusal.headers,
     // Without "100 Continue", a client may send its body or not, so the next request cannot be found in the stream.
     ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
@@ -44,7 +44,7 @@ function sendGrpcRefusal(request: IncomingMessage, response: ServerResponse, ref
   // Not sent: this status is for the log and the metrics.
   response.statusCode = refusal.status;
   stream?.respond(
-    { ":status": 200, ...SAFE, ...refusal.headers, ...grpcRefusal(refusal.status, refusal.detail) },
+    { ":status": 200, ...SAFE_HEADERS, ...refusal.headers, ...grpcRefusal(refusal.status, refusal.detail) },
     { endStream: true },
   );
   discard(request);
@@ -60,7 +60,7 @@ export function sendRedirect(
     "Set-Cookie": cookie,
     "Content-Length": 0,
     "Cache-Control": "no-store",
-    ...SAFE,
+    ...SAFE_HEADERS,
   });
   response.end();
 }
@@ -74,10 +74,10 @@ export function discard(request: IncomingMessage): void {
 }
 
 /** File names in URLs, and where the files are: a URL, or a module specifier for files of a package. */
-export type Files = Readonly<Record<string, URL | string>>;
+export type PageFiles = Readonly<Record<string, URL | string>>;
 
 /** A file, both plain and compressed. */
-interface Asset {
+interface PageFile {
   type: string;
   /** A weak ETag, because the plain and the compressed file share it. */
   etag: string;
@@ -94,21 +94,22 @@ const TYPES: Record<string, string> = {
 };
 
 /**
- * Makes a function that returns a file by its name, or undefined if no file has it. A file is read at its first use.
+ * Creates a function that returns a file by its name, or undefined if no file has this name. The function reads a file
+ * when it is requested for the first time.
  */
-export function createAssets(files: Files): (name: string) => Promise<Asset> | undefined {
+export function createPageFiles(files: PageFiles): (name: string) => Promise<PageFile> | undefined {
   const { resolve } = createRequire(import.meta.url);
-  const read = new Map<string, Promise<Asset>>();
+  const pending = new Map<string, Promise<PageFile>>();
   return (name) => {
-    const file = Object.hasOwn(files, name) ? files[name] : undefined;
-    if (!file) return undefined;
-    const asset = read.get(name) ?? assetOf(typeof file === "string" ? resolve(file) : file);
-    read.set(name, asset);
-    return asset;
+    const place = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (!place) return undefined;
+    const file = pending.get(name) ?? readPageFile(typeof place === "string" ? resolve(place) : place);
+    pending.set(name, file);
+    return file;
   };
 }
 
-async function assetOf(path: URL | string): Promise<Asset> {
+async function readPageFile(path: URL | string): Promise<PageFile> {
   const plain = await readFile(path);
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`;
   const type = TYPES[extname(String(path))] ?? "application/octet-stream";
@@ -116,15 +117,21 @@ async function assetOf(path: URL | string): Promise<Asset> {
 }
 
 /** Sends the file, or status 304 if the browser has it. @param more further headers, such as a page's policy */
-export function sendAsset(
+export function sendPageFile(
   { method, headers }: IncomingMessage,
   response: ServerResponse,
-  asset: Asset,
+  file: PageFile,
   more: Record<string, string> = {},
 ): void {
-  const { type, etag, plain, gzipped } = asset;
+  const { type, etag, plain, gzipped } = file;
   // After an update, an old file does not work together with a new one: browsers must check each file again.
-  const caching = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding", ...SAFE, ...more };
+  const caching = {
+    ETag: etag,
+    "Cache-Control": "private, no-cache",
+    Vary: "Accept-Encoding",
+    ...SAFE_HEADERS,
+    ...more,
+  };
   if (headers["if-none-match"]?.includes(etag)) return void response.writeHead(304, caching).end();
   const isGzipped = /\bgzip\b(?!\s*;\s*q=0)/.test(headers["accept-encoding"]?.toString() ?? "");
   const body = isGzipped ? gzipped : plain;
@@ -141,7 +148,7 @@ export function sendAsset(
  * Other origins cannot read an answer with these headers, and browsers do not send its address, which may contain a
  * token, as a referrer.
  */
-export const SAFE = {
+export const SAFE_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
   "Cross-Origin-Resource-Policy": "same-origin",

@@ -3,7 +3,7 @@ import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
 import { createAddressOf, createProtoOf } from "./access/clientaddress.ts";
-import { createBudget, createLimits, createRoom } from "./limits.ts";
+import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { createGate, type Gate, openGate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
 import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
@@ -109,13 +109,13 @@ export function assembleRouter(
       signal,
       onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }),
     }),
-    wakes: createBudget(options.wakesPerMinute / 60, options.wakesPerMinute),
+    wakes: createRateLimit(options.wakesPerMinute / 60, options.wakesPerMinute),
     wake: options.wake,
     wakeTimeout: options.wakeTimeout,
     maxHeldRequests: options.maxHeldRequests,
     onHeld: (change) => metrics.now.held += change,
   });
-  const reach = createReach(index, hold, justWoken, now);
+  const locator = createReach(index, hold, justWoken, now);
   return {
     handler: createHandler({
       routing: { allowLoopbackPodIp, pathRoutingPrefix: options.pathRoutingPrefix, domain: options.domain },
@@ -126,11 +126,11 @@ export function assembleRouter(
       allowedHosts: options.allowedHosts,
       dashboard,
       terminalPage: options.terminalPage ? createTerminalPage(log, options.runtimePort) : undefined,
-      limits: createLimits(options),
+      clientLimits: createClientLimits(options),
       recheck: createRecheck(options.authzRecheckInterval),
       protoOf: createProtoOf(options.trustedProxies),
-      room: createRoom(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
-      reach,
+      namespaceLimit: createNamespaceLimit(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
+      locator,
       settings,
       observer: createObserver({
         metrics,

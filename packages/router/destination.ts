@@ -148,7 +148,7 @@ export function isPathPrefix(prefix: string): boolean {
 export interface Route {
   target: Target;
   /** All targets that the host name can mean, if there are several; `target` is the first. */
-  readings?: Target[];
+  candidates?: Target[];
   /** Path and query for the sandbox. */
   path: string;
   /** The part of the path that only the router uses; empty unless the path names the sandbox. */
@@ -183,7 +183,7 @@ export function routeOf(request: IncomingMessage, options: RouteOptions): Route 
     if (targets) {
       const [target, ...others] = targets;
       if (!target) return badRequest("The host name is not <port>-<sandbox ID>-<namespace>.<domain>");
-      return { target, path, base: "", via: "host", ...(others.length > 0 ? { readings: targets } : {}) };
+      return { target, path, base: "", via: "host", ...(others.length > 0 ? { candidates: targets } : {}) };
     }
   }
   if (options.pathRoutingPrefix !== undefined) {

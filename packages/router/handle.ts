@@ -11,11 +11,11 @@ import type { ProtoOf } from "./access/clientaddress.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
 import type { Gate } from "./access/gate.ts";
 import type { Recheck } from "./access/recheck.ts";
-import { admit, type Passed } from "./admit.ts";
-import { SAFE, sendRedirect, sendRefusal } from "./answer.ts";
+import { admit, type AdmittedRequest } from "./admit.ts";
+import { SAFE_HEADERS, sendRedirect, sendRefusal } from "./answer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { hostOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
-import type { Limits, Room } from "./limits.ts";
+import type { ClientLimits, NamespaceLimit } from "./limits.ts";
 import type { Observer, RequestRecord } from "./observe/observer.ts";
 import type { Exchange, ProxySettings } from "./proxy/exchange.ts";
 import { forward } from "./proxy/forward.ts";
@@ -43,12 +43,12 @@ export interface HandlerParts {
   dashboard: Dashboard | undefined;
   /** Undefined: the router serves no terminal page, and its path belongs to the sandbox. */
   terminalPage: TerminalPage | undefined;
-  limits: Limits | undefined;
+  clientLimits: ClientLimits | undefined;
   recheck: Recheck;
   protoOf: ProtoOf;
   /** Limits how many requests and connections of other protocols are open at a time. */
-  room: Room;
-  reach: Reach;
+  namespaceLimit: NamespaceLimit;
+  locator: Reach;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
@@ -71,7 +71,7 @@ export interface Handler {
 const NO_BODY: Refusal = { status: 400, detail: "A HEAD request has no body." };
 const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CONNECT." };
 
-/** Makes the handler from its parts. */
+/** Creates the handler from its parts. */
 export function createHandler(parts: HandlerParts): Handler {
   const { observer } = parts;
   return {
@@ -92,7 +92,7 @@ export function createHandler(parts: HandlerParts): Handler {
       admit(parts, record, response, (passed, pass) => {
         if (isRefusal(passed)) return sendRefusal(request, response, passed);
         if (request.headers[POLL_HEADER] !== undefined) {
-          return sendPhase(response, parts.reach.reachability(passed.target));
+          return sendPhase(response, parts.locator.reachability(passed.target));
         }
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
@@ -134,15 +134,15 @@ function isHealthCheck(request: IncomingMessage, { domain }: RouteOptions): bool
 }
 
 function answerHealth(response: ServerResponse): void {
-  response.writeHead(200, { "Content-Type": "application/json", ...SAFE });
+  response.writeHead(200, { "Content-Type": "application/json", ...SAFE_HEADERS });
   response.end('{"status":"ok"}');
 }
 
 /** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
 function dispatch(
-  { reach, settings, observer, log }: HandlerParts,
+  { locator, settings, observer, log }: HandlerParts,
   record: RequestRecord,
-  passed: Passed,
+  passed: AdmittedRequest,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
 ): void {
   const { request, response } = incoming;
@@ -153,9 +153,9 @@ function dispatch(
     if (form) forwardGrpc(exchange, form, place, settings);
     else forward(exchange, place, settings);
   };
-  const place = reach.now(passed.target);
+  const place = locator.now(passed.target);
   if (place !== undefined) return go(place, []);
-  waitFor(reach, passed.target, request, response).then((held) => {
+  waitFor(locator, passed.target, request, response).then((held) => {
     // The request may have been refused while it waited, because its token has expired.
     if (!held || response.writableEnded) return;
     observer.held(record, held.ms);
@@ -168,7 +168,7 @@ function dispatch(
 
 /** Forwards a request to switch protocols, such as to WebSocket. */
 function dispatchUpgrade(
-  { reach, settings, observer, log }: HandlerParts,
+  { locator, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   exchange: UpgradeExchange,
   refuse: (refusal: Refusal) => void,
@@ -177,9 +177,9 @@ function dispatchUpgrade(
     if (typeof place !== "string") return refuse(place);
     forwardUpgrade(exchange, place, settings);
   };
-  const place = reach.now(exchange.target);
+  const place = locator.now(exchange.target);
   if (place !== undefined) return go(place);
-  waitForRaw(reach, exchange.target, exchange.socket).then((held) => {
+  waitForRaw(locator, exchange.target, exchange.socket).then((held) => {
     if (!held) return;
     observer.held(record, held.ms);
     go(held.place);

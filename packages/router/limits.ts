@@ -4,37 +4,37 @@
  */
 import { type Refusal, tooMany } from "./refusal.ts";
 
-/** A function that frees the place again, or the refusal if no place is free. */
-type Place = (() => void) | Refusal;
+/** A function that frees the slot again, or the refusal if no slot is free. */
+type Slot = (() => void) | Refusal;
 
-/** Takes a place for a request to a sandbox of `namespace`. */
-export type Room = (namespace: string) => Place;
+/** Takes a slot for a request to a sandbox of `namespace`. */
+export type NamespaceLimit = (namespace: string) => Slot;
 
 /**
- * Takes a place from each of `takers` in turn, and frees the places when `client` closes.
+ * Takes a slot from each of `takers` in turn, and frees the slots when `client` closes.
  *
  * @param takers return undefined if this limit does not apply
- * @returns the first refusal; undefined: all places were taken
+ * @returns the first refusal; undefined: all slots were taken
  */
-export function takePlaces(
+export function takeSlots(
   client: { once(event: "close", listener: () => void): unknown },
-  takers: (() => Place | undefined)[],
+  takers: (() => Slot | undefined)[],
 ): Refusal | undefined {
   for (const take of takers) {
-    const place = take();
-    if (typeof place === "object") return place;
-    if (place) client.once("close", place);
+    const slot = take();
+    if (typeof slot === "object") return slot;
+    if (slot) client.once("close", slot);
   }
   return undefined;
 }
 
 /**
- * Makes `most` places. A namespace gets another place only while it has fewer places than are free, so that one
- * namespace cannot use up all of them.
+ * Creates a limit of `most` slots in all. A namespace gets another slot only while it has fewer slots than are free, so
+ * that one namespace cannot use up all of them.
  *
- * @param whatFor what the requests with a place do; part of the refusal's text
+ * @param whatFor what the requests with a slot do; part of the refusal's text
  */
-export function createRoom(most: number, whatFor: string): Room {
+export function createNamespaceLimit(most: number, whatFor: string): NamespaceLimit {
   let taken = 0;
   const takenBy = new Map<string, number>();
   return (namespace) => {
@@ -54,7 +54,7 @@ export function createRoom(most: number, whatFor: string): Room {
   };
 }
 
-interface LimitOptions {
+interface ClientLimitOptions {
   /** Requests of one client per second; the burst is twice as much; 0: no limit. */
   clientRequestsPerSecond: number;
   /** Open requests and streams of one client; 0: no limit. */
@@ -62,19 +62,21 @@ interface LimitOptions {
 }
 
 /** Counts a request of a client at `now` (milliseconds). Returns a function to call at its end, or a refusal. */
-export type Limits = (client: string, now: number) => (() => void) | Refusal;
+export type ClientLimits = (client: string, now: number) => (() => void) | Refusal;
 
-/** Makes the limits; undefined: there is no limit. */
-export function createLimits({ clientRequestsPerSecond, clientMaxConcurrent }: LimitOptions): Limits | undefined {
+/** Creates the limits of clients; undefined: there is no limit. */
+export function createClientLimits(
+  { clientRequestsPerSecond, clientMaxConcurrent }: ClientLimitOptions,
+): ClientLimits | undefined {
   if (clientRequestsPerSecond === 0 && clientMaxConcurrent === 0) return undefined;
-  const budget = createBudget(clientRequestsPerSecond, Math.max(2 * clientRequestsPerSecond, 1));
+  const rateLimit = createRateLimit(clientRequestsPerSecond, Math.max(2 * clientRequestsPerSecond, 1));
   const running = new Map<string, number>();
   return (client, now) => {
     const count = running.get(client) ?? 0;
     if (clientMaxConcurrent > 0 && count >= clientMaxConcurrent) {
       return tooMany(`${count} requests of this client run already.`, 1);
     }
-    const seconds = budget(client, now);
+    const seconds = rateLimit(client, now);
     if (seconds > 0) {
       return tooMany(`More than ${clientRequestsPerSecond} requests of this client per second.`, seconds);
     }
@@ -91,28 +93,28 @@ export function createLimits({ clientRequestsPerSecond, clientMaxConcurrent }: L
 }
 
 /**
- * Takes a place for `who`. Returns a function that frees it (repeated calls have no effect); undefined: no place is
+ * Takes a slot for `who`. Returns a function that frees the slot (repeated calls have no effect); undefined: no slot is
  * free.
  */
 export type ConcurrencyLimit = (who: string) => (() => void) | undefined;
 
-/** Makes `most` places. One holder can have `each` of them. */
+/** Creates a limit of `most` slots in all. One user or address can have `each` of them. */
 export function createConcurrencyLimit(most: number, each: number): ConcurrencyLimit {
-  const held = new Map<string, number>();
+  const takenBy = new Map<string, number>();
   let all = 0;
   return (who) => {
-    const before = held.get(who) ?? 0;
+    const before = takenBy.get(who) ?? 0;
     if (all >= most || before >= each) return undefined;
     all += 1;
-    held.set(who, before + 1);
+    takenBy.set(who, before + 1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       all -= 1;
-      const left = (held.get(who) ?? 1) - 1;
-      if (left > 0) held.set(who, left);
-      else held.delete(who);
+      const left = (takenBy.get(who) ?? 1) - 1;
+      if (left > 0) takenBy.set(who, left);
+      else takenBy.delete(who);
     };
   };
 }
@@ -121,7 +123,7 @@ export function createConcurrencyLimit(most: number, each: number): ConcurrencyL
  * Takes one token from the bucket of `key` at `now` (milliseconds); `tokens` -1 returns one. Returns 0 if there was a
  * token, otherwise the seconds until there is one.
  */
-export type Budget = (key: string, now: number, tokens?: 1 | -1) => number;
+export type RateLimit = (key: string, now: number, tokens?: 1 | -1) => number;
 
 interface Bucket {
   tokens: number;
@@ -132,11 +134,11 @@ interface Bucket {
 const MANY = 10_000;
 
 /**
- * Makes a set of buckets that hold up to `burst` tokens and get `perSecond` new tokens per second.
+ * Creates a set of buckets that hold up to `burst` tokens and get `perSecond` new tokens per second.
  *
  * @param perSecond 0: no limit
  */
-export function createBudget(perSecond: number, burst: number): Budget {
+export function createRateLimit(perSecond: number, burst: number): RateLimit {
   const buckets = new Map<string, Bucket>();
   const filled = ({ tokens, at }: Bucket, now: number) => Math.min(burst, tokens + (now - at) / 1000 * perSecond);
   return (key, now, tokens = 1) => {

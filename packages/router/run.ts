@@ -13,7 +13,7 @@ import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options.ts";
 import { listen, type Listening } from "./server.ts";
-import { surviveExceptions } from "./errorboundary.ts";
+import { installErrorBoundary } from "./errorboundary.ts";
 
 const USER_AGENT = "hookbox-router";
 /** How often the certificate files are read again, in milliseconds: they can be replaced while the router runs. */
@@ -30,7 +30,7 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
     const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer };
     const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
-    surviveExceptions((error) => {
+    installErrorBoundary((error) => {
       router.metrics.exceptions.inc();
       log("error", "Cannot go on with a connection", errorFields(error));
     }, ending.signal);

@@ -14,7 +14,7 @@ import { createWaiting, type Waiting } from "../process/waiting.ts";
 import type { Handler } from "./handle.ts";
 import { MOST_HEADER_BYTES } from "./proxy/exchange.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
-import { workFor } from "./errorboundary.ts";
+import { runInBoundary } from "./errorboundary.ts";
 
 /** Certificate and key in PEM. */
 export interface Certificate {
@@ -76,7 +76,12 @@ const HANDSHAKE_MS = 10_000;
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
   const { host, port, graceMs, tls } = options;
   const waiting = createWaiting(options.mostWaiting ?? MOST_WAITING);
-  const open: Open = { sockets: new Set(), sessions: new Set(), waiting, idleMs: options.idleMs ?? KEEP_ALIVE_MS };
+  const open: OpenConnections = {
+    sockets: new Set(),
+    sessions: new Set(),
+    waiting,
+    idleMs: options.idleMs ?? KEEP_ALIVE_MS,
+  };
   const { front, http1 } = tls ? createTlsServer(handler, tls, open) : createPlainServer(handler, options.h2c, open);
   front.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
     open.sockets.add(socket);
@@ -95,7 +100,7 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
 }
 
 /** The open connections: all sockets, and the HTTP/2 sessions among them. */
-interface Open {
+interface OpenConnections {
   sockets: Set<Socket>;
   sessions: Set<ServerHttp2Session>;
   waiting: Waiting;
@@ -107,23 +112,23 @@ interface Open {
  * `front` accepts connections. `http1` can close idle ones: it is the same server or, with h2c, the one behind `front`;
  * undefined with TLS.
  */
-interface Ports {
+interface ServerPorts {
   front: Server | NetServer | Http2SecureServer;
   http1: Pick<Server, "closeIdleConnections"> | undefined;
 }
 
-function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: Open): Ports {
+function createTlsServer(handler: Handler, tls: NonNullable<ServerOptions["tls"]>, open: OpenConnections): ServerPorts {
   const server = createSecureServer({ ...tls, ...HTTP1, ...HTTP2, allowHTTP1: true, handshakeTimeout: HANDSHAKE_MS });
-  serveWith(server, handler, open);
+  handleRequests(server, handler, open);
   return { front: server, http1: undefined };
 }
 
-function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
+function createPlainServer(handler: Handler, h2c: boolean, open: OpenConnections): ServerPorts {
   const http1 = createServer(HTTP1);
-  serveWith(http1, handler, open);
+  handleRequests(http1, handler, open);
   if (!h2c) return { front: http1, http1 };
   const http2 = createHttp2Server(HTTP2);
-  serveWith(http2, handler, open);
+  handleRequests(http2, handler, open);
   // This server does not listen itself. Without this event it would not track its connections.
   http1.emit("listening");
   const front = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -140,7 +145,7 @@ function createPlainServer(handler: Handler, h2c: boolean, open: Open): Ports {
 
 type Events = Pick<EventEmitter, "on">;
 
-function serveWith(server: Events, handler: Handler, { sessions, waiting, idleMs }: Open): void {
+function handleRequests(server: Events, handler: Handler, { sessions, waiting, idleMs }: OpenConnections): void {
   const take = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => {
     const { socket } = request;
     // HTTP/2 is counted by stream, below.
@@ -148,13 +153,13 @@ function serveWith(server: Events, handler: Handler, { sessions, waiting, idleMs
       if (waiting.begin(socket) > MOST_PIPELINED) return void socket.destroy();
       response.once("close", () => waiting.end(socket));
     }
-    workFor(() => cutOff(response), () => handler.request(request, response, expectsContinue));
+    runInBoundary(() => cutOff(response), () => handler.request(request, response, expectsContinue));
   };
   server.on("request", (request: IncomingMessage, response: ServerResponse) => take(request, response, false));
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
     waiting.begin(socket);
-    workFor(() => socket.destroy(), () => handler.upgrade(request, socket, head));
+    runInBoundary(() => socket.destroy(), () => handler.upgrade(request, socket, head));
   });
   server.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
@@ -186,7 +191,12 @@ function asksForAnotherProtocol({ headers }: IncomingMessage): boolean {
   return (headers.upgrade ?? "h2c").toLowerCase() !== "h2c";
 }
 
-async function stop(front: Ports["front"], http1: Ports["http1"], open: Open, graceMs: number): Promise<void> {
+async function stop(
+  front: ServerPorts["front"],
+  http1: ServerPorts["http1"],
+  open: OpenConnections,
+  graceMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => front.close(() => resolve()));
   open.sessions.forEach((session) => session.close());
   const sweep = setInterval(() => http1?.closeIdleConnections(), SWEEP_MS);

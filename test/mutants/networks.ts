@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const DASHBOARD_TEST = ["test/router/dashboard/dashboard.test.ts"];
 const CROWDS_TEST = ["test/router/dashboard/crowds.test.ts"];
-const SURVIVE_TEST = ["test/router/errorboundary.test.ts"];
+const BOUNDARY_TEST = ["test/router/errorboundary.test.ts"];
 const STREAMS_TEST = ["test/router/openstreams.test.ts"];
 const POLICY_TEST = ["test/manifests.test.ts"];
 const UNASKED_TEST = ["test/runtime/unasked.test.ts"];
@@ -87,16 +87,16 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "an exception leaves the connection open that caused it",
     file: "packages/router/errorboundary.ts",
-    from: "onSurvived(error);\n    end();",
-    to: "onSurvived(error);",
-    tests: SURVIVE_TEST,
+    from: "onContained(error);\n    end();",
+    to: "onContained(error);",
+    tests: BOUNDARY_TEST,
   },
   {
     name: "an exception ends all requests of its connection",
     file: "packages/router/server.ts",
-    from: "workFor(() => cutOff(response), () => handler.request",
-    to: "workFor(() => request.socket.destroy(), () => handler.request",
-    tests: SURVIVE_TEST,
+    from: "runInBoundary(() => cutOff(response), () => handler.request",
+    to: "runInBoundary(() => request.socket.destroy(), () => handler.request",
+    tests: BOUNDARY_TEST,
   },
   {
     name: "an HTTP/2 connection has any number of streams",
@@ -122,7 +122,7 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "one address asks the API server about any number of unknown tokens",
     file: "packages/router/dashboard/identity.ts",
-    from: "known.wasGood(key) ? ask()",
+    from: "cache.wasGood(key) ? ask()",
     to: "address ? ask()",
     tests: DASHBOARD_TEST,
   },
@@ -136,7 +136,7 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "a watch of the dashboard outlives the right to see it",
     file: "packages/router/dashboard/dashboard.ts",
-    from: "const check = () => askAgain(apiProxy, path, token, gone.signal);",
+    from: "const check = () => checkAgain(apiProxy, path, token, gone.signal);",
     to: "const check = () => ({});",
     tests: CROWDS_TEST,
   },

@@ -89,8 +89,8 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "what was allowed once is allowed for ever",
     file: "packages/router/access/reviews.ts",
-    from: "if (known && known.until > now)",
-    to: "if (known)",
+    from: "if (cached && cached.until > now)",
+    to: "if (cached)",
     tests: REVIEW_TEST,
   },
   {
@@ -103,8 +103,8 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "the sandbox sees the token of the cookie",
     file: "packages/router/access/gate.ts",
-    from: "replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name))",
-    to: "NOTHING",
+    from: "replaced.length === 0 ? NO_HEADERS : new Set(replaced.map(([name]) => name))",
+    to: "NO_HEADERS",
     tests: GATE_TEST,
   },
   {

@@ -1,7 +1,7 @@
 /** Mutants of the code that passes requests and answers between clients, browsers included, and sandboxes. @module */
 import type { Mutant } from "./mutant.ts";
 
-const PAGES_TEST = ["test/router/access/crossorigin.test.ts"];
+const CROSS_ORIGIN_TEST = ["test/router/access/crossorigin.test.ts"];
 const FRAMING_TEST = ["test/router/proxy/framing.test.ts"];
 const ANSWER_TEST = ["test/router/proxy/answerheaders.test.ts"];
 const RECHECK_TEST = ["test/router/access/recheck.test.ts"];
@@ -94,15 +94,15 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   {
     name: "a page of another origin without an Origin is a program",
     file: "packages/router/access/crossorigin.ts",
-    from: "if (origin === undefined) return REFUSED;",
+    from: "if (origin === undefined) return NO_TOKEN;",
     to: "if (origin === undefined) return undefined;",
-    tests: PAGES_TEST,
+    tests: CROSS_ORIGIN_TEST,
   },
   {
     name: "a page of another origin wakes a sandbox",
     file: "packages/router/admit.ts",
-    from: 'stranger === "asleep" ? { wakes: false }',
+    from: 'crossOrigin === "no wake" ? { wakes: false }',
     to: "false ? { wakes: false }",
-    tests: PAGES_TEST,
+    tests: CROSS_ORIGIN_TEST,
   },
 ];

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const OBSERVER_TEST = ["test/router/observe/observer.test.ts"];
 const CACHE_TEST = ["test/router/access/verdictcache.test.ts"];
 const CROWDS_TEST = ["test/router/access/crowds.test.ts"];
-const QUESTIONS_TEST = ["test/router/access/reviewqueue.test.ts"];
+const REVIEW_QUEUE_TEST = ["test/router/access/reviewqueue.test.ts"];
 const CHUNKS_TEST = ["test/router/proxy/tinychunks.test.ts"];
 const RECORDS_TEST = ["test/router/index/records.test.ts"];
 const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
@@ -62,23 +62,23 @@ export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "any number of a user's requests wait for the API server's answer",
     file: "packages/router/access/reviews.ts",
-    from: "line.waiting.size >= MOST_WAITING",
-    to: "line.waiting.size < 0",
-    tests: QUESTIONS_TEST,
+    from: "queue.waiting.size >= MOST_WAITING",
+    to: "queue.waiting.size < 0",
+    tests: REVIEW_QUEUE_TEST,
   },
   {
     name: "a request waits for the API server's answer as long as it takes",
     file: "packages/router/access/reviews.ts",
     from: "createDeadlines(LONGEST_WAIT_MS)",
     to: "createDeadlines(10 * LONGEST_WAIT_MS)",
-    tests: QUESTIONS_TEST,
+    tests: REVIEW_QUEUE_TEST,
   },
   {
     name: "a user who was denied too often still causes requests to the API server",
     file: "packages/router/access/reviews.ts",
     from: "begin(seconds > 0 ? tooMany(detail, seconds) : undefined);",
     to: "begin();",
-    tests: QUESTIONS_TEST,
+    tests: REVIEW_QUEUE_TEST,
   },
   {
     name: "chunks of an answer wait one by one",
@@ -146,8 +146,8 @@ export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "any number of requests is open",
     file: "packages/router/assemble.ts",
-    from: "createRoom(options.maxOpenRequests || Infinity,",
-    to: "createRoom(Infinity,",
+    from: "createNamespaceLimit(options.maxOpenRequests || Infinity,",
+    to: "createNamespaceLimit(Infinity,",
     tests: CONNECTIONS_TEST,
   },
   {

@@ -6,7 +6,7 @@ import process from "node:process";
 import { setImmediate } from "node:timers";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../../packages/router/server.ts";
-import { surviveExceptions } from "../../packages/router/errorboundary.ts";
+import { installErrorBoundary } from "../../packages/router/errorboundary.ts";
 import { untilThere } from "../eventually.ts";
 import { watchForCrashes } from "../fuzz/wire.ts";
 import { dial, fetchFrom, fetchHttp2, open } from "./client.ts";
@@ -34,7 +34,7 @@ async function start() {
   // A promise that is rejected becomes an exception where nobody listens for that.
   process.removeAllListeners("unhandledRejection");
   const end = new AbortController();
-  surviveExceptions((error) => survived.push((error as Error).message), end.signal);
+  installErrorBoundary((error) => survived.push((error as Error).message), end.signal);
   onTestFinished(() => {
     end.abort();
     stop();
@@ -79,9 +79,9 @@ test("thrown by a request for another protocol", async () => {
 
 test("a log that nobody takes any more ends the process: each line about what it has survived would fail again", async () => {
   const module = new URL("../../packages/router/errorboundary.ts", import.meta.url);
-  const script = `import { surviveExceptions, workFor } from ${JSON.stringify(module)};
-    surviveExceptions((error) => console.log(error.message), new AbortController().signal);
-    workFor(() => {}, () => setInterval(() => console.log("said"), 1));`;
+  const script = `import { installErrorBoundary, runInBoundary } from ${JSON.stringify(module)};
+    installErrorBoundary((error) => console.log(error.message), new AbortController().signal);
+    runInBoundary(() => {}, () => setInterval(() => console.log("said"), 1));`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
     stdio: ["ignore", "pipe", "ignore"],
   });

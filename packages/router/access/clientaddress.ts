@@ -4,13 +4,13 @@ import { BlockList, isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { plainAddress } from "../../process/hosts.ts";
 
-type Asked = Pick<IncomingMessage, "socket" | "headers">;
+type ReceivedRequest = Pick<IncomingMessage, "socket" | "headers">;
 
 /** Returns the address of a request's client. */
-export type AddressOf = (request: Asked) => string;
+export type AddressOf = (request: ReceivedRequest) => string;
 
 /** Returns the protocol that a request's client speaks. */
-export type ProtoOf = (request: Asked) => "http" | "https";
+export type ProtoOf = (request: ReceivedRequest) => "http" | "https";
 
 /**
  * Creates the function. It returns the address of the peer, or, if the peer is a trusted proxy, the last address in
@@ -25,7 +25,7 @@ export function createAddressOf(trusted: readonly string[]): AddressOf {
     const peer = plainAddress(socket.remoteAddress ?? "");
     if (!isProxy(peer)) return peer;
     let client = peer;
-    for (const address of listed(headers["x-forwarded-for"]).map(plainAddress).reverse()) {
+    for (const address of valuesOf(headers["x-forwarded-for"]).map(plainAddress).reverse()) {
       if (isIP(address) === 0) break;
       client = address;
       if (!isProxy(address)) break;
@@ -44,14 +44,14 @@ export function createProtoOf(trusted: readonly string[]): ProtoOf {
   const isProxy = proxyTest(trusted);
   return ({ socket, headers }) => {
     const forwarded = isProxy(plainAddress(socket.remoteAddress ?? ""))
-      ? listed(headers["x-forwarded-proto"]).at(-1)
+      ? valuesOf(headers["x-forwarded-proto"]).at(-1)
       : undefined;
     if (forwarded === "http" || forwarded === "https") return forwarded;
     return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
   };
 }
 
-function listed(header: string | string[] | undefined): string[] {
+function valuesOf(header: string | string[] | undefined): string[] {
   return [header ?? []].flat().join(",").split(",").map((part) => part.trim());
 }
 

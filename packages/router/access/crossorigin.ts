@@ -17,7 +17,7 @@ import { type BrowserOptions, credentialsOf } from "./credentials.ts";
  * | neither of them, `Referer` of another host | like the row above: browsers send no `Sec-Fetch-Site` over plain HTTP |
  * | none of these | no: a program sends the request |
  */
-export function isForeign(request: IncomingMessage, { authzCookieAllowedOrigins }: BrowserOptions): boolean {
+export function isCrossOrigin(request: IncomingMessage, { authzCookieAllowedOrigins }: BrowserOptions): boolean {
   const { origin, referer, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined) {
     return !authzCookieAllowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);
@@ -26,11 +26,11 @@ export function isForeign(request: IncomingMessage, { authzCookieAllowedOrigins 
   const [from] = /^https?:\/\/[^/?#]*/.exec(referer ?? "") ?? [];
   if (from !== undefined && authzCookieAllowedOrigins.includes(from)) return false;
   if (site === undefined && (from === undefined || hostOfOrigin(from) === hostOf(request))) return false;
-  return !isVisit(request);
+  return !isNavigationByPerson(request);
 }
 
 /** Tells whether a person opens the address in a window or tab: not in a frame, and not as a prefetch. */
-function isVisit({ method, headers }: IncomingMessage): boolean {
+function isNavigationByPerson({ method, headers }: IncomingMessage): boolean {
   const { "sec-fetch-mode": mode, "sec-fetch-dest": dest, "sec-purpose": purpose, purpose: older } = headers;
   if (method !== "GET" || purpose !== undefined || older !== undefined) return false;
   if (mode === undefined && headers["sec-fetch-site"] === undefined) {
@@ -43,26 +43,26 @@ function hostOfOrigin(origin: string): string | undefined {
   return /^https?:\/\/([^/?#@]+)$/.exec(origin)?.[1];
 }
 
-const REFUSED: Refusal = { status: 403, detail: "A page of another origin may not ask for this without a token." };
+const NO_TOKEN: Refusal = { status: 403, detail: "A page of another origin may not ask for this without a token." };
 
 /**
- * Decides about a request without a token that comes from a page of another origin. The browser sends it from inside the
+ * Decides about a request without a token, if it comes from a page of another origin. The browser sends it from inside the
  * network, where the page's own server may have no access.
  *
- * @returns a refusal; "asleep": the request wakes no sandbox, and a running sandbox decides by the Origin header;
- * undefined: the request comes from no such page, or from another port of the same sandbox
+ * @returns a refusal; "no wake": the request does not wake the sandbox, and a running sandbox
+ * decides by the Origin header; undefined: no such page sent the request, or a page on another port of the sandbox did
  */
-export function strangerOf(
+export function decideCrossOrigin(
   request: IncomingMessage,
   { namespace, name }: Target,
   browser: BrowserOptions,
   { domain }: RouteOptions,
-): Refusal | "asleep" | undefined {
-  if (!isForeign(request, browser)) return undefined;
+): Refusal | "no wake" | undefined {
+  if (!isCrossOrigin(request, browser)) return undefined;
   const { origin } = request.headers;
-  if (origin === undefined) return REFUSED;
+  if (origin === undefined) return NO_TOKEN;
   const own = domain === undefined ? undefined : targetsFromHost(hostOfOrigin(origin) ?? "", domain);
-  return own?.some((page) => page.namespace === namespace && page.name === name) ? undefined : "asleep";
+  return own?.some((page) => page.namespace === namespace && page.name === name) ? undefined : "no wake";
 }
 
 /**
@@ -79,13 +79,13 @@ export function strangerOf(
  *
  * @param isOpen true: tokens are not checked, so only a header that no page can send shows that a program asks
  */
-export function foreignOrigin(
+export function originForSandbox(
   request: IncomingMessage,
   route: Route,
   browser: BrowserOptions,
   isOpen: boolean,
 ): string[] {
-  if (!isForeign(request, browser)) return [];
+  if (!isCrossOrigin(request, browser)) return [];
   const { source } = credentialsOf(request, route, browser);
   if (source === "header" || (source === "query" && !isOpen)) return [];
   return ["Origin", request.headers.origin ?? "null"];

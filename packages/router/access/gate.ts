@@ -5,10 +5,10 @@ import { sameHost } from "../proxy/answerheaders.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
-import { isForeign } from "./crossorigin.ts";
+import { isCrossOrigin } from "./crossorigin.ts";
 
 /** A request's token, and the sandbox that it is for. */
-export interface Ask {
+export interface AccessRequest {
   target: Target;
   token: string | undefined;
   /** Address of the client. */
@@ -18,7 +18,7 @@ export interface Ask {
 }
 
 /** The client may connect. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
-export interface Grant {
+export interface AccessGrant {
   client: string;
   /** When the grant expires, in seconds since the epoch; undefined: not known. */
   expires?: number | undefined;
@@ -27,10 +27,10 @@ export interface Grant {
 }
 
 /** Decides whether a client may reach a sandbox. */
-export type Authorise = (ask: Ask) => Grant | Refusal | Promise<Grant | Refusal>;
+export type Authorise = (ask: AccessRequest) => AccessGrant | Refusal | Promise<AccessGrant | Refusal>;
 
 /** An admitted request. */
-export interface Pass {
+export interface Admission {
   client: string;
   /** The request has no token that was checked. */
   isAnonymous: boolean;
@@ -52,14 +52,14 @@ export interface Pass {
   redirect?: { location: string; cookie: string };
 }
 
-/** Decides about a request from `address`: at once if it need not ask the API server. */
+/** Decides about a request from `address`. It returns a promise only if it has to ask the API server. */
 export type Gate = (
   request: IncomingMessage,
   route: Route,
   address: string,
-) => Pass | Refusal | Promise<Pass | Refusal>;
+) => Admission | Refusal | Promise<Admission | Refusal>;
 
-const NOTHING: ReadonlySet<string> = new Set();
+const NO_HEADERS: ReadonlySet<string> = new Set();
 /** Characters of scoped tokens and Kubernetes tokens. None of them ends a cookie. */
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
@@ -67,7 +67,7 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where addresses may carry tokens." };
 
 /** The gate of mode allow-all: admits every request. */
-export function openGate(_: IncomingMessage, { path }: Route, address: string): Pass {
+export function openGate(_: IncomingMessage, { path }: Route, address: string): Admission {
   return {
     client: `address:${address}`,
     isAnonymous: true,
@@ -75,44 +75,44 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
     expires: undefined,
     uid: undefined,
     path,
-    withheld: NOTHING,
+    withheld: NO_HEADERS,
     added: [],
   };
 }
 
-/** Makes the gate of all other modes. */
+/** Creates the gate of all other modes. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
   return (request, route, address) => {
     if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;
     const credentials = credentialsOf(request, route, browser);
-    if (credentials.source === "cookie" && isForeign(request, browser)) {
+    if (credentials.source === "cookie" && isCrossOrigin(request, browser)) {
       return { status: 403, detail: "A page of another origin may not use this cookie." };
     }
     const { token } = credentials;
     const asked = { method: request.method ?? "", path: credentials.path };
     const grant = authorise({ target: route.target, token, address, request: asked });
-    const passed = (found: Grant | Refusal) =>
-      isRefusal(found) ? found : passOf(request, route, credentials, found, browser);
+    const passed = (found: AccessGrant | Refusal) =>
+      isRefusal(found) ? found : admissionOf(request, route, credentials, found, browser);
     return grant instanceof Promise ? grant.then(passed) : passed(grant);
   };
 }
 
-function passOf(
+function admissionOf(
   request: IncomingMessage,
   route: Route,
   { token = "", source, path, ...rest }: Credentials,
-  { client, expires, uid }: Grant,
+  { client, expires, uid }: AccessGrant,
   browser: BrowserOptions,
-): Pass {
+): Admission {
   const replaced = Object.entries(rest);
-  const pass: Pass = {
+  const pass: Admission = {
     client,
     isAnonymous: source === undefined,
     mayEmbed: source === "query",
     expires,
     uid,
     path,
-    withheld: replaced.length === 0 ? NOTHING : new Set(replaced.map(([name]) => name)),
+    withheld: replaced.length === 0 ? NO_HEADERS : new Set(replaced.map(([name]) => name)),
     added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),
   };
   if (source === "query" && browser.authzCookieName !== undefined && isNavigation(request) && TOKEN.test(token)) {
@@ -123,9 +123,9 @@ function passOf(
 }
 
 /** A route with one target, and the gate's decision about it. */
-export interface Chosen {
+export interface ChosenTarget {
   route: Route;
-  pass: Pass | Refusal;
+  pass: Admission | Refusal;
 }
 
 /**
@@ -140,19 +140,19 @@ export interface Chosen {
  *
  * @param exists tells whether a Sandbox exists and may be reached by name
  */
-export async function chooseReading(
-  { readings = [], ...route }: Route,
+export async function chooseTarget(
+  { candidates = [], ...route }: Route,
   exists: (target: Target) => boolean,
   gate: Gate,
   request: IncomingMessage,
   address: string,
-): Promise<Chosen> {
-  const ask = async (target: Target): Promise<Chosen> => {
+): Promise<ChosenTarget> {
+  const ask = async (target: Target): Promise<ChosenTarget> => {
     const asked = { ...route, target };
     return { route: asked, pass: await gate(request, asked, address) };
   };
-  const open: Chosen[] = [];
-  for (const target of readings.filter(exists)) {
+  const open: ChosenTarget[] = [];
+  for (const target of candidates.filter(exists)) {
     const chosen = await ask(target);
     if (!isRefusal(chosen.pass)) open.push(chosen);
   }

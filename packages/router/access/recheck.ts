@@ -4,7 +4,7 @@ import { createDeadlines } from "../../process/deadlines.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 
 /** A request or stream that may stay open for long. */
-export interface Lasting {
+export interface OpenRequest {
   /** Emits `close` when the request or stream is over. */
   client: Pick<EventEmitter, "once">;
   /**
@@ -19,7 +19,7 @@ export interface Lasting {
 }
 
 /** Watches a request or stream until it is over. */
-export type Recheck = (lasting: Lasting) => void;
+export type Recheck = (open: OpenRequest) => void;
 
 /**
  * After this many checks in a row without an answer, a stream ends. Fewer are tolerated: the API server may be down.
@@ -30,7 +30,7 @@ const EXPIRED: Refusal = {
   detail: "The token has expired.",
   headers: { "WWW-Authenticate": "Bearer" },
 };
-const UNKNOWN: Refusal = { status: 500, detail: "Cannot find out who may connect." };
+const NO_DECISION: Refusal = { status: 500, detail: "Cannot find out who may connect." };
 
 /**
  * Creates the recheck.
@@ -53,21 +53,21 @@ export function createRecheck(everyMs: number): Recheck {
       stop();
       if (refusal) end(refusal);
     };
-    const look = async () => {
-      const outcome = everyMs === 0 ? {} : await Promise.resolve().then(check).catch(() => UNKNOWN);
-      unanswered = isRefusal(outcome) && !isDenial(outcome) ? unanswered + 1 : 0;
-      if (isRefusal(outcome) && (isDenial(outcome) || unanswered >= MOST_UNANSWERED)) return finish(outcome);
-      wait();
+    const checkAgain = async () => {
+      const decision = everyMs === 0 ? {} : await Promise.resolve().then(check).catch(() => NO_DECISION);
+      unanswered = isRefusal(decision) && !isDenial(decision) ? unanswered + 1 : 0;
+      if (isRefusal(decision) && (isDenial(decision) || unanswered >= MOST_UNANSWERED)) return finish(decision);
+      scheduleNext();
     };
-    const wait = () => {
+    const scheduleNext = () => {
       if (isOver) return;
       const leftMs = expiresAt - Date.now();
       // Most requests end long before the next check, so they share one timer.
       if (leftMs < periodMs) timer = setTimeout(() => finish(EXPIRED), Math.max(0, leftMs));
-      else stop = deadlines.begin(() => void look());
+      else stop = deadlines.begin(() => void checkAgain());
     };
     client.once("close", () => finish());
-    wait();
+    scheduleNext();
   };
 }
 

@@ -1,8 +1,12 @@
-/** Saves the API server work: limits how many unsuccessful reviews each requester can cause. @module */
+/**
+ * Reduces the reviews at the API server: a queue limits the unsuccessful reviews of each requester, and a cache stores
+ * verdicts.
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import { createDeadlines } from "../../process/deadlines.ts";
 import { createShelf } from "../../process/shelf.ts";
-import { createBudget } from "../limits.ts";
+import { createRateLimit } from "../limits.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 
 /**
@@ -12,7 +16,7 @@ import { type Refusal, tooMany } from "../refusal.ts";
 export const REVIEWS_PER_SECOND = 20;
 export const REVIEWS_AT_ONCE = 100;
 
-interface QuestionOptions {
+interface ReviewQueueOptions {
   /** Unsuccessful reviews per second for each requester; `burst` is how many may happen at once. */
   perSecond: number;
   burst: number;
@@ -27,127 +31,128 @@ interface QuestionOptions {
 }
 
 /**
- * Asks the API server, at once or when it is this question's turn. Questions of one requester are asked in order,
+ * Sends a review to the API server, at once or when it is its turn. The reviews of one requester are sent in order,
  * unless `isPatient` is true.
  *
  * @param requester the client or user whose budget is used
  * @param isGood true: the answer uses no budget; an error uses as much as a bad answer
- * @returns the answer, or 429: the budget is used up, too many questions wait, or this one has waited too long
+ * @returns the answer, or 429: the budget is used up, too many reviews wait, or this review has waited too long
  * @throws what `ask` throws
  */
-type Questions = <T>(
+type ReviewQueue = <T>(
   requester: string,
   ask: () => Promise<T>,
   isGood: (answer: T) => boolean,
 ) => Promise<T | Refusal>;
 
-/** Most waiting questions of one requester. */
+/** Most waiting reviews of one requester. */
 const MOST_WAITING = 1000;
 const LONGEST_WAIT_MS = 5000;
-const TOO_LONG = "Too many requests wait for the API server's answer.";
+const WAITED_TOO_LONG = "Too many requests wait for the API server's answer.";
 
-interface Line {
+interface RequesterQueue {
   running: number;
   /** In order of arrival. */
-  waiting: Set<Begin>;
-  /** Fires when the budget has filled by one token; undefined: no question waits for that. */
+  waiting: Set<StartReview>;
+  /** Fires when the budget has filled by one token; undefined: no review waits for that. */
   timer: NodeJS.Timeout | undefined;
 }
 
-type Begin = (refusal?: Refusal) => void;
+type StartReview = (refusal?: Refusal) => void;
 
-/** Makes the review queue. Each requester has its own budget and its own queue. */
-export function createQuestions({ perSecond, burst, detail, isPatient = false }: QuestionOptions): Questions {
-  const budget = createBudget(perSecond, burst);
+/** Creates the review queue. Each requester has its own budget and its own queue. */
+export function createReviewQueue({ perSecond, burst, detail, isPatient = false }: ReviewQueueOptions): ReviewQueue {
+  const budget = createRateLimit(perSecond, burst);
   const deadlines = createDeadlines(LONGEST_WAIT_MS);
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, RequesterQueue>();
 
-  function lineOf(requester: string): Line {
-    const line = lines.get(requester) ?? { running: 0, waiting: new Set(), timer: undefined };
-    lines.set(requester, line);
-    return line;
+  function queueOf(requester: string): RequesterQueue {
+    const queue = queues.get(requester) ?? { running: 0, waiting: new Set(), timer: undefined };
+    queues.set(requester, queue);
+    return queue;
   }
 
   /**
-   * Starts waiting questions while the budget allows. Running ones may return their token, so waiting ones are refused
-   * only when none runs.
+   * Starts waiting reviews while the budget allows. Running reviews may return their token, so waiting reviews are
+   * refused only when none is running.
    */
-  function serve(requester: string, line: Line): void {
-    while (line.waiting.size > 0 && line.running < burst) {
+  function serve(requester: string, queue: RequesterQueue): void {
+    while (queue.waiting.size > 0 && queue.running < burst) {
       // The budget also fills while slow answers are pending.
       const seconds = budget(requester, performance.now());
-      if (seconds > 0 && isPatient) return lookAgain(requester, line);
-      if (seconds > 0 && line.running > 0) return;
-      const begin = isPatient ? newestOf(line.waiting) : oldestOf(line.waiting);
-      line.waiting.delete(begin);
-      if (seconds === 0) line.running++;
+      if (seconds > 0 && isPatient) return serveLater(requester, queue);
+      if (seconds > 0 && queue.running > 0) return;
+      const begin = isPatient ? newestOf(queue.waiting) : oldestOf(queue.waiting);
+      queue.waiting.delete(begin);
+      if (seconds === 0) queue.running++;
       begin(seconds > 0 ? tooMany(detail, seconds) : undefined);
     }
-    if (line.running > 0 || line.waiting.size > 0) return;
-    clearTimeout(line.timer);
-    lines.delete(requester);
+    if (queue.running > 0 || queue.waiting.size > 0) return;
+    clearTimeout(queue.timer);
+    queues.delete(requester);
   }
 
-  function lookAgain(requester: string, line: Line): void {
-    line.timer ??= setTimeout(() => {
-      line.timer = undefined;
-      serve(requester, line);
+  function serveLater(requester: string, queue: RequesterQueue): void {
+    queue.timer ??= setTimeout(() => {
+      queue.timer = undefined;
+      serve(requester, queue);
     }, 1000 / perSecond);
   }
 
-  function turnOf(requester: string, line: Line): Promise<Refusal | undefined> {
-    if (line.waiting.size >= MOST_WAITING) {
-      if (!isPatient) return Promise.resolve(tooMany(TOO_LONG, 1));
-      const oldest = oldestOf(line.waiting);
-      line.waiting.delete(oldest);
+  function turnOf(requester: string, queue: RequesterQueue): Promise<Refusal | undefined> {
+    if (queue.waiting.size >= MOST_WAITING) {
+      if (!isPatient) return Promise.resolve(tooMany(WAITED_TOO_LONG, 1));
+      const oldest = oldestOf(queue.waiting);
+      queue.waiting.delete(oldest);
       oldest(tooMany(detail, 1));
     }
     return new Promise((resolve) => {
       const end = deadlines.begin(() => {
-        line.waiting.delete(begin);
-        resolve(tooMany(isPatient ? detail : TOO_LONG, 1));
+        queue.waiting.delete(begin);
+        resolve(tooMany(isPatient ? detail : WAITED_TOO_LONG, 1));
       });
-      const begin: Begin = (refusal) => {
+      const begin: StartReview = (refusal) => {
         end();
         resolve(refusal);
       };
-      line.waiting.add(begin);
-      serve(requester, line);
+      queue.waiting.add(begin);
+      serve(requester, queue);
     });
   }
 
   return async (requester, ask, isGood) => {
-    const line = lineOf(requester);
-    const refusal = await turnOf(requester, line);
+    const queue = queueOf(requester);
+    const refusal = await turnOf(requester, queue);
     if (refusal) return refusal;
     try {
       const answer = await ask();
       if (isGood(answer)) budget(requester, performance.now(), -1);
       return answer;
     } finally {
-      line.running--;
-      serve(requester, line);
+      queue.running--;
+      serve(requester, queue);
     }
   };
 }
 
-function oldestOf(waiting: ReadonlySet<Begin>): Begin {
-  return waiting.values().next().value as Begin;
+function oldestOf(waiting: ReadonlySet<StartReview>): StartReview {
+  return waiting.values().next().value as StartReview;
 }
 
-function newestOf(waiting: ReadonlySet<Begin>): Begin {
-  return [...waiting].at(-1) as Begin;
+function newestOf(waiting: ReadonlySet<StartReview>): StartReview {
+  return [...waiting].at(-1) as StartReview;
 }
 
-interface Remembered<T> {
-  /** Returns the cached answer at `now` (milliseconds), else asks. Concurrent calls for one key share one request. */
+/** Answers of the API server. A good answer is a valid token, or a user who is allowed to connect. */
+interface VerdictCache<T> {
+  /** Returns the cached answer at `now` (milliseconds), else calls `ask`. Concurrent calls for one key share one request. */
   get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
   /** Tells whether the last cached answer was good, even if it has expired. */
   wasGood(key: string): boolean;
 }
 
 /** How an answer is cached. */
-export interface Worth {
+export interface CacheRule {
   /** Bad answers never displace good ones. */
   isGood: boolean;
   /** How long the answer stays valid, in milliseconds. */
@@ -156,43 +161,43 @@ export interface Worth {
   owner: string;
 }
 
-interface Entry<T> {
+interface CachedVerdict<T> {
   value: T;
   until: number;
 }
 
 /**
- * Makes a cache of `size` good answers and `size` bad ones. If it is full, the owner with the most entries loses its
+ * Creates a cache of `size` good answers and `size` bad ones. If it is full, the owner with the most entries loses its
  * oldest. Errors are not cached.
  *
- * @param worthOf undefined: the answer is not cached
+ * @param ruleOf undefined: the answer is not cached
  */
-export function createMemory<T>(size: number, worthOf: (value: T) => Worth | undefined): Remembered<T> {
-  const good = createShelf<Entry<T>>(size);
-  const bad = createShelf<Entry<T>>(size);
+export function createVerdictCache<T>(size: number, ruleOf: (value: T) => CacheRule | undefined): VerdictCache<T> {
+  const good = createShelf<CachedVerdict<T>>(size);
+  const bad = createShelf<CachedVerdict<T>>(size);
   const running = new Map<string, Promise<T>>();
 
-  function remember(key: string, value: T, now: number): void {
-    const worth = worthOf(value);
-    if (!worth) return;
+  function store(key: string, value: T, now: number): void {
+    const rule = ruleOf(value);
+    if (!rule) return;
     good.remove(key);
     bad.remove(key);
-    const { isGood, ttlMs, owner } = worth;
+    const { isGood, ttlMs, owner } = rule;
     (isGood ? good : bad).add(key, { value, until: now + ttlMs }, owner);
   }
 
   return {
     get(key, now, ask) {
-      const known = good.get(key) ?? bad.get(key);
-      if (known && known.until > now) return known.value;
-      const already = running.get(key);
-      if (already) return already;
-      const asked = ask().then((value) => {
-        remember(key, value, now);
+      const cached = good.get(key) ?? bad.get(key);
+      if (cached && cached.until > now) return cached.value;
+      const underWay = running.get(key);
+      if (underWay) return underWay;
+      const request = ask().then((value) => {
+        store(key, value, now);
         return value;
       }).finally(() => running.delete(key));
-      running.set(key, asked);
-      return asked;
+      running.set(key, request);
+      return request;
     },
     wasGood: (key) => good.get(key) !== undefined,
   };

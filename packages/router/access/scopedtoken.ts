@@ -40,7 +40,7 @@ export function openToken(secrets: readonly Uint8Array[], token: string, now: nu
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   });
   if (!isSigned) return undefined;
-  const claims = parsed(Buffer.from(payload, "base64url").toString());
+  const claims = claimsFrom(Buffer.from(payload, "base64url").toString());
   return claims && claims.exp * 1000 > now ? claims : undefined;
 }
 
@@ -79,7 +79,7 @@ export function openSandboxToken(keys: PublicKeys, token: string, now: number): 
   }
 }
 
-function parsed(text: string): TokenClaims | undefined {
+function claimsFrom(text: string): TokenClaims | undefined {
   try {
     return claimsSchema.safeParse(JSON.parse(text)).data;
   } catch {
@@ -88,7 +88,7 @@ function parsed(text: string): TokenClaims | undefined {
 }
 
 /**
- * Makes the decision of mode scoped-token.
+ * Creates the decision of mode scoped-token.
  *
  * | token | admits to |
  * |---|---|
@@ -143,15 +143,15 @@ interface TokenKeyFiles {
 /** Reads the keys now and every 30 s. @throws what {@link readSecrets} and {@link readPublicKeys} throw */
 export function createTokenKeys({ secretFile, publicKeysFile }: TokenKeyFiles, log: Log): TokenKeys {
   return {
-    secrets: secretFile ? rereading(() => readSecrets(secretFile), "secrets", log) : () => [],
-    publicKeys: publicKeysFile ? rereading(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
+    secrets: secretFile ? readAgain(() => readSecrets(secretFile), "secrets", log) : () => [],
+    publicKeys: publicKeysFile ? readAgain(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
   };
 }
 
 const REREAD_MS = 30_000;
 
 /** Returns a function that returns the content. If the file becomes unusable, the last content stays in use. */
-function rereading<T>(read: () => T, what: string, log: Log): () => T {
+function readAgain<T>(read: () => T, what: string, log: Log): () => T {
   let content = read();
   let readAt = performance.now();
   return () => {

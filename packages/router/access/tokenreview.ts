@@ -4,18 +4,18 @@ import * as z from "zod";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createShelf } from "../../process/shelf.ts";
-import { createBudget } from "../limits.ts";
+import { createRateLimit } from "../limits.ts";
 import { type Refusal, tooMany, unauthorized } from "../refusal.ts";
-import type { Ask, Authorise, Grant } from "./gate.ts";
+import type { AccessGrant, AccessRequest, Authorise } from "./gate.ts";
 import {
-  createMemory,
-  createQuestions,
+  type CacheRule,
+  createReviewQueue,
+  createVerdictCache,
   expiryOf,
   holderOf,
   requesterOf,
   REVIEWS_AT_ONCE,
   REVIEWS_PER_SECOND,
-  type Worth,
 } from "./reviews.ts";
 
 interface TokenReviewOptions {
@@ -37,71 +37,72 @@ const NAMES_PER_SECOND = 200;
 const NAMES_AT_ONCE = 2000;
 
 /** `expires`: as the token says, in seconds since the epoch. */
-type Verdict = { user: User | undefined; expires: number | undefined } | Refusal;
-type Right = { isAllowed: boolean; requester: string } | Refusal;
+type TokenVerdict = { user: User | undefined; expires: number | undefined } | Refusal;
+type AccessVerdict = { isAllowed: boolean; requester: string } | Refusal;
 
-/** Makes the decision of mode tokenreview. Of tokens, only hashes are stored. */
+/** Creates the decision of mode tokenreview. It stores only hashes of tokens. */
 export function createTokenReviewAccess(options: TokenReviewOptions): Authorise {
   const { api, log, authzTokenreviewTtl, authzTokenreviewCacheSize, authzTokenreviewAudiences } = options;
-  const worthOf = (isGood: boolean, owner: string): Worth => {
+  const ruleOf = (isGood: boolean, owner: string): CacheRule => {
     return { isGood, ttlMs: isGood ? authzTokenreviewTtl : Math.min(authzTokenreviewTtl, LONGEST_DENIAL_MS), owner };
   };
-  const users = createMemory<Verdict>(authzTokenreviewCacheSize, (verdict) => {
+  const userCache = createVerdictCache<TokenVerdict>(authzTokenreviewCacheSize, (verdict) => {
     if ("detail" in verdict) return undefined;
-    const worth = worthOf(verdict.user !== undefined, verdict.user ? requesterOf(verdict.user.username) : "");
+    const rule = ruleOf(verdict.user !== undefined, verdict.user ? requesterOf(verdict.user.username) : "");
     const leftMs = (verdict.expires ?? Infinity) * 1000 - Date.now();
     // Uses this machine's clock. If it is ahead of the API server's, nothing is cached and each request is reviewed.
-    return { ...worth, ttlMs: Math.min(worth.ttlMs, Math.max(0, leftMs)) };
+    return { ...rule, ttlMs: Math.min(rule.ttlMs, Math.max(0, leftMs)) };
   });
-  const rights = createMemory<Right>(
+  const accessCache = createVerdictCache<AccessVerdict>(
     authzTokenreviewCacheSize,
-    (right) => "detail" in right ? undefined : worthOf(right.isAllowed, right.requester),
+    (access) => "detail" in access ? undefined : ruleOf(access.isAllowed, access.requester),
   );
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
-  const tokens = createQuestions({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
+  const tokenQueue = createReviewQueue({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
   /** Holders of tokens that were valid: their new tokens have their own queue, apart from guessed tokens. */
-  const holders = createShelf<true>(authzTokenreviewCacheSize);
-  const names = createQuestions({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
-  const newNames = createBudget(NAMES_PER_SECOND, NAMES_AT_ONCE);
+  const knownHolders = createShelf<true>(authzTokenreviewCacheSize);
+  const nameQueue = createReviewQueue({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
+  const nameRate = createRateLimit(NAMES_PER_SECOND, NAMES_AT_ONCE);
 
-  const review = (key: string, token: string, address: string) => (): Promise<Verdict> => {
+  const review = (key: string, token: string, address: string) => (): Promise<TokenVerdict> => {
     const holder = holderOf(token);
     const ask = async () => {
       const user = await reviewToken(api, token, authzTokenreviewAudiences);
-      if (user && holder !== token && holders.get(holder) === undefined) holders.add(holder, true, address);
+      if (user && holder !== token && knownHolders.get(holder) === undefined) knownHolders.add(holder, true, address);
       return { user, expires: expiryOf(token) };
     };
     // A client that was admitted before does not wait behind clients that guess tokens.
-    if (users.wasGood(key)) return ask();
-    const line = holders.get(holder) ? `${address} ${holder}` : address;
-    return tokens(line, ask, ({ user }) => user !== undefined);
+    if (userCache.wasGood(key)) return ask();
+    const requester = knownHolders.get(holder) ? `${address} ${holder}` : address;
+    return tokenQueue(requester, ask, ({ user }) => user !== undefined);
   };
 
-  const reviewRight = (key: string, user: User, namespace: string, name: string) => async (): Promise<Right> => {
-    const requester = requesterOf(user.username);
-    const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), requester });
-    if (rights.wasGood(key)) return await ask();
-    const seconds = newNames(requester, performance.now());
-    if (seconds > 0) return tooMany("Too many sandboxes that this user has not asked for lately.", seconds);
-    return await names(requester, ask, ({ isAllowed }) => isAllowed);
-  };
+  const reviewOfAccess =
+    (key: string, user: User, namespace: string, name: string) => async (): Promise<AccessVerdict> => {
+      const requester = requesterOf(user.username);
+      const ask = async () => ({ isAllowed: await reviewAccess(api, user, namespace, name), requester });
+      if (accessCache.wasGood(key)) return await ask();
+      const seconds = nameRate(requester, performance.now());
+      if (seconds > 0) return tooMany("Too many sandboxes that this user has not asked for lately.", seconds);
+      return await nameQueue(requester, ask, ({ isAllowed }) => isAllowed);
+    };
 
   function decide(
-    { target: { namespace, name } }: Ask,
+    { target: { namespace, name } }: AccessRequest,
     user: User,
     expires: number | undefined,
-  ): Promise<Grant | Refusal> | Grant | Refusal {
-    const verdict = (right: Right) => {
-      if ("detail" in right) return right;
-      if (right.isAllowed) return { client: `user:${user.username}`, ...(expires === undefined ? {} : { expires }) };
+  ): Promise<AccessGrant | Refusal> | AccessGrant | Refusal {
+    const grantOf = (access: AccessVerdict) => {
+      if ("detail" in access) return access;
+      if (access.isAllowed) return { client: `user:${user.username}`, ...(expires === undefined ? {} : { expires }) };
       return { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
     };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
-    const known = rights.get(key, performance.now(), reviewRight(key, user, namespace, name));
-    return known instanceof Promise ? known.then(verdict) : verdict(known);
+    const access = accessCache.get(key, performance.now(), reviewOfAccess(key, user, namespace, name));
+    return access instanceof Promise ? access.then(grantOf) : grantOf(access);
   }
 
-  async function slowly(ask: Ask, identified: Promise<Verdict>): Promise<Grant | Refusal> {
+  async function decideLater(ask: AccessRequest, identified: Promise<TokenVerdict>): Promise<AccessGrant | Refusal> {
     const verdict = await identified;
     if ("detail" in verdict) return verdict;
     return verdict.user ? await decide(ask, verdict.user, verdict.expires) : unauthorized(ask.token);
@@ -117,8 +118,8 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
       log("error", "Cannot find out who may connect", { ...errorFields(error), stack: undefined });
       return { status: 500, detail: "Cannot find out who may connect: the API server does not say." };
     };
-    const verdict = users.get(key, performance.now(), review(key, token, address));
-    if (verdict instanceof Promise) return slowly(ask, verdict).catch(failed);
+    const verdict = userCache.get(key, performance.now(), review(key, token, address));
+    if (verdict instanceof Promise) return decideLater(ask, verdict).catch(failed);
     if ("detail" in verdict) return verdict;
     if (!verdict.user) return unauthorized(token);
     const grant = decide(ask, verdict.user, verdict.expires);

@@ -8,7 +8,7 @@ import { errorFields, type Log } from "../../process/log.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import { createRecheck } from "../access/recheck.ts";
 import { expiryOf } from "../access/reviews.ts";
-import { createAssets, type Files, SAFE, sendAsset, sendRefusal } from "../answer.ts";
+import { createPageFiles, type PageFiles, SAFE_HEADERS, sendPageFile, sendRefusal } from "../answer.ts";
 import { hostOf, targetsFromHost } from "../destination.ts";
 import { type ConcurrencyLimit, createConcurrencyLimit } from "../limits.ts";
 import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
@@ -40,8 +40,8 @@ export interface DashboardOptions {
 
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
 const NOT_BUILT: Refusal = { status: 404, detail: "The dashboard is not built: npm run build makes it." };
-const ONLY_READ: Refusal = { status: 405, detail: "Only GET and HEAD are allowed.", headers: { Allow: "GET, HEAD" } };
-const NOT_PASSED: Refusal = { status: 403, detail: "The dashboard's API allow-list does not include this request." };
+const READ_ONLY: Refusal = { status: 405, detail: "Only GET and HEAD are allowed.", headers: { Allow: "GET, HEAD" } };
+const NOT_ALLOWED: Refusal = { status: 403, detail: "The dashboard's API allow-list does not include this request." };
 const TOO_MANY: Refusal = { status: 429, detail: "Too many requests are open.", headers: { "Retry-After": "5" } };
 const TOO_LONG: Refusal = { status: 413, detail: "The body is too long." };
 const NO_ANSWER: Refusal = { status: 502, detail: "The API server cannot be reached." };
@@ -52,7 +52,11 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 /** Prevents browsers from showing an answer of the API server as a page of this origin. */
-const INERT = { ...SAFE, "Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; sandbox" };
+const API_ANSWER_HEADERS = {
+  ...SAFE_HEADERS,
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; sandbox",
+};
 const TOKEN = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i;
 const MAX_BODY = 256 * 1024;
 /** How long a body may take, in milliseconds, and how many can be received at a time, in all and from one address. */
@@ -61,27 +65,27 @@ const MAX_BODIES = 256;
 const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH"]);
 
-/** Makes the dashboard from its parts. */
+/** Creates the dashboard from its parts. */
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { apiProxy, log, domain, addressOf, maxOpenRequests = 500, authzRecheckInterval = 30_000 } = options;
   const files = dashboardFiles();
-  const assets = createAssets(files);
-  const places = createConcurrencyLimit(maxOpenRequests, Math.ceil(maxOpenRequests / 5));
+  const pageFiles = createPageFiles(files);
+  const apiRequests = createConcurrencyLimit(maxOpenRequests, Math.ceil(maxOpenRequests / 5));
   const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
   const identify = createIdentify(apiProxy);
   const recheck = createRecheck(authzRecheckInterval);
 
-  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function passToAPI(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
     const path = url.slice(API.length - 1);
     const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
-    if (!mayPass(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_PASSED);
+    if (!isAllowed(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_ALLOWED);
     if (token === undefined) return sendRefusal(request, response, unauthorized(token));
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    let leave: (() => void) | undefined;
+    let release: (() => void) | undefined;
     try {
-      // Until the API server has identified the user, the request uses no shared place, and its body is not read.
+      // Until the API server has identified the user, the request uses no slot, and its body is not read.
       const address = addressOf(request);
       const identity = await identify(token, address);
       if (isRefusal(identity)) return sendRefusal(request, response, identity);
@@ -89,14 +93,14 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       if (holder === undefined) return sendRefusal(request, response, unauthorized(token));
       const text = WITH_BODY.has(method) ? await bodyOf(request, bodies(address)) : "";
       if (typeof text === "object") return sendRefusal(request, response, text);
-      leave = places(holder);
-      if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
+      release = apiRequests(holder);
+      if (release === undefined) return sendRefusal(request, response, TOO_MANY);
       const body = text === "" ? undefined : { text, type: headers["content-type"] ?? "application/json" };
       const answer = await apiProxy({ method, path, token, body, signal: gone.signal });
       const type = /\/log(\?|$)/.test(path) ? "text/plain; charset=utf-8" : "application/json";
-      response.writeHead(answer.status, { ...INERT, "Content-Type": type });
+      response.writeHead(answer.status, { ...API_ANSWER_HEADERS, "Content-Type": type });
       if (method === "GET") {
-        const check = () => askAgain(apiProxy, path, token, gone.signal);
+        const check = () => checkAgain(apiProxy, path, token, gone.signal);
         recheck({ client: response, expires: expiryOf(token), check, end: () => cutOff(response) });
       }
       // A watch is open even if it has no events yet.
@@ -107,18 +111,18 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       log("warn", "Cannot pass a request of the dashboard on", { ...errorFields(error), stack: undefined });
       sendRefusal(request, response, NO_ANSWER);
     } finally {
-      leave?.();
+      release?.();
     }
   }
 
   function sendFile(request: IncomingMessage, response: ServerResponse): void {
     const { method, url = "" } = request;
-    if (method !== "GET" && method !== "HEAD") return sendRefusal(request, response, ONLY_READ);
+    if (method !== "GET" && method !== "HEAD") return sendRefusal(request, response, READ_ONLY);
     const name = url.slice(BASE.length).replace(/\?.*$/s, "") || "index.html";
-    const asset = assets(name);
-    if (!asset) return sendRefusal(request, response, Object.keys(files).length === 0 ? NOT_BUILT : NO_FILE);
+    const file = pageFiles(name);
+    if (!file) return sendRefusal(request, response, Object.keys(files).length === 0 ? NOT_BUILT : NO_FILE);
     const policy = { "Content-Security-Policy": POLICY };
-    asset.then((read) => sendAsset(request, response, read, name === "index.html" ? policy : {})).catch((error) => {
+    file.then((read) => sendPageFile(request, response, read, name === "index.html" ? policy : {})).catch((error) => {
       log("error", "Cannot read a file of the dashboard", errorFields(error));
       sendRefusal(request, response, FAILED);
     });
@@ -131,14 +135,14 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       return domain === undefined || targetsFromHost(hostOf(request), domain) === undefined;
     },
     answer(request, response) {
-      if ((request.url ?? "").startsWith(API)) void pass(request, response);
+      if ((request.url ?? "").startsWith(API)) void passToAPI(request, response);
       else sendFile(request, response);
     },
   };
 }
 
 /** Query parameters that make an answer endless, or dependent on an earlier one. */
-const LASTING = [
+const STREAM_PARAMETERS = [
   "watch",
   "follow",
   "resourceVersion",
@@ -152,10 +156,10 @@ const LASTING = [
  *
  * @returns a refusal if the API server no longer allows it, otherwise another object
  */
-async function askAgain(apiProxy: APIProxy, path: string, token: string, signal: AbortSignal): Promise<object> {
+async function checkAgain(apiProxy: APIProxy, path: string, token: string, signal: AbortSignal): Promise<object> {
   const [name = "", query = ""] = path.split("?", 2);
   const parameters = new URLSearchParams(query);
-  for (const each of LASTING) parameters.delete(each);
+  for (const each of STREAM_PARAMETERS) parameters.delete(each);
   for (const [each, most] of [["limit", "1"], ["tailLines", "1"], ["limitBytes", "1"]] as const) {
     if (name.endsWith("/log") !== (each === "limit")) parameters.set(each, most);
   }
@@ -165,8 +169,8 @@ async function askAgain(apiProxy: APIProxy, path: string, token: string, signal:
 }
 
 /** Returns the whole body, or a refusal. @throws {Error} if it does not arrive in time */
-async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLimit>): Promise<string | Refusal> {
-  if (leave === undefined) return TOO_MANY;
+async function bodyOf(request: IncomingMessage, release: ReturnType<ConcurrencyLimit>): Promise<string | Refusal> {
+  if (release === undefined) return TOO_MANY;
   const late = setTimeout(() => endRequest(request), BODY_MS);
   try {
     const body = createGathered();
@@ -179,12 +183,12 @@ async function bodyOf(request: IncomingMessage, leave: ReturnType<ConcurrencyLim
     return body.takeText();
   } finally {
     clearTimeout(late);
-    leave();
+    release();
   }
 }
 
 /** Finds the output of `npm run build`: next to the bundle, or in the source folder. */
-function dashboardFiles(): Files {
+function dashboardFiles(): PageFiles {
   const folders = ["./dashboard/", "../../dashboard/dist/"].map((path) => new URL(path, import.meta.url));
   for (const folder of folders) {
     if (!existsSync(new URL("index.html", folder))) continue;
@@ -199,7 +203,7 @@ const AGENTS = "/apis/agents\\.x-k8s\\.io/v1beta1";
 const EXTENSIONS = "/apis/extensions\\.agents\\.x-k8s\\.io/v1beta1";
 
 /** Paths of a collection or one of its objects, in one namespace or in all. */
-function objects(base: string, resources: string): RegExp {
+function collectionOrObject(base: string, resources: string): RegExp {
   return new RegExp(`^${base}(?:/namespaces/${NAME})?/(?:${resources})(?:/${NAME})?$`);
 }
 function collection(base: string, resources: string): RegExp {
@@ -212,11 +216,11 @@ function object(base: string, resources: string): RegExp {
 const SANDBOX_KINDS = "sandboxclaims|sandboxwarmpools|sandboxtemplates";
 const ALLOWED: Record<string, RegExp[]> = {
   GET: [
-    objects(AGENTS, "sandboxes"),
-    objects(EXTENSIONS, SANDBOX_KINDS),
+    collectionOrObject(AGENTS, "sandboxes"),
+    collectionOrObject(EXTENSIONS, SANDBOX_KINDS),
     // Read by `why`. Secrets and ConfigMaps are not on the list.
-    objects("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
-    objects("/apis/coordination\\.k8s\\.io/v1", "leases"),
+    collectionOrObject("/api/v1", "pods|events|persistentvolumeclaims|resourcequotas|services"),
+    collectionOrObject("/apis/coordination\\.k8s\\.io/v1", "leases"),
     new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
     new RegExp(`^/apis/storage\\.k8s\\.io/v1/storageclasses(?:/${NAME})?$`),
     new RegExp(`^/api/v1/namespaces/${NAME}/pods/${NAME}/log$`),
@@ -231,6 +235,6 @@ const ALLOWED: Record<string, RegExp[]> = {
  *
  * @param path without its query; nothing is decoded, so that an encoded path cannot avoid the check
  */
-export function mayPass(method: string, path: string): boolean {
+export function isAllowed(method: string, path: string): boolean {
   return Object.hasOwn(ALLOWED, method) && (ALLOWED[method] ?? []).some((pattern) => pattern.test(path));
 }

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { APIProxy } from "../../kube/apiproxy.ts";
 import {
-  createMemory,
-  createQuestions,
+  createReviewQueue,
+  createVerdictCache,
   holderOf,
   requesterOf,
   REVIEWS_AT_ONCE,
@@ -35,14 +35,14 @@ const REVIEW_MS = 10_000;
 
 const reviewSchema = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1) }) }) });
 
-/** Makes the function. Of tokens, only hashes are stored. */
+/** Creates the function. It stores only hashes of tokens. */
 export function createIdentify(apiProxy: APIProxy): Identify {
-  const known = createMemory<Identity | Refusal>(MOST_KNOWN, (identity) => {
+  const cache = createVerdictCache<Identity | Refusal>(MOST_KNOWN, (identity) => {
     if ("detail" in identity) return undefined;
     const { holder } = identity;
     return { isGood: holder !== undefined, ttlMs: holder === undefined ? UNKNOWN_MS : KNOWN_MS, owner: holder ?? "" };
   });
-  const questions = createQuestions({
+  const queue = createReviewQueue({
     perSecond: REVIEWS_PER_SECOND,
     burst: REVIEWS_AT_ONCE,
     detail: "Too many unknown tokens.",
@@ -51,9 +51,9 @@ export function createIdentify(apiProxy: APIProxy): Identify {
   return (token, address) => {
     const key = createHash("sha256").update(token).digest("base64");
     const ask = async () => ({ holder: await review(apiProxy, token) });
-    return known.get(key, performance.now(), () => {
+    return cache.get(key, performance.now(), () => {
       // A client that was identified before does not wait behind clients that guess tokens.
-      return known.wasGood(key) ? ask() : questions(address, ask, ({ holder }) => holder !== undefined);
+      return cache.wasGood(key) ? ask() : queue(address, ask, ({ holder }) => holder !== undefined);
     });
   };
 }

@@ -7,7 +7,7 @@ import { nameHash } from "../../api/objects/names.ts";
 import { type Answer, answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { type EventHandler, listAndWatch } from "../../kube/watch.ts";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createBudget } from "../limits.ts";
+import { createRateLimit } from "../limits.ts";
 import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
 
@@ -130,8 +130,8 @@ const REMEMBERED = 10_000;
 export function createLook(ask: (ref: Ref) => Promise<unknown>, log: Log, now: () => number = Date.now): Look {
   const running = new Map<string, Promise<void>>();
   const lookedAt = new Map<string, number>();
-  const looks = createBudget(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
-  const looksOf = createBudget(LOOKS_EACH, LOOKS_EACH);
+  const looks = createRateLimit(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
+  const looksOf = createRateLimit(LOOKS_EACH, LOOKS_EACH);
 
   async function look(namespace: string, name: string): Promise<void> {
     try {

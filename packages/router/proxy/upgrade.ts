@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { type ClientRequest, type IncomingMessage, request as httpRequest, STATUS_CODES } from "node:http";
 import type { NetConnectOpts, Socket } from "node:net";
-import { SAFE } from "../answer.ts";
+import { SAFE_HEADERS } from "../answer.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { coalesce, pass } from "./streams.ts";
 import {
@@ -201,7 +201,7 @@ export function refuseRaw(socket: Socket, { status, detail, headers = {} }: Refu
   const body = Buffer.from(JSON.stringify({ detail }));
   const head = headOf(status, undefined, [
     ...["Content-Type", "application/json", "Content-Length", String(body.length), "Cache-Control", "no-store"],
-    ...Object.entries(SAFE).flat(),
+    ...Object.entries(SAFE_HEADERS).flat(),
     ...Object.entries(headers).flat(),
     ...["Connection", "close"],
   ]);

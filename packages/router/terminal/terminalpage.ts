@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createAssets, type Files, SAFE, sendAsset, sendRefusal } from "../answer.ts";
+import { createPageFiles, type PageFiles, SAFE_HEADERS, sendPageFile, sendRefusal } from "../answer.ts";
 import type { Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 
@@ -12,12 +12,12 @@ const TERMINAL_PATH = "/.hookbox/terminal";
 /** Answers requests for the page after they have been admitted. */
 export interface TerminalPage {
   /** Tells whether a request is for the page or one of its files. */
-  owns(place: Place): boolean;
-  answer(request: IncomingMessage, response: ServerResponse, place: Place): void;
+  owns(asked: TerminalRequest): boolean;
+  answer(request: IncomingMessage, response: ServerResponse, asked: TerminalRequest): void;
 }
 
 /** The sandbox that a request is for, and path and query without credentials. */
-interface Place {
+interface TerminalRequest {
   target: Target;
   path: string;
 }
@@ -31,36 +31,36 @@ const NOT_ALLOWED: Refusal = {
   headers: { Allow: "GET, HEAD" },
 };
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the terminal page." };
-const NOT_READ: Refusal = { status: 500, detail: "The router cannot read a file of the terminal page." };
-const TOO_MUCH: Refusal = { status: 417, detail: "The terminal page takes no body." };
+const READ_FAILED: Refusal = { status: 500, detail: "The router cannot read a file of the terminal page." };
+const NO_BODY: Refusal = { status: 417, detail: "The terminal page takes no body." };
 
 /** Allows inline styles, as xterm.js writes its sizes and colours into style elements. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Makes the page; `port` is the port of runtimes. */
+/** Creates the page. @param port the port of runtimes */
 export function createTerminalPage(log: Log, port: number): TerminalPage {
-  const assets = createAssets(FILES);
+  const pageFiles = createPageFiles(FILES);
   return {
-    owns: ({ target, path }) => target.port === port && below(path) !== undefined,
+    owns: ({ target, path }) => target.port === port && pathBelow(path) !== undefined,
     answer(request, response, { target, path }) {
-      const { name = "", query = "" } = below(path) ?? {};
+      const { name = "", query = "" } = pathBelow(path) ?? {};
       if (request.method !== "GET" && request.method !== "HEAD") return sendRefusal(request, response, NOT_ALLOWED);
-      if (request.headers.expect !== undefined) return sendRefusal(request, response, TOO_MUCH);
-      if (name === "") return sendOn(response, query);
+      if (request.headers.expect !== undefined) return sendRefusal(request, response, NO_BODY);
+      if (name === "") return redirectToPage(response, query);
       if (name === "/") return sendDocument(request, response, documentOf(`${target.namespace}/${target.name}`));
-      const asset = assets(name.slice(1));
-      if (!asset) return sendRefusal(request, response, NO_FILE);
-      asset.then((read) => sendAsset(request, response, read)).catch((error) => {
+      const file = pageFiles(name.slice(1));
+      if (!file) return sendRefusal(request, response, NO_FILE);
+      file.then((read) => sendPageFile(request, response, read)).catch((error) => {
         log("error", "Cannot read a file of the terminal page", errorFields(error));
-        sendRefusal(request, response, NOT_READ);
+        sendRefusal(request, response, READ_FAILED);
       });
     },
   };
 }
 
 /** Splits the path after the reserved part; undefined if the path is another. The query keeps its question mark. */
-function below(path: string): { name: string; query: string } | undefined {
+function pathBelow(path: string): { name: string; query: string } | undefined {
   if (!path.startsWith(TERMINAL_PATH)) return undefined;
   const [, name = "", query = ""] = /^([^?]*)(.*)$/s.exec(path.slice(TERMINAL_PATH.length)) ?? [];
   return name === "" || name.startsWith("/") ? { name, query } : undefined;
@@ -70,9 +70,14 @@ function below(path: string): { name: string; query: string } | undefined {
  * Redirects to the path with a slash at its end, for the page's relative URLs. The redirect is relative itself, as
  * clients may see another path.
  */
-function sendOn(response: ServerResponse, query: string): void {
+function redirectToPage(response: ServerResponse, query: string): void {
   const kept = /^[!-~]*$/.test(query) ? query : "";
-  response.writeHead(308, { Location: `terminal/${kept}`, "Content-Length": 0, "Cache-Control": "no-store", ...SAFE });
+  response.writeHead(308, {
+    Location: `terminal/${kept}`,
+    "Content-Length": 0,
+    "Cache-Control": "no-store",
+    ...SAFE_HEADERS,
+  });
   response.end();
 }
 
@@ -84,7 +89,7 @@ function sendDocument({ method }: IncomingMessage, response: ServerResponse, doc
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
-    ...SAFE,
+    ...SAFE_HEADERS,
   });
   response.end(method === "HEAD" ? undefined : body);
 }
@@ -125,7 +130,7 @@ function documentOf(sandbox: string): string {
 }
 
 /** File names under the page's path, and where the files are: a URL, or a module specifier for files of a package. */
-const FILES: Files = {
+const FILES: PageFiles = {
   "page.js": new URL("./page/page.js", import.meta.url),
   "connection.js": new URL("./page/connection.js", import.meta.url),
   "page.css": new URL("./page/page.css", import.meta.url),

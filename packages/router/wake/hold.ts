@@ -6,7 +6,7 @@ import type { Target } from "../destination.ts";
 import { addressFor, type Reachability, reachabilityOf } from "../index/reachability.ts";
 import type { Look } from "../index/sandboxapi.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
-import { type Budget, createRoom } from "../limits.ts";
+import { createNamespaceLimit, type RateLimit } from "../limits.ts";
 import { isGone } from "../proxy/versions.ts";
 import { type Refusal, timedOut, tooMany } from "../refusal.ts";
 import { isNavigation, sendPage } from "./page.ts";
@@ -63,7 +63,7 @@ interface HoldParts {
   look: Look;
   waker: Wake;
   /** Limits wakes for each namespace. */
-  wakes: Budget;
+  wakes: RateLimit;
   /** False: requests do not wake sandboxes. */
   wake: boolean;
   wakeTimeout: number;
@@ -82,7 +82,7 @@ const MOST_FOR_ONE = 500;
 
 /** Makes the function that holds requests. */
 export function createHold(parts: HoldParts): Hold {
-  const room = createRoom(parts.maxHeldRequests, "wait for sandboxes");
+  const room = createNamespaceLimit(parts.maxHeldRequests, "wait for sandboxes");
   const waiting = new Map<string, number>();
   return async (target, signal, comesBack = false) => {
     const { namespace, name } = target;
@@ -165,7 +165,7 @@ async function wakeOnce({ index, wake, waker, wakes }: HoldParts, target: Target
   return await waker(namespace, name, () => refusalOfBudget(namespace, wakes));
 }
 
-function refusalOfBudget(namespace: string, wakes: Budget): Refusal | undefined {
+function refusalOfBudget(namespace: string, wakes: RateLimit): Refusal | undefined {
   const seconds = wakes(namespace, performance.now());
   if (seconds === 0) return undefined;
   return tooMany(`Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`, seconds);

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reachability } from "../index/reachability.ts";
-import { SAFE } from "../answer.ts";
+import { SAFE_HEADERS } from "../answer.ts";
 
 /** Header of the page's own requests. They neither wake nor reach the sandbox. */
 export const POLL_HEADER = "x-sandbox-wake-poll";
@@ -46,7 +46,7 @@ export function sendPage(response: ServerResponse, namespace: string, name: stri
   response.end(body);
 }
 
-const UNSTORED = { "Cache-Control": "no-store", ...SAFE };
+const UNSTORED = { "Cache-Control": "no-store", ...SAFE_HEADERS };
 
 /** Makes the page. `sandbox` consists of DNS labels, so it needs no escaping. */
 function pageOf(sandbox: string, nonce: string): string {

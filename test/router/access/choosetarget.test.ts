@@ -1,12 +1,12 @@
 /** Host names that can be read in several ways: what the answer tells of what exists. @module */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { chooseReading, type Gate } from "../../../packages/router/access/gate.ts";
+import { chooseTarget, type Gate } from "../../../packages/router/access/gate.ts";
 import type { Route } from "../../../packages/router/destination.ts";
 
 const FIRST = { namespace: "team-a", name: "demo", port: 80 };
 const SECOND = { namespace: "a", name: "demo-team", port: 80 };
-const ROUTE: Route = { target: FIRST, readings: [FIRST, SECOND], path: "/", base: "", via: "host" };
+const ROUTE: Route = { target: FIRST, candidates: [FIRST, SECOND], path: "/", base: "", via: "host" };
 const keyOf = ({ namespace, name }: typeof FIRST) => `${namespace}/${name}`;
 const [first, second] = [keyOf(FIRST), keyOf(SECOND)];
 
@@ -26,7 +26,7 @@ async function choose(there: string[], may: string[] | "nobody") {
       added: [],
     };
   };
-  const { route, pass } = await chooseReading(
+  const { route, pass } = await chooseTarget(
     ROUTE,
     (target) => there.includes(keyOf(target)),
     gate,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isForeign } from "../../../packages/router/access/crossorigin.ts";
+import { isCrossOrigin } from "../../../packages/router/access/crossorigin.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, exchange, fetchFrom, readUntil } from "../client.ts";
 import { putReady, putSandbox, startBackend, startRouter } from "../stage.ts";
@@ -15,7 +15,7 @@ const browser = {
 } as const;
 const NAVIGATE = { "sec-fetch-mode": "navigate", accept: "text/html" };
 
-describe("isForeign()", () => {
+describe("isCrossOrigin()", () => {
   test.for<[string, boolean, Record<string, string>, string?]>([
     ["a program", false, {}],
     ["a program that accepts anything", false, { accept: "*/*" }],
@@ -49,7 +49,7 @@ describe("isForeign()", () => {
     }],
   ])("%s: %s", ([, want, headers, method = "GET"]) => {
     const request = { method, headers: { host: "a.example", ...headers } } as unknown as IncomingMessage;
-    expect(isForeign(request, browser)).toBe(want);
+    expect(isCrossOrigin(request, browser)).toBe(want);
   });
 });
 

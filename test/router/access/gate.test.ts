@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import { createLimits } from "../../../packages/router/limits.ts";
+import { createClientLimits } from "../../../packages/router/limits.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, open, readUntil } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
@@ -154,8 +154,8 @@ describe("a scoped token", () => {
 });
 
 describe("limits", () => {
-  test("createLimits() counts what runs and what comes, for each client", () => {
-    const limits = createLimits({ clientRequestsPerSecond: 2, clientMaxConcurrent: 2 })!;
+  test("createClientLimits() counts what runs and what comes, for each client", () => {
+    const limits = createClientLimits({ clientRequestsPerSecond: 2, clientMaxConcurrent: 2 })!;
     const begin = (client: string, now = 0) => limits(client, now);
     const [one, two] = [begin("a"), begin("a")];
     expect(begin("a")).toMatchObject({ status: 429, detail: "2 requests of this client run already." });
@@ -169,7 +169,7 @@ describe("limits", () => {
     if (typeof third === "function") third();
     expect(begin("a")).toMatchObject({ status: 429, headers: { "Retry-After": "1" } });
     expect(begin("a", 1000)).toBeTypeOf("function");
-    expect(createLimits({ clientRequestsPerSecond: 0, clientMaxConcurrent: 0 })).toBeUndefined();
+    expect(createClientLimits({ clientRequestsPerSecond: 0, clientMaxConcurrent: 0 })).toBeUndefined();
   });
 
   test("a stream counts until it ends", async () => {

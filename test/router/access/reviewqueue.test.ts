@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createQuestions } from "../../../packages/router/access/reviews.ts";
+import { createReviewQueue } from "../../../packages/router/access/reviews.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Questions of budget 2, and one more each second; `answer` and `fail` end the one that has run for the longest. */
 function start(isPatient = false) {
-  const questions = createQuestions({ perSecond: 1, burst: 2, detail: "Used up.", isPatient });
+  const questions = createReviewQueue({ perSecond: 1, burst: 2, detail: "Used up.", isPatient });
   const running: { name: string; answer: PromiseWithResolvers<boolean> }[] = [];
   const said: string[] = [];
   const ask = (name: string, requester = "ann") => {
@@ -40,7 +40,7 @@ function start(isPatient = false) {
 
 const settled = () => setImmediate();
 
-describe("createQuestions()", () => {
+describe("createReviewQueue()", () => {
   test("asks what is beyond the budget as good answers come, in order", async () => {
     const { ask, answer, names, said } = start();
     for (const name of ["a", "b", "c", "d"]) ask(name);

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
-import { createMemory } from "../../../packages/router/access/reviews.ts";
+import { createVerdictCache } from "../../../packages/router/access/reviews.ts";
 
 /** A memory of two whose answers are numbers: those above zero are good. Counts what it asks for. */
 function start() {
   const asked: string[] = [];
-  const memory = createMemory<number>(2, (value) => ({ isGood: value > 0, ttlMs: value > 0 ? 100 : 10, owner: "" }));
+  const memory = createVerdictCache<number>(
+    2,
+    (value) => ({ isGood: value > 0, ttlMs: value > 0 ? 100 : 10, owner: "" }),
+  );
   const get = async (key: string, now: number, value = 1) =>
     await memory.get(key, now, () => {
       asked.push(key);
@@ -41,7 +44,7 @@ test("an answer of the other kind takes the place of the former", async () => {
 });
 
 test("the user with the most entries makes room, so that many entries of one user push out no other user's few", async () => {
-  const memory = createMemory<string>(6, (owner) => ({ isGood: true, ttlMs: 100, owner }));
+  const memory = createVerdictCache<string>(6, (owner) => ({ isGood: true, ttlMs: 100, owner }));
   const add = async (key: string, owner: string) => await memory.get(key, 0, () => Promise.resolve(owner));
   const has = (...keys: string[]) => keys.filter((key) => memory.wasGood(key));
   for (const key of ["vic-1", "vic-2"]) await add(key, "vic");
@@ -56,7 +59,7 @@ test("the user with the most entries makes room, so that many entries of one use
 });
 
 test("what is worth nothing is not remembered, and pushes nothing out", async () => {
-  const memory = createMemory<string>(
+  const memory = createVerdictCache<string>(
     1,
     (value) => value === "" ? undefined : { isGood: false, ttlMs: 100, owner: "" },
   );

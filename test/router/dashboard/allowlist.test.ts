@@ -1,6 +1,6 @@
 /** What the router passes on to the API server for the dashboard, and what it never does. @module */
 import { expect, test } from "vitest";
-import { mayPass } from "../../../packages/router/dashboard/dashboard.ts";
+import { isAllowed } from "../../../packages/router/dashboard/dashboard.ts";
 
 const AGENTS = "/apis/agents.x-k8s.io/v1beta1";
 const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1";
@@ -20,7 +20,7 @@ test.for([
   ["DELETE", `${AGENTS}/namespaces/team-a/sandboxes/demo`],
   ["DELETE", `${EXTENSIONS}/namespaces/team-a/sandboxclaims/session`],
 ])("%s %s is passed on", ([method, path]) => {
-  expect(mayPass(method!, path!)).toBe(true);
+  expect(isAllowed(method!, path!)).toBe(true);
 });
 
 test.for([
@@ -45,5 +45,5 @@ test.for([
   ["GET", "/"],
   ["constructor", `${AGENTS}/sandboxes`],
 ])("%s %s is not", ([method, path]) => {
-  expect(mayPass(method!, path!)).toBe(false);
+  expect(isAllowed(method!, path!)).toBe(false);
 });
