@@ -6,7 +6,7 @@ import type { Listed } from "./route.ts";
 import { troubleOf } from "./session.ts";
 import { useDraft } from "./state.ts";
 
-/** The buttons of an object. */
+/** Suspends, resumes, resizes or deletes an object. */
 export function Actions({ api, list, object }: { api: Api; list: Listed; object: KubeObject }) {
   const [trouble, setTrouble] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -72,7 +72,7 @@ export function Actions({ api, list, object }: { api: Api; list: Listed; object:
   );
 }
 
-/** The form, in a dialog. */
+/** Asks in a dialog for a pool, and creates a claim for it. */
 export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: string; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [wanted, setWanted] = useState({ namespace: namespace || "default", pool: "", name: "" });
@@ -129,7 +129,6 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
   );
 }
 
-/** An input for the size of a pool. */
 function PoolSize({ now, isBusy, onChange }: { now: number; isBusy: boolean; onChange(size: number): void }) {
   const draft = useDraft(now, ({ validity, value, valueAsNumber }) => {
     if (validity.valid && value !== "") onChange(valueAsNumber);

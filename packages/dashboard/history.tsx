@@ -46,7 +46,7 @@ export function usePoolWatches(api: Api, { list, namespace }: Route): PoolWatche
   };
 }
 
-/** The bars of one pool. */
+/** Draws the claims of a pool, and its hit rate. */
 export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeObject; watches: PoolWatches }) {
   const now = useClock().getTime();
   const spans = useMemo(() => {

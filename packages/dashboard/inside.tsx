@@ -101,7 +101,7 @@ export function Files(props: InsideProps) {
   );
 }
 
-/** A terminal with a shell. */
+/** Runs a shell in the sandbox. */
 export function Terminal(props: InsideProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [status, setStatus] = useState("Connecting…");
@@ -120,7 +120,7 @@ export function Terminal(props: InsideProps) {
   );
 }
 
-/** The log of a Pod's container. */
+/** Shows the end of the log of a Pod's container, and follows it. */
 export function Log(
   { session: { base, token }, namespace, pod }: { session: Session; namespace: string; pod: string },
 ) {

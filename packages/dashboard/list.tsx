@@ -14,7 +14,7 @@ import type { PoolWatches } from "./history.tsx";
 import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";
 
-/** The list of a route. */
+/** Shows the kind and the namespace that the route names. */
 export function List(
   { api, route, watches, go }: { api: Api; route: Route; watches: PoolWatches; go(route: Route): void },
 ) {

@@ -25,13 +25,13 @@ export function Table<Row>({ headers, rows, keyOf, cellsOf, toneOf, open, onOpen
   const [seen, setSeen] = useState({ top: 0, height: 800 });
   useEffect(() => {
     const element = frame.current!;
-    const look = () => setSeen({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(look);
+    const measure = () => setSeen({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
+    element.addEventListener("scroll", measure, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener("scroll", look);
+      element.removeEventListener("scroll", measure);
     };
   }, []);
   const first = Math.max(0, Math.floor(seen.top / ROW) - MARGIN);

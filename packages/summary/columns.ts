@@ -9,7 +9,6 @@ import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "./kinds.ts";
 import { ageOf, untilOf } from "./age.ts";
 
-/** A table column. */
 interface Column {
   header: string;
   /** Shown only with `-o wide`. */

@@ -42,7 +42,7 @@ export interface ServedCounts {
   unknown: number;
 }
 
-/** The assignment of a Sandbox to a claim. */
+/** When a claim got its Sandbox, and whether the Sandbox was warm. */
 export interface Assignment {
   /** In milliseconds since the epoch; -Infinity: not known. */
   at: number;
@@ -97,7 +97,7 @@ interface StartTimes {
 
 /** Both times are in whole seconds, so that shorter durations cannot be measured. */
 const SHORTEST_SECONDS = 0.5;
-/** Durations above this multiple of the median are ignored: the Sandbox was woken, not started. */
+/** Durations above this multiple of the median are ignored: the Sandbox was resumed, not started. */
 const OUTLIER = 3;
 
 /** Measures start times: `warm` of current and former pool members, `cold` of Sandboxes made for one claim. */

@@ -170,7 +170,6 @@ interface StatusHistory {
   of(kind: string, name: string, namespace: string): PastStatus[];
 }
 
-/** Makes an empty record. */
 function createStatusHistory(): StatusHistory {
   const histories = new Map<string, { last: string; statuses: PastStatus[] }>();
   return {

@@ -112,14 +112,14 @@ export function stageOf(pod: KubeObject, fault: NonNullable<PodFate["fault"]>, m
 /** Returns the default message of a fault. */
 export function defaultMessage(pod: KubeObject, fault: PodFault): string {
   const [{ name = "main", image = "" } = {}] = containersOf(pod);
-  const words: Partial<Record<PodFault, string>> = {
+  const messages: Partial<Record<PodFault, string>> = {
     unschedulable: "0/1 nodes are available: 1 Insufficient cpu.",
     image: `Back-off pulling image "${image}"`,
     config: 'secret "absent" not found',
     crash: `back-off 10s restarting failed container=${name}`,
     fails: "The node was low on resource: memory.",
   };
-  return words[fault] ?? "";
+  return messages[fault] ?? "";
 }
 
 /** Schedules the stages of a Pod's life. */
@@ -215,8 +215,8 @@ function podStatus(pod: KubeObject, stage: PodStage, facts: PodFacts): object {
     case "ended": {
       const { phase, exitCode = phase === "Failed" ? 1 : 0, reason, message } = stage;
       const terminated = { exitCode, reason: phase === "Failed" ? "Error" : "Completed", finishedAt: now };
-      const words = { ...(reason && { reason }), ...(message && { message }) };
-      return { phase, ...words, conditions, ...addresses, containerStatuses: containers(pod, false, { terminated }) };
+      const reasons = { ...(reason && { reason }), ...(message && { message }) };
+      return { phase, ...reasons, conditions, ...addresses, containerStatuses: containers(pod, false, { terminated }) };
     }
   }
 }

@@ -7,7 +7,7 @@ import { assemble } from "../runtime/assemble.ts";
 import { readOptions, type RuntimeOptions } from "../runtime/options.ts";
 import type { PodPlace, PodWay } from "../sdk/transport/direct.ts";
 
-/** The runtimes of all Pods. */
+/** Starts, reaches and ends the runtimes of fake Pods. */
 export interface PodRuntimes extends PodWay {
   /** Ends the runtime of a deleted Pod, and removes its files unless the Pod had a volume. */
   end(pod: KubeObject): void;

@@ -52,7 +52,9 @@ export async function startPods(store: MemoryStore, usual: PodFate): Promise<Pod
     async fail(match, fault, message) {
       for (const pod of found(match)) {
         const stage = stageOf(pod, fault, message ?? defaultMessage(pod, fault));
-        if (!stage) throw new RangeError(`Cannot let "${fault}" befall ${pod.metadata.name}: it can only be planned`);
+        if (!stage) {
+          throw new RangeError(`Cannot make ${pod.metadata.name} fail with "${fault}": this fault can only be planned`);
+        }
         await kubelet.show(pod, stage);
       }
     },
@@ -62,7 +64,6 @@ export async function startPods(store: MemoryStore, usual: PodFate): Promise<Pod
   };
 }
 
-/** Returns a function that tells whether a Pod is selected. */
 function podMatcher(match: PodMatch): (pod: KubeObject) => boolean {
   if (typeof match === "function") return match;
   if (typeof match === "string") return ({ metadata }) => match === "*" || metadata.name === match;

@@ -110,7 +110,7 @@ export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
   const faults: string[] = [];
   const ending = new AbortController();
   const listed = Promise.withResolvers<void>();
-  const kept = keep(api, {
+  const ended = keep(api, {
     allowedLabelDomains: DEFAULT_LABEL_DOMAINS,
     clock,
     budget: UNLIMITED,
@@ -126,7 +126,7 @@ export function startKeeper(api: MemoryApi, clock: Clock): RunningKeeper {
     async stop() {
       ending.abort();
       api.endWatches();
-      await kept;
+      await ended;
     },
   };
 }

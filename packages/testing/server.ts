@@ -153,8 +153,8 @@ function causeOf(issue: z.core.$ZodIssue, object: KubeObject): StoreErrorCause {
 
 function invalid({ apiVersion, kind, metadata }: KubeObject, causes: StoreErrorCause[]): StoreError {
   const group = groupOf(apiVersion);
-  const words = causes.map(({ field, message }) => `${field}: ${message}`);
-  const why = words.length === 1 ? words[0] : `[${words.join(", ")}]`;
+  const texts = causes.map(({ field, message }) => `${field}: ${message}`);
+  const why = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
   const title = group ? `${kind}.${group}` : kind;
   return new StoreError(422, "Invalid", `${title} ${JSON.stringify(metadata.name)} is invalid: ${why}`, causes);
 }

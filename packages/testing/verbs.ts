@@ -54,7 +54,6 @@ interface VerbsOptions {
 /** Default of `until`'s `limitMs`, in milliseconds of the cluster's clock. */
 export const UNTIL_MS = 60_000;
 
-/** Makes the actions for one cluster. */
 export function createVerbs({ api, store, settle, namespace: first }: VerbsOptions): Verbs {
   const get = (kind: string, name: string, namespace = first) =>
     objectsOf(store, kind).find(({ metadata }) =>

@@ -16,15 +16,14 @@ export interface WatchRequest {
   query: Record<string, string>;
 }
 
-/** The open watches, and what to call when one is awaited. */
+/** All open watches, and a callback for their readers. */
 interface WatchListener {
-  /** The open watches. */
   open: Set<Stream<WatchEvent>>;
   /** Called whenever a reader begins to wait for an event. */
   onAwaited(): void;
 }
 
-/** The data for watches. */
+/** Where a watch gets its events from. */
 export interface WatchSource {
   changes: ChangeLog;
   clock: Clock;

@@ -94,15 +94,15 @@ function labelled(controller: Controller, parent: KubeObject, desired: Groups): 
   const generated = { [UID_LABEL]: parent.metadata.uid ?? "" };
   for (const group of desired.values()) {
     for (const [key, child] of group.objects) {
-      const given = child.metadata?.labels;
-      if (given !== undefined && !isLabels(given)) {
+      const labelsOfHook = child.metadata?.labels;
+      if (labelsOfHook !== undefined && !isLabels(labelsOfHook)) {
         throw new TypeError(`Cannot use ${child.kind} ${key}: its labels are not all text`);
       }
-      const labels = controller.definition.generateSelector ? { ...generated, ...given } : given;
+      const labels = controller.definition.generateSelector ? { ...generated, ...labelsOfHook } : labelsOfHook;
       if (!matches(labels)) {
         throw new RangeError(`Cannot use ${child.kind} ${key}: its labels do not match the parent's selector`);
       }
-      if (!sameJson(labels, given)) group.objects.set(key, withMetadata(child, { labels }));
+      if (!sameJson(labels, labelsOfHook)) group.objects.set(key, withMetadata(child, { labels }));
     }
   }
   return desired;

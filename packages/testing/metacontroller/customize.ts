@@ -59,7 +59,7 @@ export class NotSynced extends Error {
   override readonly name = "NotSynced";
 }
 
-/** Makes the related objects of one controller. */
+/** Creates the part of a controller that finds related objects and watches them. */
 export function createCustomize({ store, informers, hook, controller, signal }: Options): Customize {
   const watched = createRelatedInformers(informers);
   const answerFor = cacheAnswers(store, hook, controller, signal);
@@ -132,7 +132,7 @@ export function matchesRule(rule: RelatedRule, context: RuleContext, object: Kub
 
 type RelatedInformers = ReturnType<typeof createRelatedInformers>;
 
-/** The informers of related resources: started on first use, kept until the controller stops. */
+/** The informers of related resources: they start on first use and run until the controller stops. */
 function createRelatedInformers(informers: Informers) {
   const known = new Map<string, { informer: Informer; end: () => void }>();
   return {

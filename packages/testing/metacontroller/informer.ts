@@ -151,7 +151,6 @@ interface WritableCache extends Cache {
 
 type Index = Map<string, Map<string, KubeObject>>;
 
-/** Makes an empty cache. */
 function createCache(): WritableCache {
   const all = new Map<string, KubeObject>();
   const byNamespace: Index = new Map();

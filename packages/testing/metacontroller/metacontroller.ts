@@ -115,8 +115,8 @@ async function watchKind(
   stopping: AbortSignal,
 ): Promise<void> {
   while (!stopping.aborted) {
-    const lost = (error: unknown) => log("waiting for kind", { kind, error: String(error) });
-    const resource = await store.kind(API_VERSION, kind).catch(lost);
+    const logError = (error: unknown) => log("waiting for kind", { kind, error: String(error) });
+    const resource = await store.kind(API_VERSION, kind).catch(logError);
     if (stopping.aborted) return;
     if (resource) {
       const informer = informers.acquire(resource);
@@ -203,7 +203,7 @@ function report(
 /**
  * Makes a recorder. It writes up to 25 Events per object at once and one more every five minutes, and drops the rest.
  */
-function createRecorder(store: Store, lost: (error: unknown) => void): Recorder {
+function createRecorder(store: Store, onLost: (error: unknown) => void): Recorder {
   const known = new Map<string, KubeObject>();
   const budget = new Map<string, { tokens: number; at: number }>();
   let tail: Promise<void> = Promise.resolve();
@@ -231,7 +231,7 @@ function createRecorder(store: Store, lost: (error: unknown) => void): Recorder 
       if (!spend(object.metadata.uid ?? "")) return;
       busy++;
       const event = eventOf(object, type, reason, message, new Date(store.clock.now()));
-      tail = tail.then(() => write(event)).catch(lost).finally(() => busy--);
+      tail = tail.then(() => write(event)).catch(onLost).finally(() => busy--);
     },
     busy: () => busy,
   };

@@ -19,7 +19,7 @@ export interface Segment {
   passing: Record<string, Passing>;
 }
 
-/** The history of a run. */
+/** What happened in a run of a scenario, in order. */
 export interface ScenarioHistory {
   segments: Segment[];
 }

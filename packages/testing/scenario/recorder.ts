@@ -39,8 +39,8 @@ export async function startRecorder(
     lastAt = now();
     objects.set(object.metadata.uid ?? "", { ...object, kind });
     const key = `${kind}/${object.metadata.name}`;
-    for (const [type, words] of Object.entries(conditionStates(object))) {
-      for (const book of [all, passing]) addState(book, key, type, words);
+    for (const [type, state] of Object.entries(conditionStates(object))) {
+      for (const book of [all, passing]) addState(book, key, type, state);
     }
   }
 
@@ -59,7 +59,7 @@ export async function startRecorder(
     turn() {
       passing = new Map();
       for (const object of objects.values()) {
-        const tracks = Object.entries(conditionStates(object)).map(([type, words]) => [type, [words]]);
+        const tracks = Object.entries(conditionStates(object)).map(([type, state]) => [type, [state]]);
         if (tracks.length > 0) passing.set(`${object.kind}/${object.metadata.name}`, Object.fromEntries(tracks));
       }
     },
@@ -89,8 +89,8 @@ async function listAndWatchAll(
   }));
 }
 
-function addState(book: Map<string, Passing>, key: string, type: string, words: string): void {
+function addState(book: Map<string, Passing>, key: string, type: string, state: string): void {
   const tracks = book.get(key) ?? {};
   const track = tracks[type] ?? [];
-  if (track.at(-1) !== words) book.set(key, { ...tracks, [type]: [...track, words] });
+  if (track.at(-1) !== state) book.set(key, { ...tracks, [type]: [...track, state] });
 }

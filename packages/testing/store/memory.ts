@@ -178,7 +178,7 @@ async function promised<T>(act: () => T): Promise<T> {
 
 type Faulty = ReturnType<typeof createFaults>;
 
-/** Makes a wrapper that applies faults to requests. */
+/** Returns a function that sends a request, with the delay and the error that a test wants for it. */
 function createFaults(clock: FakeClock, faultOf: MemoryStoreOptions["fault"]) {
   return async <T>(request: StoreRequest, act: () => T): Promise<T> => {
     const { delayMs, error, applied = false } = faultOf?.(request) ?? {};
@@ -214,7 +214,6 @@ interface State {
   collector: { onChange(object: KubeObject, gone: boolean): void };
 }
 
-/** Makes an empty state with its garbage collector. */
 function createState(clock: Clock, options: StateOptions): State {
   const { admit = (object: KubeObject) => object, watchDelay, onChange = () => {} } = options;
   const state: State = {

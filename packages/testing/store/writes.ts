@@ -55,14 +55,14 @@ export function updated(
   if (part === "status" && !resource.hasStatus) {
     throw new StoreError(404, "NotFound", `${resource.plural}/status is not served`);
   }
-  const kept = part === "status" ? old : { ...object, apiVersion: old.apiVersion };
+  const sent = part === "status" ? old : { ...object, apiVersion: old.apiVersion };
   const metadata = {
-    ...without(withoutEmpty(kept.metadata), SYSTEM),
+    ...without(withoutEmpty(sent.metadata), SYSTEM),
     ...pick(old.metadata, [...SYSTEM, "resourceVersion"]),
   };
   const status = part === "status" || !resource.hasStatus ? object["status"] : old["status"];
   const next = admit(
-    { ...without(kept, ["status"]), metadata, ...((status ?? null) !== null && { status }) } as KubeObject,
+    { ...without(sent, ["status"]), metadata, ...((status ?? null) !== null && { status }) } as KubeObject,
   );
   checkOwners(resource, next);
   checkFinalizers(resource, old, next);
