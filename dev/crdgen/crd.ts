@@ -8,7 +8,7 @@ import { sandboxTemplateCRD, sandboxTemplateSchema } from "../../packages/api/sa
 import { sandboxWarmPoolCRD, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
 import type { Definitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
-import { V1ALPHA1, v1alpha1Of } from "./v1alpha1.ts";
+import { V1ALPHA1, v1alpha1Of } from "../../packages/api/v1alpha1/crd.ts";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as requestHttps, type RequestOptions } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { parseJson } from "../../packages/api/objects/exactjson.ts";
+import { parseJson } from "../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { systemClock } from "../../packages/process/clock.ts";
 import { type Resource, type Store, StoreError, type WatchHandler } from "../../packages/testing/store/store.ts";

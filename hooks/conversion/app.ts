@@ -1,5 +1,5 @@
 /** The HTTP app of the conversion hook, made with Hono: `POST /convert`, health probes and metrics. @module */
-import { parseExactly, parseJson } from "../../packages/api/objects/exactjson.ts";
+import { parseExactly, parseJson } from "../../packages/api/objects/json.ts";
 import type { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { ZodError } from "zod";

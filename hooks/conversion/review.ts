@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
-import { convertObject } from "../../packages/api/v1alpha1.ts";
+import { convertObject } from "../../packages/api/v1alpha1/convert.ts";
 
 const objectSchema = z.looseObject({
   apiVersion: z.string(),

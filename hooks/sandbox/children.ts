@@ -1,5 +1,5 @@
 /** Decides which children a Sandbox has, and states a reason for each child that is deleted. @module */
-import { hasOtherPod } from "../../packages/api/podname.ts";
+import { hasOtherPod } from "../../packages/api/objects/names.ts";
 import { childKey } from "../../packages/webhook/metacontroller.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";

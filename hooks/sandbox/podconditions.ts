@@ -9,7 +9,7 @@ import type {
   PodScheduledReason,
   SuspendedReason,
 } from "../../packages/api/sandbox.ts";
-import { isTransient } from "../../packages/api/diagnosis/transient.ts";
+import { isTransient } from "../../packages/api/diagnosis/messages.ts";
 import {
   type ConditionStatus,
   conditionStatusSchema,

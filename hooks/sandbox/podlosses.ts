@@ -9,7 +9,7 @@ import type { PodLostReason } from "../../packages/api/sandbox.ts";
 import { findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { POD_LOSSES_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isPodReady } from "../../packages/api/objects/pods.ts";
-import { hasOtherPod } from "../../packages/api/podname.ts";
+import { hasOtherPod } from "../../packages/api/objects/names.ts";
 import { awaitsVolumes } from "./pvcs.ts";
 import type { View } from "./view.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { SandboxStatus } from "../../packages/api/sandbox.ts";
 import { lifetimeOf } from "../../packages/api/expiry.ts";
-import type { Problem } from "../../packages/api/unresolved.ts";
+import type { Problem } from "../../packages/api/keeperreports.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import {
   type Condition,

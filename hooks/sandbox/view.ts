@@ -4,7 +4,7 @@
  */
 import { MOST_VOLUMES } from "../../packages/api/blueprint.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { type Problem, readUnresolved } from "../../packages/api/unresolved.ts";
+import { type Problem, readUnresolved } from "../../packages/api/keeperreports.ts";
 import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { isDNSLabel, isDNSSubdomain } from "../../packages/api/objects/names.ts";
 import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";

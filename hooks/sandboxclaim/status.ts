@@ -1,12 +1,12 @@
 /**
  * Computes the status and the annotations of a claim: its Sandbox, whether it is Ready, and when it first was. @module
  */
-import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { ClaimProblem } from "../../packages/api/claims/problem.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { ClaimReadyReason, SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { assignedAt, isEnd, isFinal } from "../../packages/api/claims/binding.ts";
 import type { Decorated } from "../../packages/webhook/metacontroller.ts";
-import { isRefusedWrite, METADATA_NOT_APPLIED } from "../../packages/api/claims/refusedwrite.ts";
+import { isRefusedWrite, METADATA_NOT_APPLIED } from "../../packages/api/keeperreports.ts";
 import {
   type Condition,
   findCondition,

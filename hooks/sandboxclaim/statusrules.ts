@@ -4,7 +4,7 @@
  */
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
-import { refusedWrite } from "../../packages/api/claims/refusedwrite.ts";
+import { refusedWrite } from "../../packages/api/keeperreports.ts";
 import { expiryTime, isPublished } from "../../packages/api/expiry.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";

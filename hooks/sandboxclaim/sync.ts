@@ -5,9 +5,9 @@
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
 import { boundSandbox } from "../../packages/api/claims/binding.ts";
-import { refusedWriteProblem } from "../../packages/api/claims/refusedwrite.ts";
+import { refusedWriteProblem } from "../../packages/api/keeperreports.ts";
 import { expiryTime, hasExpired, isExpired, isPublished } from "../../packages/api/expiry.ts";
-import type { ClaimProblem } from "../../packages/api/claimproblem.ts";
+import type { ClaimProblem } from "../../packages/api/claims/problem.ts";
 import { outstandingMetadata } from "../../packages/api/claims/boundmetadata.ts";
 import { metadataProblem } from "../../packages/api/claims/podmetadata.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";

@@ -4,7 +4,7 @@
  */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool } from "../../packages/api/sandboxwarmpool.ts";
-import { isUnchangedByMerge } from "../../packages/api/objects/unchangedbymerge.ts";
+import { isUnchangedByMerge } from "../../packages/api/objects/apply.ts";
 import { CLAIM_CONTROLLER, CONTROLLER_UID_LABEL, DECORATOR_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
 import { controllerOf, controllerReference } from "../../packages/api/objects/objects.ts";

@@ -9,7 +9,7 @@ import {
   type TemplatePolicy,
 } from "../../packages/api/templatepolicy.ts";
 import type { Verdict } from "../../packages/api/objects/conditions.ts";
-import { specChanged } from "../../packages/api/objects/specchanged.ts";
+import { specChanged } from "../../packages/api/objects/objects.ts";
 import type { WarmPoolConfig } from "../flags.ts";
 import type { View } from "./view.ts";
 

@@ -10,10 +10,10 @@ import type {
 } from "../../packages/api/sandboxwarmpool.ts";
 import { SANDBOX_CAUSES, sandboxCause, unscheduled } from "../../packages/api/diagnosis/sandboxcause.ts";
 import { policyMessage } from "../../packages/api/templatepolicy.ts";
-import { readUnresolved } from "../../packages/api/unresolved.ts";
+import { readUnresolved } from "../../packages/api/keeperreports.ts";
 import { findCondition, stamp, type Verdict } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
-import { tooLarge } from "../../packages/api/objects/limits.ts";
+import { tooLarge } from "../../packages/api/objects/size.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { batchesStatus, cautionOf } from "./batches.ts";
 import { drainsOf, isOverdue } from "./drain.ts";

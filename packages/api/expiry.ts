@@ -7,7 +7,7 @@ import type { SandboxClaim } from "./sandboxclaim.ts";
 import { type Condition, findCondition } from "./objects/conditions.ts";
 import { readJson } from "./objects/json.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
-import { EXPIRED_ANNOTATION } from "./router/annotations.ts";
+import { EXPIRED_ANNOTATION } from "./router/protocol.ts";
 
 /**
  * Returns when a claim expires, in milliseconds since the epoch; undefined: never, as far as is known.

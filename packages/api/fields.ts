@@ -1,5 +1,12 @@
-/** Schemas of field types that several kinds share, with their descriptions in the CRD. @module */
+/** Schemas of fields that several kinds share, with their descriptions in the CRD. @module */
 import * as z from "zod";
+import {
+  conditionSchema,
+  conditionStatusSchema,
+  LONGEST_MESSAGE,
+  LONGEST_REASON,
+  REASON_PATTERN,
+} from "./objects/conditions.ts";
 
 /**
  * Describes an object whose type has only the named fields. The parser keeps unknown fields: a newer CRD may have more
@@ -34,3 +41,32 @@ export function referenceName(description: string): z.ZodString {
 
 /** A map of strings, such as labels. */
 export const stringMapSchema = z.record(z.string(), z.string());
+
+const TYPE_PATTERN =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
+
+const declaredConditionSchema = conditionSchema.extend({
+  type: z.string().max(316).regex(TYPE_PATTERN).describe("What the condition is about, in CamelCase."),
+  status: conditionStatusSchema.describe("Whether it holds: True, False or Unknown."),
+  reason: z.string().min(1).max(LONGEST_REASON).regex(REASON_PATTERN).describe(
+    "Why, in one CamelCase word for programs.",
+  ),
+  // `.max()` is not used, because it counts UTF-16 code units, while the API server counts characters.
+  message: z.string().meta({ description: "Why, for people. May be empty.", maxLength: LONGEST_MESSAGE }),
+  lastTransitionTime: dateTimeSchema.meta({
+    description: "When the status last changed; a new reason or message alone leaves it.",
+    format: "date-time",
+  }),
+  observedGeneration: generationSchema.optional().meta({
+    description: "The metadata.generation that the condition was computed from.",
+  }),
+}).describe("One aspect of the state, with when and why it last changed.");
+
+/**
+ * Schema of `status.conditions` for every kind. It is a plain list without a key, so a writer replaces the whole list.
+ *
+ * @param types the condition types of the kind, for the description
+ */
+export function conditionsSchema(types: string) {
+  return z.array(declaredConditionSchema).describe(`The state of the object: ${types}.`);
+}

@@ -2,9 +2,8 @@
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { blueprintShape, type VolumeClaimTemplate } from "./blueprint.ts";
-import { conditionsSchema } from "./condition.ts";
+import { conditionsSchema, dateTimeSchema, generationSchema, openObject } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource } from "./crd.ts";
-import { dateTimeSchema, generationSchema, openObject } from "./fields.ts";
 
 export type { VolumeClaimTemplate };
 

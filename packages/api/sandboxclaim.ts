@@ -2,9 +2,8 @@
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
 import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.ts";
-import { conditionsSchema } from "./condition.ts";
+import { conditionsSchema, countSchema, dateTimeSchema, openObject, referenceName } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
-import { countSchema, dateTimeSchema, openObject, referenceName } from "./fields.ts";
 import type { CLAIM_FINAL_REASONS } from "./finalreasons.ts";
 import type { ReadyReason } from "./sandbox.ts";
 

@@ -1,10 +1,36 @@
 /** Defines SandboxTemplate, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
+import type {
+  V1NetworkPolicyEgressRule,
+  V1NetworkPolicyIngressRule,
+  V1NetworkPolicyPeer,
+} from "@kubernetes/client-node";
 import * as z from "zod";
-import { objectMetaSchema } from "./objects/objects.ts";
-import { blueprintShape } from "./blueprint.ts";
+import { blueprintShape, DEFINITION } from "./blueprint.ts";
 import { type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { openObject } from "./fields.ts";
-import { networkPolicyRulesSchema } from "./networkpolicy.ts";
+import { objectMetaSchema } from "./objects/objects.ts";
+
+/** An ingress rule as it is in JSON. The client library's type has `_from` instead of `from`. */
+type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };
+type EgressRule = V1NetworkPolicyEgressRule;
+
+const ingressRuleSchema = z.looseObject({}) as unknown as z.ZodType<IngressRule, IngressRule>;
+const egressRuleSchema = z.looseObject({}) as unknown as z.ZodType<EgressRule, EgressRule>;
+
+/**
+ * Schema of `spec.networkPolicy`. It replaces all default rules, so an empty object allows no traffic in either
+ * direction.
+ */
+const networkPolicyRulesSchema = openObject({
+  ingress: z.array(ingressRuleSchema.meta({
+    description: "One rule, as in networking.k8s.io/v1.",
+    [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyIngressRule",
+  })).optional().describe("Clients that may connect to the sandboxes; none if empty or absent."),
+  egress: z.array(egressRuleSchema.meta({
+    description: "One rule, as in networking.k8s.io/v1.",
+    [DEFINITION]: "io.k8s.api.networking.v1.NetworkPolicyEgressRule",
+  })).optional().describe("What the sandboxes may connect to; nothing if empty or absent."),
+});
 
 const specSchema = openObject({
   ...blueprintShape,

@@ -1,9 +1,8 @@
 /** Defines SandboxWarmPool, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
 import { objectMetaSchema } from "./objects/objects.ts";
-import { conditionsSchema } from "./condition.ts";
+import { conditionsSchema, countSchema, generationSchema, openObject, referenceName } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
-import { countSchema, generationSchema, openObject, referenceName } from "./fields.ts";
 import { lifecycleSchema } from "./sandboxclaim.ts";
 
 const specSchema = openObject({

@@ -16,7 +16,7 @@ import {
   type OwnerReference,
 } from "./objects/objects.ts";
 import { EXTENSIONS_GROUP } from "./crd.ts";
-import { type Problem, readUnresolved } from "./unresolved.ts";
+import { type Problem, readUnresolved } from "./keeperreports.ts";
 
 /**
  * How long a missing or outdated policy is not reported, in milliseconds: the template's hook needs a moment to write

@@ -1,10 +1,9 @@
 /** Binds a scheduled claim: writes its Sandbox, and decides how to continue if the write fails. @module */
 import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
-import { creationRefused, nameTaken, rightLacking } from "../api/claims/unserved.ts";
+import { type ClaimProblem, creationRefused, nameTaken, rightLacking } from "../api/claims/problem.ts";
 import { metadataConflict } from "../api/claims/podmetadata.ts";
-import type { ClaimProblem } from "../api/claimproblem.ts";
-import { lackedRight } from "../api/lackedright.ts";
+import { lackedRight } from "../api/diagnosis/messages.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";

@@ -7,10 +7,16 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import type { ClaimProblem } from "../api/claimproblem.ts";
+import {
+  type ClaimProblem,
+  nameTooLong,
+  policyNotInForce,
+  poolLeaving,
+  poolNotFound,
+  templateNotFound,
+} from "../api/claims/problem.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
 import { needsColdStart, requestProblem } from "../api/claims/request.ts";
-import { nameTooLong, policyNotInForce, poolLeaving, poolNotFound, templateNotFound } from "../api/claims/unserved.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { policyFault, policyMessage, type TemplatePolicy } from "../api/templatepolicy.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";

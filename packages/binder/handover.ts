@@ -4,9 +4,8 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { boundMetadata } from "../api/claims/boundmetadata.ts";
-import { withEnvironment } from "../api/claims/environment.ts";
+import { joinedVolumes, withEnvironment } from "../api/claims/request.ts";
 import type { PodMetadata } from "../api/claims/podmetadata.ts";
-import { joinedVolumes } from "../api/claims/volumes.ts";
 import { securedPodSpec } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import {
   type PoolSandbox,

@@ -1,5 +1,5 @@
 /** Reconciles one claim: puts it into the queue, marks it unschedulable, or starts a write of its status. @module */
-import type { ClaimProblem } from "../api/claimproblem.ts";
+import type { ClaimProblem } from "../api/claims/problem.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { expiryTime, hasExpired } from "../api/expiry.ts";

@@ -2,7 +2,7 @@
  * Writes to a claim that is not bound: its annotations, and a status that binds it or reports why it has no Sandbox.
  * @module
  */
-import type { ClaimProblem } from "../api/claimproblem.ts";
+import type { ClaimProblem } from "../api/claims/problem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { computeStatus, missingAnnotations } from "../../hooks/sandboxclaim/status.ts";

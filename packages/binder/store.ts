@@ -21,7 +21,7 @@ import {
   TEMPLATE_REF_HASH_LABEL,
   UNRESOLVED_ANNOTATION,
 } from "../api/objects/keys.ts";
-import { isLarge } from "../api/objects/large.ts";
+import { isLarge } from "../api/objects/size.ts";
 import type { Api } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
 

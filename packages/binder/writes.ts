@@ -3,7 +3,7 @@
  * version.
  * @module
  */
-import type { ClaimProblem } from "../api/claimproblem.ts";
+import { type ClaimProblem, lifecycleRefused } from "../api/claims/problem.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import {
   type ClaimLifecycle,
@@ -11,7 +11,6 @@ import {
   sandboxClaimSchema,
   type SandboxClaimStatus,
 } from "../api/sandboxclaim.ts";
-import { lifecycleRefused } from "../api/claims/unserved.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/find.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";

@@ -1,5 +1,5 @@
 /** Formats what commands print: JSON and YAML for `-o`, and tables as kubectl does. @module */
-import { withBigInts } from "../api/objects/exactjson.ts";
+import { withBigInts } from "../api/objects/json.ts";
 import { UsageError } from "./failure.ts";
 import { oneLine } from "./terminal.ts";
 

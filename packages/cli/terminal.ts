@@ -1,5 +1,5 @@
 /** Writes to terminals: escapes control characters, colours text, shows progress. @module */
-import { exactly } from "../api/objects/exactjson.ts";
+import { exactly } from "../api/objects/json.ts";
 import type { CommandContext, Output } from "./commandcontext.ts";
 
 // deno-lint-ignore no-control-regex -- it matches what must be escaped

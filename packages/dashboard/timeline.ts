@@ -2,7 +2,7 @@
 import type { Condition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/annotations.ts";
+import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/protocol.ts";
 import type { EventFact } from "../api/diagnosis/facts.ts";
 
 /** One event in the history of a sandbox. */

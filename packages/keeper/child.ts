@@ -4,7 +4,7 @@
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
-import type { Problem } from "../api/unresolved.ts";
+import type { Problem } from "../api/keeperreports.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/find.ts";

@@ -3,12 +3,12 @@
  * @module
  */
 import type { Sandbox } from "../api/sandbox.ts";
-import type { Problem } from "../api/unresolved.ts";
-import { readRefusal } from "../api/diagnosis/refusal.ts";
+import type { Problem } from "../api/keeperreports.ts";
+import { readRefusal } from "../api/diagnosis/messages.ts";
 import { type Answer, messageOf } from "../kube/api.ts";
 import { ADOPTABLE_LABEL, CONTROLLER_UID_LABEL, NAME_HASH_LABEL } from "../api/objects/keys.ts";
-import { cutText } from "../api/objects/fit.ts";
-import { withLimit } from "../api/objects/limits.ts";
+import { cutText } from "../api/objects/conditions.ts";
+import { withLimit } from "../api/objects/size.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Child } from "./child.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { WorkQueue } from "../kube/workqueue.ts";
-import { isLarge } from "../api/objects/large.ts";
+import { isLarge } from "../api/objects/size.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/find.ts";

@@ -5,7 +5,7 @@
  */
 import { POLICY_GRACE_MS, policyFault, policyName } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { Problem } from "../api/unresolved.ts";
+import type { Problem } from "../api/keeperreports.ts";
 import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch } from "../kube/patch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";

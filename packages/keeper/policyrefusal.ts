@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { Problem } from "../api/unresolved.ts";
+import type { Problem } from "../api/keeperreports.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.ts";

@@ -5,8 +5,8 @@
  * stucksandbox).
  * @module
  */
-import { quotedError, readRefusal } from "../api/diagnosis/refusal.ts";
-import { cutText } from "../api/objects/fit.ts";
+import { quotedError, readRefusal } from "../api/diagnosis/messages.ts";
+import { cutText } from "../api/objects/conditions.ts";
 import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";

@@ -2,13 +2,12 @@
 import { keepPod } from "../../hooks/sandbox/pod.ts";
 import { keepService } from "../../hooks/sandbox/service.ts";
 import type { Sandbox } from "../api/sandbox.ts";
-import { applyUpdate, lastApplied, present, presentKeys, sameJson } from "../api/objects/apply.ts";
+import { applyUpdate, isUnchangedByMerge, lastApplied, present, presentKeys, sameJson } from "../api/objects/apply.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { CONTROLLER_UID_LABEL } from "../api/objects/keys.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import { controllerOf, type DesiredObject, type KubeObject } from "../api/objects/objects.ts";
 import { podSchema } from "../api/objects/pods.ts";
-import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import { systemClock } from "../process/clock.ts";
 import { type ChildKind, type ChildrenReconcilerOptions, findChild, type Finding, RESOURCES } from "./child.ts";
 import { type KnownRefusal, knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";

@@ -1,6 +1,6 @@
 /** Reports members of a pool that the API server does not let Metacontroller delete or mark for deletion. @module */
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import type { Problem } from "../api/unresolved.ts";
+import type { Problem } from "../api/keeperreports.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";

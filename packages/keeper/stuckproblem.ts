@@ -1,6 +1,6 @@
 /** Finds out and reports that the API server refuses to change or delete a child, and reads an earlier report. @module */
-import { isCreationRefused } from "../api/diagnosis/refusal.ts";
-import { type Problem, readUnresolved } from "../api/unresolved.ts";
+import { isCreationRefused } from "../api/diagnosis/messages.ts";
+import { type Problem, readUnresolved } from "../api/keeperreports.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import type { Target } from "../kube/patch.ts";

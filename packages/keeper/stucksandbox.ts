@@ -9,7 +9,7 @@ import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { boundSandbox } from "../api/claims/binding.ts";
 import { outstandingMetadata } from "../api/claims/boundmetadata.ts";
 import { metadataProblem } from "../api/claims/podmetadata.ts";
-import { type RefusedWrite, refusedWrite, refusedWriteText } from "../api/claims/refusedwrite.ts";
+import { type RefusedWrite, refusedWrite, refusedWriteText } from "../api/keeperreports.ts";
 import { CLAIM_METADATA_ANNOTATION, REFUSED_WRITE_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta, OwnerReference } from "../api/objects/objects.ts";
 import { answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";

@@ -1,5 +1,5 @@
 /** Writes the annotation of a parent that lists the problems with its children. @module */
-import type { Problem, Unresolved } from "../api/unresolved.ts";
+import type { Problem, Unresolved } from "../api/keeperreports.ts";
 import type { Api } from "../kube/api.ts";
 import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";

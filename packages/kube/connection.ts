@@ -1,5 +1,5 @@
 /** Sends JSON requests to an API server over persistent connections. It does not retry. @module */
-import { parseJson } from "../api/objects/exactjson.ts";
+import { parseJson } from "../api/objects/json.ts";
 import {
   type Answer,
   AnswerTooLong,

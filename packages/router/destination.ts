@@ -1,7 +1,7 @@
 /** Finds the sandbox and the port that a request is for, from its headers, host or path. Pure. @module */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isDNSLabel } from "../api/objects/names.ts";
-import { WAKE_HEADER } from "../api/router/headers.ts";
+import { WAKE_HEADER } from "../api/router/protocol.ts";
 import { canonicalIP, isPodAddress } from "./index/addresses.ts";
 import { isRefusal, type Refusal } from "./refusal.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { hostname } from "node:os";
-import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../api/router/timeouts.ts";
+import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../api/router/protocol.ts";
 import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
 import { flag, type Program, readCommandLine, section, type Values } from "../process/flags.ts";
 import { choice, DURATION, type FlagType, PORT, SWITCH, TEXT, wholeNumber } from "../process/flagtypes.ts";

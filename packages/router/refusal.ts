@@ -1,5 +1,5 @@
 /** Error answers of the router itself: status, text and headers. @module */
-import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/headers.ts";
+import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/protocol.ts";
 
 /** An answer of the router itself. The client sees `detail`, which states the cause. */
 export interface Refusal {

@@ -13,7 +13,7 @@ import { createServer as createHTTP2, type Http2ServerRequest, type ServerHttp2S
 import { createServer as createTCP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { OTHER_POD, POD_UID_HEADER, REASON_HEADER } from "../api/router/headers.ts";
+import { OTHER_POD, POD_UID_HEADER, REASON_HEADER } from "../api/router/protocol.ts";
 import { DISCARD_MS, KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn, sortByVersion } from "../process/ports.ts";
 import { countRunning } from "../process/running.ts";
 import { createWaiting } from "../process/waiting.ts";

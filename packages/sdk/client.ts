@@ -1,6 +1,6 @@
 /** The client of the SDK: creates, finds, lists and changes the sandboxes of one cluster. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
-import { IDLE_ANNOTATION } from "../api/router/annotations.ts";
+import { IDLE_ANNOTATION } from "../api/router/protocol.ts";
 import { isEndless, secondsOf } from "./control/bodies.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
 import { create, type Created } from "./control/create.ts";

@@ -2,7 +2,7 @@
 import { DEFAULT_SETTINGS, hookNames, makeHooks } from "../../hooks/all.ts";
 import type { HookSettings } from "../../hooks/flags.ts";
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
-import { parseJson } from "../api/objects/exactjson.ts";
+import { parseJson } from "../api/objects/json.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import { createBinding } from "../binder/binder.ts";
 import { watchFor } from "../binder/watches.ts";

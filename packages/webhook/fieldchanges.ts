@@ -1,7 +1,6 @@
 /** Lists the fields of a child that an answer changes, and those that become Metacontroller's. @module */
-import { LAST_APPLIED_ANNOTATION, mergeApply, sameJson } from "../api/objects/apply.ts";
+import { isUnchangedByMerge, LAST_APPLIED_ANNOTATION, mergeApply, sameJson } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
-import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 
 /** One field. A value is undefined where the field is absent. */
 export interface FieldChange {

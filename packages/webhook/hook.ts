@@ -1,5 +1,5 @@
 /** Defines a hook, and the steps of one call: parse, decide, guard, check. @module */
-import { parseExactly } from "../api/objects/exactjson.ts";
+import { parseExactly } from "../api/objects/json.ts";
 import * as z from "zod";
 import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
 import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusRules } from "./statusrules.ts";

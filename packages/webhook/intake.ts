@@ -2,7 +2,7 @@
 import { HTTPException } from "hono/http-exception";
 import { createDeadlines } from "../process/deadlines.ts";
 import { createGathered } from "../process/gathered.ts";
-import { countItems, type JSONItems } from "../process/jsonitems.ts";
+import { countItems, type JSONItems } from "../api/objects/json.ts";
 
 /** Limits of request bodies. */
 export interface IntakeOptions {

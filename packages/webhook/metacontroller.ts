@@ -3,7 +3,7 @@
  * Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2.
  * @module
  */
-import { parseExactly } from "../api/objects/exactjson.ts";
+import { parseExactly } from "../api/objects/json.ts";
 import * as z from "zod";
 import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
 

@@ -1,5 +1,5 @@
 /** Computes the reply to one request of a hook: status, body, and what to log about it. @module */
-import { parseJson } from "../api/objects/exactjson.ts";
+import { parseJson } from "../api/objects/json.ts";
 import * as z from "zod";
 import type { Loss, Refusal } from "./guard.ts";
 import { type HookCalls, issuePaths } from "./hook.ts";

@@ -3,9 +3,8 @@
  * omits.
  * @module
  */
-import { lastApplied } from "../api/objects/apply.ts";
+import { isUnchangedByMerge, lastApplied } from "../api/objects/apply.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
-import { isUnchangedByMerge } from "../api/objects/unchangedbymerge.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 
 /**

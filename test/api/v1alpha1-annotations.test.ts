@@ -3,7 +3,7 @@
  * from being listed.
  */
 import { expect, test } from "vitest";
-import { stateAnnotation } from "../../packages/api/v1alpha1.ts";
+import { stateAnnotation } from "../../packages/api/v1alpha1/convert.ts";
 import { alpha, beta, CLAIM_STATE, POD, specOf, toAlpha, toBeta } from "./versions.ts";
 
 const deep = (depth: number) => `${'{"a":'.repeat(depth)}0${"}".repeat(depth)}`;

@@ -1,6 +1,6 @@
 /** Objects of both versions are unchanged after a conversion and its reverse. @module */
 import { describe, expect, test } from "vitest";
-import { convertObject } from "../../packages/api/v1alpha1.ts";
+import { convertObject } from "../../packages/api/v1alpha1/convert.ts";
 import fc from "../properties.ts";
 import { alpha, beta, POD, specOf, toAlpha, toBeta } from "./versions.ts";
 

@@ -1,6 +1,6 @@
 /** Objects of v1alpha1 in v1beta1 and back: renamed fields, and nothing lost on the way there and back. */
 import { describe, expect, test } from "vitest";
-import { convertObject } from "../../packages/api/v1alpha1.ts";
+import { convertObject } from "../../packages/api/v1alpha1/convert.ts";
 import { alpha, anObject, beta, CLAIM_STATE, POD, specOf, toAlpha, toBeta } from "./versions.ts";
 
 const STATE = "api.agents.x-k8s.io/v1alpha1-sandbox-state";

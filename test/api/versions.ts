@@ -1,5 +1,5 @@
 /** Objects of two versions for the tests of conversions, and the way from one to the other. @module */
-import { convertObject } from "../../packages/api/v1alpha1.ts";
+import { convertObject } from "../../packages/api/v1alpha1/convert.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 
 const CORE = "agents.x-k8s.io";

@@ -17,7 +17,7 @@ function loadedBy(...args: string[]): string[] {
 }
 
 /** Digits of numbers have to survive whatever is printed; the module imports nothing. */
-const isSmall = (url: string) => url.endsWith("/api/objects/exactjson.ts");
+const isSmall = (url: string) => url.endsWith("/api/objects/json.ts");
 
 test("--help loads the commands and Commander, and no more", () => {
   const loaded = loadedBy("--help");

@@ -1,6 +1,5 @@
 /** Changes of a JSON value that know its structure: drawn by fast-check, applied to a copy. @module */
-import { copyJson } from "../../packages/api/objects/exactjson.ts";
-import { isObject, type Json } from "../../packages/api/objects/json.ts";
+import { copyJson, isObject, type Json } from "../../packages/api/objects/json.ts";
 import fc from "../properties.ts";
 import { FORGED_METADATA, FORGED_VALUES, HOSTILE_KEYS, HOSTILE_VALUES } from "./hostile.ts";
 

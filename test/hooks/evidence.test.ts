@@ -4,7 +4,7 @@ import { evidence as ofClaims } from "../../hooks/sandboxclaim/statusrules.ts";
 import { evidence as ofSandboxes } from "../../hooks/sandbox/statusrules.ts";
 import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
-import { refusedWriteText } from "../../packages/api/claims/refusedwrite.ts";
+import { refusedWriteText } from "../../packages/api/keeperreports.ts";
 import { REFUSED_WRITE_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type Evidence, guardStatus } from "../../packages/webhook/statusrules.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { syncSandbox } from "../../hooks/sandbox/sync.ts";
 import { computeStatus } from "../../hooks/sandboxclaim/status.ts";
-import { conditionsSchema } from "../../packages/api/condition.ts";
+import { conditionsSchema } from "../../packages/api/fields.ts";
 import { type Condition, findCondition } from "../../packages/api/objects/conditions.ts";
 import { aClaim } from "../pools.ts";
 import { aReadyPod, aRequest, aSandbox, NOW } from "../sandboxes.ts";

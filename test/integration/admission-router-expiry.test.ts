@@ -5,7 +5,7 @@ import {
   EXPIRED_ANNOTATION,
   IDLE_ANNOTATION,
   SUSPENDED_ANNOTATION,
-} from "../../packages/api/router/annotations.ts";
+} from "../../packages/api/router/protocol.ts";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { expire, idleSince, leaveWord, suspend, takeBack } from "../../packages/router/idle/suspend.ts";

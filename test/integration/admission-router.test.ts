@@ -9,7 +9,7 @@ import {
   IDLE_TIMEOUT_ANNOTATION,
   SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
-} from "../../packages/api/router/annotations.ts";
+} from "../../packages/api/router/protocol.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { attempt, run } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";

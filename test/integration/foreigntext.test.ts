@@ -1,6 +1,6 @@
 /** Text of other components reaches our statuses on a real API server, whose CRDs check each field. @module */
 import { expect, test } from "vitest";
-import { parseJson } from "../../packages/api/objects/exactjson.ts";
+import { parseJson } from "../../packages/api/objects/json.ts";
 import { condition, makeNamespace, sleeper } from "./namespace.ts";
 import { aClaim, aPool, untilFull, untilReady } from "./pools.ts";
 import "./suite.ts";

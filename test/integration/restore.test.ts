@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../packages/api/router/headers.ts";
+import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../packages/api/router/protocol.ts";
 import { type Breakable, startBreakable } from "./breakable.ts";
 import { createAll } from "./bulk.ts";
 import { until } from "./kubectl.ts";

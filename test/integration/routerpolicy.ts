@@ -4,7 +4,7 @@ import {
   EXPIRED_ANNOTATION,
   IDLE_ANNOTATION,
   SUSPENDED_ANNOTATION,
-} from "../../packages/api/router/annotations.ts";
+} from "../../packages/api/router/protocol.ts";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import { suspensionText } from "../../packages/router/idle/suspend.ts";
 import { readSandbox } from "../../packages/router/index/records.ts";

@@ -20,7 +20,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "a variable of a claim is the value of a Secret",
-    file: "packages/api/claims/environment.ts",
+    file: "packages/api/claims/request.ts",
     from: "variables.map(({ name, value }) => [name, { name, value }])",
     to: "variables.map((variable) => [variable.name, variable])",
     tests: ["test/binder/cold.test.ts"],

@@ -108,7 +108,7 @@ export const GUARDED_CHANGES: readonly Mutant[] = [
   },
   {
     name: "a merge that takes a field away changes nothing",
-    file: "packages/api/objects/unchangedbymerge.ts",
+    file: "packages/api/objects/apply.ts",
     from: "if (!present(desired, key) && present(observed, key)) return false;",
     to: "if (!present(desired, key) && present(observed, key)) continue;",
     tests: ["test/api/objects/unchangedbymerge.test.ts", ...SANDBOX_TEST],

@@ -126,7 +126,7 @@ export const TEAM_LIMITS: readonly Mutant[] = [
   },
   {
     name: "the binder compares each variable of a claim with all of the container",
-    file: "packages/api/claims/environment.ts",
+    file: "packages/api/claims/request.ts",
     from: "[...wanted.values()].filter(({ name }) => !names.has(name))",
     to: "[...wanted.values()].filter(({ name }) => names && !before.some((variable) => variable.name === name))",
     tests: PROPORTION_TEST,

@@ -168,14 +168,14 @@ export const TEAMS: readonly Mutant[] = [
   },
   {
     name: "an annotation that is not JSON fails a conversion",
-    file: "packages/api/v1alpha1content.ts",
+    file: "packages/api/v1alpha1/convert.ts",
     from: "  } catch {\n    return undefined;",
     to: '  } catch {\n    throw new RangeError("Cannot convert: an annotation is not JSON");',
     tests: [...CONVERSION_TEST, "test/hooks/conversion/review.test.ts"],
   },
   {
     name: "a conversion drops an annotation that it cannot read",
-    file: "packages/api/v1alpha1.ts",
+    file: "packages/api/v1alpha1/convert.ts",
     from: ": toAlpha(content, undefined);",
     to: ": toAlpha(without(content, key), undefined);",
     tests: CONVERSION_TEST,

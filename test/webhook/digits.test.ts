@@ -5,7 +5,7 @@ import { sandboxHook } from "../../hooks/sandbox/hook.ts";
 import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { applyCreate } from "../../packages/api/objects/apply.ts";
-import { parseJson } from "../../packages/api/objects/exactjson.ts";
+import { parseJson } from "../../packages/api/objects/json.ts";
 import { handedOver } from "../../packages/binder/handover.ts";
 import { readBody, replyOf } from "../../packages/webhook/reply.ts";
 import { aPoolRequest, CONFIG as POOL_CONFIG } from "../poolcalls.ts";

@@ -1,7 +1,7 @@
 /**
  * Computes the Pod metadata of a claim's Sandbox: from the template, hookbox's tracking labels, and the claim. @module
  */
-import type { ClaimProblem } from "../claimproblem.ts";
+import type { ClaimProblem } from "./problem.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import { canonicalJson } from "../objects/apply.ts";

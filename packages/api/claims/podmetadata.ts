@@ -1,5 +1,5 @@
 /** Checks which labels and annotations a claim may add to its Pod, and merges metadata. @module */
-import type { ClaimProblem } from "../claimproblem.ts";
+import type { ClaimProblem } from "./problem.ts";
 import { SAFE_TO_EVICT_ANNOTATION } from "../objects/keys.ts";
 import { isDNSSubdomain } from "../objects/names.ts";
 

@@ -1,11 +1,10 @@
 /** The types of all observed objects from which a diagnosis is computed. Every field is optional. @module */
+import type { KubeObject, ObjectMeta } from "../objects/objects.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../sandboxwarmpool.ts";
-import type { KubeObject, ObjectMeta } from "../objects/objects.ts";
 import type { ObjectRef } from "./finding.ts";
-import type { PodFact } from "./podfact.ts";
 
 /** The object that the diagnosis is about. */
 export interface Subject extends ObjectRef {
@@ -79,4 +78,69 @@ export interface NodeFact extends NamedFact {
     allocatable?: Record<string, string>;
     conditions?: { type: string; status: string; message?: string; lastTransitionTime?: string }[];
   };
+}
+
+export interface PodFact {
+  metadata: ObjectMeta;
+  spec?: PodSpecFact;
+  status?: {
+    phase?: string;
+    reason?: string;
+    message?: string;
+    conditions?: PodConditionFact[];
+    initContainerStatuses?: ContainerFact[];
+    containerStatuses?: ContainerFact[];
+  };
+}
+
+export interface PodConditionFact {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+export interface PodSpecFact {
+  nodeName?: string;
+  restartPolicy?: string;
+  schedulerName?: string;
+  serviceAccountName?: string;
+  runtimeClassName?: string;
+  schedulingGates?: { name: string }[];
+  readinessGates?: { conditionType: string }[];
+  nodeSelector?: Record<string, string>;
+  affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: NodeSelectorFact } };
+  tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
+  containers?: {
+    name: string;
+    image?: string;
+    resources?: { requests?: Record<string, string> };
+    livenessProbe?: object;
+    startupProbe?: object;
+  }[];
+  volumes?: {
+    name: string;
+    persistentVolumeClaim?: { claimName: string };
+  }[];
+}
+
+export interface NodeSelectorFact {
+  nodeSelectorTerms?: { matchExpressions?: { key: string; operator: string; values?: string[] }[] }[];
+}
+
+export interface ContainerFact {
+  name: string;
+  image?: string;
+  ready?: boolean;
+  started?: boolean;
+  restartCount?: number;
+  state?: ContainerStateFact;
+  lastState?: ContainerStateFact;
+}
+
+export interface ContainerStateFact {
+  waiting?: { reason?: string; message?: string };
+  running?: { startedAt?: string };
+  terminated?: { exitCode?: number; reason?: string; message?: string; finishedAt?: string };
 }

@@ -47,7 +47,7 @@ export interface Cause extends Omit<Finding, "isOk" | "chain"> {
   isGuess: boolean;
 }
 
-type Told = Pick<Cause, "object" | "summary" | "evidence"> & Partial<Omit<Cause, "code" | "since">> & {
+type CauseDetails = Pick<Cause, "object" | "summary" | "evidence"> & Partial<Omit<Cause, "code" | "since">> & {
   since?: string | undefined;
 };
 
@@ -55,7 +55,7 @@ type Told = Pick<Cause, "object" | "summary" | "evidence"> & Partial<Omit<Cause,
  * Creates a cause. Remedy and `hopeless` come from the catalogue, and the path leads to the object, unless `told` sets
  * them.
  */
-export function cause(code: Code, { since, ...told }: Told): Cause {
+export function cause(code: Code, { since, ...told }: CauseDetails): Cause {
   const { remedy, hopeless } = CATALOGUE[code];
   return {
     code,

@@ -4,7 +4,7 @@
  */
 import type { Sandbox } from "../sandbox.ts";
 import { findCondition } from "../objects/conditions.ts";
-import { isQuotaExceeded } from "./refusal.ts";
+import { isQuotaExceeded } from "./messages.ts";
 
 /** Causes in order of precedence. For several Sandboxes, the first cause in this list that one of them has counts. */
 export const SANDBOX_CAUSES = [

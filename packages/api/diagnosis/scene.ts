@@ -1,12 +1,12 @@
 /**
- * The input of a rule: one Sandbox and the objects around it. Also creates evidence from conditions and Events. @module
+ * The input of a rule: one Sandbox, its Pod with its containers, and the objects around it. Also creates evidence from
+ * conditions, Events and containers. @module
  */
-import type { Sandbox } from "../sandbox.ts";
 import { type Condition, findCondition } from "../objects/conditions.ts";
 import type { ObjectMeta } from "../objects/objects.ts";
-import type { EventFact, Facts } from "./facts.ts";
+import type { Sandbox } from "../sandbox.ts";
+import type { ContainerFact, EventFact, Facts, PodFact } from "./facts.ts";
 import type { Evidence, ObjectRef } from "./finding.ts";
-import type { PodFact } from "./podfact.ts";
 
 /** The input of the rules about a Sandbox. */
 export interface Scene {
@@ -67,4 +67,37 @@ export function timeOf(text: string | undefined): number {
 export function secondsSince(text: string | undefined, now: Date): number {
   const time = timeOf(text);
   return time === 0 ? 0 : (now.getTime() - time) / 1000;
+}
+
+export interface Container {
+  status: ContainerFact;
+  /** `container "main"` or `init container "setup"`. */
+  title: string;
+  /** The field of the Pod's spec that contains the container. */
+  field: "containers[]" | "initContainers[]";
+  /** Reason and message of a waiting container; empty: it does not wait. */
+  reason: string;
+  message: string;
+}
+
+/** Lists the containers. Init containers come first, because they must end before the others start. */
+export function containersOf({ pod }: PodScene): Container[] {
+  const of = (statuses: ContainerFact[] = [], title: string, field: Container["field"]): Container[] =>
+    statuses.map((status) => ({
+      status,
+      title: `${title} "${status.name}"`,
+      field,
+      reason: status.state?.waiting?.reason ?? "",
+      message: status.state?.waiting?.message ?? "",
+    }));
+  return [
+    ...of(pod.status?.initContainerStatuses, "init container", "initContainers[]"),
+    ...of(pod.status?.containerStatuses, "container", "containers[]"),
+  ];
+}
+
+/** Returns the reason and message of a waiting container as evidence. */
+export function waitingEvidence({ podRef }: PodScene, { status, reason, message }: Container): Evidence {
+  const where = `status.containerStatuses[${status.name}].state.waiting`;
+  return { object: podRef, where, text: message === "" ? reason : `${reason}: ${message}` };
 }

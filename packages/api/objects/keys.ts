@@ -110,12 +110,12 @@ export const PROPAGATED_ANNOTATIONS_ANNOTATION = `${PREFIX}propagated-annotation
 export const TRACE_CONTEXT_ANNOTATION = "opentelemetry.io/trace-context";
 /**
  * Annotation written by the keeper: why a child of a Sandbox, pool or template cannot be created, changed or deleted
- * (packages/api/unresolved.ts).
+ * (packages/api/keeperreports.ts).
  */
 export const UNRESOLVED_ANNOTATION = `${PREFIX}unresolved`;
 /**
  * Annotation on the Sandboxes of claims, written by the keeper: the API server does not let Metacontroller change or delete
- * this Sandbox (packages/api/claims/refusedwrite.ts).
+ * this Sandbox (packages/api/keeperreports.ts).
  */
 export const REFUSED_WRITE_ANNOTATION = `${PREFIX}refused-write`;
 

@@ -1,4 +1,6 @@
-/** Computes the name hash of Agent Sandbox, and checks names as the API server does. @module */
+/** Computes the name hash of Agent Sandbox and the name of a Sandbox's Pod, and checks names as the API server does. @module */
+import { POD_NAME_ANNOTATION } from "./keys.ts";
+import type { ObjectMeta } from "./objects.ts";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_MAX = 63;
@@ -22,4 +24,18 @@ export function isDNSLabel(name: string): boolean {
 /** Tells whether `name` is a DNS subdomain (RFC 1123): at most 253 characters, labels of any length joined by dots. */
 export function isDNSSubdomain(name: string): boolean {
   return name.length <= DNS_SUBDOMAIN_MAX && name.split(".").every((label) => DNS_LABEL.test(label));
+}
+
+/**
+ * Returns the name of the Pod that the Sandbox has or will have: the Sandbox's own name, or the name of a Pod that
+ * another controller recorded in an annotation. Source: Agent Sandbox API, section 2.4.
+ */
+export function podNameOf({ metadata }: { metadata: ObjectMeta }): string {
+  const noted = metadata.annotations?.[POD_NAME_ANNOTATION];
+  return noted !== undefined && isDNSSubdomain(noted) ? noted : metadata.name;
+}
+
+/** Tells whether the Sandbox's Pod has another name than the Sandbox. */
+export function hasOtherPod(sandbox: { metadata: ObjectMeta }): boolean {
+  return podNameOf(sandbox) !== sandbox.metadata.name;
 }

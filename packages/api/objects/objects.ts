@@ -3,6 +3,7 @@
  * @module
  */
 import * as z from "zod";
+import { ASSIGNED_AT_ANNOTATION } from "./keys.ts";
 
 const stringMapSchema = z.record(z.string(), z.string());
 
@@ -84,4 +85,14 @@ export function controllerReference({ apiVersion, kind, metadata }: KubeObject):
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
+}
+
+/**
+ * Returns when a manager of an object's spec last wrote to the object. A Sandbox that the binder has bound to a claim
+ * has no `managedFields`: the result is then the time of the binding. Undefined: the time is not known.
+ */
+export function specChanged(metadata: ObjectMeta): string | undefined {
+  const entries = (metadata["managedFields"] ?? []) as { subresource?: string; time?: string; fieldsV1?: object }[];
+  const ofSpec = entries.filter(({ subresource, fieldsV1 = {} }) => !subresource && "f:spec" in fieldsV1);
+  return ofSpec.map(({ time }) => time ?? "").sort().at(-1) || metadata.annotations?.[ASSIGNED_AT_ANNOTATION];
 }

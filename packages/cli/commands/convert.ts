@@ -2,10 +2,9 @@
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
-import { withoutBigInts } from "../../api/objects/exactjson.ts";
+import { withoutBigInts } from "../../api/objects/json.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
-import { convertObject, stateAnnotation } from "../../api/v1alpha1.ts";
-import { SHADOW_POOL } from "../../api/v1alpha1claim.ts";
+import { convertObject, SHADOW_POOL, stateAnnotation } from "../../api/v1alpha1/convert.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { collect, contentOf } from "../options.ts";

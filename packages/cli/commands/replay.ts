@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { DEFAULT_SETTINGS, makeHooks } from "../../../hooks/all.ts";
 import type { HookSettings } from "../../../hooks/flags.ts";
-import { parseJson } from "../../api/objects/exactjson.ts";
+import { parseJson } from "../../api/objects/json.ts";
 import type { RecordedExchange } from "../../webhook/exchange.ts";
 import type { HookCalls } from "../../webhook/hook.ts";
 import { replyOf } from "../../webhook/reply.ts";

@@ -1,5 +1,5 @@
 /** Reads recordings line by line, from files or folders. @module */
-import { parseJson } from "../../api/objects/exactjson.ts";
+import { parseJson } from "../../api/objects/json.ts";
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";

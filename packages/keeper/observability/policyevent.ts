@@ -1,6 +1,6 @@
 /** Creates the Event of a template whose NetworkPolicy is not in force. @module */
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { Problem } from "../../api/unresolved.ts";
+import type { Problem } from "../../api/keeperreports.ts";
 import { policyProblemOf } from "../../api/templatepolicy.ts";
 import { regardingOf } from "../../kube/event.ts";
 import { UNRESOLVED_ANNOTATION } from "../../api/objects/keys.ts";

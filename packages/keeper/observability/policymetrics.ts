@@ -1,7 +1,7 @@
 /** A gauge of the templates whose NetworkPolicy is not in force. @module */
 import { Gauge, type Registry } from "prom-client";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
-import type { Problem } from "../../api/unresolved.ts";
+import type { Problem } from "../../api/keeperreports.ts";
 import { policyProblemOf } from "../../api/templatepolicy.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import { labelValue } from "./labelvalue.ts";

@@ -5,7 +5,7 @@ import {
   DELETE_ANNOTATION,
   IDLE_ANNOTATION,
   MAX_ACTIVE_ANNOTATION,
-} from "../../api/router/annotations.ts";
+} from "../../api/router/protocol.ts";
 
 /** When to suspend a sandbox, from its annotations. */
 export interface IdlePolicy {

@@ -3,7 +3,7 @@ import { findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
 import type { SandboxRecord } from "../index/records.ts";
 import type { Entry } from "../index/sandboxindex.ts";
-import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
+import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/protocol.ts";
 import type { IdlePolicy } from "./decision.ts";
 
 /** Traffic of one sandbox through this router. */

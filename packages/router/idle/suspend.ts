@@ -10,7 +10,7 @@ import {
   EXPIRED_ANNOTATION,
   FIRST_ACTIVE_ANNOTATION,
   SUSPENDED_ANNOTATION,
-} from "../../api/router/annotations.ts";
+} from "../../api/router/protocol.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
 import { type Answer, answerError, isOk } from "../../kube/api.ts";
 import { eventOf } from "../../kube/event.ts";

@@ -22,7 +22,7 @@ import {
   SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
   WOKEN_AT_ANNOTATION,
-} from "../../api/router/annotations.ts";
+} from "../../api/router/protocol.ts";
 import { canonicalIP, isPodAddress } from "./addresses.ts";
 
 type RecordMeta = {

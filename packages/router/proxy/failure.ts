@@ -2,7 +2,7 @@
 import type { EventEmitter } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import process from "node:process";
-import { OTHER_POD, REASON_HEADER } from "../../api/router/headers.ts";
+import { OTHER_POD, REASON_HEADER } from "../../api/router/protocol.ts";
 import type { Target } from "../destination.ts";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
 import { MOST_HEADER_BYTES, type ProxySettings } from "./exchange.ts";

@@ -1,5 +1,5 @@
 /** Filters the headers of requests and answers. Header lists are flat: name, value, name, value. Pure. @module */
-import { POD_UID_HEADER, REASON_HEADER } from "../../api/router/headers.ts";
+import { POD_UID_HEADER, REASON_HEADER } from "../../api/router/protocol.ts";
 
 /** What the router tells the sandbox about a request. */
 interface Forwarding {

@@ -1,7 +1,7 @@
 /** Finds the address of a sandbox: at once, or after holding the request while the sandbox wakes or starts. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { WAKE_ANNOTATION } from "../../api/router/annotations.ts";
+import { WAKE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { Target } from "../destination.ts";
 import { addressFor, type Reachability, reachabilityOf } from "../index/reachability.ts";
 import type { Look } from "../index/sandboxapi.ts";

@@ -1,6 +1,6 @@
 /** Wakes suspended Sandboxes, and records which have just woken. @module */
 import { rfc3339 } from "../../api/objects/conditions.ts";
-import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/annotations.ts";
+import { SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/protocol.ts";
 import { type Answer, isOk, messageOf, timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";

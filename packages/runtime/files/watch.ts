@@ -2,7 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { ALIVE_MS } from "../../api/router/timeouts.ts";
+import { ALIVE_MS } from "../../api/router/protocol.ts";
 import { entriesIn } from "../../process/bytepaths.ts";
 import { textOfName } from "../../process/filenames.ts";
 import { ON_DENO } from "../../process/ondeno.ts";

@@ -1,7 +1,7 @@
 /** Follows one process until it ends, reconnects if a connection breaks, and controls it. @module */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CallOptions as ConnectCallOptions, createClient } from "@connectrpc/connect";
-import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
+import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../../api/router/protocol.ts";
 import {
   type AttachResponse,
   type ProcessEnd,

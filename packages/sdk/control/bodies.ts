@@ -1,6 +1,6 @@
 /** Builds the objects that the SDK creates. @module */
 import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
-import { IDLE_ANNOTATION } from "../../api/router/annotations.ts";
+import { IDLE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { type CreateOptions, envOf, type VolumeOptions } from "../options.ts";

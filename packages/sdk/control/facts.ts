@@ -1,25 +1,24 @@
 /** Finds the cause of an object's state, and reads only the objects that this needs. @module */
-import { lacksMetadata } from "../../api/claims/refusedwrite.ts";
+import { lacksMetadata } from "../../api/keeperreports.ts";
 import type {
   Facts,
   LeaseFact,
   NamedFact,
   NodeFact,
+  PodFact,
   QuotaFact,
   Subject,
   VolumeClaimFact,
 } from "../../api/diagnosis/facts.ts";
 import type { Finding } from "../../api/diagnosis/finding.ts";
-import type { PodFact } from "../../api/diagnosis/podfact.ts";
-import { isQuotaExceeded } from "../../api/diagnosis/refusal.ts";
+import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
 import { why } from "../../api/diagnosis/why.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
-import { nameHash } from "../../api/objects/names.ts";
+import { nameHash, podNameOf } from "../../api/objects/names.ts";
 import { kubeObjectSchema } from "../../api/objects/objects.ts";
-import { podNameOf } from "../../api/podname.ts";
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";

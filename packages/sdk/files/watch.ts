@@ -1,6 +1,6 @@
 /** Watches a folder of a sandbox; if the connection breaks, it connects again and reports a gap. @module */
 import * as z from "zod";
-import { ALIVE_MS } from "../../api/router/timeouts.ts";
+import { ALIVE_MS } from "../../api/router/protocol.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
 import type { CallOptions } from "../runtime/call.ts";
 import { pause, REPEAT_WAITS_MS } from "../runtime/repeat.ts";

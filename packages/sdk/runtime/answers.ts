@@ -1,6 +1,6 @@
 /** Converts failed responses to errors: of plain requests, of Connect calls, and of the router. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/headers.ts";
+import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
 import {
   AuthenticationError,
   AuthorizationError,

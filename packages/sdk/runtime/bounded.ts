@@ -2,7 +2,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { createGathered } from "../../process/gathered.ts";
-import { countItems } from "../../process/jsonitems.ts";
+import { countItems } from "../../api/objects/json.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { ProcessService } from "../../runtime-api/gen/process/v1/process_pb.ts";

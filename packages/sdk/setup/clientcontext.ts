@@ -1,8 +1,8 @@
 /** Holds what all calls of one client share: the cluster, the namespace, and the transports to sandboxes. @module */
 import type { Subject } from "../../api/diagnosis/facts.ts";
 import type { Finding } from "../../api/diagnosis/finding.ts";
-import { podNameOf } from "../../api/podname.ts";
-import { WAKE_TIMEOUT_MS } from "../../api/router/timeouts.ts";
+import { podNameOf } from "../../api/objects/names.ts";
+import { WAKE_TIMEOUT_MS } from "../../api/router/protocol.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
 import type { Credentials } from "../../kube/credentials.ts";

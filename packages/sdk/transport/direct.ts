@@ -1,5 +1,5 @@
 /** Reaches the ports of a Pod directly or by port-forward; finds the Pod again after it was replaced. @module */
-import { WAKE_HEADER } from "../../api/router/headers.ts";
+import { WAKE_HEADER } from "../../api/router/protocol.ts";
 import { ConnectionError, type ObjectRef, SandboxError } from "../errors.ts";
 import { orAborted } from "../runtime/call.ts";
 import { send } from "./send.ts";

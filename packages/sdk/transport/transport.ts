@@ -1,5 +1,5 @@
 /** Types of the transports: how requests reach the ports of one sandbox. @module */
-import { WAKE_HEADER } from "../../api/router/headers.ts";
+import { WAKE_HEADER } from "../../api/router/protocol.ts";
 
 /** A request to a port. `body` is sent once: a stream cannot be sent again. */
 export interface TransportRequest {

@@ -2,7 +2,7 @@
  * The Kubernetes API over a store in memory, in place of the HTTP connection in `packages/kube/connection.ts`.
  * @module
  */
-import { copyJson } from "../../api/objects/exactjson.ts";
+import { copyJson } from "../../api/objects/json.ts";
 import type { ServedResource } from "../store/resources.ts";
 import type { MemoryStore } from "../store/memory.ts";
 import type { Answer, Api, ApiRequest, WatchEvent } from "../../kube/api.ts";

@@ -1,5 +1,5 @@
 /** Implements GET of lists, and POST, PUT, PATCH and DELETE, of the API in memory. @module */
-import { copyJson } from "../../api/objects/exactjson.ts";
+import { copyJson } from "../../api/objects/json.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Answer } from "../../kube/api.ts";
 import type { MemoryStore } from "../store/memory.ts";

@@ -1,5 +1,5 @@
 /** Watches of the API in memory: records changes, and decides which events each watch gets. @module */
-import { copyJson } from "../../api/objects/exactjson.ts";
+import { copyJson } from "../../api/objects/json.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { WatchEvent } from "../../kube/api.ts";
 import type { StoredChange } from "../store/memory.ts";

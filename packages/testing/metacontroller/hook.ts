@@ -1,5 +1,5 @@
 /** Calls a webhook and decodes its answer, as strictly as Metacontroller does. @module */
-import { parseJson } from "../../api/objects/exactjson.ts";
+import { parseJson } from "../../api/objects/json.ts";
 import type { HookName, HookSpec } from "./definition.ts";
 import type { Clock } from "../store/store.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { sameJson } from "../../api/objects/apply.ts";
-import { copyJson } from "../../api/objects/exactjson.ts";
+import { copyJson } from "../../api/objects/json.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { createFakeClock, type FakeClock } from "../clock.ts";
 import { startCollector } from "./garbage.ts";

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { environmentProblem, withEnvironment } from "../../../packages/api/claims/environment.ts";
+import { environmentProblem, withEnvironment } from "../../../packages/api/claims/request.ts";
 
 const POD = {
   containers: [

@@ -1,6 +1,6 @@
 /** One verdict on what a claim asks for. @module */
 import { expect, test } from "vitest";
-import { poolNotFound, templateNotFound } from "../../../packages/api/claims/unserved.ts";
+import { poolNotFound, templateNotFound } from "../../../packages/api/claims/problem.ts";
 import { needsColdStart, requestProblem } from "../../../packages/api/claims/request.ts";
 import { aClaim } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { joinedVolumes, volumesProblem } from "../../../packages/api/claims/volumes.ts";
+import { joinedVolumes, volumesProblem } from "../../../packages/api/claims/request.ts";
 
 const volume = (name: string | undefined, size = 1) => ({
   ...(name === undefined ? {} : { metadata: { name } }),

@@ -1,7 +1,7 @@
 /** Why a claim is as it is: what it refers to, what it asks for, and its Sandbox. @module */
 import { expect, test } from "vitest";
-import { nameTaken, rightLacking } from "../../../packages/api/claims/unserved.ts";
-import { lackedRight } from "../../../packages/api/lackedright.ts";
+import { nameTaken, rightLacking } from "../../../packages/api/claims/problem.ts";
+import { lackedRight } from "../../../packages/api/diagnosis/messages.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
 import {

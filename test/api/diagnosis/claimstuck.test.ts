@@ -1,6 +1,6 @@
 /** Why a claim that has a Sandbox is not Ready though that Sandbox is: the Sandbox cannot follow the claim. @module */
 import { expect, test } from "vitest";
-import { refusedWriteProblem, refusedWriteText } from "../../../packages/api/claims/refusedwrite.ts";
+import { refusedWriteProblem, refusedWriteText } from "../../../packages/api/keeperreports.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aCondition, ago, type Case, claimFacts, expectCause, JOB, KEY, NOW } from "./facts.ts";
 import { aSandbox } from "../../sandboxes.ts";

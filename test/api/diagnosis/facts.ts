@@ -1,8 +1,7 @@
 /** Facts for tests of diagnoses: a claim of pool `warm`, its template `python`, its Sandbox, and that one's Pod. @module */
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { expect } from "vitest";
-import type { Facts, Subject } from "../../../packages/api/diagnosis/facts.ts";
-import type { ContainerFact, PodFact, PodSpecFact } from "../../../packages/api/diagnosis/podfact.ts";
+import type { ContainerFact, Facts, PodFact, PodSpecFact, Subject } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import type { Condition } from "../../../packages/api/objects/conditions.ts";
 import { aClaim, aPool, type Over } from "../../pools.ts";

@@ -1,8 +1,7 @@
 /** Laws of a diagnosis, whatever facts there are: it never throws, names its way and its evidence, and changes nothing. @module */
 import { expect, test } from "vitest";
 import { CATALOGUE } from "../../../packages/api/diagnosis/catalogue.ts";
-import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
-import type { PodSpecFact } from "../../../packages/api/diagnosis/podfact.ts";
+import type { Facts, PodSpecFact } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
 import { aClaim, aPool } from "../../pools.ts";
 import { aTemplate } from "../../templates.ts";

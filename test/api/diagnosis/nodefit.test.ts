@@ -1,6 +1,6 @@
 /** Which nodes would do for a Pod: requests, labels, taints. @module */
 import { expect, test } from "vitest";
-import { biggest, matchingNodes, requestOf, toleratedNodes } from "../../../packages/api/diagnosis/nodefit.ts";
+import { biggest, matchingNodes, requestOf, toleratedNodes } from "../../../packages/api/diagnosis/rules/scheduling.ts";
 
 const node = (
   name: string,

@@ -1,6 +1,6 @@
 /** What the API server's words say when it refuses an object. Words as kube-apiserver 1.36 has written them. @module */
 import { expect, test } from "vitest";
-import { quotedError, readRefusal } from "../../../packages/api/diagnosis/refusal.ts";
+import { quotedError, readRefusal } from "../../../packages/api/diagnosis/messages.ts";
 
 const cases: [words: string, code: string, object: string][] = [
   [

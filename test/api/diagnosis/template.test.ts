@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
-import { policyNotInForce } from "../../../packages/api/claims/unserved.ts";
+import { policyNotInForce } from "../../../packages/api/claims/problem.ts";
 import { aPool } from "../../pools.ts";
 import { aPolicy, aTemplate } from "../../templates.ts";
 import { aCondition, claimFacts, KEY, NOW } from "./facts.ts";

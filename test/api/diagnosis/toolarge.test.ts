@@ -1,10 +1,10 @@
 /** `why` for objects that are too large for Metacontroller's annotation: it names the object to make smaller, and the limits. @module */
 import { expect, test } from "vitest";
-import { refusedWriteProblem, refusedWriteText } from "../../../packages/api/claims/refusedwrite.ts";
-import { creationRefused } from "../../../packages/api/claims/unserved.ts";
+import { refusedWriteProblem, refusedWriteText } from "../../../packages/api/keeperreports.ts";
+import { creationRefused } from "../../../packages/api/claims/problem.ts";
 import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
-import { withLimit } from "../../../packages/api/objects/limits.ts";
+import { withLimit } from "../../../packages/api/objects/size.ts";
 import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
 import { aPool } from "../../pools.ts";
 import { aSandbox } from "../../sandboxes.ts";

@@ -1,7 +1,6 @@
 /** The table for dynamic-apply's merge; every expectation was compared with Metacontroller 4.17.2's own. @module */
 import { expect, test } from "vitest";
-import { mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
-import { isUnchangedByMerge } from "../../../packages/api/objects/unchangedbymerge.ts";
+import { isUnchangedByMerge, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
 import { deepFreeze } from "../../freeze.ts";
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,14 @@
 /** JSON with large integers: values are written as they were read, and compared, merged and shown as numbers. @module */
 import fc from "../../properties.ts";
 import { expect, test } from "vitest";
-import { applyUpdate, canonicalJson, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
-import { copyJson, parseJson, withBigInts, withoutBigInts } from "../../../packages/api/objects/exactjson.ts";
-import { isObject } from "../../../packages/api/objects/json.ts";
-import { isUnchangedByMerge } from "../../../packages/api/objects/unchangedbymerge.ts";
+import {
+  applyUpdate,
+  canonicalJson,
+  isUnchangedByMerge,
+  mergeApply,
+  sameJson,
+} from "../../../packages/api/objects/apply.ts";
+import { copyJson, isObject, parseJson, withBigInts, withoutBigInts } from "../../../packages/api/objects/json.ts";
 import { plainly } from "../../../packages/cli/terminal.ts";
 import { serialize } from "../../../packages/cli/output.ts";
 

@@ -1,9 +1,8 @@
 /** Text of other components in fields that the API server checks: every text becomes valid. @module */
 import fc from "../../properties.ts";
 import { expect, test } from "vitest";
-import { conditionsSchema } from "../../../packages/api/condition.ts";
-import { fitCondition } from "../../../packages/api/objects/conditions.ts";
-import { cutText, fitReason } from "../../../packages/api/objects/fit.ts";
+import { conditionsSchema } from "../../../packages/api/fields.ts";
+import { cutText, fitCondition, fitReason } from "../../../packages/api/objects/conditions.ts";
 
 test.for([
   ["Unschedulable", "Unschedulable"],

@@ -1,6 +1,6 @@
 /** What counts as large, and that no more is looked at than tells. @module */
 import { expect, test } from "vitest";
-import { isLarge } from "../../../packages/api/objects/large.ts";
+import { isLarge } from "../../../packages/api/objects/size.ts";
 
 const list = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
 

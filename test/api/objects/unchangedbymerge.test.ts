@@ -1,7 +1,6 @@
 /** The short way to know what a merge comes to says what the merge itself says. @module */
 import { expect, test } from "vitest";
-import { mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
-import { isUnchangedByMerge } from "../../../packages/api/objects/unchangedbymerge.ts";
+import { isUnchangedByMerge, mergeApply, sameJson } from "../../../packages/api/objects/apply.ts";
 import fc from "../../properties.ts";
 
 test("isUnchangedByMerge() says of whatever three values what their merge comes to", () => {

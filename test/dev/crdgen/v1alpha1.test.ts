@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { buildCRD, kinds } from "../../../dev/crdgen/crd.ts";
 import { readDefinitions } from "../../../dev/crdgen/openapi.ts";
-import { v1alpha1Of } from "../../../dev/crdgen/v1alpha1.ts";
+import { v1alpha1Of } from "../../../packages/api/v1alpha1/crd.ts";
 
 // deno-lint-ignore no-explicit-any -- schemas are looked into, not computed with
 type Json = any;

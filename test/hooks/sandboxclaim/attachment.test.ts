@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { LAST_APPLIED_ANNOTATION } from "../../../packages/api/objects/apply.ts";
-import { refusedWriteText } from "../../../packages/api/claims/refusedwrite.ts";
+import { refusedWriteText } from "../../../packages/api/keeperreports.ts";
 import {
   aBoundClaim,
   aClaimed,

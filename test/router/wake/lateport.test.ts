@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
-import { WOKEN_AT_ANNOTATION } from "../../../packages/api/router/annotations.ts";
+import { WOKEN_AT_ANNOTATION } from "../../../packages/api/router/protocol.ts";
 import { until } from "../../eventually.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
 import { dial, fetchFrom, readUntil } from "../client.ts";

@@ -2,26 +2,23 @@
  * Finds the root cause of a claim's state. It checks what the claim refers to, what it asks for, and then its Sandbox.
  * @module
  */
-import type { Sandbox } from "../../sandbox.ts";
-import type { SandboxClaim } from "../../sandboxclaim.ts";
+import { isNameTaken } from "../../claims/problem.ts";
 import { expiryTime } from "../../expiry.ts";
-import { isNameTaken } from "../../claims/unserved.ts";
-import { BINDER_LEASE } from "../../installation.ts";
+import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../installation.ts";
 import { findCondition, rfc3339 } from "../../objects/conditions.ts";
 import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
+import type { Sandbox } from "../../sandbox.ts";
+import type { SandboxClaim } from "../../sandboxclaim.ts";
 import type { Facts } from "../facts.ts";
-import { type Cause, cause, named } from "../finding.ts";
+import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
-import { binderDown, BINDING_SECONDS } from "./binder.ts";
-import { type ClaimGround as Ground, through } from "./claimground.ts";
-import { ofClaimsVariable, rejected, stuckSandbox } from "./claimrefused.ts";
-import { beingDeleted } from "./deletion.ts";
+import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
+import { type ClaimScene, ofClaimsVariable, rejected, stuckSandbox, withPool } from "./claimrefused.ts";
 import { poolUnable, templateNotFound } from "./pool.ts";
 import { sandboxFinding } from "./sandbox.ts";
-import { hookFailing, silent } from "./silence.ts";
-import { poolUnfenced } from "./template.ts";
+import { poolPolicyMissing } from "./template.ts";
 
 /** If no problem exists, a claim is Ready long before this many seconds. */
 const WAITING_SECONDS = 30;
@@ -31,17 +28,17 @@ export function claimFinding(facts: Facts, claim: SandboxClaim, now: Date): Caus
   const at = refOf("SandboxClaim", claim.metadata);
   const poolRef = { ...at, kind: "SandboxWarmPool", name: claim.spec.warmPoolRef.name };
   const isBound = Boolean(claim.status?.sandbox?.name);
-  const ground: Ground = { facts, claim, at, poolRef, isBound, now };
+  const scene: ClaimScene = { facts, claim, at, poolRef, isBound, now };
   for (const rule of RULES) {
-    const found = rule(ground);
+    const found = rule(scene);
     if (found) return found;
   }
-  return waits(ground);
+  return waiting(scene);
 }
 
-const going = ({ claim, at }: Ground) => beingDeleted(claim.metadata, at);
+const deleting = ({ claim, at }: ClaimScene) => beingDeleted(claim.metadata, at);
 
-function expired({ claim, at, now }: Ground): Cause | undefined {
+function expired({ claim, at, now }: ClaimScene): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
   const time = expiryTime(claim);
   if (ready?.reason !== "ClaimExpired" && !(time !== undefined && time <= now.getTime())) return undefined;
@@ -60,7 +57,7 @@ function expired({ claim, at, now }: Ground): Cause | undefined {
   });
 }
 
-function ready({ claim, at }: Ground): Cause | undefined {
+function ready({ claim, at }: ClaimScene): Cause | undefined {
   const condition = findCondition(claim.status?.conditions, "Ready");
   if (condition?.status !== "True") return undefined;
   return cause("Ready", {
@@ -72,8 +69,8 @@ function ready({ claim, at }: Ground): Cause | undefined {
 }
 
 /** The pool or the template does not exist. A bound claim needs neither. */
-function missing(ground: Ground): Cause | undefined {
-  const { facts, claim, at, poolRef, isBound } = ground;
+function missing(scene: ClaimScene): Cause | undefined {
+  const { facts, claim, at, poolRef, isBound } = scene;
   if (isBound) return undefined;
   const condition = findCondition(claim.status?.conditions, "Ready");
   const says = (reason: string) => condition?.reason === reason ? [conditionEvidence(at, condition)] : [];
@@ -96,19 +93,19 @@ function missing(ground: Ground): Cause | undefined {
 }
 
 /** The template's NetworkPolicy is missing, and no sandbox of the template starts without it. */
-function unfenced(ground: Ground): Cause | undefined {
-  const found = ground.isBound ? undefined : poolUnfenced(ground.facts, ground.poolRef, ground.now);
-  return found && through(ground, found);
+function policyMissing(scene: ClaimScene): Cause | undefined {
+  const found = scene.isBound ? undefined : poolPolicyMissing(scene.facts, scene.poolRef, scene.now);
+  return found && withPool(scene, found);
 }
 
 /** The claim's Sandbox, bound to it or created for it, shows the cause. Or the Sandbox no longer exists. */
-function given(ground: Ground): Cause | undefined {
-  const { facts, claim, at, isBound, now } = ground;
+function ofSandbox(scene: ClaimScene): Cause | undefined {
+  const { facts, claim, at, isBound, now } = scene;
   const { sandbox } = facts;
   if (sandbox && (isBound || isMadeFor(sandbox, claim))) {
-    const found = ofClaimsVariable(ground, sandbox, sandboxFinding(facts, sandbox, now));
+    const found = ofClaimsVariable(scene, sandbox, sandboxFinding(facts, sandbox, now));
     if (found.code === "Ready") return undefined;
-    return found.object === at ? found : through(ground, found);
+    return found.object === at ? found : withPool(scene, found);
   }
   if (!isBound || sandbox !== null) return undefined;
   const name = claim.status?.sandbox?.name ?? "";
@@ -129,13 +126,13 @@ function isMadeFor({ metadata }: Sandbox, { metadata: { uid } }: SandboxClaim): 
 }
 
 /** The claim has no Sandbox because no binder is running. */
-function unbound({ facts, claim, at, isBound, now }: Ground): Cause | undefined {
+function unbound({ facts, claim, at, isBound, now }: ClaimScene): Cause | undefined {
   const { sandbox } = facts;
   return isBound || (sandbox && isMadeFor(sandbox, claim)) ? undefined : binderDown(claim, at, facts, now);
 }
 
-function nameTaken(ground: Ground): Cause | undefined {
-  const { facts: { sandbox }, claim, at, now } = ground;
+function nameTaken(scene: ClaimScene): Cause | undefined {
+  const { facts: { sandbox }, claim, at, now } = scene;
   const { creationTimestamp: since } = claim.metadata;
   if (!sandbox || sandbox.metadata.name !== at.name) return undefined;
   const isSaid = isNameTaken(findCondition(claim.status?.conditions, "Ready")?.message ?? "");
@@ -150,24 +147,24 @@ function nameTaken(ground: Ground): Cause | undefined {
     since,
     remedy: `Create the claim under another name, or delete that Sandbox: ${kubectl("delete", object)}.`,
   });
-  return through(ground, found);
+  return withPool(scene, found);
 }
 
 /** The responsible process has not written the claim's status: for a bound claim the hook, otherwise the binder. */
-function failing({ claim, at, facts, isBound, now }: Ground): Cause | undefined {
-  if (isBound) return hookFailing(claim, at, facts, now) ?? silent(claim, at, now);
-  const found = silent(claim, at, now);
+function failing({ claim, at, facts, isBound, now }: ClaimScene): Cause | undefined {
+  if (isBound) return hookFailing(claim, at, facts, now) ?? notReconciled(claim, at, now);
+  const found = notReconciled(claim, at, now);
   return found && { ...found, remedy: `See that the binder runs (Lease ${BINDER_LEASE}), and read its log.` };
 }
 
 /** The claim's pool cannot create a Sandbox for it. */
-function unserved(ground: Ground): Cause | undefined {
-  const { facts, isBound, poolRef, now } = ground;
+function unserved(scene: ClaimScene): Cause | undefined {
+  const { facts, isBound, poolRef, now } = scene;
   const found = facts.pool && !isBound ? poolUnable(facts, facts.pool, poolRef, now) : undefined;
-  return found && through(ground, found);
+  return found && withPool(scene, found);
 }
 
-function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): Cause {
+function waiting({ facts: { pool }, claim, at, poolRef, isBound, now }: ClaimScene): Cause {
   const { creationTimestamp: since } = claim.metadata;
   const told = [
     ...evidenceOf(at, claim.status?.conditions, "Ready"),
@@ -186,16 +183,56 @@ function waits({ facts: { pool }, claim, at, poolRef, isBound, now }: Ground): C
 
 /** The first rule that finds a cause decides. */
 const RULES = [
-  going,
+  deleting,
   stuckSandbox,
   expired,
   ready,
   missing,
-  unfenced,
+  policyMissing,
   rejected,
-  given,
+  ofSandbox,
   unbound,
   nameTaken,
   unserved,
   failing,
 ];
+
+/**
+ * A running binder has served a claim after this many seconds. The clocks of cluster and reader may differ by as much.
+ */
+const BINDING_SECONDS = 10;
+/** If there is no Lease, a binder may run without one and be busy, so the rule waits this many seconds. */
+const GUESS_SECONDS = 30;
+
+/**
+ * Returns why a claim without a Sandbox waits.
+ *
+ * | Lease | finding |
+ * |---|---|
+ * | not read | none |
+ * | held, and renewed within its duration or within 10 s | none |
+ * | held, but not renewed | BinderDown, since the last renewal |
+ * | released | BinderDown, since then |
+ * | does not exist | BinderDown after 30 s, as a guess: a binder may run without a Lease |
+ */
+function binderDown(claim: SandboxClaim, at: ObjectRef, { binder }: Facts, now: Date): Cause | undefined {
+  const { creationTimestamp } = claim.metadata;
+  const patience = binder ? BINDING_SECONDS : GUESS_SECONDS;
+  if (binder === undefined || secondsSince(creationTimestamp, now) < patience) return undefined;
+  const { holderIdentity, renewTime, leaseDurationSeconds = 0 } = binder?.spec ?? {};
+  const isRenewed = secondsSince(renewTime, now) < Math.max(leaseDurationSeconds, BINDING_SECONDS);
+  if (holderIdentity && isRenewed) return undefined;
+  const object = { kind: "Lease", namespace: binder?.metadata.namespace ?? SYSTEM_NAMESPACE, name: BINDER_LEASE };
+  const seen: Omit<Evidence, "object"> = !binder
+    ? { where: "metadata.name", text: "there is no such Lease" }
+    : holderIdentity
+    ? { where: "spec.renewTime", text: `${holderIdentity} renewed it last at ${renewTime}` }
+    : { where: "spec.holderIdentity", text: `nobody since ${renewTime ?? "it was made"}` };
+  return cause("BinderDown", {
+    object,
+    summary: `The binder is not running: nobody holds Lease "${BINDER_LEASE}", so claims get no Sandboxes.`,
+    evidence: [{ object, ...seen }, ...evidenceOf(at, claim.status?.conditions, "Ready")],
+    since: renewTime ?? creationTimestamp,
+    isGuess: !binder,
+  });
+}

@@ -2,23 +2,39 @@
  * Finds out whether a claim is refused something: what it asks for, its variables in its Pod, or changes to its
  * Sandbox. @module
  */
-import type { Sandbox } from "../../sandbox.ts";
-import type { SandboxClaim } from "../../sandboxclaim.ts";
 import { boundSandbox } from "../../claims/binding.ts";
 import { isMetadataConflict } from "../../claims/podmetadata.ts";
-import { isRefusedWrite, lacksMetadata, refusedWords, refusedWrite } from "../../claims/refusedwrite.ts";
+import { isNameTaken } from "../../claims/problem.ts";
 import { requestProblem } from "../../claims/request.ts";
-import { isNameTaken } from "../../claims/unserved.ts";
+import { isRefusedWrite, lacksMetadata, refusedWords, refusedWrite } from "../../keeperreports.ts";
 import { type Condition, findCondition } from "../../objects/conditions.ts";
 import { REFUSED_WRITE_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
+import type { Sandbox } from "../../sandbox.ts";
+import type { SandboxClaim } from "../../sandboxclaim.ts";
 import type { Code } from "../catalogue.ts";
+import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
+import { quotedError } from "../messages.ts";
 import { kubectl } from "../remedy.ts";
-import { quotedError } from "../refusal.ts";
 import { conditionEvidence, eventEvidence, eventsOf, refOf } from "../scene.ts";
-import { type ClaimGround, through } from "./claimground.ts";
 import { refusalIn } from "./refused.ts";
+
+/** A claim, and what is known about it. */
+export interface ClaimScene {
+  facts: Facts;
+  claim: SandboxClaim;
+  at: ObjectRef;
+  /** The pool that the claim names, even if it does not exist. */
+  poolRef: ObjectRef;
+  isBound: boolean;
+  now: Date;
+}
+
+/** Adds the pool, if it is known to exist, to the path from the claim to its Sandbox. */
+export function withPool({ facts: { pool }, poolRef }: ClaimScene, found: Cause): Cause {
+  return pool ? { ...found, path: [poolRef, ...found.path] } : found;
+}
 
 /**
  * Finds out whether the API server refuses to change or delete the claim's Sandbox. There are three sources: the
@@ -26,37 +42,41 @@ import { refusalIn } from "./refused.ts";
  * the annotation too, only Metacontroller's Event. If the claim is Ready and its metadata is applied, nothing is
  * refused any more: the keeper is about to remove its annotation.
  */
-export function stuckSandbox({ facts, claim, at }: ClaimGround): Cause | undefined {
+export function stuckSandbox({ facts, claim, at }: ClaimScene): Cause | undefined {
   const ready = findCondition(claim.status?.conditions, "Ready");
   const isReady = ready?.status === "True";
   if (isReady && !lacksMetadata(ready.message)) return undefined;
   const told = isReady
-    ? toldByEvent(facts, at, claim)
-    : (ready && toldByClaim(at, ready)) ?? (facts.sandbox && toldOnSandbox(claim, facts.sandbox));
+    ? reportedByEvent(facts, at, claim)
+    : (ready && reportedByClaim(at, ready)) ?? (facts.sandbox && reportedOnSandbox(claim, facts.sandbox));
   // The user would change the claim to change the Sandbox.
   const scene = { at, blueprint: at, facts, pod: undefined };
   return told ? refusalIn(scene, { ...told, since: ready?.lastTransitionTime }) : undefined;
 }
 
 /** The API server's message, and where it was found. */
-interface Told {
+interface ReportedRefusal {
   text: string;
   evidence: Evidence;
 }
 
-function toldByClaim(at: ObjectRef, ready: Condition): Told | undefined {
+function reportedByClaim(at: ObjectRef, ready: Condition): ReportedRefusal | undefined {
   // The message of an expired claim begins with its expiry.
   const report = ready.message.slice(Math.max(0, ready.message.indexOf("Error seen: ")));
   return isRefusedWrite(report) ? { text: refusedWords(report), evidence: conditionEvidence(at, ready) } : undefined;
 }
 
 /** If the API server refuses all updates of the Sandbox, only Metacontroller's Event reports it. */
-function toldByEvent(facts: ClaimGround["facts"], at: ObjectRef, { metadata }: SandboxClaim): Told | undefined {
+function reportedByEvent(
+  facts: ClaimScene["facts"],
+  at: ObjectRef,
+  { metadata }: SandboxClaim,
+): ReportedRefusal | undefined {
   const [event] = eventsOf(facts, at, metadata.uid).filter(({ reason }) => reason === "SyncError");
   return event && { text: quotedError(event.message), evidence: eventEvidence(event) };
 }
 
-function toldOnSandbox(claim: SandboxClaim, sandbox: Sandbox): Told | undefined {
+function reportedOnSandbox(claim: SandboxClaim, sandbox: Sandbox): ReportedRefusal | undefined {
   const isControlled = controllerOf(sandbox.metadata)?.uid === claim.metadata.uid;
   const text = isControlled && boundSandbox(claim, [sandbox]) ? refusedWrite(sandbox.metadata)?.words : undefined;
   if (text === undefined) return undefined;
@@ -83,23 +103,23 @@ const REJECTIONS: Record<
  * The claim asks for something that is not allowed, according to its condition or, if that does not report it, to its
  * template.
  */
-export function rejected(ground: ClaimGround): Cause | undefined {
-  const { claim, at, facts: { template }, isBound, poolRef } = ground;
+export function rejected(scene: ClaimScene): Cause | undefined {
+  const { claim, at, facts: { template }, isBound, poolRef } = scene;
   const condition = findCondition(claim.status?.conditions, "Ready");
-  if (isBound) return condition && metadataRejected(ground, condition);
+  if (isBound) return condition && metadataRejected(scene, condition);
   const isSaid = condition !== undefined && condition.reason in REJECTIONS;
   const problem = isSaid ? condition : template && requestProblem(claim, template, undefined);
   const rejection = problem && REJECTIONS[problem.reason];
   // Another rule explains the taken name better, because it knows the Sandbox's owner.
-  if (!rejection || (isNameTaken(problem.message) && ground.facts.sandbox)) return undefined;
+  if (!rejection || (isNameTaken(problem.message) && scene.facts.sandbox)) return undefined;
   const message = withoutPrefix(problem.message);
   const templateRef = template && refOf("SandboxTemplate", template.metadata);
   const evidence = isSaid ? conditionEvidence(at, condition) : { object: at, where: "spec", text: message };
   const since = isSaid ? condition.lastTransitionTime : claim.metadata.creationTimestamp;
-  const scene = { at, blueprint: templateRef ?? poolRef, facts: ground.facts, pod: undefined };
-  const refusal = refusalIn(scene, { text: problem.message, evidence, since });
+  const edited = { at, blueprint: templateRef ?? poolRef, facts: scene.facts, pod: undefined };
+  const refusal = refusalIn(edited, { text: problem.message, evidence, since });
   // A refusal that names no other object is about the claim.
-  if (refusal) return refusal.object === at ? refusal : through(ground, refusal);
+  if (refusal) return refusal.object === at ? refusal : withPool(scene, refusal);
   const { code, asked, policy } = rejection;
   const value = policy && template?.spec[policy];
   const whose = templateRef ? named(templateRef) : `the template of ${named(poolRef)}`;
@@ -116,7 +136,7 @@ export function rejected(ground: ClaimGround): Cause | undefined {
 }
 
 /** A bound claim asks for Pod metadata that its Sandbox cannot get. Other reasons come from the Sandbox itself. */
-function metadataRejected({ at }: ClaimGround, condition: Condition): Cause | undefined {
+function metadataRejected({ at }: ClaimScene, condition: Condition): Cause | undefined {
   const { reason, message, lastTransitionTime: since } = condition;
   const isConflict = reason === "ReconcilerError" && isMetadataConflict(message);
   if (reason !== "InvalidMetadata" && !isConflict) return undefined;
@@ -140,7 +160,7 @@ const REFUSED_NAME = /Pod "[^"]+" is invalid: \[?spec\.(containers|initContainer
  * Returns the cause that was found for the claim's Sandbox. If the API server refuses the Pod because of a variable
  * that the claim sets, the cause is the claim, not the template.
  */
-export function ofClaimsVariable({ claim, at }: ClaimGround, sandbox: Sandbox, found: Cause): Cause {
+export function ofClaimsVariable({ claim, at }: ClaimScene, sandbox: Sandbox, found: Cause): Cause {
   if (found.code !== "InvalidConfiguration") return found;
   const index = variableOf(claim.spec.env ?? [], sandbox, found.evidence[0]?.text ?? "");
   if (index < 0) return found;

@@ -3,11 +3,10 @@
  * registry. @module
  */
 import type { Code } from "../catalogue.ts";
-import { type Container, containersOf, waitingEvidence } from "../containers.ts";
+import { type Container, containersOf, eventEvidence, eventsOf, type PodScene, waitingEvidence } from "../scene.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { type Cause, cause } from "../finding.ts";
 import { change } from "../remedy.ts";
-import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 const PULLING = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"];
 

@@ -1,7 +1,6 @@
 /** Finds out whether a Pod's node is not Ready, does not exist, or cannot set the Pod up. @module */
-import { containersOf } from "../containers.ts";
+import { containersOf, eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 import { type Cause, cause, type ObjectRef } from "../finding.ts";
-import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 /** The Pod's node does not answer or does not exist. */
 export function nodeNotReady({ pod, podRef, facts }: PodScene): Cause | undefined {

@@ -5,12 +5,11 @@ import type { Facts } from "../facts.ts";
 import { type Cause, cause, named, type ObjectRef } from "../finding.ts";
 import { worstMember } from "../sandboxcause.ts";
 import { evidenceOf, refOf } from "../scene.ts";
-import { beingDeleted } from "./deletion.ts";
-import type { Ground } from "./refusalremedy.ts";
+import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
+import type { EditedScene } from "../remedy.ts";
 import { creationRefused, stuck } from "./refused.ts";
 import { sandboxFinding } from "./sandbox.ts";
-import { hookFailing, silent } from "./silence.ts";
-import { poolUnfenced } from "./template.ts";
+import { poolPolicyMissing } from "./template.ts";
 
 /** Metacontroller retries all the time. A refusal that is older than this may be over. */
 const RECENT_MS = 300_000;
@@ -21,8 +20,8 @@ export function poolFinding(facts: Facts, pool: SandboxWarmPool, now: Date): Cau
   const member = memberCause(facts, pool, at, now);
   // The cause of a member says more than the fact that other members cannot be created.
   const definite = member && !member.isGuess ? member : undefined;
-  return beingDeleted(pool.metadata, at) ?? poolUnfenced(facts, at, now) ??
-    stuck(groundOf(facts, pool, at), pool.metadata) ??
+  return beingDeleted(pool.metadata, at) ?? poolPolicyMissing(facts, at, now) ??
+    stuck(editedSceneOf(facts, pool, at), pool.metadata) ??
     full(pool, at) ??
     withoutTemplate(facts, pool, at) ?? definite ??
     poolUnable(facts, pool, at, now) ?? member ?? filling(pool, at);
@@ -69,11 +68,11 @@ export function templateNotFound(poolRef: ObjectRef, name: string): Cause {
 /** The pool cannot create any Sandboxes; undefined: nothing shows this. */
 export function poolUnable(facts: Facts, pool: SandboxWarmPool, at: ObjectRef, now: Date): Cause | undefined {
   const recent = new Date(now.getTime() - RECENT_MS).toISOString();
-  return creationRefused(groundOf(facts, pool, at), pool.metadata.uid, recent) ??
-    hookFailing(pool, at, facts, now) ?? silent(pool, at, now);
+  return creationRefused(editedSceneOf(facts, pool, at), pool.metadata.uid, recent) ??
+    hookFailing(pool, at, facts, now) ?? notReconciled(pool, at, now);
 }
 
-function groundOf(facts: Facts, pool: SandboxWarmPool, at: ObjectRef): Ground {
+function editedSceneOf(facts: Facts, pool: SandboxWarmPool, at: ObjectRef): EditedScene {
   const blueprint = { ...at, kind: "SandboxTemplate", name: pool.spec.sandboxTemplateRef.name };
   return { at, blueprint, facts, pod: undefined };
 }

@@ -1,10 +1,9 @@
 /** Finds missing Secrets and ConfigMaps that a Pod uses as variables or volumes, and mounts that fail. @module */
 import type { Code } from "../catalogue.ts";
-import { containersOf, waitingEvidence } from "../containers.ts";
+import { containersOf, eventEvidence, eventsOf, type PodScene, waitingEvidence } from "../scene.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { isTransient } from "../transient.ts";
+import { isTransient } from "../messages.ts";
 import { change } from "../remedy.ts";
-import { eventEvidence, eventsOf, type PodScene } from "../scene.ts";
 
 /** The kubelet cannot create a container because of its variables or settings: `CreateContainerConfigError`. */
 export function containerConfig(scene: PodScene): Cause | undefined {

@@ -2,19 +2,17 @@
  * Finds children of a Sandbox that the API server refuses, or that belong to somebody else. It uses the API server's
  * messages. @module
  */
-import { apiServersWords } from "../../claims/unserved.ts";
-import { lackedRight } from "../../lackedright.ts";
-import { readUnresolved } from "../../unresolved.ts";
+import { apiServersWords } from "../../claims/problem.ts";
+import { lackedRight, quotedError, readRefusal, type Refusal } from "../messages.ts";
+import { readUnresolved } from "../../keeperreports.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL } from "../../objects/keys.ts";
-import { withLimit } from "../../objects/limits.ts";
-import { controllerOf, type ObjectMeta } from "../../objects/objects.ts";
-import { specChanged } from "../../objects/specchanged.ts";
+import { withLimit } from "../../objects/size.ts";
+import { controllerOf, type ObjectMeta, specChanged } from "../../objects/objects.ts";
 import type { QuotaFact } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { quotedError, readRefusal, type Refusal } from "../refusal.ts";
 import { conditionEvidence, eventEvidence, eventsOf, refOf, type Scene, timeOf } from "../scene.ts";
-import { type Ground, remedyOf } from "./refusalremedy.ts";
+import { type EditedScene, remedyOf } from "../remedy.ts";
 
 /** A child is refused, according to the keeper's annotation, the Ready condition, or Metacontroller's last Event. */
 export function refused(scene: Scene): Cause | undefined {
@@ -31,12 +29,12 @@ export function refused(scene: Scene): Cause | undefined {
 }
 
 /** A child exists, but the API server refuses to change or delete it. The keeper has reported this in an annotation of the parent. */
-export function stuck(ground: Ground, parent: ObjectMeta): Cause | undefined {
+export function stuck(scene: EditedScene, parent: ObjectMeta): Cause | undefined {
   const problem = readUnresolved(parent)?.problems.find(({ state }) => state === "stuck");
   if (!problem) return undefined;
   const text = problem.message;
-  const evidence = { object: ground.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };
-  return refusalCause(ground, readRefusal(text, ground.at.namespace) ?? { code: "ChildRefused" }, { text, evidence });
+  const evidence = { object: scene.at, where: "metadata.annotations[agents.x-k8s.io/unresolved]", text };
+  return refusalCause(scene, readRefusal(text, scene.at.namespace) ?? { code: "ChildRefused" }, { text, evidence });
 }
 
 interface Telling {
@@ -81,27 +79,27 @@ function tellings({ sandbox, at, facts, pod }: Scene): Telling[] {
 
 /** Metacontroller's last Event about an object reports that the API server refuses a child of the object. */
 export function creationRefused(
-  ground: Ground,
+  scene: EditedScene,
   uid: string | undefined,
   newerThan: string | undefined,
 ): Cause | undefined {
-  const [event] = eventsOf(ground.facts, ground.at, uid).filter(({ reason }) => reason === "SyncError");
-  const refusal = event && readRefusal(event.message, ground.at.namespace);
+  const [event] = eventsOf(scene.facts, scene.at, uid).filter(({ reason }) => reason === "SyncError");
+  const refusal = event && readRefusal(event.message, scene.at.namespace);
   if (!refusal || timeOf(event.last) < timeOf(newerThan)) return undefined;
-  return refusalCause(ground, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
+  return refusalCause(scene, refusal, { text: event.message, evidence: eventEvidence(event), since: event.first });
 }
 
 /**
  * The API server refuses a write for a claim, as a condition of the claim or an annotation of its Sandbox reports;
  * undefined: the reason is unknown.
  */
-export function refusalIn(ground: Ground, telling: Telling): Cause | undefined {
+export function refusalIn(scene: EditedScene, telling: Telling): Cause | undefined {
   const text = apiServersWords(telling.text);
-  const refusal = readRefusal(text, ground.at.namespace);
-  return refusal && refusalCause(ground, refusal, { ...telling, text });
+  const refusal = readRefusal(text, scene.at.namespace);
+  return refusal && refusalCause(scene, refusal, { ...telling, text });
 }
 
-function refusalCause(scene: Ground, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
+function refusalCause(scene: EditedScene, { code, object }: Refusal, { text, evidence, since }: Telling): Cause {
   const { at } = scene;
   const culprit = code === "NameTaken" ? takenRef(at, text) : object ?? at;
   const words = withLimit(quotedError(text));
@@ -169,7 +167,7 @@ const GOING = { hopeless: false, remedy: "Wait until it is gone: it is being del
  * Tells whether the object is being deleted, or belonged to an earlier Sandbox of the same name and will be deleted
  * with it.
  */
-function isGoing({ at, facts: { pod } }: Ground, culprit: ObjectRef, words: string): boolean {
+function isGoing({ at, facts: { pod } }: EditedScene, culprit: ObjectRef, words: string): boolean {
   const isDeleted = culprit.kind === "Pod" && pod?.metadata.deletionTimestamp !== undefined;
   return isDeleted || words.includes(`is owned by Sandbox/${at.name} (`);
 }

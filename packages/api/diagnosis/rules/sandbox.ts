@@ -2,32 +2,30 @@
  * Finds the root cause of a Sandbox's state. Rules about the Sandbox come first, then rules about its Pod, in order of
  * precedence. @module
  */
-import type { Sandbox } from "../../sandbox.ts";
 import { findCondition } from "../../objects/conditions.ts";
 import { NAME_HASH_LABEL, TEMPLATE_REF_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
-import type { Facts } from "../facts.ts";
+import type { Sandbox } from "../../sandbox.ts";
+import type { Code } from "../catalogue.ts";
+import type { Facts, PodFact } from "../facts.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
-import type { PodFact } from "../podfact.ts";
+import { sandboxCause } from "../sandboxcause.ts";
 import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
-import { byConditions } from "./conditions.ts";
-import { crash } from "./crash.ts";
-import { beingDeleted } from "./deletion.ts";
-import { image } from "./image.ts";
+import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
+import { crash, probe, readinessGate } from "./containers.ts";
+import { image, imageCode } from "./image.ts";
 import { ended, expired, multiplePods, podLost, suspended } from "./lifecycle.ts";
 import { nodeNotReady, podSandbox, terminating } from "./node.ts";
-import { probe, readinessGate } from "./probe.ts";
 import { containerConfig, mounts } from "./references.ts";
 import { podTaken, refused, stuck } from "./refused.ts";
 import { gated, unschedulable } from "./scheduling.ts";
-import { hookFailing, silent } from "./silence.ts";
 import { volumes } from "./volumes.ts";
 
 /** After this many seconds, a Sandbox no longer counts as starting: it is not Ready for some reason. */
 const STARTING_SECONDS = 60;
 
 const stuckChild = (scene: Scene) => stuck(scene, scene.sandbox.metadata);
-const BEFORE_THE_POD = [going, expired, stuckChild, suspended, ready, multiplePods, ended, refused, podTaken];
+const BEFORE_THE_POD = [deleting, expired, stuckChild, suspended, ready, multiplePods, ended, refused, podTaken];
 const OF_THE_POD = [
   terminating,
   gated,
@@ -42,7 +40,7 @@ const OF_THE_POD = [
   probe,
   readinessGate,
 ];
-const AFTER_THE_POD = [podLost, byConditions, failing, unseen, notReady];
+const AFTER_THE_POD = [podLost, byConditions, failing, podUnread, notReady];
 
 /** Returns the cause of the Sandbox's state. There always is one: if no rule finds another, the Sandbox is starting. */
 export function sandboxFinding(facts: Facts, sandbox: Sandbox, now: Date): Cause {
@@ -86,7 +84,7 @@ function ownPod({ metadata: { uid } }: Sandbox, pod: PodFact | null | undefined)
   return isOurs ? pod : undefined;
 }
 
-function going({ sandbox, at }: Scene): Cause | undefined {
+function deleting({ sandbox, at }: Scene): Cause | undefined {
   return beingDeleted(sandbox.metadata, at);
 }
 
@@ -111,8 +109,8 @@ function failing({ sandbox, at, facts, now }: Scene): Cause | undefined {
  * The hook writes no status for a young Sandbox that waits for its Pod. If the Pod exists, the hook has seen the
  * Sandbox.
  */
-function unseen({ sandbox, at, pod, now }: Scene): Cause | undefined {
-  return pod && !sandbox.status?.conditions ? undefined : silent(sandbox, at, now);
+function podUnread({ sandbox, at, pod, now }: Scene): Cause | undefined {
+  return pod && !sandbox.status?.conditions ? undefined : notReconciled(sandbox, at, now);
 }
 
 function notReady(scene: Scene): Cause | undefined {
@@ -153,4 +151,32 @@ function podEvidence({ at, pod, facts }: Scene): Evidence[] {
   const object = { ...at, kind: "Pod" };
   if (pod) return [{ object, where: "status.phase", text: pod.status?.phase ?? "none" }];
   return facts.pod === null ? [{ object, where: "metadata.name", text: "there is no such Pod" }] : [];
+}
+
+/** The Pod could not be read, and the Sandbox's conditions show a cause. */
+function byConditions({ sandbox, at, pod }: Scene): Cause | undefined {
+  const found = pod ? undefined : sandboxCause(sandbox);
+  const conditions = sandbox.status?.conditions;
+  const type = found?.reason === "Unschedulable" || found?.reason === "SchedulingGated"
+    ? "PodScheduled"
+    : "ContainersFailing";
+  const condition = findCondition(conditions, type);
+  if (!found || !condition) return undefined;
+  return cause(codeOf(condition.reason, found.detail), {
+    object: { ...at, kind: "Pod" },
+    summary: `Pod "${at.name}" does not start: ${found.detail}`,
+    evidence: evidenceOf(at, conditions, type),
+    since: condition.lastTransitionTime,
+    isGuess: true,
+  });
+}
+
+function codeOf(reason: string, message: string): Code {
+  const codes: Record<string, Code> = {
+    SchedulingGated: "SchedulingGated",
+    Unschedulable: "Unschedulable",
+    ContainerCreationFailed: "ContainerConfigInvalid",
+    ContainerCrashing: "CrashLoop",
+  };
+  return codes[reason] ?? imageCode(message);
 }

@@ -6,7 +6,7 @@ import { UNRESOLVED_ANNOTATION } from "../../objects/keys.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { conditionEvidence, refOf, secondsSince } from "../scene.ts";
-import { beingDeleted } from "./deletion.ts";
+import { beingDeleted } from "./anykind.ts";
 
 /** How long a missing policy is normal: users often apply template and claim together, and the hook needs some seconds. */
 const PATIENCE_SECONDS = 30;
@@ -31,7 +31,7 @@ export function templateFinding(facts: Facts, template: SandboxTemplate, now: Da
 }
 
 /** The policy of a pool's template is not in force. In a full pool, the members may have lost their policy. */
-export function poolUnfenced(facts: Facts, poolRef: ObjectRef, now: Date): Cause | undefined {
+export function poolPolicyMissing(facts: Facts, poolRef: ObjectRef, now: Date): Cause | undefined {
   const name = facts.pool?.spec.sandboxTemplateRef.name;
   return name === undefined ? undefined : policyMissing(facts, { ...poolRef, kind: "SandboxTemplate", name }, now);
 }

@@ -1,11 +1,22 @@
-/**
- * Builds the problem of a claim that is valid but cannot be served: something is missing, refused or down. The messages
- * are those of the Agent Sandbox API. @module
- */
-import type { ClaimProblem } from "../claimproblem.ts";
-import type { LackedRight } from "../lackedright.ts";
-import { withLimit } from "../objects/limits.ts";
+/** Defines why a claim gets no Sandbox, with the messages of the Agent Sandbox API. @module */
+import type { LackedRight } from "../diagnosis/messages.ts";
+import { withLimit } from "../objects/size.ts";
 import type { SandboxTemplate } from "../sandboxtemplate.ts";
+
+/** A reason and a message for the claim's Ready condition. */
+export interface ClaimProblem {
+  /** Reason of the claim's Ready condition. Source: Agent Sandbox API, section 3.5.7. */
+  reason:
+    | "WarmPoolNotFound"
+    | "TemplateNotFound"
+    | "InvalidMetadata"
+    | "EnvVarsInjectionRejected"
+    | "VolumeClaimTemplatesError"
+    | "InvalidConfiguration"
+    | "ReconcilerError";
+  /** The message of the condition, for people. */
+  message: string;
+}
 
 /** Prefixes of messages. */
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";

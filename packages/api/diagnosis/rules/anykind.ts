@@ -1,14 +1,24 @@
-/**
- * Finds out whether hookbox itself fails: a hook returns errors, or an object has not been reconciled for a while.
- * @module
- */
+/** Rules for an object of any of hookbox's kinds: it is being deleted, its hook fails, or it was not reconciled for a while. @module */
 import type { Condition } from "../../objects/conditions.ts";
-import type { ObjectMeta } from "../../objects/objects.ts";
-import { specChanged } from "../../objects/specchanged.ts";
+import { type ObjectMeta, specChanged } from "../../objects/objects.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
-import { quotedError, readRefusal } from "../refusal.ts";
+import { quotedError, readRefusal } from "../messages.ts";
 import { eventEvidence, eventsOf, secondsSince, timeOf } from "../scene.ts";
+
+/** The object is being deleted; undefined: it is not. */
+export function beingDeleted(metadata: ObjectMeta, at: ObjectRef): Cause | undefined {
+  const { deletionTimestamp: since } = metadata;
+  if (since === undefined) return undefined;
+  const finalizers = (metadata["finalizers"] as string[] | undefined) ?? [];
+  const waits = finalizers.length > 0 ? `, and waits for the finalizers ${finalizers.join(", ")}` : "";
+  return cause("BeingDeleted", {
+    object: at,
+    summary: `${at.kind} "${at.name}" is being deleted${waits}.`,
+    evidence: [{ object: at, where: "metadata.deletionTimestamp", text: since }],
+    since,
+  });
+}
 
 /** A sync takes some hundred milliseconds; on an overloaded machine, many seconds. */
 const PATIENCE_SECONDS = 30;
@@ -18,7 +28,7 @@ const FAILING_SECONDS = 10;
 const RECENT_SECONDS = 120;
 
 /** The fields that show when an object was last reconciled. */
-export interface Watched {
+interface Watched {
   metadata: ObjectMeta;
   status?: { observedGeneration?: number | undefined; conditions?: Condition[] | undefined } | undefined;
 }
@@ -46,7 +56,7 @@ export function hookFailing({ metadata, status }: Watched, at: ObjectRef, facts:
 }
 
 /** For a while, the object has had no status, or only one of an older spec. */
-export function silent({ metadata, status }: Watched, at: ObjectRef, now: Date): Cause | undefined {
+export function notReconciled({ metadata, status }: Watched, at: ObjectRef, now: Date): Cause | undefined {
   const { generation = 1 } = metadata;
   const seen = status?.observedGeneration ??
     Math.max(0, ...(status?.conditions ?? []).map(({ observedGeneration = generation }) => observedGeneration));

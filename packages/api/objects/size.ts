@@ -1,5 +1,5 @@
 /**
- * The largest size of objects. Metacontroller stores the applied object in an annotation of each child, so that a child
+ * Limits of the size of objects, and estimates of their size. Metacontroller stores the applied object in an annotation of each child, so that a child
  * contains everything twice. The API server allows 256 KiB for all annotations of an object, which is less than for the
  * object. @module
  */
@@ -35,4 +35,30 @@ const MOST_BYTES = 250 * 1024;
 export function tooLarge(what: string, object: object): string | undefined {
   const bytes = new TextEncoder().encode(JSON.stringify(object)).length;
   return bytes > MOST_BYTES ? `${what} has ${Math.round(bytes / 1024)} KiB. ${WHY}` : undefined;
+}
+
+/**
+ * Tells whether an object is larger than `most`. Its size is the number of characters of its keys and texts, and 8 for
+ * each value. The function stops as soon as the result is certain.
+ */
+export function isLarge(object: object, most: number): boolean {
+  let left = most;
+  const rest: object[] = [object];
+  const take = (value: unknown) => {
+    left -= 8;
+    if (typeof value === "string") left -= value.length;
+    else if (typeof value === "object" && value !== null) rest.push(value);
+  };
+  for (let next = rest.pop(); next && left > 0; next = rest.pop()) {
+    if (Array.isArray(next)) {
+      for (let index = 0; index < next.length && left > 0; index++) take(next[index]);
+      continue;
+    }
+    for (const key in next) {
+      left -= key.length;
+      take((next as Record<string, unknown>)[key]);
+      if (left <= 0) break;
+    }
+  }
+  return left <= 0;
 }

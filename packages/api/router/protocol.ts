@@ -1,4 +1,26 @@
-/** Annotations and labels of the router: settings by users, and reports by the router. @module */
+/** What the router, the runtime and their clients rely on together: headers, annotations, labels and timeouts. @module */
+
+/**
+ * Header of requests that only observe: `false`. They do not resume a suspended sandbox. If the sandbox runs, they
+ * count as use.
+ */
+export const WAKE_HEADER = "X-Sandbox-Wake";
+/**
+ * Header of the router's refusals, with a reason for programs. Only the router sets it, so that a client can tell a
+ * refusal from a sandbox's answer.
+ */
+export const REASON_HEADER = "X-Sandbox-Reason";
+/** Value of `REASON_HEADER` with a 404: there is no such sandbox, or it cannot be reached by name. */
+export const SANDBOX_NOT_FOUND = "SandboxNotFound";
+/** Value of `REASON_HEADER` with a 502: no part of the request has reached the sandbox. */
+export const NOT_SENT = "NotSent";
+/**
+ * Header of the router's requests to sandboxes: UID of the intended Pod. If the runtime knows the UID of its own Pod,
+ * it refuses requests for another Pod. Such a request arrives if the other Pod had the same IP address before.
+ */
+export const POD_UID_HEADER = "X-Sandbox-Pod-UID";
+/** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and the runtime did nothing. */
+export const OTHER_POD = "OtherPod";
 
 /** Prefix of all annotations that the router reads. It does not keep other annotations in memory. */
 const ANNOTATION_PREFIX = "router.agents.x-k8s.io/";
@@ -48,3 +70,11 @@ export const DELETE_ANNOTATION = `${ANNOTATION_PREFIX}idle-delete-seconds`;
 
 /** Label on Leases: name of the Sandbox that stays up as long as somebody holds the Lease. */
 export const HOLD_LABEL = `${ANNOTATION_PREFIX}holds`;
+
+/** How long a router holds a request for a Sandbox that is resuming or starting, if it is not configured otherwise. */
+export const WAKE_TIMEOUT_MS = 120_000;
+/** How long the router then waits for the headers of the answer, if it is not configured otherwise. */
+export const RESPONSE_HEADER_TIMEOUT_MS = 180_000;
+
+/** How often a runtime sends a sign of life on the stream of a watched folder. */
+export const ALIVE_MS = 15_000;

@@ -1,6 +1,4 @@
-/**
- * Reads the API server's message when it refuses an object: which code applies, and which object is the reason. @module
- */
+/** Reads the messages of other components: refusals by the API server, errors that Metacontroller quotes, problems of a kubelet. @module */
 import type { Code } from "./catalogue.ts";
 import type { ObjectRef } from "./finding.ts";
 
@@ -96,4 +94,30 @@ export function isCreationRefused(text: string): boolean {
 /** Tells whether a quota is the reason of a refusal. */
 export function isQuotaExceeded(text: string): boolean {
   return text.includes("exceeded quota");
+}
+
+/** A right that an account lacks. */
+export interface LackedRight {
+  /** The user name, such as `system:serviceaccount:hookbox-system:hookbox-binder`. */
+  account: string;
+  /** Verb and resource, as for `kubectl auth can-i`: `get sandboxtemplates.extensions.agents.x-k8s.io`. */
+  right: string;
+}
+
+/** Source: responsewriters.Forbidden of k8s.io/apiserver 1.36. The message has not changed since 1.14. */
+const WORDS = /is forbidden: User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"/;
+
+/** Reads a refusal; undefined: the refusal is not RBAC's, but for example a quota's or an admission policy's. */
+export function lackedRight(message: string): LackedRight | undefined {
+  const [, account, verb, resource = "", group] = WORDS.exec(message) ?? [];
+  if (account === undefined) return undefined;
+  return { account, right: `${verb} ${group ? resource.replace(/(?=\/|$)/, `.${group}`) : resource}` };
+}
+
+/** Source: k8s.io/kubernetes pkg/kubelet/util/manager, 1.36. */
+const TRANSIENT = /failed to sync (?:secret|configmap) cache/;
+
+/** Tells whether the problem in a kubelet's message passes without help, whatever its reason is. */
+export function isTransient(message: string): boolean {
+  return TRANSIENT.test(message);
 }

@@ -2,8 +2,10 @@
  * Defines the version v1alpha1 of each CRD, by its differences from v1beta1.
  * Source: Agent Sandbox API, sections 1.2, 1.3, 1.4 and 1.6. @module
  */
-import type { CustomResource } from "../../packages/api/crd.ts";
-import type { StructuralSchema } from "./structural.ts";
+import type { CustomResource } from "../crd.ts";
+
+/** A schema of apiextensions.k8s.io/v1. */
+type StructuralSchema = Record<string, unknown>;
 
 /** Name of the version. */
 export const V1ALPHA1 = "v1alpha1";
