@@ -3,8 +3,7 @@
  * A hook uses only its own options. The pure functions of the hooks import only types from this file. @module
  */
 import * as z from "zod";
-import { flag, section, type Values } from "../packages/process/flags.ts";
-import { type FlagType, number, TEXT, wholeNumber } from "../packages/process/flagtypes.ts";
+import { flag, type FlagType, number, section, TEXT, type Values, wholeNumber } from "../packages/process/flags.ts";
 import { CLAIM_METADATA_FLAGS, TEMPLATE_NETWORK_POLICY } from "../packages/process/sharedflags.ts";
 import { SERVER_FLAGS } from "../packages/webhook/serveroptions.ts";
 

@@ -168,8 +168,8 @@ test("only the edge names Deno or process", () => {
     /\b(Deno\.\w|globalThis\.process)/.test(readFileSync(join(ROOT, file), "utf8"))
   );
   expect(naming.filter((file) => !/^packages\/(cli|keeper|kube|router|runtime)\//.test(file))).toEqual([
-    "packages/process/deadlines.ts",
-    "packages/process/serve.ts",
+    "packages/process/clock.ts",
+    "packages/process/runprocess.ts",
   ]);
 });
 

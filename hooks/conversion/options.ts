@@ -1,6 +1,5 @@
 /** The options of the conversion hook. @module */
-import { flag, type Program } from "../../packages/process/flags.ts";
-import { number, TEXT } from "../../packages/process/flagtypes.ts";
+import { flag, number, type Program, TEXT } from "../../packages/process/flags.ts";
 import { SERVER_FLAGS } from "../../packages/webhook/serveroptions.ts";
 
 const since = "0.2.0";

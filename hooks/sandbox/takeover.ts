@@ -3,7 +3,7 @@
  * @module
  */
 import type { Json } from "../../packages/api/objects/json.ts";
-import { withForeignFields } from "../../packages/webhook/foreign.ts";
+import { withForeignFields } from "../../packages/webhook/unchanged.ts";
 import {
   CLAIM_UID_LABEL,
   CREATED_BY_LABEL,

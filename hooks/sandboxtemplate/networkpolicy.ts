@@ -2,7 +2,7 @@
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { namespaceReference, policyName, policyStamp } from "../../packages/api/templatepolicy.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
-import { withForeignFields } from "../../packages/webhook/foreign.ts";
+import { withForeignFields } from "../../packages/webhook/unchanged.ts";
 import { TEMPLATE_GENERATION_ANNOTATION, TEMPLATE_REF_HASH_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import {

@@ -1,7 +1,7 @@
 /** Metrics of the binder, in the Prometheus text format. @module */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { traceContextOf } from "../api/tracecontext.ts";
-import { exemplarOf, hasExemplars, observe } from "../process/exemplars.ts";
+import { exemplarOf, hasExemplars, observe } from "../process/observability.ts";
 import type { Served } from "./state.ts";
 
 export interface BinderMetrics {

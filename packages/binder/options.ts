@@ -5,8 +5,7 @@
  */
 import { BINDER_LEASE } from "../api/installation.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
-import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
-import { wholeNumber } from "../process/flagtypes.ts";
+import { type Environment, flag, type Program, readCommandLine, type Values, wholeNumber } from "../process/flags.ts";
 import { CLAIM_METADATA_FLAGS, LOG_LEVEL, otlpEndpoint, TEMPLATE_NETWORK_POLICY } from "../process/sharedflags.ts";
 
 /** Options of how claims get their Sandboxes. */

@@ -12,7 +12,7 @@ import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { inSpan } from "./spans.ts";
 import { standingOf } from "./standing.ts";
 import { assumeWritten, type Binder, getClaim, type QueuedClaim } from "./state.ts";
-import { findObject, findRaw } from "../kube/find.ts";
+import { findObject, findRaw } from "../kube/requests.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyName, policyToKeep } from "../api/templatepolicy.ts";

@@ -6,7 +6,7 @@
 import { type Attributes, type Span, SpanStatusCode, type TimeInput } from "@opentelemetry/api";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { traceContextOf } from "../api/tracecontext.ts";
-import { contextOf } from "../process/parentspan.ts";
+import { contextOf } from "../process/observability.ts";
 import type { Binder } from "./state.ts";
 
 interface SpanDetails {

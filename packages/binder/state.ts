@@ -3,7 +3,7 @@ import type { Span, Tracer } from "@opentelemetry/api";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { isLarge } from "../api/objects/size.ts";
-import { findRaw } from "../kube/find.ts";
+import { findRaw } from "../kube/requests.ts";
 import { isNewer } from "./assume.ts";
 import { projectClaim } from "./store.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";

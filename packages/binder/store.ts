@@ -23,7 +23,7 @@ import {
 } from "../api/objects/keys.ts";
 import { isLarge } from "../api/objects/size.ts";
 import type { Api } from "../kube/api.ts";
-import { findRaw } from "../kube/find.ts";
+import { findRaw } from "../kube/requests.ts";
 
 /**
  * Size above which a full member or template is not kept, and is fetched when needed; in characters of keys and values.

@@ -12,7 +12,7 @@ import {
   type SandboxClaimStatus,
 } from "../api/sandboxclaim.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
-import { findRaw } from "../kube/find.ts";
+import { findRaw } from "../kube/requests.ts";
 import { CLAIM_UID_LABEL } from "../api/objects/keys.ts";
 import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
 

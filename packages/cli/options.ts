@@ -1,8 +1,13 @@
 /** Options that several commands share, and how their values are parsed: numbers, durations, pairs, files. @module */
 import type { Command } from "commander";
-import { parseDuration } from "../process/durations.ts";
-import { refusalOf } from "../process/flags.ts";
-import { DURATION, type FlagType, number, wholeNumber as wholeNumberFrom } from "../process/flagtypes.ts";
+import {
+  DURATION,
+  type FlagType,
+  number,
+  parseDuration,
+  refusalOf,
+  wholeNumber as wholeNumberFrom,
+} from "../process/flags.ts";
 import type { ConnectionOptions } from "./commandcontext.ts";
 import { Failure, UsageError } from "./failure.ts";
 

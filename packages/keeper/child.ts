@@ -7,7 +7,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/keeperreports.ts";
 import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
-import { findObject } from "../kube/find.ts";
+import { findObject } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Intervals, Report } from "./reconciler.ts";

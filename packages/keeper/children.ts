@@ -13,7 +13,7 @@ import { hasOtherPod, podNameOf } from "../api/objects/names.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/keeperreports.ts";
 import { type Answer, type Api, messageOf, pathOf } from "../kube/api.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
+import { patchOf, sendPatch } from "../kube/requests.ts";
 import { applyCreate } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";

@@ -7,7 +7,7 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Expiring, expiryTime, isPublished, lifetimeOf } from "../api/expiry.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf, timeAt } from "../kube/api.ts";
-import { LOSS_RETRY_SECONDS, type LossBudget } from "../webhook/lossbudget.ts";
+import { DEFERRED_RETRY_SECONDS, type LossBudget } from "../process/deletionbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Reconciler, Report } from "./reconciler.ts";
 
@@ -118,7 +118,7 @@ export function expiryReconciler<T extends { metadata: ObjectMeta }>(
       const { namespace = "", name, uid = "", resourceVersion } = object.metadata;
       if (budget.spend(namespace, [uid]).has(uid)) {
         if (!memory.get(uid)?.putOffUntil) report("deletion put off", object.metadata, {});
-        memory.set(uid, { putOffUntil: now + LOSS_RETRY_SECONDS * 1000 });
+        memory.set(uid, { putOffUntil: now + DEFERRED_RETRY_SECONDS * 1000 });
         return;
       }
       const path = pathOf({ resource, namespace, name });

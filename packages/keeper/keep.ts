@@ -3,7 +3,7 @@ import type { Binding } from "../binder/binder.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { createRefusedWrites, SYNC_ERRORS } from "./refusedwrites.ts";
 import { errorFields, type Log } from "../process/log.ts";
-import type { LossBudget } from "../webhook/lossbudget.ts";
+import type { LossBudget } from "../process/deletionbudget.ts";
 import { sandboxSchema } from "../api/sandbox.ts";
 import { sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";

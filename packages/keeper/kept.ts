@@ -8,7 +8,7 @@ import type { WorkQueue } from "../kube/workqueue.ts";
 import { isLarge } from "../api/objects/size.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
-import { findObject } from "../kube/find.ts";
+import { findObject } from "../kube/requests.ts";
 
 /**
  * Size above which an object is not kept in full: the characters of its keys and texts, plus eight for each value. Few

@@ -7,7 +7,7 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Api } from "../kube/api.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
+import { patchOf, sendPatch } from "../kube/requests.ts";
 import { canonicalJson, isUnchangedByMerge, LAST_APPLIED_ANNOTATION, lastApplied } from "../api/objects/apply.ts";
 import { isObject } from "../api/objects/json.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";

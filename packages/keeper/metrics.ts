@@ -2,7 +2,7 @@
 import process from "node:process";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { type BinderMetrics, createBinderMetrics } from "../binder/metrics.ts";
-import { createRegistry } from "../process/exemplars.ts";
+import { createRegistry } from "../process/observability.ts";
 import type { ClaimView } from "../summary/views.ts";
 import { type ClaimMetrics, createClaimMetrics } from "./observability/claimmetrics.ts";
 import { type PoolFigures, poolMetrics } from "./observability/poolmetrics.ts";

@@ -7,7 +7,7 @@ import { POLICY_GRACE_MS, policyFault, policyName } from "../api/templatepolicy.
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/keeperreports.ts";
 import type { Api } from "../kube/api.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
+import { findObject, patchOf, sendPatch } from "../kube/requests.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { kubeObjectSchema } from "../api/objects/objects.ts";
@@ -25,7 +25,6 @@ import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
 import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
-import { findObject } from "../kube/find.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 

@@ -6,9 +6,16 @@
 import { KEEPER_LEASE } from "../api/installation.ts";
 import { BINDING_FLAGS, GONE_BINDING_FLAGS, LOGGING_FLAGS } from "../binder/options.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
-import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
-import { SWITCH, wholeNumber } from "../process/flagtypes.ts";
-import { LOSS_RATE } from "../webhook/lossbudget.ts";
+import {
+  type Environment,
+  flag,
+  type Program,
+  readCommandLine,
+  SWITCH,
+  type Values,
+  wholeNumber,
+} from "../process/flags.ts";
+import { DELETION_RATE } from "../process/deletionbudget.ts";
 import { CLOUDEVENTS_FLAGS } from "./cloudevents/options.ts";
 
 export const KEEPER = {
@@ -25,7 +32,7 @@ or deleted, and hands over what another controller has left. Runs the binder, to
       placeholder: "S",
       default: "15",
     }),
-    "max-losses-per-minute": flag(LOSS_RATE, {
+    "max-losses-per-minute": flag(DELETION_RATE, {
       help: "Sandboxes and claims that have expired and are deleted per minute, as with hooks; unlimited: no limit",
       since: "0.1.0",
       default: "600",

@@ -1,7 +1,7 @@
 /** Deletes the NetworkPolicy of a deleted template when no sandbox needs it any more. @module */
 import { selectedHash } from "../api/templatepolicy.ts";
 import { answerError, type Api, isOk, pathOf } from "../kube/api.ts";
-import { isAnyLabelled } from "../kube/find.ts";
+import { isAnyLabelled } from "../kube/requests.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";

@@ -2,8 +2,7 @@
 import { isLeftBehind, namespaceReference, outlivesTemplate, type Policy, policyFault } from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Api } from "../kube/api.ts";
-import { findObject } from "../kube/find.ts";
-import type { MetadataChange } from "../kube/patch.ts";
+import { findObject, type MetadataChange } from "../kube/requests.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER } from "../api/objects/keys.ts";
 import {
   controllerOf,

@@ -2,7 +2,7 @@
 import { EXTENSIONS_GROUP } from "../api/crd.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Api } from "../kube/api.ts";
-import { type MetadataChange, patchOf, sendPatch } from "../kube/patch.ts";
+import { findObject, type MetadataChange, patchOf, sendPatch } from "../kube/requests.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { LAST_APPLIED_ANNOTATION } from "../api/objects/apply.ts";
 import {
@@ -22,7 +22,6 @@ import {
 import type { Reconciler, Report } from "./reconciler.ts";
 import { hashKey, type References, type Referred } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
-import { findObject } from "../kube/find.ts";
 import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /**

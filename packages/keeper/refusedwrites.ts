@@ -10,7 +10,7 @@ import { cutText } from "../api/objects/conditions.ts";
 import { type ObjectMeta, uidKey } from "../api/objects/objects.ts";
 import { pathOf } from "../kube/api.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
-import { createShelf } from "../process/shelf.ts";
+import { createSharedCache } from "../process/sharedcache.ts";
 
 /** The kinds of parents whose refusals are remembered. */
 const PARENTS = ["Sandbox", "SandboxClaim", "SandboxWarmPool"] as const;
@@ -55,7 +55,7 @@ export function createRefusedWrites(
   now: () => number,
   onRefused: (kind: RefusedParent, parent: { namespace: string; name: string; uid: string }) => void,
 ): RefusedWrites {
-  const known = createShelf<{ message: string; at: number }>(MOST);
+  const known = createSharedCache<{ message: string; at: number }>(MOST);
   return {
     handler: {
       observe({ involvedObject, message = "", lastTimestamp, metadata }) {

@@ -6,7 +6,7 @@
  */
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { sleep } from "../kube/backoff.ts";
-import { pagesOf } from "../kube/pages.ts";
+import { pagesOf } from "../kube/requests.ts";
 import type { Collection } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";

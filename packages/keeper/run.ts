@@ -5,14 +5,13 @@
  */
 import { hostname } from "node:os";
 import { KEEPER_LEASE } from "../api/installation.ts";
-import { createHealthApp } from "../process/health.ts";
+import { createHealthApp } from "../process/observability.ts";
 import { bindingFor, serveClaims } from "../binder/run.ts";
 import type { Log } from "../process/log.ts";
-import { createLossBudget } from "../webhook/lossbudget.ts";
+import { createDeletionBudget } from "../process/deletionbudget.ts";
 import { connect } from "../kube/connection.ts";
 import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
-import { leaseNamespace, runWithLease } from "../kube/runwithlease.ts";
-import type { Work } from "../kube/leader.ts";
+import { leaseNamespace, runWithLease, type Work } from "../kube/leader.ts";
 import { cloudEventsOf } from "./cloudevents/options.ts";
 import { readSecrets } from "./cloudevents/receiver.ts";
 import { keep } from "./keep.ts";
@@ -42,7 +41,7 @@ export async function runKeeper(
     const namespace = await leaseNamespace({ ...options, ...lease, credentials, log });
     const common = { ...options, ...setup, namespace };
     // One budget per process, not per term as leader: becoming the leader again must not allow more deletions.
-    const budget = createLossBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
+    const budget = createDeletionBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
     let isReady = true;
     const address = healthAddress(options);
     if (address) await serveSide(createHealthApp(() => isReady && !signal.aborted, metrics), address);

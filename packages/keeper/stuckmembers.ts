@@ -5,7 +5,7 @@ import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
-import { pagesOf } from "../kube/pages.ts";
+import { pagesOf } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
 import {
   INTERVALS,

@@ -3,7 +3,7 @@ import { isCreationRefused } from "../api/diagnosis/messages.ts";
 import { type Problem, readUnresolved } from "../api/keeperreports.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
-import type { Target } from "../kube/patch.ts";
+import type { Target } from "../kube/requests.ts";
 import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
 type Verb = "delete" | "update";

@@ -13,8 +13,7 @@ import { type RefusedWrite, refusedWrite, refusedWriteText } from "../api/keeper
 import { CLAIM_METADATA_ANNOTATION, REFUSED_WRITE_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta, OwnerReference } from "../api/objects/objects.ts";
 import { answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
-import { findObject } from "../kube/find.ts";
-import { patchOf } from "../kube/patch.ts";
+import { findObject, patchOf } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Getter, Kept } from "./kept.ts";

@@ -1,7 +1,7 @@
 /** Writes the annotation of a parent that lists the problems with its children. @module */
 import type { Problem, Unresolved } from "../api/keeperreports.ts";
 import type { Api } from "../kube/api.ts";
-import { patchOf, sendPatch, type Target } from "../kube/patch.ts";
+import { patchOf, sendPatch, type Target } from "../kube/requests.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { Report } from "./reconciler.ts";

@@ -2,7 +2,7 @@
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
-import { patchOf, sendPatch } from "../kube/patch.ts";
+import { patchOf, sendPatch } from "../kube/requests.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";

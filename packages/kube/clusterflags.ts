@@ -1,6 +1,5 @@
 /** Defines the command-line options of every process that connects to an API server. @module */
-import { flag } from "../process/flags.ts";
-import { PORT, SWITCH, TEXT } from "../process/flagtypes.ts";
+import { flag, PORT, SWITCH, TEXT } from "../process/flags.ts";
 
 const since = "0.1.0";
 

@@ -1,12 +1,81 @@
 /**
- * Elects a leader by a Lease: acquires, renews and releases it. A process that loses the Lease stops its work at once.
- * Source of the rules: k8s.io/client-go tools/leaderelection, 0.36.
+ * Elects a leader by a Lease: acquires, renews and releases it, and runs work while this process holds it. A process
+ * that loses the Lease stops its work at once. Source of the rules: k8s.io/client-go tools/leaderelection, 0.36.
  * @module
  */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import * as z from "zod";
+import { SYSTEM_NAMESPACE } from "../api/installation.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import { type Answer, answerError, type Api, isOk, messageOf, pathOf } from "./api.ts";
 import { sleep } from "./backoff.ts";
+import { connect, type ConnectionOptions } from "./connection.ts";
+import type { Credentials } from "./credentials.ts";
+
+interface WithLeaseOptions extends Pick<ConnectionOptions, "userAgent" | "onAnswer"> {
+  credentials: Credentials;
+  log: Log;
+  /** Name of the Lease. */
+  name: string;
+  /** Namespace of the Lease, see {@link leaseNamespace}. */
+  namespace: string;
+  /** Identity of the holder; undefined: the Pod's name, or outside a cluster a new name at each start. */
+  identity: string | undefined;
+  /** Path of the kubeconfig, if this process runs outside the cluster. */
+  kubeconfig: string | undefined;
+  leaseSeconds: number;
+  /** False: the work begins at once, without a Lease. */
+  leaderElection: boolean;
+}
+
+const PATIENCE_MS = 3000;
+
+/**
+ * Finds the namespace of Leases: the one that is named, or else the Pod's. Outside a cluster it is hookbox-system, or
+ * default if that does not exist. Looked up only once: later, a lookup without an answer would end a process that could
+ * lead again.
+ *
+ * @throws {Error} if it is unknown, or if the API server does not answer
+ */
+export async function leaseNamespace(
+  options:
+    & Pick<WithLeaseOptions, "credentials" | "log" | "kubeconfig" | "leaderElection" | "userAgent" | "onAnswer">
+    & {
+      namespace: string | undefined;
+    },
+): Promise<string> {
+  const { credentials, log, kubeconfig, leaderElection, userAgent, onAnswer } = options;
+  if (options.namespace !== undefined) return options.namespace;
+  if (kubeconfig === undefined) {
+    if (credentials.namespace) return credentials.namespace;
+    throw new Error("Cannot elect a leader: this Pod's namespace is unknown, pass --namespace");
+  }
+  if (!leaderElection) return SYSTEM_NAMESPACE;
+  const signal = new AbortController().signal;
+  const api = connect(credentials, { signal, userAgent, timeoutMs: PATIENCE_MS, ...(onAnswer && { onAnswer }) });
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name: SYSTEM_NAMESPACE }) });
+  const namespace = answer.status === 404 ? "default" : SYSTEM_NAMESPACE;
+  if (!isOk(answer)) log("info", `The Lease goes to namespace ${namespace}`, { [SYSTEM_NAMESPACE]: answer.status });
+  return namespace;
+}
+
+/**
+ * Runs the work whenever this process holds the Lease, until `signal` fires.
+ *
+ * @throws {Error} if the Lease's namespace does not exist, or what `work` throws
+ */
+export async function runWithLease(options: WithLeaseOptions, work: Work, signal: AbortSignal): Promise<void> {
+  const { credentials, log, name, namespace, kubeconfig, leaseSeconds: termSeconds, userAgent, onAnswer } = options;
+  if (!options.leaderElection) return await work(signal);
+  const timeoutMs = (termSeconds * 1000) / 5;
+  const ending = new AbortController().signal;
+  const api = connect(credentials, { signal: ending, userAgent, timeoutMs, ...(onAnswer && { onAnswer }) });
+  // A Pod's name is its host name and stays the same when a container restarts. So a restarted container need not wait
+  // for its own Lease.
+  const identity = options.identity ?? (kubeconfig ? `${hostname()}_${randomUUID()}` : hostname());
+  await lead({ api, log, namespace, name, identity, termSeconds }, work, signal);
+}
 
 interface LeaderOptions {
   /** Must outlive the work, because it releases the Lease. Its requests must time out within a third of the term. */
@@ -78,7 +147,7 @@ interface Candidate {
 }
 
 /** What a candidate knows of the Lease. */
-interface Knowledge {
+interface LeaseKnowledge {
   /** The Lease as last written by this candidate; undefined: it must be read first. */
   held?: Lease | undefined;
   sighting?: Sighting;
@@ -86,7 +155,7 @@ interface Knowledge {
 
 function createCandidate(options: LeaderOptions): Candidate {
   const { log, namespace, name } = options;
-  const known: Knowledge = {};
+  const known: LeaseKnowledge = {};
   return {
     async attempt() {
       try {
@@ -109,7 +178,7 @@ function createCandidate(options: LeaderOptions): Candidate {
 class NamespaceError extends Error {}
 
 /** Acquires or renews the Lease; returns false if another candidate holds it. */
-async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> {
+async function hold(options: LeaderOptions, known: LeaseKnowledge): Promise<boolean> {
   const { namespace, name, identity, termSeconds = 15 } = options;
   const wasHeld = known.held !== undefined;
   const previous = known.held ?? await read(options, known);
@@ -125,7 +194,7 @@ async function hold(options: LeaderOptions, known: Knowledge): Promise<boolean> 
   return true;
 }
 
-async function read({ api, namespace, name }: LeaderOptions, known: Knowledge): Promise<Lease | undefined> {
+async function read({ api, namespace, name }: LeaderOptions, known: LeaseKnowledge): Promise<Lease | undefined> {
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "leases", namespace, name }) });
   if (answer.status === 404) return undefined;
   if (!isOk(answer)) throw answerError(`get Lease ${namespace}/${name}`, answer);
@@ -159,7 +228,7 @@ export type Lease = z.infer<typeof leaseSchema>;
  * The version of the Lease that was last seen, and when it was first seen, in milliseconds of this process's monotonic
  * clock. The clocks of two candidates may differ, and a clock that is set forward must not end the other's term.
  */
-export interface Sighting {
+interface Sighting {
   version: string;
   since: number;
 }

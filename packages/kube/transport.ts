@@ -44,7 +44,7 @@ function isForFetch({ agent, tls: { servername, rejectUnauthorized, cert, key } 
 }
 
 function createFetchSend(deno: DenoHTTP): Send {
-  const clientOf = createKept((pass) => {
+  const clientOf = createPassCache((pass) => {
     const { ca, cert, key } = pass.tls;
     return deno.createHttpClient({
       http2: false,
@@ -78,7 +78,7 @@ export async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 function createNodeSend(): Send {
   const settings = { keepAlive: true, keepAliveMsecs: 30_000, timeout: 60_000 };
-  const agentsOf = createKept(
+  const agentsOf = createPassCache(
     ({ tls }) => ({ "http:": new HTTPAgent(settings), "https:": new Agent({ ...settings, ...tls }) }),
     () => {},
   );
@@ -106,7 +106,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
 }
 
 /** Keeps one set of persistent connections at a time. New certificates start a new set. */
-function createKept<T>(make: (pass: Pass) => T, end: (old: T) => void): (pass: Pass) => T {
+function createPassCache<T>(make: (pass: Pass) => T, end: (old: T) => void): (pass: Pass) => T {
   let kept: { pass: Pass; identity: string; made: T } | undefined;
   return (pass) => {
     if (kept?.pass === pass) return kept.made;

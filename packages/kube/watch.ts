@@ -3,7 +3,7 @@ import { errorFields, type Log } from "../process/log.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { type Answer, type Api, messageOf, type WatchEvent, WatchSilent } from "./api.ts";
 import { backoffMs, sleep } from "./backoff.ts";
-import { pagesOf } from "./pages.ts";
+import { pagesOf } from "./requests.ts";
 
 /** Receives the objects of a watch. */
 export interface EventHandler<T> {

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { lstat, opendir, readlink, realpath } from "node:fs/promises";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
-import { ON_DENO } from "./ondeno.ts";
+import { ON_DENO } from "./runprocess.ts";
 
 /** A path as `node:fs` accepts it: bytes if a name in it is not UTF-8. */
 export type FSPath = string | Buffer;

@@ -18,7 +18,7 @@ export function isLoopback(address: string): boolean {
 }
 
 /** The destination of a request: its Host header, and the local address on which it arrived. */
-export interface Asked {
+export interface RequestTarget {
   host: string | undefined;
   localAddress: string | undefined;
 }
@@ -35,7 +35,7 @@ export interface Asked {
  *
  * @param allowed further names, without ports, in lower case
  */
-export function isRebound({ host, localAddress }: Asked, allowed: readonly string[]): boolean {
+export function isRebound({ host, localAddress }: RequestTarget, allowed: readonly string[]): boolean {
   if (host === undefined || localAddress === undefined || !isLoopback(localAddress)) return false;
   const name = host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
@@ -43,7 +43,7 @@ export function isRebound({ host, localAddress }: Asked, allowed: readonly strin
 }
 
 /** Returns the error for such a request, with the option that allows it. */
-export function reboundText({ host }: Asked): string {
+export function reboundText({ host }: RequestTarget): string {
   return `Cannot let you in: "${host}" is not a name of this machine; --allowed-hosts adds names`;
 }
 

@@ -1,15 +1,14 @@
 /** Serves an app over HTTP on Deno or Node, and stops gracefully. @module */
-import { createLog, type Log } from "./log.ts";
 import type { Server as HttpsServer } from "node:https";
-import { countRunning } from "./running.ts";
+import { createLog, type Log } from "./log.ts";
 
 /** An app with a web-standard `fetch`, such as a Hono app. */
-export interface App {
+interface App {
   fetch(request: Request): Response | Promise<Response>;
 }
 
 /** Where to listen and how to stop; `port` 0 chooses a free one. */
-export interface ServeOptions {
+interface ServeOptions {
   port: number;
   /** @default "0.0.0.0" */
   host?: string;
@@ -72,20 +71,6 @@ function countRequests(app: App): App & { idle(): Promise<void> } {
   };
 }
 
-/** Runs `stop` on SIGINT or SIGTERM, and then ends the process. A second signal ends it at once. */
-export function stopOnSignal(stop: () => Promise<void>): void {
-  let asked = false;
-  const onSignal = () => {
-    if (asked) exit(130);
-    asked = true;
-    stop().then(() => exit(0), () => exit(1));
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    if (typeof Deno === "undefined") globalThis.process.on(signal, onSignal);
-    else Deno.addSignalListener(signal, onSignal);
-  }
-}
-
 interface Listener {
   port: number;
   renew?: NonNullable<Server["renew"]>;
@@ -102,7 +87,7 @@ interface Place {
 
 async function onNode(app: App, { host, port, tls }: Place): Promise<Listener> {
   const { createAdaptorServer } = await import("@hono/node-server");
-  const { KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn } = await import("./ports.ts");
+  const { KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn } = await import("./connections.ts");
   const secure = tls && { createServer: (await import("node:https")).createServer, serverOptions: tls };
   const server = createAdaptorServer({ fetch: (request) => app.fetch(request), ...secure });
   if (!("closeIdleConnections" in server)) throw new TypeError("Cannot serve: the adaptor gave no HTTP/1.1 server");
@@ -140,36 +125,12 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Ends the process with an exit code. */
-export function exit(code: number): void {
-  if (typeof Deno === "undefined") globalThis.process.exit(code);
-  else Deno.exit(code);
-}
-
-/** Returns the arguments after the script's name. */
-export function commandLine(): string[] {
-  return typeof Deno === "undefined" ? globalThis.process.argv.slice(2) : Deno.args;
-}
-
-/**
- * Returns the value of an environment variable; undefined: it is not set, or Deno does not allow this process to read
- * it. This function does not ask for the permission.
- */
-export function variable(name: string): string | undefined {
-  if (typeof Deno === "undefined") return globalThis.process.env[name];
-  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
-  return state === "granted" ? Deno.env.get(name) : undefined;
-}
-
 /** The parts of Deno that this file uses, declared here because the type checker for Node does not know them. */
 interface DenoServer {
   addr: { port: number };
   finished: Promise<void>;
 }
 interface DenoRuntime {
-  args: string[];
-  env: { get(name: string): string | undefined };
-  permissions: { querySync(permission: { name: "env"; variable: string }): { state: string } };
   serve(
     options: {
       port: number;
@@ -181,7 +142,30 @@ interface DenoRuntime {
     },
     handler: (request: Request) => Response | Promise<Response>,
   ): DenoServer;
-  addSignalListener(signal: "SIGINT" | "SIGTERM", listener: () => void): void;
-  exit(code: number): never;
 }
 declare const Deno: DenoRuntime | undefined;
+
+/** A count of running operations. */
+interface Running {
+  begin(): void;
+  end(): void;
+  /** Resolves when no operation is running. */
+  idle(): Promise<void>;
+}
+
+/** Creates a count of 0. */
+export function countRunning(): Running {
+  let running = 0;
+  let waiting: (() => void)[] = [];
+  return {
+    begin: () => {
+      running++;
+    },
+    end: () => {
+      if (--running > 0) return;
+      for (const tell of waiting) tell();
+      waiting = [];
+    },
+    idle: () => new Promise<void>((resolve) => running === 0 ? resolve() : waiting.push(resolve)),
+  };
+}

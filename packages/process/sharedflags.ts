@@ -1,8 +1,7 @@
 /** Defines options that several processes share. @module */
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { TEMPLATE_POLICIES } from "../api/templatepolicy.ts";
-import { flag } from "./flags.ts";
-import { choice, type FlagType, HTTP_URL, LIST, oneOf } from "./flagtypes.ts";
+import { choice, flag, type FlagType, HTTP_URL, LIST, oneOf } from "./flags.ts";
 import { hostsOf } from "./hosts.ts";
 import { LOG_LEVELS } from "./log.ts";
 

@@ -1,7 +1,6 @@
 /** Writes a tar entry by entry, no faster than it is read. @module */
 import { type Header, pack } from "tar-stream";
-import { type LeftOut, leftOutBlock } from "./tarleftout.ts";
-import { named } from "./tarnames.ts";
+import { type LeftOut, leftOutBlock, prepareHeader } from "./tarheaders.ts";
 
 /** Bytes that may wait for the reader before writing pauses. */
 const MOST_WAITING_BYTES = 1024 * 1024;
@@ -39,7 +38,7 @@ export function createTarWriter(): TarWriter {
   return {
     put: async (wanted) => {
       await room();
-      const { header, before } = named(wanted);
+      const { header, before } = prepareHeader(wanted);
       if (before.length > 0) tar.push(before);
       await new Promise<void>((resolve, reject) => {
         tar.entry(header, (error) => error ? reject(error) : resolve());
@@ -47,7 +46,7 @@ export function createTarWriter(): TarWriter {
     },
     putFile: async (wanted, source) => {
       await room();
-      const { header, before } = named(wanted);
+      const { header, before } = prepareHeader(wanted);
       const done = Promise.withResolvers<void>();
       done.promise.catch(() => {});
       let entry: Entry | undefined;

@@ -7,13 +7,13 @@ import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { COMPLAINT_MS, type Log } from "./log.ts";
 
 /** The tracing of a process. */
-export interface Tracing {
+interface Tracing {
   tracer: Tracer;
   /** Sends the remaining spans. */
   stop(): Promise<void>;
 }
 
-export interface TracingOptions {
+interface TracingOptions {
   /** Name of the process, as `service.name`. */
   service: string;
   /** Base URL of the collector, such as `http://collector:4318`; undefined: none. */

@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { DISCARD_MS } from "../process/ports.ts";
+import { DISCARD_MS } from "../process/connections.ts";
 import { grpcFormOf, grpcRefusal } from "./proxy/grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./proxy/versions.ts";
 import type { Refusal } from "./refusal.ts";

@@ -6,8 +6,20 @@
 import { hostname } from "node:os";
 import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../api/router/protocol.ts";
 import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
-import { flag, type Program, readCommandLine, section, type Values } from "../process/flags.ts";
-import { choice, DURATION, type FlagType, PORT, SWITCH, TEXT, wholeNumber } from "../process/flagtypes.ts";
+import {
+  choice,
+  DURATION,
+  flag,
+  type FlagType,
+  PORT,
+  type Program,
+  readCommandLine,
+  section,
+  SWITCH,
+  TEXT,
+  type Values,
+  wholeNumber,
+} from "../process/flags.ts";
 import { LOG_LEVEL, otlpEndpoint } from "../process/sharedflags.ts";
 import { ACCESS_FLAGS, authzOf, type AuthzOptions, browserOf } from "./access/accessoptions.ts";
 import type { BrowserOptions } from "./access/credentials.ts";

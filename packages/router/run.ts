@@ -6,7 +6,7 @@ import { sleep } from "../kube/backoff.ts";
 import { type ClusterProcess, runClusterProcess } from "../kube/clusterprocess.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createAPIProxy } from "../kube/apiproxy.ts";
-import { createHealthApp } from "../process/health.ts";
+import { createHealthApp } from "../process/observability.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import { createAddressOf } from "./access/clientaddress.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";

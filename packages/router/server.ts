@@ -9,8 +9,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { listenOn, sortByVersion } from "../process/ports.ts";
-import { createWaiting, type Waiting } from "../process/waiting.ts";
+import { createIdleConnections, type IdleConnections, listenOn, sortByVersion } from "../process/connections.ts";
 import type { Handler } from "./handle.ts";
 import { MOST_HEADER_BYTES } from "./proxy/exchange.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
@@ -75,7 +74,7 @@ const HANDSHAKE_MS = 10_000;
 /** Opens a port. @throws if the port is taken, or if certificate and key do not match */
 export async function listen(handler: Handler, options: ServerOptions): Promise<Listening> {
   const { host, port, graceMs, tls } = options;
-  const waiting = createWaiting(options.mostWaiting ?? MOST_WAITING);
+  const waiting = createIdleConnections(options.mostWaiting ?? MOST_WAITING);
   const open: OpenConnections = {
     sockets: new Set(),
     sessions: new Set(),
@@ -103,7 +102,7 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
 interface OpenConnections {
   sockets: Set<Socket>;
   sessions: Set<ServerHttp2Session>;
-  waiting: Waiting;
+  waiting: IdleConnections;
   /** How long a session without open streams may be silent, in milliseconds. */
   idleMs: number;
 }

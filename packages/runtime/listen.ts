@@ -14,9 +14,15 @@ import { createServer as createTCP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { OTHER_POD, POD_UID_HEADER, REASON_HEADER } from "../api/router/protocol.ts";
-import { DISCARD_MS, KEEP_ALIVE_MS, LAST_BYTES_MS, listenOn, sortByVersion } from "../process/ports.ts";
-import { countRunning } from "../process/running.ts";
-import { createWaiting } from "../process/waiting.ts";
+import {
+  createIdleConnections,
+  DISCARD_MS,
+  KEEP_ALIVE_MS,
+  LAST_BYTES_MS,
+  listenOn,
+  sortByVersion,
+} from "../process/connections.ts";
+import { countRunning } from "../process/serve.ts";
 import { pageRefusal } from "./http/guard.ts";
 import type { Routes } from "./rpc/routes.ts";
 import type { TokenCheck } from "./token.ts";
@@ -48,7 +54,7 @@ export async function listen(
   upgrades: Upgrades = { wants: () => false, upgrade: () => {} },
 ): Promise<Listening> {
   const running = countRunning();
-  const waiting = createWaiting(MOST_WAITING);
+  const waiting = createIdleConnections(MOST_WAITING);
   const server = createHTTP1({ shouldUpgradeCallback: upgrades.wants }, (request, response) => {
     const { socket } = request;
     running.begin();
@@ -120,7 +126,7 @@ export async function listenGRPC(
       response.end();
     }
   };
-  const waiting = createWaiting(MOST_WAITING);
+  const waiting = createIdleConnections(MOST_WAITING);
   const take = (...[request, response]: Parameters<typeof handler>) => {
     const connection = "stream" in request ? request.stream.session : request.socket;
     running.begin();

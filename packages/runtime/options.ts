@@ -1,6 +1,16 @@
 /** Defines and reads the runtime's command line options. @module */
-import { type Environment, flag, type Program, readCommandLine, type Values } from "../process/flags.ts";
-import { choice, DURATION, PORT, SIZE, TEXT } from "../process/flagtypes.ts";
+import {
+  choice,
+  DURATION,
+  type Environment,
+  flag,
+  PORT,
+  type Program,
+  readCommandLine,
+  SIZE,
+  TEXT,
+  type Values,
+} from "../process/flags.ts";
 import { ALLOWED_HOSTS, LOG_LEVEL } from "../process/sharedflags.ts";
 
 const DEFAULT_TOKEN_FILE = "/var/run/secrets/hookbox/runtime/token";

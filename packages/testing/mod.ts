@@ -15,7 +15,7 @@ export type { Clock } from "../process/clock.ts";
 export type { Loss, Refusal } from "../webhook/guard.ts";
 export type { HookCalls, Outcome, SentRequest } from "../webhook/hook.ts";
 export type { LogLevel } from "../process/log.ts";
-export type { LossBudget } from "../webhook/lossbudget.ts";
+export type { LossBudget } from "../process/deletionbudget.ts";
 export type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 export type { Spacing } from "../webhook/throttle.ts";
 export type { HookSettings } from "../../hooks/flags.ts";

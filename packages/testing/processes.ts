@@ -10,7 +10,7 @@ import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { HookCalls } from "../webhook/hook.ts";
-import { createLossBudget, type LossBudget, UNLIMITED } from "../webhook/lossbudget.ts";
+import { createDeletionBudget, type LossBudget, UNLIMITED } from "../process/deletionbudget.ts";
 import type { MemoryApi } from "./api/memoryapi.ts";
 
 export interface RunningHooks {
@@ -43,7 +43,7 @@ export function startHooks({ clock, settings, replacements = {} }: HooksOptions)
   const all = { ...DEFAULT_SETTINGS, maxLossesPerMinute: Infinity, ...settings };
   const start = (name: string): HookProcess => ({
     hook: replacements[name]?.() ?? makeHooks([name], all)[0] as HookCalls,
-    budget: createLossBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() }),
+    budget: createDeletionBudget({ perMinute: all.maxLossesPerMinute, now: () => clock.now() }),
   });
   const processes = new Map(hookNames.map((name) => [name, start(name)]));
   const faults: string[] = [];

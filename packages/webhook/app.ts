@@ -7,16 +7,14 @@ import type { HookCalls, SentRequest } from "./hook.ts";
 import { isObject } from "../api/objects/json.ts";
 import type { TraceContext } from "../api/tracecontext.ts";
 import { systemClock } from "../process/clock.ts";
-import { createHealthApp } from "../process/health.ts";
+import { createHealthApp, exemplarOf } from "../process/observability.ts";
 import { createIntake } from "./intake.ts";
 import { createLog, errorFields, type Log } from "../process/log.ts";
-import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
+import { type LossBudget, UNLIMITED } from "../process/deletionbudget.ts";
 import { childKey, SYNC_TIMEOUT_MS } from "./metacontroller.ts";
-import { exemplarOf } from "../process/exemplars.ts";
-import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
+import { createHookMetrics, type HookMetrics, recordAnswer, sentParent, traceOfRequest } from "./telemetry.ts";
 import { createThrottle } from "./throttle.ts";
 import { type Body, type Endpoint, readBody, replyOf } from "./reply.ts";
-import { recordAnswer, sentParent, traceOfRequest } from "./spans.ts";
 
 /** Limits and dependencies of a hook app; every field has a default. */
 export interface HookAppOptions {

@@ -47,7 +47,7 @@ export interface Loss {
 }
 
 /** The result of the check: a refusal, or the losses that the answer would cause. */
-export type Verdict = { refusal: Refusal } | { losses: Loss[] };
+export type GuardResult = { refusal: Refusal } | { losses: Loss[] };
 
 /**
  * Checks an answer. `any`: every text is a valid reason, and children may change in any way.
@@ -72,7 +72,7 @@ export function guardAnswer<Parent>(
   now: Date,
   reasons: DeletionReasons<Parent> | "any",
   rules: ChildRules<Parent> | "any" = {},
-): Verdict {
+): GuardResult {
   const known = reasons === "any" ? undefined : reasons;
   const wanted = wantedChildren(observed, desired);
   const all = listAll(observed.children);
@@ -195,7 +195,7 @@ export function identity(object: { apiVersion: string; kind: string; metadata: {
   return `${kindKey(object)}/${object.metadata.name}`;
 }
 
-function refusal(message: string, children: readonly { kind: string; metadata: { name: string } }[]): Verdict {
+function refusal(message: string, children: readonly { kind: string; metadata: { name: string } }[]): GuardResult {
   return { refusal: { message, children: children.slice(0, MOST_NAMED).map(childKey) } };
 }
 

@@ -1,12 +1,17 @@
-/** Defines a hook, and the steps of one call: parse, decide, guard, check. @module */
-import { parseExactly } from "../api/objects/json.ts";
+/**
+ * Defines a hook, and the steps of one call: parse, decide, guard, defer deletions that exceed the budget, check.
+ * @module
+ */
 import * as z from "zod";
+import { findCondition, stamp } from "../api/objects/conditions.ts";
+import { isObject, parseExactly } from "../api/objects/json.ts";
+import { LOSSES_ALLOWED_ANNOTATION } from "../api/objects/keys.ts";
+import type { DesiredObject, KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import { DEFERRED_RETRY_SECONDS, type LossBudget, UNLIMITED } from "../process/deletionbudget.ts";
 import { type ChildRules, unexpectedStrategy } from "./childrules.ts";
-import { type Evidence, guardParent, guardStatus, type ParentRules, type StatusRules } from "./statusrules.ts";
-import { type DeletionReasons, guardAnswer, guardResync, type Loss, type Refusal } from "./guard.ts";
-import { announced, heldOf, keeping } from "./throttledanswer.ts";
-import { type LossBudget, UNLIMITED } from "./lossbudget.ts";
+import { type DeletionReasons, guardAnswer, guardResync, identity, type Loss, type Refusal } from "./guard.ts";
 import {
+  childKey,
   compositeAnswerSchema,
   compositeRequestSchema,
   customizeAnswerSchema,
@@ -18,8 +23,17 @@ import {
   type Observed,
   type RelatedRule,
 } from "./metacontroller.ts";
-import type { DesiredObject, KubeObject, ObjectMeta } from "../api/objects/objects.ts";
+import {
+  conditionsOf,
+  type Evidence,
+  GUARDED,
+  guardParent,
+  guardStatus,
+  type ParentRules,
+  type StatusRules,
+} from "./statusrules.ts";
 import type { Spacing } from "./throttle.ts";
+import { unchanged } from "./unchanged.ts";
 
 interface HookBasics<Parent> {
   /** Name of the controller and of the hook's folder: `sandbox`. */
@@ -45,13 +59,13 @@ interface HookBasics<Parent> {
 }
 
 /** The function behind a CompositeController. */
-export interface CompositeHook<Parent, Status> extends HookBasics<Parent> {
+interface CompositeHook<Parent, Status> extends HookBasics<Parent> {
   type: "composite";
   sync(observed: Observed<Parent>, now: Date): Desired<Status>;
 }
 
 /** The function behind a DecoratorController. */
-export interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
+interface DecoratorHook<Parent, Status> extends HookBasics<Parent> {
   type: "decorator";
   /** The labels and annotations that answers may write on the parent; absent: any. */
   parentRules?: ParentRules<Parent>;
@@ -142,9 +156,9 @@ function callsOf<Parent, Answer extends Partial<Omit<Desired<unknown>, "children
       const { losses } = verdict;
       // Every parent is a Kubernetes object.
       const parent = observed.parent as KubeObject;
-      const held = heldOf(losses, parent, now, budget);
-      const kept = held.length > 0 ? wire.withChildren(desired, keeping(children, held)) : desired;
-      const { deletions: _, ...answer } = announced(kept, parent, held, now);
+      const held = deferredOf(losses, parent, now, budget);
+      const kept = held.length > 0 ? wire.withChildren(desired, withDeferredChildren(children, held)) : desired;
+      const { deletions: _, ...answer } = reportingDeferred(kept, parent, held, now);
       return { answer: checked(wire.answer, answer), losses, held };
     },
   };
@@ -179,4 +193,58 @@ function checked(schema: z.ZodType, answer: object): object {
 /** Lists where and why a value failed its schema, such as `parent.spec.replicas: invalid_type`. Names paths, never values. */
 export function issuePaths(error: z.ZodError): string[] {
   return error.issues.map((issue) => `${issue.path.join(".") || "body"}: ${issue.code}`);
+}
+
+const MOST_NAMED = 3;
+
+/**
+ * Returns the losses that are deferred: those for which the budget has no room. None is deferred if an annotation of
+ * the parent allows losses.
+ */
+function deferredOf(losses: readonly Loss[], parent: KubeObject, now: Date, budget: LossBudget): Loss[] {
+  if (losses.length === 0 || allowsLosses(parent, now)) return [];
+  const uidOf = ({ child }: Loss) => child.metadata.uid ?? childKey(child);
+  const staying = budget.spend(parent.metadata.namespace ?? "", [...new Set(losses.map(uidOf))]);
+  return losses.filter((loss) => staying.has(uidOf(loss)));
+}
+
+function allowsLosses({ metadata }: KubeObject, now: Date): boolean {
+  return Date.parse(metadata.annotations?.[LOSSES_ALLOWED_ANNOTATION] ?? "") > now.getTime();
+}
+
+/** Returns the children of an answer, where those that must stay are as they are. */
+function withDeferredChildren(desired: readonly DesiredObject[], held: readonly Loss[]): DesiredObject[] {
+  const staying = new Map(held.map(({ child }) => [identity(child), child]));
+  return [...desired.filter((child) => !staying.has(identity(child))), ...[...staying.values()].map(unchanged)];
+}
+
+/**
+ * Returns an answer whose status reports the deferred losses, and which asks for another call soon. If there are none,
+ * the status no longer reports any. A parent without a status gets none.
+ */
+function reportingDeferred<Answer extends Partial<Pick<Desired<unknown>, "status" | "resyncAfterSeconds">>>(
+  answer: Answer,
+  parent: KubeObject,
+  held: readonly Loss[],
+  now: Date,
+): Answer {
+  const old = conditionsOf(parent);
+  if (held.length === 0 && !findCondition(old, GUARDED)) return answer;
+  const status = answer.status ?? parent["status"];
+  if (!isObject(status)) return answer;
+  const others = conditionsOf({ status }).filter(({ type }) => type !== GUARDED);
+  if (held.length === 0) return { ...answer, status: { ...status, conditions: others } };
+  const verdict = { type: GUARDED, status: "True", reason: "TooManyLosses", message: messageFor(held) } as const;
+  return {
+    ...answer,
+    status: { ...status, conditions: [...others, stamp(verdict, old, parent.metadata.generation, now)] },
+    resyncAfterSeconds: Math.min(answer.resyncAfterSeconds ?? DEFERRED_RETRY_SECONDS, DEFERRED_RETRY_SECONDS),
+  };
+}
+
+function messageFor(held: readonly Loss[]): string {
+  const names = held.slice(0, MOST_NAMED).map(({ child, what }) => `${childKey(child)} (would be ${what})`).join(", ");
+  const more = held.length > MOST_NAMED ? ` and ${held.length - MOST_NAMED} more` : "";
+  return `Deletion delayed by --max-losses-per-minute: ${names}${more}. ` +
+    `To delete now, set annotation ${LOSSES_ALLOWED_ANNOTATION} to a time in the future`;
 }

@@ -1,6 +1,6 @@
 /** Reads request bodies, and limits their size, their duration, and the memory that all of them together may use. @module */
 import { HTTPException } from "hono/http-exception";
-import { createDeadlines } from "../process/deadlines.ts";
+import { createDeadlines } from "../process/clock.ts";
 import { createGathered } from "../process/gathered.ts";
 import { countItems, type JSONItems } from "../api/objects/json.ts";
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { Loss, Refusal } from "./guard.ts";
 import { type HookCalls, issuePaths } from "./hook.ts";
 import { errorFields } from "../process/log.ts";
-import type { LossBudget } from "./lossbudget.ts";
+import type { LossBudget } from "../process/deletionbudget.ts";
 
 /** The calls that a hook answers. */
 export type Endpoint = "sync" | "customize";

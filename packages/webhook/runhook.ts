@@ -4,17 +4,18 @@
  * @module
  */
 import { createHookApp, STOPPING } from "./app.ts";
-import { createHealthApp } from "../process/health.ts";
+import { createHealthApp } from "../process/observability.ts";
 import type { HookCalls } from "./hook.ts";
-import { createLossBudget } from "./lossbudget.ts";
+import { createDeletionBudget } from "../process/deletionbudget.ts";
 import { createLog, type Log } from "../process/log.ts";
-import { createHookMetrics, type HookMetrics } from "../process/metrics.ts";
+import { createHookMetrics, type HookMetrics } from "./telemetry.ts";
 import type { Recording } from "./recording.ts";
 import { SERVER_FLAGS, type ServerSettings } from "./serveroptions.ts";
 import { helpOf } from "../process/flaghelp.ts";
 import { type Environment, type Flags, type Program, readCommandLine, type Values } from "../process/flags.ts";
 import { startTracing } from "../process/tracing.ts";
-import { commandLine, exit, serve, type Server, stopOnSignal, variable } from "../process/serve.ts";
+import { commandLine, exit, stopOnSignal, variable } from "../process/runprocess.ts";
+import { serve, type Server } from "../process/serve.ts";
 
 /** A server of hooks, and the port of its metrics if they have a port of their own. */
 export interface HookServer extends Server {
@@ -31,7 +32,7 @@ export async function serveHooks(hooks: HookCalls[], settings: ServerSettings, o
   const metrics = createHookMetrics(endpoint !== undefined);
   const service = onlyOne ? `hookbox-${hooks[0]?.name}` : "hookbox-hooks";
   const tracing = await startTracing({ service, endpoint, log });
-  const budget = createLossBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
+  const budget = createDeletionBudget({ perMinute: settings.maxLossesPerMinute, now: () => performance.now() });
   const recording = await startRecording(settings, log, metrics);
   let ready = true;
   const servesMetrics = settings.metricsPort === undefined;

@@ -1,8 +1,7 @@
 /** Defines the command-line options of a server of hooks. @module */
-import { flag, type Values } from "../process/flags.ts";
-import { number, PORT, TEXT } from "../process/flagtypes.ts";
+import { flag, number, PORT, TEXT, type Values } from "../process/flags.ts";
 import { LOG_LEVEL, otlpEndpoint } from "../process/sharedflags.ts";
-import { LOSS_RATE } from "./lossbudget.ts";
+import { DELETION_RATE } from "../process/deletionbudget.ts";
 
 const since = "0.1.0";
 
@@ -16,7 +15,7 @@ export const SERVER_FLAGS = {
   }),
   host: flag(TEXT, { help: "address to listen on", since, placeholder: "H", default: "0.0.0.0" }),
   "log-level": LOG_LEVEL,
-  "max-losses-per-minute": flag(LOSS_RATE, {
+  "max-losses-per-minute": flag(DELETION_RATE, {
     help:
       "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what the " +
       "parent's spec asks for, plus a sixtieth of that for each namespace; unused allowance of up to five minutes " +

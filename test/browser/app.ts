@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { build, type Rolldown } from "vite";
 import { onTestFinished } from "vitest";
-import { listenOn } from "../../packages/process/ports.ts";
+import { listenOn } from "../../packages/process/connections.ts";
 
 /** Path of the router in the app. */
 export const ROUTER = "/router";

@@ -6,7 +6,7 @@ import {
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
 import type { HookCalls } from "../../packages/webhook/hook.ts";
-import { createLossBudget, type LossBudget } from "../../packages/webhook/lossbudget.ts";
+import { createDeletionBudget, type LossBudget } from "../../packages/process/deletionbudget.ts";
 import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import { claim, pool, sandbox } from "../testing/objects.ts";
 
@@ -52,7 +52,7 @@ export async function startFleet(size: number, good: Record<string, () => HookCa
   const current = new Map<string, { calls: HookCalls; budget: LossBudget }>();
   const deploy = (hooks = good) => {
     for (const [name, make] of Object.entries(hooks)) {
-      const budget = createLossBudget({ perMinute: LOSSES_PER_MINUTE, now: () => cluster.clock.now() });
+      const budget = createDeletionBudget({ perMinute: LOSSES_PER_MINUTE, now: () => cluster.clock.now() });
       current.set(name, { calls: make(), budget });
     }
   };

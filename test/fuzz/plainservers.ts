@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { createFakeClock } from "../../packages/testing/clock.ts";
-import { createHealthApp } from "../../packages/process/health.ts";
+import { createHealthApp } from "../../packages/process/observability.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { makeHooks } from "../../hooks/all.ts";
 import { settingsOf } from "../hooksettings.ts";

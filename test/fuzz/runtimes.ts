@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../../packages/process/log.ts";
-import { variable } from "../../packages/process/serve.ts";
+import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { CANARY } from "./secrets.ts";

@@ -6,7 +6,7 @@ import { createRecording } from "../../packages/keeper/observability/recording.t
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
 import { followSandboxes } from "../../packages/router/index/sandboxapi.ts";
 import { createLog } from "../../packages/process/log.ts";
-import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import { UNLIMITED } from "../../packages/process/deletionbudget.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { claimExpiryVerdict, expiryReconciler, type ExpiryVerdict } from "../../packages/keeper/expiry.ts";
-import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import { UNLIMITED } from "../../packages/process/deletionbudget.ts";
 import { NOW } from "../sandboxes.ts";
 import { aClaim, aCondition, CLAIM } from "./extensions.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";

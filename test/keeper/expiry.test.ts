@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { expiryReconciler, type ExpiryVerdict, sandboxExpiryVerdict } from "../../packages/keeper/expiry.ts";
-import { createLossBudget, UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import { createDeletionBudget, UNLIMITED } from "../../packages/process/deletionbudget.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 import { createFakeApi, refusal } from "../kube/fakeapi.ts";
 
@@ -183,7 +183,7 @@ describe("expiryReconciler()", () => {
     const api = createFakeApi();
     const report = vi.fn();
     let minutes = 0;
-    const budget = createLossBudget({ perMinute: 2, now: () => minutes * 60_000 });
+    const budget = createDeletionBudget({ perMinute: 2, now: () => minutes * 60_000 });
     const sandbox = aStoredSandbox(api);
     const reconciler = expiryReconciler(api, report, budget, KIND);
     await reconciler.reconcile(sandbox, now);

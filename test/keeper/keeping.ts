@@ -3,7 +3,7 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { keep } from "../../packages/keeper/keep.ts";
 import type { Action } from "../../packages/keeper/reconciler.ts";
-import { UNLIMITED } from "../../packages/webhook/lossbudget.ts";
+import { UNLIMITED } from "../../packages/process/deletionbudget.ts";
 import { aSandbox } from "../sandboxes.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { underRole } from "../rights.ts";

@@ -1,7 +1,7 @@
 /** pagesOf(): every object once, and no answer that a process could not hold. @module */
 import { expect, test } from "vitest";
 import { AnswerTooLong } from "../../packages/kube/api.ts";
-import { pagesOf } from "../../packages/kube/pages.ts";
+import { pagesOf } from "../../packages/kube/requests.ts";
 import { createFakeApi, refusal } from "./fakeapi.ts";
 
 const PATH = "/apis/example.com/v1/things";

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
-import { listenOn } from "../../packages/process/ports.ts";
+import { listenOn } from "../../packages/process/connections.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { type Process, underRole } from "../rights.ts";
 import { createFakeApi, type FakeApi } from "./fakeapi.ts";

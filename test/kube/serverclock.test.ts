@@ -1,6 +1,6 @@
 /** createServerClock() computes the API server's time, independently of this machine's wall clock. @module */
 import { expect, test } from "vitest";
-import { createServerClock } from "../../packages/kube/serverclock.ts";
+import { createServerClock } from "../../packages/kube/connection.ts";
 import { connected, json } from "./connected.ts";
 
 const HOUR = 3_600_000;

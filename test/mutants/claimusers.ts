@@ -62,7 +62,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "a page of a list may be of any size",
-    file: "packages/kube/pages.ts",
+    file: "packages/kube/requests.ts",
     from: "limit > 1 ? { mostBytes: MOST_BYTES } : {}",
     to: "{}",
     tests: ["test/kube/pages.test.ts"],

@@ -4,7 +4,7 @@ import { GUARDED_LOOPS } from "./guardedloops.ts";
 import type { Mutant } from "./mutant.ts";
 
 const GUARD_TEST = ["test/webhook/guard.test.ts"];
-const BUDGET_TEST = ["test/webhook/lossbudget.test.ts"];
+const BUDGET_TEST = ["test/process/deletionbudget.test.ts"];
 const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
 
 export const GUARD: readonly Mutant[] = [
@@ -89,42 +89,42 @@ export const GUARD: readonly Mutant[] = [
   },
   {
     name: "the budget of losses is full at the start",
-    file: "packages/webhook/lossbudget.ts",
+    file: "packages/process/deletionbudget.ts",
     from: "let left = 0;",
     to: "let left = perMinute * WINDOW_MINUTES;",
     tests: BUDGET_TEST,
   },
   {
     name: "one namespace may use up what all may lose",
-    file: "packages/webhook/lossbudget.ts",
+    file: "packages/process/deletionbudget.ts",
     from: "Math.floor((left - shared) / 2)",
     to: "Math.floor(left)",
     tests: BUDGET_TEST,
   },
   {
     name: "losses are not counted",
-    file: "packages/webhook/lossbudget.ts",
+    file: "packages/process/deletionbudget.ts",
     from: "left -= second.length;",
     to: "left -= 0;",
     tests: BUDGET_TEST,
   },
   {
     name: "what may be lost is saved up without end",
-    file: "packages/webhook/lossbudget.ts",
+    file: "packages/process/deletionbudget.ts",
     from: "Math.min(perMinute * WINDOW_MINUTES, left +",
     to: "Math.max(0, left +",
     tests: BUDGET_TEST,
   },
   {
     name: "leave to lose children has no end",
-    file: "packages/webhook/throttledanswer.ts",
+    file: "packages/webhook/hook.ts",
     from: '?? "") > now.getTime()',
     to: '?? "") > 0',
     tests: HOOKS_TEST,
   },
   {
     name: "what is to be kept for now is left out",
-    file: "packages/webhook/throttledanswer.ts",
+    file: "packages/webhook/hook.ts",
     from: ", ...[...staying.values()].map(unchanged)];",
     to: "];",
     tests: HOOKS_TEST,

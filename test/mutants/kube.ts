@@ -57,7 +57,7 @@ export const KUBE: readonly Mutant[] = [
   },
   {
     name: "a patch fits whatever the object is by now",
-    file: "packages/kube/patch.ts",
+    file: "packages/kube/requests.ts",
     from: "metadata: { resourceVersion, ...change }",
     to: "metadata: { ...change }",
     tests: ["test/kube/patch.test.ts"],

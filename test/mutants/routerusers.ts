@@ -19,7 +19,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
   },
   {
     name: "one user's answers push out those of others",
-    file: "packages/process/shelf.ts",
+    file: "packages/process/sharedcache.ts",
     from: "const [oldest] = largestOf(keysOf.values());",
     to: "const [oldest] = entries.keys();",
     tests: [...CACHE_TEST, ...CROWDS_TEST],

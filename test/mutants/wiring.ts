@@ -29,7 +29,7 @@ export const WIRING: readonly Mutant[] = [
   },
   {
     name: "hooks record what they answer for ever",
-    file: "packages/webhook/spans.ts",
+    file: "packages/webhook/telemetry.ts",
     from: "isDone ? undefined : traceContextOf(metadata)",
     to: "traceContextOf(metadata)",
     tests: TRACING_TEST,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createDeadlines } from "../../packages/process/deadlines.ts";
+import { createDeadlines } from "../../packages/process/clock.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

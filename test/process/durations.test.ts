@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { parseDuration } from "../../packages/process/durations.ts";
+import { parseDuration } from "../../packages/process/flags.ts";
 
 test.for<[string, number | undefined]>([
   ["180s", 180_000],

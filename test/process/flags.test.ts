@@ -1,19 +1,22 @@
 /** The table of options: what is read by it, its errors, and the help. @module */
 import { expect, expectTypeOf, test } from "vitest";
 import { describe, helpOf } from "../../packages/process/flaghelp.ts";
-import { flag, type Program, readCommandLine, section } from "../../packages/process/flags.ts";
 import {
   choice,
   DURATION,
+  flag,
   HTTP_URL,
   LIST,
   number,
   PORT,
+  type Program,
+  readCommandLine,
+  section,
   SIZE,
   SWITCH,
   TEXT,
   wholeNumber,
-} from "../../packages/process/flagtypes.ts";
+} from "../../packages/process/flags.ts";
 
 const since = "0.1.0";
 const PROGRAM = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { countAction, createKeeperMetrics } from "../../packages/keeper/metrics.ts";
-import { createHealthApp } from "../../packages/process/health.ts";
+import { createHealthApp } from "../../packages/process/observability.ts";
 
 test("createHealthApp() answers probes, and Prometheus", async () => {
   const metrics = createKeeperMetrics();

@@ -3,8 +3,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import type { Header } from "tar-stream";
 import { textOfName } from "../../packages/process/filenames.ts";
-import { dateOf } from "../../packages/process/tardates.ts";
-import { extractNames } from "../../packages/process/tarnames.ts";
+import { dateOf, extractNames } from "../../packages/process/tarheaders.ts";
 import { createTarWriter } from "../../packages/process/tarwriter.ts";
 import { Buffer } from "node:buffer";
 

@@ -1,7 +1,7 @@
 /** What sends spans: to a collector that takes them, one that does not, and none. @module */
 import { expect, test } from "vitest";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { contextOf } from "../../packages/process/parentspan.ts";
+import { contextOf } from "../../packages/process/observability.ts";
 import { startTracing } from "../../packages/process/tracing.ts";
 import { SPAN, startCollector, TRACE } from "../collector.ts";
 

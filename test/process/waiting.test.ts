@@ -1,7 +1,7 @@
 /** createWaiting(): of connections without a request the oldest ends, of others none. @module */
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { createWaiting } from "../../packages/process/waiting.ts";
+import { createIdleConnections } from "../../packages/process/connections.ts";
 
 class Connection extends EventEmitter {
   destroyed = false;
@@ -15,7 +15,7 @@ class Connection extends EventEmitter {
 const some = (count: number) => Array.from({ length: count }, () => new Connection());
 
 test("the oldest that waits ends for one too many; one with a request under way never", () => {
-  const waiting = createWaiting(2);
+  const waiting = createIdleConnections(2);
   const [a, b, c, d, e] = some(5) as [Connection, Connection, Connection, Connection, Connection];
   for (const one of [a, b]) waiting.open(one);
   expect(waiting.begin(a)).toBe(1);
@@ -30,7 +30,7 @@ test("the oldest that waits ends for one too many; one with a request under way 
 });
 
 test("what has closed takes no place, and what was never opened none either", () => {
-  const waiting = createWaiting(1);
+  const waiting = createIdleConnections(1);
   const [a, b, stranger] = some(3) as [Connection, Connection, Connection];
   waiting.open(a);
   waiting.begin(a);

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { variable } from "../../packages/process/serve.ts";
+import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";

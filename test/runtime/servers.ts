@@ -1,7 +1,7 @@
 /** A runtime on real sockets, and requests that send their path as it stands. @module */
 import { Buffer } from "node:buffer";
 import { Agent, request } from "node:http";
-import { variable } from "../../packages/process/serve.ts";
+import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 

@@ -1,7 +1,7 @@
 /** A TCP proxy whose connections can be cut, for what has to survive that. @module */
 import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { listenOn } from "../../packages/process/ports.ts";
+import { listenOn } from "../../packages/process/connections.ts";
 
 /** A proxy on loopback. */
 export interface BreakingProxy {

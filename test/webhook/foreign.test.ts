@@ -1,7 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { mergeApply } from "../../packages/api/objects/apply.ts";
-import { withForeignFields } from "../../packages/webhook/foreign.ts";
+import { withForeignFields } from "../../packages/webhook/unchanged.ts";
 
 const cases = [
   { name: "nothing foreign", wanted: { a: 1 }, observed: { a: 2 }, applied: {}, want: { a: 1 } },

@@ -1,6 +1,6 @@
 /** @module */
 import { describe, expect, test } from "vitest";
-import { type DeletionReason, guardAnswer, type Verdict } from "../../packages/webhook/guard.ts";
+import { type DeletionReason, guardAnswer, type GuardResult } from "../../packages/webhook/guard.ts";
 import { DRAINING_LABEL } from "../../packages/api/objects/keys.ts";
 import { childKey, type Observed } from "../../packages/webhook/metacontroller.ts";
 import type { DesiredObject, KubeObject } from "../../packages/api/objects/objects.ts";
@@ -13,7 +13,7 @@ const judge = (
   deletions: Record<string, string> = {},
   reasons: Reasons | "any" = "any",
 ) => guardAnswer(aRequest(aSandbox(), children) as Observed<unknown>, desired, deletions, NOW, reasons, "any");
-const lossesOf = (verdict: Verdict) =>
+const lossesOf = (verdict: GuardResult) =>
   "losses" in verdict ? verdict.losses.map(({ child, what }) => `${childKey(child)} ${what}`) : verdict;
 
 const pod = (name: string, metadata: object = {}, more: object = {}) =>

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { commandLine } from "../../../packages/process/serve.ts";
+import { commandLine } from "../../../packages/process/runprocess.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { load, PROCESSES, type Round, type Running, start, startProgram } from "./measure.ts";
 

@@ -13,7 +13,7 @@
 import { Agent, createServer, request as httpRequest, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import process from "node:process";
-import { commandLine } from "../../../packages/process/serve.ts";
+import { commandLine } from "../../../packages/process/runprocess.ts";
 
 const [kind, ...rest] = commandLine();
 if (kind === "backend") startBackend();

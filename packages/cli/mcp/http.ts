@@ -5,7 +5,7 @@ import { WebStandardStreamableHTTPServerTransport as Transport } from "@modelcon
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Clock } from "../../process/clock.ts";
-import { KEEP_ALIVE_MS, listenOn } from "../../process/ports.ts";
+import { KEEP_ALIVE_MS, listenOn } from "../../process/connections.ts";
 import { type Address, type Authenticate, createSourceCheck, hostPort, type Sources } from "./access.ts";
 import type { SessionServer } from "./server.ts";
 import { createSessions, type EndReason, type SessionLimits } from "./sessions.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { Counter, Histogram, type LabelValues, type Registry } from "prom-client";
-import { exemplarOf, hasExemplars, observe } from "../../process/exemplars.ts";
+import { exemplarOf, hasExemplars, observe } from "../../process/observability.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
 import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 

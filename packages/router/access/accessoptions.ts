@@ -1,6 +1,15 @@
 /** Command-line options of the router for authentication, authorization and limits per client. @module */
-import { flag, type Values } from "../../process/flags.ts";
-import { choice, DURATION, type FlagType, LIST, SWITCH, TEXT, wholeNumber } from "../../process/flagtypes.ts";
+import {
+  choice,
+  DURATION,
+  flag,
+  type FlagType,
+  LIST,
+  SWITCH,
+  TEXT,
+  type Values,
+  wholeNumber,
+} from "../../process/flags.ts";
 import { ALLOWED_HOSTS } from "../../process/sharedflags.ts";
 import { createAddressOf } from "./clientaddress.ts";
 import type { BrowserOptions } from "./credentials.ts";

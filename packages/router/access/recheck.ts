@@ -1,6 +1,6 @@
 /** Ends open requests and streams when their client's token expires or the client may no longer connect. @module */
 import type { EventEmitter } from "node:events";
-import { createDeadlines } from "../../process/deadlines.ts";
+import { createDeadlines } from "../../process/clock.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 
 /** A request or stream that may stay open for long. */

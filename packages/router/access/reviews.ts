@@ -4,8 +4,8 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { createDeadlines } from "../../process/deadlines.ts";
-import { createShelf } from "../../process/shelf.ts";
+import { createDeadlines } from "../../process/clock.ts";
+import { createSharedCache } from "../../process/sharedcache.ts";
 import { createRateLimit } from "../limits.ts";
 import { type Refusal, tooMany } from "../refusal.ts";
 
@@ -173,8 +173,8 @@ interface CachedVerdict<T> {
  * @param ruleOf undefined: the answer is not cached
  */
 export function createVerdictCache<T>(size: number, ruleOf: (value: T) => CacheRule | undefined): VerdictCache<T> {
-  const good = createShelf<CachedVerdict<T>>(size);
-  const bad = createShelf<CachedVerdict<T>>(size);
+  const good = createSharedCache<CachedVerdict<T>>(size);
+  const bad = createSharedCache<CachedVerdict<T>>(size);
   const running = new Map<string, Promise<T>>();
 
   function store(key: string, value: T, now: number): void {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
-import { createShelf } from "../../process/shelf.ts";
+import { createSharedCache } from "../../process/sharedcache.ts";
 import { createRateLimit } from "../limits.ts";
 import { type Refusal, tooMany, unauthorized } from "../refusal.ts";
 import type { AccessGrant, AccessRequest, Authorise } from "./gate.ts";
@@ -60,7 +60,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   const rate = { perSecond: REVIEWS_PER_SECOND, burst: REVIEWS_AT_ONCE };
   const tokenQueue = createReviewQueue({ ...rate, detail: "Too many unknown tokens.", isPatient: true });
   /** Holders of tokens that were valid: their new tokens have their own queue, apart from guessed tokens. */
-  const knownHolders = createShelf<true>(authzTokenreviewCacheSize);
+  const knownHolders = createSharedCache<true>(authzTokenreviewCacheSize);
   const nameQueue = createReviewQueue({ ...rate, detail: "Too many sandboxes that this user may not connect to." });
   const nameRate = createRateLimit(NAMES_PER_SECOND, NAMES_AT_ONCE);
 

@@ -5,7 +5,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import { Counter, Gauge, Histogram } from "prom-client";
-import { createRegistry, exemplarOf, observe } from "../../process/exemplars.ts";
+import { createRegistry, exemplarOf, observe } from "../../process/observability.ts";
 import manifest from "../package.json" with { type: "json" };
 
 /** The metrics of one router; `text` returns the answer of `/metrics`. */

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import { readTraceparent, type TraceContext } from "../../api/tracecontext.ts";
-import { contextOf } from "../../process/parentspan.ts";
+import { contextOf } from "../../process/observability.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import type { Target } from "../destination.ts";
 import { isRefusal } from "../refusal.ts";

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { createGathered } from "../../process/gathered.ts";
-import { ON_DENO } from "../../process/ondeno.ts";
+import { ON_DENO } from "../../process/runprocess.ts";
 import { SpawnError } from "../processes/command.ts";
 import { signalGroup } from "../processes/killall.ts";
 import { drained } from "../processes/output.ts";

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { ALIVE_MS } from "../../api/router/protocol.ts";
 import { entriesIn } from "../../process/bytepaths.ts";
 import { textOfName } from "../../process/filenames.ts";
-import { ON_DENO } from "../../process/ondeno.ts";
+import { ON_DENO } from "../../process/runprocess.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
 import { createEventQueue } from "./eventqueue.ts";
 import { type Folder, withFolder } from "./folder.ts";

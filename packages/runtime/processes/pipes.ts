@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { ON_DENO } from "../../process/ondeno.ts";
+import { ON_DENO } from "../../process/runprocess.ts";
 
 /**
  * A pipe: our end as a socket, and the descriptor for the process. Call `close` when the process has the descriptor.

@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import process from "node:process";
 import { ReadStream } from "node:tty";
 import type { IOType } from "node:child_process";
-import { ON_DENO } from "../../process/ondeno.ts";
+import { ON_DENO } from "../../process/runprocess.ts";
 import { SpawnError } from "./command.ts";
 
 /** Both ends of a terminal: their descriptors, and the path by which a process opens its end. */

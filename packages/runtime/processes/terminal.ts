@@ -5,7 +5,7 @@ import process from "node:process";
 import { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers";
 import { ReadStream } from "node:tty";
-import { ON_DENO } from "../../process/ondeno.ts";
+import { ON_DENO } from "../../process/runprocess.ts";
 import { codeOf } from "../confine.ts";
 import { checkCommand, type Command, findExecutable, SpawnError } from "./command.ts";
 import { abandon } from "./output.ts";

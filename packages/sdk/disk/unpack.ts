@@ -1,8 +1,7 @@
 /** Unpacks a tar archive from a sandbox, which may be hostile, into a folder of the local disk. @module */
 import { pipeline } from "node:stream/promises";
 import type { Header } from "tar-stream";
-import { dateOf } from "../../process/tardates.ts";
-import { extractNames, namesOf } from "../../process/tarnames.ts";
+import { dateOf, extractNames, namesOf } from "../../process/tarheaders.ts";
 import type { TransferCount, TransferOptions } from "../files/transfer.ts";
 import { createExtractor, type Extractor, type FileAttributes, LeadsOutError, partsOf } from "./extract.ts";
 

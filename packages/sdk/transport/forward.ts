@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Credentials } from "../../kube/credentials.ts";
-import { listenOn } from "../../process/ports.ts";
+import { listenOn } from "../../process/connections.ts";
 import { type Channels, openChannels } from "./channels.ts";
 import type { PodAccess, PodPlace } from "./direct.ts";
 

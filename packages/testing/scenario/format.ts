@@ -4,7 +4,7 @@ import * as z from "zod";
 import { rfc3339 } from "../../api/objects/conditions.ts";
 import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
 import type { ObjectPath } from "../../kube/api.ts";
-import { parseDuration } from "../../process/durations.ts";
+import { parseDuration } from "../../process/flags.ts";
 import { issuePaths } from "../../webhook/hook.ts";
 
 /** The name of an object in the scenario's namespace. */

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { flagsPage } from "../../../dev/docs/reference.ts";
 import { CONVERSION } from "../../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../../packages/cli/commands/processes.ts";
-import { flag, type Program, section } from "../../../packages/process/flags.ts";
-import { DURATION, SWITCH, TEXT } from "../../../packages/process/flagtypes.ts";
+import { DURATION, flag, type Program, section, SWITCH, TEXT } from "../../../packages/process/flags.ts";
 
 const since = "0.1.0";
 const EXAMPLE: Program = {

@@ -1,7 +1,7 @@
 /** Commands in sandboxes that have another runtime inside, or none. @module */
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { listenOn } from "../../../packages/process/ports.ts";
+import { listenOn } from "../../../packages/process/connections.ts";
 import { createCommands } from "../../../packages/sdk/commands/commands.ts";
 import { ConnectionError, SandboxNotFoundError, TimeoutError, UnsupportedError } from "../../../packages/sdk/errors.ts";
 import { createRuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";

@@ -1,7 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { hookUseBetween, hookUseOf, readSamples } from "../../../../dev/bench/measure/metrics.ts";
-import { createHookMetrics } from "../../../../packages/process/metrics.ts";
+import { createHookMetrics } from "../../../../packages/webhook/telemetry.ts";
 
 test("hookUseOf() reads what the hooks' own metrics say, by hook and endpoint", async () => {
   const metrics = createHookMetrics();

@@ -1,7 +1,7 @@
 /** A cache of limited size that owners share. An owner with many entries displaces its own, not those of others. @module */
 
 /** Entries by key. */
-export interface Shelf<T> {
+export interface SharedCache<T> {
   get(key: string): T | undefined;
   remove(key: string): void;
   /** Adds an entry under a new key. If the cache is full, the oldest entry of the owner with the most entries is removed. */
@@ -9,7 +9,7 @@ export interface Shelf<T> {
 }
 
 /** Creates an empty cache. */
-export function createShelf<T>(size: number): Shelf<T> {
+export function createSharedCache<T>(size: number): SharedCache<T> {
   const entries = new Map<string, { entry: T; owner: string }>();
   /** By owner; the oldest first. */
   const keysOf = new Map<string, Set<string>>();

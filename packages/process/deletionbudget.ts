@@ -1,20 +1,20 @@
 /**
- * Limits how many children the answers of one process may delete or end over time, because a hook can also be wrong
- * slowly.
+ * Limits how many objects one process may delete or end over time, because its code can also be wrong slowly. Hooks and
+ * keeper use the budget.
  * @module
  */
-import type { FlagType } from "../process/flagtypes.ts";
+import type { FlagType } from "./flags.ts";
 
-/** How long an allowed loss is remembered, and the period for which unused budget accumulates, in minutes. */
+/** How long an allowed deletion is remembered, and the period for which unused budget accumulates, in minutes. */
 const WINDOW_MINUTES = 5;
 
-/** Delay before a deferred loss is tried again. */
-export const LOSS_RETRY_SECONDS = 5;
+/** Delay before a deferred deletion is tried again. */
+export const DEFERRED_RETRY_SECONDS = 5;
 
-/** Decides which losses are allowed, and remembers them. */
+/** Decides which objects may be deleted or ended, and remembers them. */
 export interface LossBudget {
   /**
-   * Returns which of these objects must stay for now. The others count as lost.
+   * Returns which of these objects must stay for now. The others count as deleted.
    *
    * @param namespace namespace of the objects; each namespace leaves room for others
    * @param uids in order of importance
@@ -22,19 +22,19 @@ export interface LossBudget {
   spend(namespace: string, uids: readonly string[]): ReadonlySet<string>;
 }
 
-/** Allows all losses. */
+/** Allows all deletions. */
 export const UNLIMITED: LossBudget = { spend: () => new Set() };
 
 /** What a budget needs. */
-export interface LossBudgetOptions {
-  /** Losses per minute over all namespaces, above 0; Infinity: no limit. */
+export interface DeletionBudgetOptions {
+  /** Deletions per minute over all namespaces, above 0; Infinity: no limit. */
   perMinute: number;
   /** A monotonic clock, in milliseconds. A clock that can be set could fill the budget. */
   now: () => number;
 }
 
 /** Values of `--max-losses-per-minute`. In earlier versions 0 meant no limit, but it reads like "no deletions". */
-export const LOSS_RATE: FlagType<number> = {
+export const DELETION_RATE: FlagType<number> = {
   ...{
     name: "number above 0, or unlimited",
     placeholder: "N",
@@ -49,7 +49,7 @@ export const LOSS_RATE: FlagType<number> = {
 
 /** The share of each namespace in the common rate: with 600 per minute, 10 per minute. */
 const SHARE = 1 / 60;
-/** How many losses are remembered. Without a limit, forged requests with invented namespaces could fill the memory. */
+/** How many deletions are remembered. Without a limit, forged requests with invented namespaces could fill the memory. */
 const MOST_REMEMBERED = 100_000;
 
 /**
@@ -61,11 +61,11 @@ const MOST_REMEMBERED = 100_000;
  * counts against it. A deletion that was allowed once is allowed again without being counted, because Metacontroller
  * calls the hook again until it sees the deletion.
  */
-export function createLossBudget({ perMinute, now }: LossBudgetOptions): LossBudget {
+export function createDeletionBudget({ perMinute, now }: DeletionBudgetOptions): LossBudget {
   if (perMinute === Infinity) return UNLIMITED;
   const windowMs = WINDOW_MINUTES * 60_000;
   const begunAt = now();
-  /** In order of time. `isShared`: the loss used the common budget. */
+  /** In order of time. `isShared`: the deletion used the common budget. */
   const passed = new Map<string, { at: number; namespace: string; isShared: boolean }>();
   const used = new Map<string, { own: number; shared: number }>();
   let filledAt = begunAt;

@@ -1,7 +1,7 @@
 /** @module */
 import { expect, test } from "vitest";
 import { readValue } from "../../packages/process/flags.ts";
-import { createLossBudget, LOSS_RATE } from "../../packages/webhook/lossbudget.ts";
+import { createDeletionBudget, DELETION_RATE } from "../../packages/process/deletionbudget.ts";
 
 const MINUTE = 60_000;
 
@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 function aBudget(perMinute = 60) {
   let now = 1_000_000;
   let made = 0;
-  const budget = createLossBudget({ perMinute, now: () => now });
+  const budget = createDeletionBudget({ perMinute, now: () => now });
   const uids = (count: number) => Array.from({ length: count }, () => `uid-${made++}`);
   return {
     budget,
@@ -68,7 +68,7 @@ test("what waits is not counted, and goes when there is room", () => {
 
 test("an infinite rate is no limit, and is written as a word: 0 would read as none", () => {
   expect(aBudget(Infinity).passes("a", 10_000)).toBe(10_000);
-  const read = (text: string) => readValue("--max-losses-per-minute", LOSS_RATE, text);
+  const read = (text: string) => readValue("--max-losses-per-minute", DELETION_RATE, text);
   expect([read("unlimited"), read("0.5")]).toEqual([Infinity, 0.5]);
   for (const text of ["0", "-1", "few", "", " ", "Infinity"]) {
     expect(() => read(text)).toThrow(`Cannot use --max-losses-per-minute "${text}": use a number above 0`);
