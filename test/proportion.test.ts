@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { sandboxHook } from "../hooks/sandbox/hook.ts";
 import { sandboxClaimSchema } from "../packages/api/sandboxclaim.ts";
-import { handedOver } from "../packages/binder/handover.ts";
+import { boundMember } from "../packages/binder/boundsandbox.ts";
 import { environmentProblem, joinedVolumes, requestProblem, withEnvironment } from "../packages/api/claims/request.ts";
 import { mergeTrapPatch } from "../packages/keeper/mergetrap.ts";
 import { LAST_APPLIED_ANNOTATION, mergeApply } from "../packages/api/objects/apply.ts";
@@ -109,7 +109,7 @@ const WORK: Record<string, (count: number) => unknown> = {
   },
   "a member that is bound with many variables": (count) => {
     const spec = podTemplate({ env: variables(count) });
-    return handedOver(aMember(1, { spec, applied: { spec } }), aClaim("c"), undefined, NOW);
+    return boundMember(aMember(1, { spec, applied: { spec } }), aClaim("c"), undefined, NOW);
   },
   "a pool whose members have many variables": (count) => {
     const spec = podTemplate({ env: variables(count) });

@@ -66,7 +66,7 @@ const statusSchema = openObject({
   sandbox: openObject({
     name: z.string().optional().describe("Name of the Sandbox, in the claim's namespace."),
     podIPs: z.array(z.string()).optional().describe("Addresses of its Pod; absent while it has none."),
-  }).optional().describe("The sandbox that the claim was given; absent until then."),
+  }).optional().describe("The Sandbox of the claim; absent until the claim is bound."),
 });
 export type SandboxClaimStatus = z.infer<typeof statusSchema>;
 
@@ -96,6 +96,6 @@ export const sandboxClaimSchema = openObject({
   kind: z.literal(sandboxClaimCRD.kind),
   metadata: objectMetaSchema,
   spec: specSchema.describe("Which pool to take a sandbox from, and what to change about it."),
-  status: statusSchema.optional().describe("The sandbox that was given, and how it is."),
+  status: statusSchema.optional().describe("The Sandbox of the claim, and its state."),
 }).describe("SandboxClaim asks for one sandbox of a pool; deleting the claim deletes the sandbox.");
 export type SandboxClaim = z.infer<typeof sandboxClaimSchema>;

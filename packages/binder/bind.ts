@@ -11,7 +11,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
-import { coldSandbox, handedOver, ownPodMetadata } from "./handover.ts";
+import { boundMember, coldSandbox, ownPodMetadata } from "./boundsandbox.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
@@ -22,9 +22,9 @@ import {
   getClaim,
   isServing,
   mustRead,
-  noteLoss,
   parseClaim,
   type QueuedClaim,
+  recordLoss,
 } from "./state.ts";
 import { getMember, getTemplate, isProjection } from "./store.ts";
 import {
@@ -77,28 +77,28 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
   try {
     const own = await ownBefore(binder, entry);
     entry.unsure = undefined;
-    const given = own ?? await writeSandbox(binder, job);
+    const outcome = own ?? await writeSandbox(binder, job);
     const { choice } = job;
     const isMember = choice?.kind === "member";
-    span?.setAttributes(outcomeOf(given, isMember)).end();
-    if (isMember && (own || !given)) index.release(choice.sandbox);
-    if (typeof given === "object") {
+    span?.setAttributes(outcomeOf(outcome, isMember)).end();
+    if (isMember && (own || !outcome)) index.release(choice.sandbox);
+    if (typeof outcome === "object") {
       // Before the index knows about the binding: from then on, the pool may be notified at any moment.
-      if (isMember) noteLoss(binder, choice.pool);
+      if (isMember) recordLoss(binder, choice.pool);
       const replace = isMember && !own
         ? expectReplacement(binder, { ...choice, sandbox: job.member ?? choice.sandbox })
         : undefined;
-      index.written(given);
+      index.written(outcome);
       void replace?.(entry);
       const now = clock.now();
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
       Object.assign(entry, { failures: 0, refused: [] });
       // The watch may already have shown that the Sandbox is Ready.
-      if (!isReachable(given) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
-    } else if (given === "lost" && !isMember) {
+      if (!isReachable(outcome) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
+    } else if (outcome === "lost" && !isMember) {
       // An admission webhook may answer 409 each time.
       entry.notBefore = clock.now() + backoffMs(entry.failures++);
-    } else if (given === "taken") {
+    } else if (outcome === "taken") {
       entry.notBefore = clock.now() + TAKEN_MS;
       await reportProblem(binder, entry, nameTaken(claim.metadata.name));
     }
@@ -169,9 +169,9 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
     entry.unsure = claim.metadata.name;
-    const given = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+    const outcome = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
     entry.unsure = undefined;
-    return given;
+    return outcome;
   }
   const member = isProjection(choice.sandbox) ? await getMember(api, choice.sandbox) : choice.sandbox;
   if (!member) return "lost";
@@ -193,10 +193,10 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
       log("warn", "Cannot annotate a claim", { ...logFields(claim), ...errorFields(error) });
     });
   }
-  const given = await putSandbox(api, handedOver(member, claim, choice.template, now), claim);
+  const outcome = await putSandbox(api, boundMember(member, claim, choice.template, now), claim);
   // If the member is lost, another binder may have bound it to this same claim.
-  entry.unsure = given === "lost" ? member.metadata.name : undefined;
-  return given;
+  entry.unsure = outcome === "lost" ? member.metadata.name : undefined;
+  return outcome;
 }
 
 function dropChoice({ index }: Binder, job: Job): void {
@@ -244,9 +244,9 @@ async function reportProblem(binder: Binder, entry: QueuedClaim, problem: ClaimP
 }
 
 /** Returns the span attributes for the outcome of a binding. */
-function outcomeOf(given: BindOutcome | undefined, isMember: boolean): Attributes {
-  if (typeof given !== "object") return { "hookbox.outcome": given ?? "nothing" };
-  return { "sandbox.name": given.metadata.name, "hookbox.launch_type": isMember ? "warm" : "cold" };
+function outcomeOf(outcome: BindOutcome | undefined, isMember: boolean): Attributes {
+  if (typeof outcome !== "object") return { "hookbox.outcome": outcome ?? "nothing" };
+  return { "sandbox.name": outcome.metadata.name, "hookbox.launch_type": isMember ? "warm" : "cold" };
 }
 
 /**

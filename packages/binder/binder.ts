@@ -21,9 +21,9 @@ import {
   createQueuedClaim,
   dropTimers,
   isServing,
-  noteLoss,
   parseClaim,
   type QueuedClaim,
+  recordLoss,
   updateClaim,
   withdraw,
 } from "./state.ts";
@@ -32,7 +32,7 @@ import { createRefills } from "./refills.ts";
 import { reconcile } from "./reconcile.ts";
 import { BINDING_FLAGS } from "./options.ts";
 import { createReturns } from "./returns.ts";
-import { shortageOf, tellPool } from "./replacements.ts";
+import { requeuePool, shortageOf } from "./replacements.ts";
 import { schedule } from "./schedule.ts";
 import { projectEnd } from "./store.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
@@ -111,7 +111,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const refills = createRefills({
     clock,
     shortageOf: (namespace, name) => shortageOf(binder, namespace, name),
-    tell: (pool) => tellPool(binder, pool),
+    notify: (pool) => requeuePool(binder, pool),
   });
   const binder: Binder = {
     ...options,
@@ -132,7 +132,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     serving: 0,
     largeJobs: 0,
     large: createWorkQueue(MOST_LARGE),
-    untold: new Set(),
+    unreportedLosses: new Set(),
     replacing: new Map(),
     isScheduling: false,
     problemReports: createWorkQueue(MOST_PROBLEM_REPORTS),
@@ -151,7 +151,7 @@ function begin(binder: Binder): void {
     const { namespace = "", name } = pool.metadata;
     const { all } = binder.index.snapshot(namespace, name).members.counts();
     // The previous leader may have bound members of the pool without notifying the pool.
-    if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);
+    if ((pool.status?.replicas ?? 0) > all) recordLoss(binder, pool);
     binder.refills.look(namespace, name);
   }
   for (const entry of binder.claims.values()) reconcile(binder, entry);
@@ -196,7 +196,7 @@ function claimHandler(binder: Binder): EventHandler<SandboxClaim> {
 
 /** Serves the claims that wait for this pool. Called when the pool or its template has changed. */
 function poolChanged(binder: Binder, namespace: string, pool: string): void {
-  if (!binder.index.pools.get(namespace, pool)) binder.untold.delete(`${namespace}/${pool}`);
+  if (!binder.index.pools.get(namespace, pool)) binder.unreportedLosses.delete(`${namespace}/${pool}`);
   if (!isServing(binder)) return;
   for (const entry of [...binder.unschedulable.get(`${namespace}/${pool}`) ?? []]) reconcile(binder, entry);
   membersChanged(binder, namespace, pool);

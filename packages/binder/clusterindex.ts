@@ -159,7 +159,7 @@ export function createClusterIndex(listener: IndexListener): ClusterIndex {
     },
     controlled: ({ namespace, uid }) => state.controlled.get(uidKey(namespace, uid)) ?? UNBOUND,
     assume({ metadata: { uid = "", resourceVersion = "" } }) {
-      tellOf(state, takeOut(state, uid));
+      notifyOfLoss(state, takeOut(state, uid));
       assumed.assume(uid, resourceVersion);
     },
     release(sandbox) {
@@ -195,7 +195,7 @@ function place(state: State, sandbox: Sandbox): void {
     controlled.put(sandbox);
     state.listener.onControlled(namespace, after.uid, sandbox);
   }
-  if (before && (before.with !== after?.with || before.key !== after.key)) tellOf(state, before);
+  if (before && (before.with !== after?.with || before.key !== after.key)) notifyOfLoss(state, before);
   if (isReturned) state.listener.onReturned?.(sandbox);
   if (after?.with === "pool") state.listener.onMembers(namespace, owner?.name ?? "");
 }
@@ -228,7 +228,7 @@ function takeOut(state: State, uid: string): Place | undefined {
 }
 
 /** Notifies the listener that a place has lost a Sandbox; undefined: no place has. */
-function tellOf({ listener, pools }: State, before: Place | undefined): void {
+function notifyOfLoss({ listener, pools }: State, before: Place | undefined): void {
   if (!before) return;
   if (before.with === "claim") return listener.onControlled(before.namespace, before.uid, undefined);
   const pool = pools.byUid(before.uid);
@@ -238,5 +238,5 @@ function tellOf({ listener, pools }: State, before: Place | undefined): void {
 function sandboxGone(state: State, uid: string): void {
   state.assumed.end(uid);
   state.returned.delete(uid);
-  tellOf(state, takeOut(state, uid));
+  notifyOfLoss(state, takeOut(state, uid));
 }

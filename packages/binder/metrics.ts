@@ -35,7 +35,7 @@ export function createBinderMetrics(registry: Registry): BinderMetrics {
     }),
     leading: new Gauge({
       name: "hookbox_binder_leading",
-      help: "1 while this process is the one that gives claims their Sandboxes",
+      help: "1 while this process is the leader, which binds claims to Sandboxes",
       registers,
     }),
     served({ kind, seconds: value, claim }) {

@@ -31,7 +31,7 @@ export const BINDING_FLAGS = {
 
 /** Options that earlier versions had, and why they were removed. */
 export const GONE_BINDING_FLAGS = {
-  "refill-delay-seconds": { since: "0.3.0", why: "as the binder itself replaces the members that it hands over" },
+  "refill-delay-seconds": { since: "0.3.0", why: "as the binder itself replaces the members that it binds" },
 };
 
 /** Options of the binder's logs and traces. */
@@ -43,8 +43,8 @@ export const LOGGING_FLAGS = {
 export const BINDER = {
   name: "hookbox binder",
   about:
-    `Gives claims their Sandboxes: a member of the claim's pool, or one made for it. A second binder is ready to take over
-within seconds. The keeper runs a binder in its own process unless it has --no-binder.`,
+    `Binds each claim to a Sandbox: a member of the claim's pool, or a new Sandbox. A second binder takes over within
+seconds. The keeper runs a binder in its own process unless it has --no-binder.`,
   flags: {
     ...CLUSTER_FLAGS,
     ...leaseFlags(BINDER_LEASE),

@@ -1,4 +1,4 @@
-/** The scheduling queue: one line of claims for each pool, oldest first. Namespaces and pools take turns. @module */
+/** The scheduling queue: the claims of each pool, oldest first. Namespaces and pools take turns. @module */
 import { type FairQueue, takeInTurn } from "../kube/workqueue.ts";
 
 /** A queued claim, as far as the queue needs it. */
@@ -7,12 +7,12 @@ export interface Waiter {
   namespace: string;
   /** Name of the claim's pool. */
   pool: string;
-  /** Sort key within the line. */
+  /** Sort key within the queue of the pool. */
   rank: string;
 }
 
 /** The waiting claims of one pool. */
-export interface Line<T extends Waiter> {
+export interface PoolQueue<T extends Waiter> {
   namespace: string;
   pool: string;
   /** Oldest first. */
@@ -22,31 +22,31 @@ export interface Line<T extends Waiter> {
 export interface SchedulingQueue<T extends Waiter> {
   add(waiter: T): void;
   remove(waiter: T): void;
-  /** Returns the line of a pool; undefined if no claim waits there. */
-  find(namespace: string, pool: string): Line<T> | undefined;
+  /** Returns the queue of a pool; undefined if no claim waits there. */
+  find(namespace: string, pool: string): PoolQueue<T> | undefined;
   /**
-   * Marks a line for the next round: a claim has been added, or something has changed for its claims. Returns false if
+   * Marks a queue for the next round: a claim has been added, or something has changed for its claims. Returns false if
    * no claim waits there.
    */
   wake(namespace: string, pool: string): boolean;
   /**
    * Goes through the namespaces in turn, and through the pools of each namespace, until `serve` takes a claim out of a
-   * line and returns a value. Returns that value; undefined if `serve` took a claim from no line. A line from which it
+   * queue and returns a value. Returns that value; undefined if `serve` took a claim from no queue. A queue from which it
    * took nothing is skipped until it is woken.
    */
-  take<Taken>(serve: (line: Line<T>) => Taken | undefined): Taken | undefined;
+  take<Taken>(serve: (queue: PoolQueue<T>) => Taken | undefined): Taken | undefined;
   /** Records that a claim is no longer being served. */
   done(waiter: T): void;
-  /** Number of claims in lines that are due. Claims in other lines wait until something changes. */
+  /** Number of claims in queues that are due. Claims in other queues wait until something changes. */
   pending(): number;
 }
 
 interface NamespaceLines<T extends Waiter> {
   namespace: string;
-  /** By pool. No line is empty. */
-  lines: Map<string, Line<T>>;
-  /** The lines that are due, by pool. */
-  active: FairQueue<Line<T>>;
+  /** By pool. No queue is empty. */
+  queues: Map<string, PoolQueue<T>>;
+  /** The queues that are due, by pool. */
+  active: FairQueue<PoolQueue<T>>;
   /** Number of claims of this namespace that are being served. */
   serving: number;
 }
@@ -57,21 +57,21 @@ interface NamespaceLines<T extends Waiter> {
  */
 export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): SchedulingQueue<T> {
   const namespaces = new Map<string, NamespaceLines<T>>();
-  /** Namespaces that have lines which are due. */
+  /** Namespaces that have queues which are due. */
   const active: FairQueue<NamespaceLines<T>> = new Map();
 
   function wake(namespace: string, pool: string): boolean {
     const own = namespaces.get(namespace);
-    const line = own?.lines.get(pool);
-    if (!own || !line) return false;
-    own.active.set(pool, line);
+    const queue = own?.queues.get(pool);
+    if (!own || !queue) return false;
+    own.active.set(pool, queue);
     active.set(namespace, own);
     return true;
   }
 
   function tidy(own: NamespaceLines<T>): void {
     if (own.active.size === 0) active.delete(own.namespace);
-    if (own.lines.size === 0 && own.serving === 0) namespaces.delete(own.namespace);
+    if (own.queues.size === 0 && own.serving === 0) namespaces.delete(own.namespace);
   }
 
   function done({ namespace }: Pick<T, "namespace">): void {
@@ -84,26 +84,26 @@ export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): Sche
   return {
     add(waiter) {
       const { namespace, pool, rank } = waiter;
-      const own = namespaces.get(namespace) ?? { namespace, lines: new Map(), active: new Map(), serving: 0 };
-      const line = own.lines.get(pool) ?? { namespace, pool, waiters: [] };
-      line.waiters.splice(placeIn(line.waiters, rank), 0, waiter);
+      const own = namespaces.get(namespace) ?? { namespace, queues: new Map(), active: new Map(), serving: 0 };
+      const queue = own.queues.get(pool) ?? { namespace, pool, waiters: [] };
+      queue.waiters.splice(placeIn(queue.waiters, rank), 0, waiter);
       namespaces.set(namespace, own);
-      own.lines.set(pool, line);
+      own.queues.set(pool, queue);
       wake(namespace, pool);
     },
     remove(waiter) {
       const { namespace, pool } = waiter;
       const own = namespaces.get(namespace);
-      const line = own?.lines.get(pool);
-      const index = line?.waiters.indexOf(waiter) ?? -1;
-      if (!own || !line || index < 0) return;
-      line.waiters.splice(index, 1);
-      if (line.waiters.length > 0) return;
-      own.lines.delete(pool);
+      const queue = own?.queues.get(pool);
+      const index = queue?.waiters.indexOf(waiter) ?? -1;
+      if (!own || !queue || index < 0) return;
+      queue.waiters.splice(index, 1);
+      if (queue.waiters.length > 0) return;
+      own.queues.delete(pool);
       own.active.delete(pool);
       tidy(own);
     },
-    find: (namespace, pool) => namespaces.get(namespace)?.lines.get(pool),
+    find: (namespace, pool) => namespaces.get(namespace)?.queues.get(pool),
     wake,
     take: (serve) =>
       takeInTurn(active, {
@@ -121,7 +121,7 @@ export function createSchedulingQueue<T extends Waiter>(mostOfOne: number): Sche
     done,
     pending() {
       let count = 0;
-      for (const own of active.values()) for (const line of own.active.values()) count += line.waiters.length;
+      for (const own of active.values()) for (const queue of own.active.values()) count += queue.waiters.length;
       return count;
     },
   };

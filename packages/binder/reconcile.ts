@@ -31,13 +31,13 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   const stands = standing(binder, entry);
   dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
-  if (stands.is === "given" && isDue(binder, entry, stands.given)) reportInTurn(binder, entry, sandbox);
+  if (stands.is === "assigned" && isDue(binder, entry, stands.assigned)) reportInTurn(binder, entry, sandbox);
   planExpiry(binder, entry);
   if (entry.place === "serving") return;
   if (stands.is !== "wanting") {
     withdraw(binder, entry);
     entry.refusal = undefined;
-    if (stands.is !== "hooks" && stands.is !== "given") reportInTurn(binder, entry);
+    if (stands.is !== "hooks" && stands.is !== "assigned") reportInTurn(binder, entry);
     return;
   }
   if (entry.place === "waiting") {
@@ -114,10 +114,10 @@ function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): vo
     if (!isServing(binder) || binder.claims.get(entry.uid) !== entry) return;
     const stands = standing(binder, entry);
     if (stands.is === "hooks" || stands.is === "wanting") return;
-    if (stands.is !== "given") return await report(binder, entry, { is: stands.is });
-    const { name } = stands.given;
+    if (stands.is !== "assigned") return await report(binder, entry, { is: stands.is });
+    const { name } = stands.assigned;
     const shown = sandbox?.metadata.name === name ? sandbox : undefined;
-    await report(binder, entry, { is: "given", name, sandbox: shown });
+    await report(binder, entry, { is: "assigned", name, sandbox: shown });
   });
 }
 

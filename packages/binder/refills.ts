@@ -18,7 +18,7 @@ export interface Shortage {
   members: number;
   /** Number of members that are Ready. */
   ready: number;
-  /** Number of claims that wait in the line of this pool. */
+  /** Number of claims that wait for this pool. */
   waiting: number;
   /** Whether so many claims wait, of any pools, that serving them is more urgent. */
   isBusy: boolean;
@@ -37,7 +37,7 @@ export interface RefillsOptions {
   /** Returns the state of a pool; undefined if the pool is gone. */
   shortageOf(namespace: string, name: string): Shortage | undefined;
   /** Notifies the pool. Never rejects. */
-  tell(pool: SandboxWarmPool): Promise<void>;
+  notify(pool: SandboxWarmPool): Promise<void>;
 }
 
 /** Delay before a pool is notified again if nothing has changed. It doubles each time, from `least` to `most`. */
@@ -47,7 +47,7 @@ const LEAST_MS = 50;
 /** Longest delay between the first missing member and the notification. */
 const MOST_MS = 5000;
 /** Pools that are notified at the same time. A binder that begins to lead may find thousands that need it. */
-const MOST_TOLD = 4;
+const MAX_CONCURRENT = 4;
 /** How often to check whether claims are still waiting. */
 const BUSY_MS = 100;
 
@@ -55,7 +55,7 @@ interface Plan {
   /** Since when the pool has been short without a notification. */
   since: number;
   /** Number of members at the last notification; undefined if there was none. */
-  told: number | undefined;
+  notifiedMembers: number | undefined;
   /** Delay before the notification is repeated. */
   againMs: number;
   cancel: () => void;
@@ -63,14 +63,14 @@ interface Plan {
 
 /** Creates the function that checks pools, without any plan. */
 export function createRefills(options: RefillsOptions): Refills {
-  const { clock, shortageOf, tell } = options;
+  const { clock, shortageOf, notify } = options;
   const plans = new Map<string, Plan>();
-  const turns = createWorkQueue(MOST_TOLD);
+  const turns = createWorkQueue(MAX_CONCURRENT);
 
   /** Checks again, because by the time of its turn, the pool may have enough members. */
-  async function tellStill(namespace: string, name: string): Promise<void> {
+  async function notifyIfShort(namespace: string, name: string): Promise<void> {
     const shortage = shortageOf(namespace, name);
-    if (shortage && isShort(shortage)) await tell(shortage.pool);
+    if (shortage && isShort(shortage)) await notify(shortage.pool);
   }
 
   function look(namespace: string, name: string): void {
@@ -80,28 +80,29 @@ export function createRefills(options: RefillsOptions): Refills {
     plan?.cancel();
     if (!shortage || !isShort(shortage)) return void plans.delete(key);
     const now = clock.now();
-    const next = plan ?? { since: now, told: undefined, againMs: AGAIN_MS.least, cancel: () => {} };
+    const next = plan ?? { since: now, notifiedMembers: undefined, againMs: AGAIN_MS.least, cancel: () => {} };
     // Fewer members than at the last notification: notify again. More members: the pool is being filled.
-    if (next.told !== undefined && shortage.members !== next.told) {
-      if (shortage.members < next.told) Object.assign(next, { since: now, againMs: AGAIN_MS.least, told: undefined });
-      else next.told = shortage.members;
+    if (next.notifiedMembers !== undefined && shortage.members !== next.notifiedMembers) {
+      if (shortage.members < next.notifiedMembers) {
+        Object.assign(next, { since: now, againMs: AGAIN_MS.least, notifiedMembers: undefined });
+      } else next.notifiedMembers = shortage.members;
     }
     plans.set(key, next);
-    const due = next.told === undefined
+    const due = next.notifiedMembers === undefined
       ? next.since + (isLacking(shortage) ? refillDelay(shortage) : BEHIND_MS)
       : next.since + next.againMs;
     const wait = due - now;
     if (wait > 0) {
-      const step = next.told === undefined && shortage.isBusy ? Math.min(wait, BUSY_MS) : wait;
+      const step = next.notifiedMembers === undefined && shortage.isBusy ? Math.min(wait, BUSY_MS) : wait;
       next.cancel = clock.setTimeout(() => look(namespace, name), step);
       return;
     }
-    const isRepeated = next.told !== undefined;
+    const isRepeated = next.notifiedMembers !== undefined;
     next.againMs = isRepeated ? Math.min(next.againMs * 2, AGAIN_MS.most) : AGAIN_MS.least;
     next.since = now;
-    next.told = shortage.members;
+    next.notifiedMembers = shortage.members;
     next.cancel = clock.setTimeout(() => look(namespace, name), next.againMs);
-    turns.add(namespace, name, () => tellStill(namespace, name), shortage.hasLost);
+    turns.add(namespace, name, () => notifyIfShort(namespace, name), shortage.hasLost);
   }
 
   return {

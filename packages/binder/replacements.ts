@@ -14,7 +14,7 @@ import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
 import { CONTROLLER_UID_LABEL, HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
-import { type Binder, isServing, noteLoss, type QueuedClaim } from "./state.ts";
+import { type Binder, isServing, type QueuedClaim, recordLoss } from "./state.ts";
 import type { Shortage } from "./refills.ts";
 import { isProjection } from "./store.ts";
 
@@ -103,7 +103,7 @@ async function replace(
 }
 
 /**
- * Returns whether claims wait, of this pool or in any line that is due. Serving one costs as much as a replacement, and
+ * Returns whether claims wait, of this pool or in the queue of any pool that is due. Serving one costs as much as a replacement, and
  * goes first.
  */
 function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name } }: SandboxWarmPool): boolean {
@@ -114,7 +114,7 @@ function isCrowded({ queue, clock }: Binder, { metadata: { namespace = "", name 
 
 /** Returns the state of a pool that decides whether it needs a notification; undefined if the pool is gone. */
 export function shortageOf(binder: Binder, namespace: string, name: string): Shortage | undefined {
-  const { index, queue, templateNetworkPolicy, replacing, untold, binderWorkers } = binder;
+  const { index, queue, templateNetworkPolicy, replacing, unreportedLosses, binderWorkers } = binder;
   const { pool, template, policy, members } = index.snapshot(namespace, name);
   if (!pool) return undefined;
   const { all, ready } = members.counts();
@@ -124,7 +124,7 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
     // A pool cannot create members while the policy of its template is not in force.
     hasTemplate: template !== undefined &&
       policyProblem(policy, templateNetworkPolicy, template) === undefined,
-    hasLost: untold.has(`${namespace}/${name}`),
+    hasLost: unreportedLosses.has(`${namespace}/${name}`),
     members: all + (replacing.get(pool.metadata.uid ?? "") ?? 0),
     ready,
     waiting: queue.find(namespace, name)?.waiters.length ?? 0,
@@ -137,19 +137,19 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
  * Triggers a sync of the pool by an annotation, which also tells whether it has lost members to claims. Metacontroller
  * does not sync the pool when a member's owner changes.
  */
-export async function tellPool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
-  const { api, log, clock, untold } = binder;
+export async function requeuePool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
+  const { api, log, clock, unreportedLosses } = binder;
   const { namespace, name, uid } = pool.metadata;
-  const hasLost = untold.delete(`${namespace}/${name}`);
+  const hasLost = unreportedLosses.delete(`${namespace}/${name}`);
   const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
   const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
   const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
   try {
     const answer = await api.send({ method: "PATCH", path, body });
     if (isOk(answer) || answer.status === 404 || answer.status === 409) return;
-    log("warn", "Cannot tell a pool that it is short", { namespace, name, status: answer.status });
+    log("warn", "Cannot requeue a pool that has too few members", { namespace, name, status: answer.status });
   } catch (error) {
-    log("warn", "Cannot tell a pool that it is short", { namespace, name, ...errorFields(error) });
+    log("warn", "Cannot requeue a pool that has too few members", { namespace, name, ...errorFields(error) });
   }
-  if (hasLost) noteLoss(binder, pool);
+  if (hasLost) recordLoss(binder, pool);
 }

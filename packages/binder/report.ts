@@ -24,15 +24,15 @@ import { annotateClaim, findOwn, putStatus, searchOwn } from "./writes.ts";
  *
  * | report | what is written |
  * |---|---|
- * | `given` | a status that binds the claim to a Sandbox that it controls; without `sandbox`, the Sandbox is fetched first |
+ * | `assigned` | a status that binds the claim to a Sandbox that it controls; without `sandbox`, the Sandbox is fetched first |
  * | `expired` | a status that reports that the claim has expired |
  * | `lost` | a status that reports how the Sandbox ended that the claim named, or that it does not exist |
- * | `unnoted` | only the annotation that the claim lacks; no status |
+ * | `unannotated` | only the annotation that the claim lacks; no status |
  * | `wanting` | a status that reports why the claim is not served; `isCertain`: the API server has just confirmed it |
  */
 export type Report =
-  | { is: "given"; name: string; sandbox: Sandbox | undefined }
-  | { is: "expired" | "lost" | "unnoted" }
+  | { is: "assigned"; name: string; sandbox: Sandbox | undefined }
+  | { is: "expired" | "lost" | "unannotated" }
   | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
 
 /**
@@ -45,7 +45,7 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   const { api, clock, index } = binder;
   // From here on, the entry's claim may be replaced by a projection at any moment, which lacks the trace context.
   const { claim: traced } = entry;
-  if (report.is === "unnoted") {
+  if (report.is === "unannotated") {
     const bound = index.controlled(entry).find(traced.status?.sandbox?.name);
     const assigned = Date.parse(bound?.assignedAt ?? "");
     const noted = await annotateClaim(api, traced, {
@@ -54,8 +54,8 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
     if (noted) assumeWritten(binder, entry, noted);
     return noted !== undefined;
   }
-  const sandbox = report.is === "given" ? report.sandbox ?? await findOwn(api, traced, report.name) : undefined;
-  if (report.is === "given" && !sandbox) return false;
+  const sandbox = report.is === "assigned" ? report.sandbox ?? await findOwn(api, traced, report.name) : undefined;
+  if (report.is === "assigned" && !sandbox) return false;
   await entry.annotating;
   const observed = entry.raw ?? await getClaim(api, traced);
   if (!observed) return false;
@@ -145,7 +145,7 @@ function statusFor(
   const { index, clock } = binder;
   const controlled = index.controlled(entry);
   const stands = standingOf(claim, controlled, clock.now());
-  const isOther = stands.is === "given" && stands.given.name !== report.sandbox?.metadata.name;
+  const isOther = stands.is === "assigned" && stands.assigned.name !== report.sandbox?.metadata.name;
   if (stands.is !== report.is || isOther) return undefined;
   const ended = entry.ended?.metadata.name === claim.status?.sandbox?.name ? entry.ended : undefined;
   const status = computeStatus({

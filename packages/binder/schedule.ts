@@ -7,7 +7,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import { bind, type Job } from "./bind.ts";
 import { type Candidates, candidatesOf, type Choice, choose, policyProblem } from "./filter.ts";
-import type { Line } from "./queue.ts";
+import type { PoolQueue } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
@@ -33,7 +33,7 @@ export function schedule(binder: Binder): void {
       // short, and must be cheap.
       const most = index.freshness.isFresh() ? binderWorkers : Math.min(binderWorkers, MOST_UNSURE);
       if (binder.serving >= most) break;
-      const job = binder.queue.take((line) => scheduleNext(binder, line));
+      const job = binder.queue.take((poolQueue) => scheduleNext(binder, poolQueue));
       if (!job) break;
       const { namespace, uid } = job.entry;
       binder.serving++;
@@ -46,10 +46,10 @@ export function schedule(binder: Binder): void {
   }
 }
 
-/** Takes the first claim that can be served out of a line. On the way, removes the claims that cannot be served. */
-function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined {
+/** Takes the first claim that can be served out of the queue of a pool. On the way, removes the claims that cannot be served. */
+function scheduleNext(binder: Binder, poolQueue: PoolQueue<QueuedClaim>): Job | undefined {
   const { index, queue } = binder;
-  const { namespace, pool: name, waiters } = line;
+  const { namespace, pool: name, waiters } = poolQueue;
   const now = binder.clock.now();
   const { pool, template, policy, members } = index.snapshot(namespace, name);
   const fault = policyProblem(policy, binder.templateNetworkPolicy, template);
@@ -81,7 +81,7 @@ function scheduleNext(binder: Binder, line: Line<QueuedClaim>): Job | undefined 
     if (choice.kind === "member") index.assume(choice.sandbox);
     return { entry, turn, choice };
   }
-  if (wait < Infinity) later(binder, line, wait);
+  if (wait < Infinity) later(binder, poolQueue, wait);
   return undefined;
 }
 
@@ -109,7 +109,7 @@ function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): 
   }
 }
 
-function later(binder: Binder, { namespace, pool }: Line<QueuedClaim>, ms: number): void {
+function later(binder: Binder, { namespace, pool }: PoolQueue<QueuedClaim>, ms: number): void {
   const key = `${namespace}/${pool}`;
   binder.timers.get(key)?.();
   const cancel = binder.clock.setTimeout(() => {

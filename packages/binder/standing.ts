@@ -12,18 +12,18 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
  * | standing | action |
  * |---|---|
  * | `hooks` | none: the claim is bound (its hook handles it), is being deleted, or has reported its end |
- * | `given` | write a status that names this Sandbox, which the claim controls |
+ * | `assigned` | write a status that names this Sandbox, which the claim controls |
  * | `expired` | write a status that reports that the claim has expired |
  * | `lost` | write a status that reports that the Sandbox which the status names is gone |
- * | `unnoted` | set the annotation by which Metacontroller selects the claims of the hook: the claim is bound, but lacks it |
+ * | `unannotated` | set the annotation by which Metacontroller selects the claims of the hook: the claim is bound, but lacks it |
  * | `wanting` | find a Sandbox for the claim |
  */
 export type Standing =
-  | { is: "hooks" | "expired" | "lost" | "unnoted" | "wanting" }
-  | { is: "given"; given: ControlledSandbox };
+  | { is: "hooks" | "expired" | "lost" | "unannotated" | "wanting" }
+  | { is: "assigned"; assigned: ControlledSandbox };
 
 const HOOKS: Standing = { is: "hooks" };
-const UNNOTED: Standing = { is: "unnoted" };
+const UNANNOTATED: Standing = { is: "unannotated" };
 
 /**
  * Decides for one claim. The first row that applies decides.
@@ -31,10 +31,10 @@ const UNNOTED: Standing = { is: "unnoted" };
  * | claim | standing |
  * |---|---|
  * | is being deleted | hooks |
- * | names a Sandbox that it controls, and lacks the annotation | unnoted |
+ * | names a Sandbox that it controls, and lacks the annotation | unannotated |
  * | names a Sandbox that it controls | hooks |
  * | names a Sandbox that it does not control, and controls another | lost |
- * | controls a Sandbox | given |
+ * | controls a Sandbox | assigned |
  * | has expired, and reports that without naming a Sandbox | hooks |
  * | has expired, or reports that | expired |
  * | names a Sandbox that has ended | hooks |
@@ -50,9 +50,9 @@ export function standingOf(claim: SandboxClaim, controlled: Controlled, now: num
   const { metadata: { deletionTimestamp, annotations }, status } = claim;
   const named = status?.sandbox?.name || undefined;
   if (deletionTimestamp !== undefined) return HOOKS;
-  if (controlled.find(named)) return annotations?.[FIRST_OBSERVED_ANNOTATION] === undefined ? UNNOTED : HOOKS;
-  const given = controlled.find(annotations?.[SANDBOX_NAME_ANNOTATION]) ?? controlled.earliest();
-  if (given) return named === undefined ? { is: "given", given } : { is: "lost" };
+  if (controlled.find(named)) return annotations?.[FIRST_OBSERVED_ANNOTATION] === undefined ? UNANNOTATED : HOOKS;
+  const assigned = controlled.find(annotations?.[SANDBOX_NAME_ANNOTATION]) ?? controlled.earliest();
+  if (assigned) return named === undefined ? { is: "assigned", assigned } : { is: "lost" };
   const isReported = findCondition(status?.conditions, "Ready")?.reason === "ClaimExpired";
   const isExpired = hasExpired(claim, now);
   if (named === undefined && (isExpired ? isPublished(claim, "ClaimExpired") : isReported)) return HOOKS;
@@ -91,10 +91,10 @@ export function createControlled(): Controlled {
   return {
     put({ metadata: { name, uid = "", annotations }, status }) {
       const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
-      const given = { uid, name, assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "", hasReported };
+      const sandbox = { uid, name, assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "", hasReported };
       names.set(uid, name);
-      byName.set(name, given);
-      if (!first || first.name === name || isBefore(given, first)) first = given;
+      byName.set(name, sandbox);
+      if (!first || first.name === name || isBefore(sandbox, first)) first = sandbox;
     },
     remove(uid) {
       const name = names.get(uid);
@@ -104,7 +104,7 @@ export function createControlled(): Controlled {
       byName.delete(name);
       if (first?.name !== name) return;
       first = undefined;
-      for (const given of byName.values()) if (!first || isBefore(given, first)) first = given;
+      for (const sandbox of byName.values()) if (!first || isBefore(sandbox, first)) first = sandbox;
     },
     find: (name) => name === undefined ? undefined : byName.get(name),
     earliest: () => first,

@@ -116,7 +116,7 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   unschedulable: Map<string, Set<QueuedClaim>>;
   /** Claims that could get a member, but whose template is missing; by namespace and pool. */
   awaitingMember: Map<string, Set<QueuedClaim>>;
-  /** Cancels the timer that wakes a line; by namespace and pool. */
+  /** Cancels the timer that schedules a pool's queue again; by namespace and pool. */
   timers: Map<string, () => void>;
   serving: number;
   /** How many jobs were put into `large`. */
@@ -124,7 +124,7 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   /** Serves claims whose full objects must be fetched. Each takes several times its size in memory. */
   large: WorkQueue;
   /** Pools, by namespace and name, that have lost members to claims and were not notified yet. */
-  untold: Set<string>;
+  unreportedLosses: Set<string>;
   /** How many replacements of members will soon be created, by UID of the pool. */
   replacing: Map<string, number>;
   isScheduling: boolean;
@@ -154,11 +154,11 @@ export function isServing({ isListed, term }: Binder): boolean {
 }
 
 /** Records that a pool has lost members to claims and must be notified. Ignores a pool that is gone. */
-export function noteLoss(
-  { index, untold }: Binder,
+export function recordLoss(
+  { index, unreportedLosses }: Binder,
   { metadata: { namespace = "", name, uid } }: SandboxWarmPool,
 ): void {
-  if (index.pools.get(namespace, name)?.metadata.uid === uid) untold.add(`${namespace}/${name}`);
+  if (index.pools.get(namespace, name)?.metadata.uid === uid) unreportedLosses.add(`${namespace}/${name}`);
 }
 
 /** Creates the entry of a claim that is seen for the first time. */

@@ -136,7 +136,7 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
   const { creationTimestamp, deletionTimestamp, annotations = {} } = metadata;
   const { warmPoolRef, lifecycle } = spec;
   const { shutdownTime, ttlSecondsAfterFinished, shutdownPolicy = "Retain" } = lifecycle ?? {};
-  const told = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
+  const reported = (status?.conditions ?? []).filter(({ type }) => type === "Ready" || type === "Finished");
   return {
     apiVersion,
     kind,
@@ -152,7 +152,7 @@ export function projectClaim({ apiVersion, kind, metadata, spec, status }: Sandb
       status: {
         // The message is needed only without a Sandbox: it is compared with the current reason why the claim is not
         // served.
-        conditions: told.map((condition) => ({
+        conditions: reported.map((condition) => ({
           ...condition,
           message: status.sandbox ? "" : keptMessage(condition.message),
         })),

@@ -51,7 +51,7 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
   // The version is the same as before, so no client has changed the member.
   if (error && isOk(answer) && (answer.body as Sandbox).metadata.resourceVersion === resourceVersion) throw error;
   if (answer.status === 404 || answer.status === 409 || isOk(answer)) return "lost";
-  const failure = answerError(`hand over Sandbox ${namespace}/${name}`, answer);
+  const failure = answerError(`bind Sandbox ${namespace}/${name}`, answer);
   throw isRefusal(answer) ? new RefusalError(failure.message) : failure;
 }
 

@@ -22,7 +22,7 @@ export const KEEPER = {
   name: "hookbox keeper",
   about:
     `Does what a hook cannot: deletes Sandboxes and claims that have expired, reports why objects cannot be created, changed
-or deleted, and hands over what another controller has left. Runs the binder, too, which gives claims their Sandboxes.`,
+or deleted, and takes over what another controller has left. Runs the binder, too, which binds claims to Sandboxes.`,
   flags: {
     ...CLUSTER_FLAGS,
     ...leaseFlags(KEEPER_LEASE),
@@ -38,7 +38,7 @@ or deleted, and hands over what another controller has left. Runs the binder, to
       default: "600",
     }),
     binder: flag(SWITCH, {
-      help: "leave it to another process to give claims their Sandboxes: hookbox binder",
+      help: "do not run the binder: another process, hookbox binder, binds claims to Sandboxes",
       since: "0.1.0",
       default: "true",
     }),

@@ -1,7 +1,7 @@
 /** What the binder knows ahead of its watch, held against lists: versions that go back, writes under way, and what is new since. @module */
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { createClusterIndex } from "../../packages/binder/clusterindex.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
@@ -12,7 +12,7 @@ const of = (version: number, sandbox: Sandbox): Sandbox => ({
   metadata: { ...sandbox.metadata, resourceVersion: `${version}` },
 });
 const at = (version: number) => of(version, aMember(1));
-const given = (version: number) => of(version, handedOver(aMember(1), aClaim("c"), aTemplate(), NOW));
+const given = (version: number) => of(version, boundMember(aMember(1), aClaim("c"), aTemplate(), NOW));
 
 /** An index that has seen the member at version 9, and where that is: free, the claim's, or nowhere; "returned" stays. */
 function anIndex() {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { type ClusterIndex, createClusterIndex } from "../../packages/binder/clusterindex.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool, aReturned, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
@@ -29,7 +29,7 @@ const firstOf = ({ controlled }: ClusterIndex, uid: string) =>
 const at = (version: number, seen: Seen = {}) =>
   aMember(1, { ...seen, metadata: { ...seen.metadata, resourceVersion: `${version}` } });
 const given = (version: number, name = "c"): Sandbox => {
-  const sandbox = handedOver(aMember(1), aClaim(name), aTemplate(), NOW);
+  const sandbox = boundMember(aMember(1), aClaim(name), aTemplate(), NOW);
   return { ...sandbox, metadata: { ...sandbox.metadata, resourceVersion: `${version}` } };
 };
 

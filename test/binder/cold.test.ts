@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
-import { coldSandbox } from "../../packages/binder/handover.ts";
+import { coldSandbox } from "../../packages/binder/boundsandbox.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
 import { decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";

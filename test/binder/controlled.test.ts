@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createClusterIndex } from "../../packages/binder/clusterindex.ts";
 import { createControlled } from "../../packages/binder/standing.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { aClaim, ago, aMember, aPool, type Seen } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
@@ -77,7 +77,7 @@ test("a Sandbox that was made anew is not taken away by the end of the one befor
 test("a list that shows a claim's Sandbox made anew leaves the claim with that one", () => {
   const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
   index.pools.observe(aPool());
-  const given = (uid: string) => handedOver(aMember(1, { metadata: { uid } }), aClaim("c"), aTemplate(), NOW);
+  const given = (uid: string) => boundMember(aMember(1, { metadata: { uid } }), aClaim("c"), aTemplate(), NOW);
   index.sandboxes.observe(given("uid-before"));
   index.sandboxes.listing();
   index.sandboxes.observe(given("uid-next"));
@@ -87,7 +87,7 @@ test("a list that shows a claim's Sandbox made anew leaves the claim with that o
 
 test("nothing is kept of a claim whose Sandboxes are gone", () => {
   const index = createClusterIndex({ onPool: () => {}, onMembers: () => {}, onControlled: () => {} });
-  index.sandboxes.observe(handedOver(aMember(1), aClaim("c"), aTemplate(), NOW));
+  index.sandboxes.observe(boundMember(aMember(1), aClaim("c"), aTemplate(), NOW));
   index.sandboxes.gone("uid-warm-1");
   const controlledBy = (uid: string) => index.controlled({ namespace: "team-a", uid });
   expect(controlledBy("uid-c")).toBe(controlledBy("uid-other"));

@@ -1,7 +1,7 @@
 /** What a claim costs while nothing changes: next to no requests, wherever it stands and whatever fails. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aPool, COUNTED, type Over, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
@@ -153,7 +153,7 @@ async function giveOwn() {
   const [member] = world.sandboxes();
   const { uid: _, resourceVersion: __, ...metadata } = member!.metadata;
   await world.store.put({
-    ...handedOver({ ...member, metadata: { ...metadata, name: "c" } } as Sandbox, claim!, OPEN, new Date(0)),
+    ...boundMember({ ...member, metadata: { ...metadata, name: "c" } } as Sandbox, claim!, OPEN, new Date(0)),
   });
 }
 
@@ -166,7 +166,7 @@ test.for(cases)("a claim that $name costs at most $most requests a minute", asyn
   await world.members(members, { state });
   if (isGiven) {
     const stored = await world.claim("c", claim);
-    await world.store.put(handedOver(world.sandboxes()[0] as Sandbox, stored, OPEN, new Date(0)));
+    await world.store.put(boundMember(world.sandboxes()[0] as Sandbox, stored, OPEN, new Date(0)));
   }
   let requests = 0;
   await world.binder((request) => {

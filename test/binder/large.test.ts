@@ -4,7 +4,7 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { aClaim, aMember, aPool, COUNTED, STATUS } from "../pools.ts";
 import { liveBytes } from "../heap.ts";
 import { aTemplate } from "../templates.ts";
@@ -54,7 +54,7 @@ test("of a bound claim no more is kept than what is read of it", async () => {
   });
   const each = await bytesEach(claims, ({ handlers }) => {
     for (const [index, claim] of claims.entries()) {
-      handlers.sandboxes.observe(handedOver(aMember(index + 1), claim, OPEN, new Date()));
+      handlers.sandboxes.observe(boundMember(aMember(index + 1), claim, OPEN, new Date()));
     }
   });
   expect(each).toBeLessThan(10_000);

@@ -1,7 +1,7 @@
 /** Claims whose Sandbox is gone, that have two, or that expire without one: what the binder reports, and who gets another Sandbox. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
@@ -130,8 +130,8 @@ test("a claim that has reported the end of its Sandbox stays as it is when that 
 async function giveBoth(): Promise<void> {
   const [claim] = world.claims();
   const [first, second] = ["warm-1", "warm-2"].map((name) => named(name) as Sandbox);
-  await world.store.put(handedOver(first!, claim!, aTemplate(), new Date(world.clock.now())));
-  await world.store.put(handedOver(second!, claim!, aTemplate(), new Date(world.clock.now() - 1)));
+  await world.store.put(boundMember(first!, claim!, aTemplate(), new Date(world.clock.now())));
+  await world.store.put(boundMember(second!, claim!, aTemplate(), new Date(world.clock.now() - 1)));
 }
 
 test.for([{ note: "warm-1", want: "warm-1" }, { note: undefined, want: "warm-2" }, { note: "gone", want: "warm-2" }])(

@@ -1,7 +1,7 @@
 /** What is written about a claim that changes while it is written: only what was decided by what the claim is now. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { watchedClaims } from "../watchedclaims.ts";
@@ -59,7 +59,7 @@ test("a binder that does not lead any more does not unbind a claim that the next
   await world.binder(isBlind, async (request, send) => {
     if (isFirst(request)) {
       const member = world.sandboxes().find(({ metadata }) => metadata.name === "warm-2") as Sandbox;
-      await world.store.put(handedOver(member, world.claims()[0]!, aTemplate(), new Date(world.clock.now())));
+      await world.store.put(boundMember(member, world.claims()[0]!, aTemplate(), new Date(world.clock.now())));
       await world.claim("c", bound("warm-2"));
     }
     return await send();

@@ -6,7 +6,7 @@ import { buildMember } from "../../hooks/sandboxwarmpool/sandbox.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
 import { SHARD_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { applyCreate } from "../../packages/api/objects/apply.ts";
-import { coldSandbox, handedOver } from "../../packages/binder/handover.ts";
+import { boundMember, coldSandbox } from "../../packages/binder/boundsandbox.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
@@ -52,7 +52,7 @@ test("Sandboxes of claims and pools have no other labels, annotations and fields
 
 test("a binding changes no other labels and annotations", () => {
   const member = aMember(1);
-  const given = handedOver(member, claim, template, NOW);
+  const given = boundMember(member, claim, template, NOW);
   const [before, after] = [member, given].map(({ metadata }) =>
     ({ ...metadata.labels, ...metadata.annotations }) as Record<string, string>
   );

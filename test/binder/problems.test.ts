@@ -1,7 +1,7 @@
 /** A claim that cannot be served reports why: once that lasts, and the API server itself confirms it. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aPool, COUNTED, type Over, STATUS } from "../pools.ts";
 import { aPolicy, aTemplate } from "../templates.ts";
@@ -169,7 +169,7 @@ test("a claim that has a Sandbox which the watch does not show does not report t
   world = await aWorld({ template: null });
   await world.members([1]);
   const claim = await world.claim("c", ENV);
-  await world.store.put(handedOver(world.sandboxes()[0] as Sandbox, claim, aTemplate(), new Date(0)));
+  await world.store.put(boundMember(world.sandboxes()[0] as Sandbox, claim, aTemplate(), new Date(0)));
   const empty = { status: 200, body: { items: [], metadata: { resourceVersion: "1" } } };
   await world.binder((request) =>
     request.path.endsWith("/sandboxes") && request.query?.["limit"] ? empty : isBlind(request)

@@ -1,6 +1,6 @@
 /** Whose turn it is: oldest first within a line, namespaces and pools in rounds, no more at once than may be. @module */
 import { expect, test } from "vitest";
-import { createSchedulingQueue, type Line, type Waiter } from "../../packages/binder/queue.ts";
+import { createSchedulingQueue, type PoolQueue, type Waiter } from "../../packages/binder/queue.ts";
 
 const waiter = (namespace: string, pool: string, rank: string): Waiter => ({
   uid: `${namespace}/${pool}/${rank}`,
@@ -16,7 +16,7 @@ function theLines(mostOfOne = 9, ...names: string[]) {
     lines.add(waiter(namespace, pool, rank));
   }
   const served: Waiter[] = [];
-  const take = ({ waiters }: Line<Waiter>) => {
+  const take = ({ waiters }: PoolQueue<Waiter>) => {
     const [first] = waiters;
     if (!first) throw new Error("Nobody waits in this line");
     lines.remove(first);
@@ -77,7 +77,7 @@ test("a namespace all of whose claims are being served comes behind those that h
 test("a line that serves nothing is not looked at until it is woken; the others are", () => {
   const { lines, next } = theLines(undefined, "a/p/1", "b/p/1");
   const looked: string[] = [];
-  const refuse = ({ namespace }: Line<Waiter>) => void looked.push(namespace);
+  const refuse = ({ namespace }: PoolQueue<Waiter>) => void looked.push(namespace);
   expect([lines.take(refuse), lines.take(refuse), looked]).toEqual([undefined, undefined, ["a", "b"]]);
   expect(next()).toBeUndefined();
   lines.wake("b", "p");
@@ -89,7 +89,7 @@ test("a line that serves nothing is not looked at until it is woken; the others 
 test("a line that is woken while it is looked at is looked at again, next time", () => {
   const { lines, next } = theLines(undefined, "a/p/1", "a/q/1", "b/p/1");
   const looked: string[] = [];
-  const wakeAll = ({ namespace, pool }: Line<Waiter>) => {
+  const wakeAll = ({ namespace, pool }: PoolQueue<Waiter>) => {
     looked.push(`${namespace}/${pool}`);
     lines.wake("a", "p");
   };
@@ -99,7 +99,7 @@ test("a line that is woken while it is looked at is looked at again, next time",
 
 test("a namespace is not held for those that were turned away", () => {
   const { lines, next } = theLines(1, "a/p/1");
-  const turnAway = ({ waiters: [first] }: Line<Waiter>) => first && void lines.remove(first);
+  const turnAway = ({ waiters: [first] }: PoolQueue<Waiter>) => first && void lines.remove(first);
   expect(lines.take(turnAway)).toBeUndefined();
   lines.add(waiter("a", "p", "2"));
   expect(next()).toBe("a/p/2");

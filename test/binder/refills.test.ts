@@ -16,7 +16,7 @@ function aShortage(isBusy = false) {
   const refills = createRefills({
     clock,
     shortageOf: () => state.isGone ? undefined : state,
-    tell: () => Promise.resolve(void told.push(clock.now())),
+    notify: () => Promise.resolve(void told.push(clock.now())),
   });
   /** So many members are left from now on, all of them Ready. */
   const left = (members: number, ready = members) => {
@@ -184,7 +184,7 @@ test("each pool has its own shortage", async () => {
       members: 0,
       ready: 0,
     }),
-    tell: ({ metadata: { namespace, name } }) => Promise.resolve(void told.push(`${namespace}/${name}`)),
+    notify: ({ metadata: { namespace, name } }) => Promise.resolve(void told.push(`${namespace}/${name}`)),
   });
   for (const [namespace = "", name = ""] of [["a", "p"], ["a", "q"], ["b", "p"]]) refills.look(namespace, name);
   await clock.advance(100);

@@ -1,7 +1,7 @@
 /** The binder writes the status that binds a claim, once its Sandbox has reported: when, and how it tries again. @module */
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
@@ -74,7 +74,7 @@ test("a claim whose status reports something that is over is bound before its Sa
   expect(world.ready()).toEqual({ c: 'False TemplateNotFound SandboxTemplate "python" not found' });
   const [claim] = world.claims();
   await world.members([1], { state: "none" });
-  await world.store.put(handedOver(world.sandboxes()[0] as Sandbox, claim!, aTemplate(), new Date(0)));
+  await world.store.put(boundMember(world.sandboxes()[0] as Sandbox, claim!, aTemplate(), new Date(0)));
   await world.clock.advance(0);
   expect([world.shown(), world.ready()]).toEqual([{ c: "warm-1" }, {
     c: "False SandboxNotReady Sandbox is not ready",
@@ -169,7 +169,9 @@ test.for([{ state: "none", want: undefined }, { state: "coming", want: "warm-1" 
     world = await aWorld();
     const claim = await world.claim("c");
     await world.members([1], { state });
-    await world.store.put(handedOver(world.sandboxes()[0] as Sandbox, claim, aTemplate(), new Date(world.clock.now())));
+    await world.store.put(
+      boundMember(world.sandboxes()[0] as Sandbox, claim, aTemplate(), new Date(world.clock.now())),
+    );
     await world.binder();
     await world.clock.advance(10_000);
     expect(world.shown()).toEqual({ c: want });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import { createFakeClock } from "../../packages/testing/clock.ts";
@@ -12,7 +12,7 @@ import { aTemplate } from "../templates.ts";
 
 const claim = (resourceVersion: string) => aClaim("c", { metadata: { resourceVersion } });
 const given = (resourceVersion: string): Sandbox => {
-  const sandbox = handedOver(aMember(1), aClaim("c"), aTemplate(), NOW);
+  const sandbox = boundMember(aMember(1), aClaim("c"), aTemplate(), NOW);
   return { ...sandbox, metadata: { ...sandbox.metadata, resourceVersion }, status: STATUS.ready } as Sandbox;
 };
 

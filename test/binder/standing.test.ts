@@ -77,7 +77,7 @@ const cases: Case[] = [
     name: "is bound, and was never annotated",
     claim: { status: { sandbox: { name: "a" } } },
     controlled: [given("a")],
-    want: "unnoted",
+    want: "unannotated",
   },
   {
     name: "is bound and has expired",
@@ -91,7 +91,7 @@ const cases: Case[] = [
     controlled: [given("a", ago(9)), given("b", ago(1))],
     want: "hooks",
   },
-  { name: "has a Sandbox that it does not name", controlled: [given("a")], want: "given a" },
+  { name: "has a Sandbox that it does not name", controlled: [given("a")], want: "assigned a" },
   {
     name: "names a Sandbox that is gone, and has another one",
     claim: { status: { sandbox: { name: "gone" } } },
@@ -108,13 +108,13 @@ const cases: Case[] = [
     name: "reports that it has lost its Sandbox, and has another one",
     claim: { status: reports("SandboxMissing") },
     controlled: [given("a")],
-    want: "given a",
+    want: "assigned a",
   },
   {
     name: "has expired, and has a Sandbox that it does not name",
     claim: expired,
     controlled: [given("a")],
-    want: "given a",
+    want: "assigned a",
   },
   { name: "names a Sandbox that is gone", claim: { status: { sandbox: { name: "gone" } } }, want: "lost" },
   ...HEALING.map((reason) => ({
@@ -173,7 +173,7 @@ function textOf(claim: SandboxClaim, sandboxes: readonly Given[]): string {
     controlled.put(aMember(1, { metadata: { name, uid: `uid-${name}`, annotations } }));
   }
   const standing = standingOf(claim, controlled, NOW.getTime());
-  return standing.is === "given" ? `given ${standing.given.name}` : standing.is;
+  return standing.is === "assigned" ? `given ${standing.assigned.name}` : standing.is;
 }
 
 test.for(cases)("a claim that $name: $want", ({ claim = {}, controlled = [], want }) => {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
 import type { Api, ApiRequest } from "../../packages/kube/api.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aClaim, aMember, aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
@@ -146,7 +146,7 @@ test("failures cost the pool nothing: its members are there when they end", asyn
 test("a claim whose status names a living Sandbox is not given a second one, though the watch has not shown it", async () => {
   await begin([1, 2], isBlind);
   const claim = await world.claim("c", { spec: { warmPoolRef: { name: "none" } } });
-  await world.store.put(handedOver(world.sandboxes()[1] as Sandbox, claim, aTemplate(), new Date(0)));
+  await world.store.put(boundMember(world.sandboxes()[1] as Sandbox, claim, aTemplate(), new Date(0)));
   const status = { sandbox: { name: "warm-2" } };
   await world.claim("c", { spec: { warmPoolRef: { name: "none" } }, status });
   await world.claim("c", { status });

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { createBinding } from "../../packages/binder/binder.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import type { Answer, Api, ApiRequest } from "../../packages/kube/api.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { createFakeClock } from "../../packages/testing/clock.ts";
@@ -103,7 +103,7 @@ test.for(["claim", "Sandbox"])(
   "a claim that had a Sandbox is read before it gets another: its %s was listed first",
   async (first) => {
     const claim = aClaim("c", { metadata: { resourceVersion: "40", annotations: OBSERVED } });
-    const { status: _, ...sandbox } = handedOver(aMember(1), claim, aTemplate(), NOW);
+    const { status: _, ...sandbox } = boundMember(aMember(1), claim, aTemplate(), NOW);
     const own = { ...sandbox, metadata: { ...sandbox.metadata, resourceVersion: "30" } } as Sandbox;
     const status = { conditions: STATUS.finished.conditions, sandbox: { name: "warm-1" } };
     const failed = { ...claim, metadata: { ...claim.metadata, resourceVersion: "45" }, status };

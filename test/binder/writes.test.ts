@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim, SandboxClaimStatus } from "../../packages/api/sandboxclaim.ts";
-import { coldSandbox, handedOver } from "../../packages/binder/handover.ts";
+import { boundMember, coldSandbox } from "../../packages/binder/boundsandbox.ts";
 import {
   annotateClaim,
   findOwn,
@@ -40,7 +40,7 @@ beforeEach(async () => {
   });
 });
 
-const given = () => handedOver(member, claim, aTemplate(), NOW);
+const given = () => boundMember(member, claim, aTemplate(), NOW);
 const cold = () => coldSandbox(claim, aPool(), aTemplate(), NOW);
 const STATUS: SandboxClaimStatus = { conditions: [], sandbox: { name: "warm-1" } };
 
@@ -85,14 +85,14 @@ test("one that has not landed has failed: the member is as it was", async () => 
 test("one of which a look shows that another claim has it is lost", async () => {
   const other = await world.claim("d");
   const sandbox = given();
-  await putSandbox(world.server.connect(), handedOver(member, other, aTemplate(), NOW), other);
+  await putSandbox(world.server.connect(), boundMember(member, other, aTemplate(), NOW), other);
   fault = failing("PUT", broken);
   expect(await putSandbox(api, sandbox, claim)).toBe("lost");
 });
 
 test.for([403, 422, 500])("a binding that is refused with %d has failed, and says what", async (status) => {
   fault = failing("PUT", refused(status));
-  await expect(putSandbox(api, given(), claim)).rejects.toThrow(/hand over Sandbox team-a\/warm-1/);
+  await expect(putSandbox(api, given(), claim)).rejects.toThrow(/bind Sandbox team-a\/warm-1/);
 });
 
 test("nobody knows where a look fails, too", async () => {

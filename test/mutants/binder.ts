@@ -50,7 +50,7 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "what is being bound stays free until it is",
     file: "packages/binder/clusterindex.ts",
-    from: "tellOf(state, takeOut(state, uid));\n      assumed.assume(uid, resourceVersion);",
+    from: "notifyOfLoss(state, takeOut(state, uid));\n      assumed.assume(uid, resourceVersion);",
     to: "assumed.assume(uid, resourceVersion);",
     tests: INDEX_TEST,
   },
@@ -175,18 +175,18 @@ export const BINDER: readonly Mutant[] = [
   },
   {
     name: "a Sandbox that is bound keeps the label by which pools adopt",
-    file: "packages/binder/handover.ts",
+    file: "packages/binder/boundsandbox.ts",
     from: "  CREATED_BY_LABEL,\n  CONTROLLER_UID_LABEL,\n];",
     to: "  CREATED_BY_LABEL,\n];",
-    tests: ["test/binder/handover.test.ts"],
+    tests: ["test/binder/boundsandbox.test.ts"],
   },
   {
     name: "a Sandbox that is bound keeps its pool as an owner",
-    file: "packages/binder/handover.ts",
+    file: "packages/binder/boundsandbox.ts",
     from: "ownerReferences: [controllerReference(claim)],\n    },\n    // The keeper",
     to: "ownerReferences: [...applied.metadata.ownerReferences ?? [], ...sandbox.metadata.ownerReferences ?? []],\n" +
       "    },\n    // The keeper",
-    tests: ["test/binder/handover.test.ts"],
+    tests: ["test/binder/boundsandbox.test.ts"],
   },
   {
     name: "claims are served before all is known",
@@ -205,8 +205,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "claims that come while others of their namespace are served are not held",
     file: "packages/binder/queue.ts",
-    from: "own.lines.size === 0 && own.serving === 0",
-    to: "own.lines.size === 0",
+    from: "own.queues.size === 0 && own.serving === 0",
+    to: "own.queues.size === 0",
     tests: ["test/binder/queue.test.ts"],
   },
   {

@@ -30,23 +30,23 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   },
   {
     name: "a trace context of any length is copied",
-    file: "packages/binder/handover.ts",
+    file: "packages/binder/boundsandbox.ts",
     from: " || trace.length > LONGEST_TRACE",
     to: "",
-    tests: ["test/binder/handover.test.ts"],
+    tests: ["test/binder/boundsandbox.test.ts"],
   },
   {
     name: "what a binder before this one has bound is not written on pools",
     file: "packages/binder/binder.ts",
-    from: "if ((pool.status?.replicas ?? 0) > all) noteLoss(binder, pool);",
+    from: "if ((pool.status?.replicas ?? 0) > all) recordLoss(binder, pool);",
     to: "",
     tests: TOLD_TEST,
   },
   {
     name: "word of a pool that is gone is kept for ever",
     file: "packages/binder/state.ts",
-    from: "if (index.pools.get(namespace, name)?.metadata.uid === uid) untold",
-    to: "untold",
+    from: "if (index.pools.get(namespace, name)?.metadata.uid === uid) unreportedLosses",
+    to: "unreportedLosses",
     tests: TOLD_TEST,
   },
   {
@@ -87,8 +87,8 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "what could not be written on a pool is never written",
     file: "packages/binder/replacements.ts",
-    from: "if (hasLost) noteLoss",
-    to: "if (!hasLost) noteLoss",
+    from: "if (hasLost) recordLoss",
+    to: "if (!hasLost) recordLoss",
     tests: TOLD_TEST,
   },
   {

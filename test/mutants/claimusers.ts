@@ -13,7 +13,7 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "a field that claims do not have reaches the Sandbox that is made for one",
-    file: "packages/binder/handover.ts",
+    file: "packages/binder/boundsandbox.ts",
     from: "...sharedSpec(template, volumes),",
     to: "...sharedSpec(template, volumes),\n      ...claim.spec,",
     tests: ["test/binder/cold.test.ts"],
@@ -27,10 +27,10 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "a field that claims do not have reaches the member that one gets",
-    file: "packages/binder/handover.ts",
+    file: "packages/binder/boundsandbox.ts",
     from: "spec: { ...applied.spec, podTemplate:",
     to: "spec: { ...applied.spec, ...claim.spec, podTemplate:",
-    tests: ["test/binder/handover.test.ts"],
+    tests: ["test/binder/boundsandbox.test.ts"],
   },
   {
     name: "a bound claim puts any annotation on its Pod",

@@ -102,5 +102,5 @@ export function startProcesses(
 
 /** A refusal that is logged by its status alone does not say whose it was. */
 function isOfWeather(fault: string): boolean {
-  return fault.includes("weather: ") || fault === "binder: Cannot tell a pool that it is short";
+  return fault.includes("weather: ") || fault === "binder: Cannot requeue a pool that has too few members";
 }

@@ -6,7 +6,7 @@ import { sandboxWarmPoolHook } from "../../hooks/sandboxwarmpool/hook.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { applyCreate } from "../../packages/api/objects/apply.ts";
 import { parseJson } from "../../packages/api/objects/json.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { readBody, replyOf } from "../../packages/webhook/reply.ts";
 import { aPoolRequest, CONFIG as POOL_CONFIG } from "../poolcalls.ts";
 import { aClaim, aMember } from "../pools.ts";
@@ -72,7 +72,7 @@ test("the hook for pools, and the binder when it hands a member over", () => {
   expect([reply.status, reply.text]).toEqual([200, expect.stringContaining(`"tolerationSeconds":${ODD}`)]);
   const member = aMember(1);
   const large = applyCreate({ ...member, spec: { ...member.spec, podTemplate: { spec: parseJson(SPEC) } } }) as Sandbox;
-  const given = JSON.stringify(handedOver(large, aClaim("c"), template, NOW));
+  const given = JSON.stringify(boundMember(large, aClaim("c"), template, NOW));
   expect(given).toContain(`"terminationGracePeriodSeconds":${LARGEST}`);
 });
 

@@ -141,7 +141,7 @@ function namespaceOf(labels: Record<string, string>): string {
 function createCounter(registers: Registry[]) {
   return new Counter({
     name: "agent_sandbox_claim_creation_total",
-    help: "Claims that have been given a Sandbox, by what it was at that moment",
+    help: "Claims that were bound to a Sandbox, by the state of that Sandbox at that moment",
     labelNames: ["namespace", "sandbox_template", "launch_type", "warmpool_name", "pod_condition", "created_by"],
     registers,
   });

@@ -106,7 +106,7 @@ function hitRatio({ served }: PoolFigures): number | undefined {
 function waitingGauge(registers: Registry[], source: PoolSource): void {
   new Gauge({
     name: "hookbox_claims_waiting",
-    help: "Claims that have not been given a Sandbox",
+    help: "Claims that are not bound to a Sandbox",
     labelNames: ["namespace", "pool"],
     registers,
     collect() {
@@ -122,7 +122,7 @@ function waitingGauge(registers: Registry[], source: PoolSource): void {
 function servedCounter(registers: Registry[], source: PoolSource): void {
   new Counter({
     name: "hookbox_pool_claims_total",
-    help: "Claims that have been given a Sandbox since the start",
+    help: "Claims that were bound to a Sandbox since the start",
     labelNames: ["namespace", "pool", "launch_type"],
     registers,
     collect() {

@@ -6,7 +6,7 @@ import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { creationRefused } from "../../../packages/api/claims/problem.ts";
 import { applyCreate } from "../../../packages/api/objects/apply.ts";
 import { tooLarge, withLimit } from "../../../packages/api/objects/size.ts";
-import { coldSandbox, handedOver } from "../../../packages/binder/handover.ts";
+import { boundMember, coldSandbox } from "../../../packages/binder/boundsandbox.ts";
 import { dryRunVerdict } from "../../../packages/keeper/diagnose.ts";
 import { aClaim, aMember, aPool } from "../../pools.ts";
 import { aSandbox, NOW } from "../../sandboxes.ts";
@@ -33,7 +33,7 @@ test("a Pod may have 125 KiB of annotations, or a spec of 250 KiB, and hardly mo
 
 test("a claim may add 80 KiB to its Pod's, warm or cold", () => {
   const claim = aClaim("c", { spec: { additionalPodMetadata: note(80) } });
-  expect(annotationBytes(handedOver(aMember(1), claim, aTemplate(), NOW))).toBeLessThan(MOST);
+  expect(annotationBytes(boundMember(aMember(1), claim, aTemplate(), NOW))).toBeLessThan(MOST);
   expect(annotationBytes(coldSandbox(claim, aPool(), aTemplate(), NOW) as never)).toBeLessThan(MOST);
 });
 

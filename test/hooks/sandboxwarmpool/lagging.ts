@@ -1,7 +1,7 @@
 /** A pool in a store whose views lag: what Metacontroller does with an answer, on versions that may be old. @module */
 import { type Sandbox, sandboxSchema } from "../../../packages/api/sandbox.ts";
 import type { SandboxWarmPoolStatus } from "../../../packages/api/sandboxwarmpool.ts";
-import { handedOver } from "../../../packages/binder/handover.ts";
+import { boundMember } from "../../../packages/binder/boundsandbox.ts";
 import { applyCreate, applyUpdate, sameJson } from "../../../packages/api/objects/apply.ts";
 import { controllerOf, type DesiredObject } from "../../../packages/api/objects/objects.ts";
 import { later, syncPool } from "../../poolcalls.ts";
@@ -98,7 +98,7 @@ export function handOver(world: Lagging, which: number): void {
   const free = membersOf(world).filter(({ metadata }) => !metadata.labels?.["agents.x-k8s.io/draining"]);
   const member = free[which % Math.max(1, free.length)];
   if (!member) return;
-  put(world, versioned(world, handedOver(member, aClaim(`c-${world.writes}`), aTemplate(), later(world.seconds))));
+  put(world, versioned(world, boundMember(member, aClaim(`c-${world.writes}`), aTemplate(), later(world.seconds))));
 }
 
 /** Lets every Sandbox become Ready. */

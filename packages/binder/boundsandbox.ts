@@ -55,7 +55,7 @@ const POOL_LABELS = [
  * @param sandbox as observed, not parsed: the PUT must not add defaults that were never written
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
  */
-export function handedOver(
+export function boundMember(
   sandbox: Sandbox,
   claim: SandboxClaim,
   template: SandboxTemplate | undefined,

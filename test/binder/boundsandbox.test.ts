@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
-import { handedOver } from "../../packages/binder/handover.ts";
+import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../../packages/api/objects/apply.ts";
 import { decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";
@@ -15,7 +15,7 @@ import { aTemplate } from "../templates.ts";
 const TRACE = "opentelemetry.io/trace-context";
 
 function swap(sandbox: Sandbox, claim: SandboxClaim, template: SandboxTemplate | null = aTemplate()): Sandbox {
-  return handedOver(sandbox, claim, template ?? undefined, NOW);
+  return boundMember(sandbox, claim, template ?? undefined, NOW);
 }
 
 /** A member as Metacontroller has made it: what it remembers as applied names the namespace. */
