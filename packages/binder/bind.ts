@@ -25,6 +25,7 @@ import {
   parseClaim,
   type QueuedClaim,
   recordLoss,
+  serverNow,
 } from "./state.ts";
 import { getMember, getTemplate, isProjection } from "./store.ts";
 import {
@@ -45,6 +46,11 @@ const TAKEN_MS = 5000;
  * member is offered at once.
  */
 const REFUSED_MS = 60_000;
+
+/** Source: webhook errors of k8s.io/apiserver 1.36, with status 500. */
+const WEBHOOK_FAILED = /failed calling webhook/;
+/** Attempts that may fail because a webhook does not answer before the claim reports it. */
+const MOST_BLOCKED = 3;
 
 /** A claim that is being served, and the choice that was made for it. */
 export interface Job {
@@ -108,18 +114,21 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
     entry.notBefore = clock.now() + backoffMs(entry.failures++);
     const lacked = error instanceof Error ? lackedRight(error.message) : undefined;
     // If the binder's account lacks a permission, neither the claim nor the member is the cause.
-    const isRefused = !lacked && error instanceof RefusalError;
+    // A webhook that does not answer may do so again soon. Only if it persists is it reported.
+    const isBlocked = error instanceof Error && entry.failures > MOST_BLOCKED && WEBHOOK_FAILED.test(error.message);
+    const isRefused = !lacked && (error instanceof RefusalError || isBlocked);
+    const problem = error instanceof RefusalError ? error.problem : undefined;
     if (choice?.kind === "member") {
       // If the claim itself is the problem, other claims can still use the member.
-      if (isRefused && !error.problem) blame(binder, entry, choice);
+      if (isRefused && !isBlocked && !problem) blame(binder, entry, choice);
       index.release(choice.sandbox);
     }
     if (isServing(binder)) log("error", "Cannot serve a claim", { ...logFields(claim), ...errorFields(error) });
     // A refusal of an older spec does not apply to the current spec.
     const isChanged = job.generation !== undefined && job.generation !== entry.claim.metadata.generation;
     if (lacked) await reportProblem(binder, entry, rightLacking(lacked, (error as Error).message));
-    else if (!isChanged && isRefused && (choice?.kind === "cold" || error.problem)) {
-      await reportProblem(binder, entry, error.problem ?? creationRefused(error.message));
+    else if (!isChanged && isRefused && (choice?.kind === "cold" || isBlocked || problem)) {
+      await reportProblem(binder, entry, problem ?? creationRefused((error as Error).message));
     }
   }
   binder.serving--;
@@ -225,7 +234,7 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   if (kept !== latest) return undefined;
   const fault = policyProblem(policy, binder.templateNetworkPolicy, kept);
   const candidates = candidatesOf(pool, template, members, now, fault);
-  const choice: Choice = claim && standingOf(claim, index.controlled(entry), now).is === "wanting"
+  const choice: Choice = claim && standingOf(claim, index.controlled(entry), serverNow(binder)).is === "wanting"
     ? choose(claim, { ...candidates, refused: entry.refused }, allowedLabelDomains, now, allowedAnnotationDomains)
     : { kind: "refused" };
   if (choice.kind === "member" || choice.kind === "cold") {

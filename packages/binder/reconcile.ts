@@ -12,7 +12,7 @@ import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
 import { keptMessage } from "./store.ts";
-import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim, withdraw } from "./state.ts";
+import { type Binder, dropRetry, dropUnread, isServing, type QueuedClaim, serverNow, withdraw } from "./state.ts";
 
 /**
  * Delay before a problem is reported. `kubectl apply -f folder` creates objects in any order, so a problem that ends
@@ -50,8 +50,8 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
 }
 
 /** Returns what the binder has to do about a claim, by what this process knows now. */
-function standing({ index, clock }: Binder, entry: QueuedClaim): Standing {
-  return standingOf(entry.claim, index.controlled(entry), clock.now());
+function standing(binder: Binder, entry: QueuedClaim): Standing {
+  return standingOf(entry.claim, binder.index.controlled(entry), serverNow(binder));
 }
 
 /**
@@ -99,8 +99,8 @@ function hasReported({ metadata }: SandboxClaim, ready: Condition, { reason, mes
  * Returns whether to bind the claim now: its Sandbox has reported a state, the claim has expired, or the claim's status
  * reports a Ready condition that is outdated.
  */
-function isDue({ clock }: Binder, { claim }: QueuedClaim, { hasReported }: ControlledSandbox): boolean {
-  return hasReported || hasExpired(claim, clock.now()) ||
+function isDue(binder: Binder, { claim }: QueuedClaim, { hasReported }: ControlledSandbox): boolean {
+  return hasReported || hasExpired(claim, serverNow(binder)) ||
     findCondition(claim.status?.conditions, "Ready") !== undefined;
 }
 
@@ -137,9 +137,10 @@ export async function report(binder: Binder, entry: QueuedClaim, what: Report): 
     // The API server has accepted the report, but did not store it.
     else if (isWritten && !entry.isOverdue && what.is !== "wanting") {
       lookAgain(binder, entry, what, backoffMs(entry.reportFailures++));
-    } // The API server has not confirmed the problem, and no watch may show why: the pool existed only for a moment.
-    else if (!isWritten && !entry.isOverdue && what.is === "wanting" && !what.isCertain) {
-      lookAgain(binder, entry, what, backoffMs(entry.reportFailures++));
+    } // Nothing was written, and no event may follow: the pool that is missing existed for a moment, or each try had a
+    // conflict. An event that does follow must not wait for this retry, except for reports of problems.
+    else if (!isWritten && !entry.isOverdue && !isCertain(what)) {
+      lookAgain(binder, entry, what.is === "wanting" ? what : undefined, backoffMs(entry.reportFailures++));
     }
     return isOver;
   }, (error) => {
@@ -163,7 +164,8 @@ function isCertain(report: Report): boolean {
   return report.is === "wanting" && report.isCertain;
 }
 
-function lookAgain(binder: Binder, entry: QueuedClaim, { is }: Report, ms: number): void {
+/** Reconciles a claim later. Until then, reports of the same kind as `blocked` wait; undefined: no report waits. */
+function lookAgain(binder: Binder, entry: QueuedClaim, blocked: Report | undefined, ms: number): void {
   dropRetry(entry);
   if (!isServing(binder)) return;
   const cancel = binder.clock.setTimeout(() => {
@@ -171,7 +173,7 @@ function lookAgain(binder: Binder, entry: QueuedClaim, { is }: Report, ms: numbe
     reconcile(binder, entry);
     binder.schedule();
   }, ms);
-  entry.retry = { is, cancel };
+  entry.retry = { is: blocked?.is, cancel };
 }
 
 /** Plans to reconcile a claim when it expires, if it is not bound. */
@@ -179,7 +181,7 @@ function planExpiry(binder: Binder, entry: QueuedClaim): void {
   entry.alarm?.();
   entry.alarm = undefined;
   const { claim } = entry;
-  const wait = (expiryTime(claim) ?? 0) - binder.clock.now();
+  const wait = (expiryTime(claim) ?? 0) - serverNow(binder);
   if (wait <= 0 || binder.index.controlled(entry).find(claim.status?.sandbox?.name)) return;
   entry.alarm = binder.clock.setTimeout(() => {
     entry.alarm = undefined;

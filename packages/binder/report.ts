@@ -9,15 +9,19 @@ import { computeStatus, missingAnnotations } from "../../hooks/sandboxclaim/stat
 import { isExpired } from "../api/expiry.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
-import { inSpan } from "./spans.ts";
+import { errorFields } from "../process/log.ts";
+import { inSpan, logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
-import { assumeWritten, type Binder, getClaim, type QueuedClaim } from "./state.ts";
+import { assumeWritten, type Binder, getClaim, type QueuedClaim, serverNow } from "./state.ts";
 import { findObject, findRaw } from "../kube/requests.ts";
 import { sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { policyName, policyToKeep } from "../api/templatepolicy.ts";
 import { candidatesOf, choose, policyProblem } from "./filter.ts";
 import { annotateClaim, findOwn, putStatus, searchOwn } from "./writes.ts";
+
+/** The API server accepts the annotations and does not return them: a mutating admission policy or webhook removes them. */
+const NOT_STORED = "The API server did not store the annotations of the claim";
 
 /**
  * What to report about a claim.
@@ -42,7 +46,7 @@ export type Report =
  * @throws {Error} if the API server refuses a write or cannot be reached
  */
 export async function writeReport(binder: Binder, entry: QueuedClaim, report: Report): Promise<boolean> {
-  const { api, clock, index } = binder;
+  const { api, clock, index, log } = binder;
   // From here on, the entry's claim may be replaced by a projection at any moment, which lacks the trace context.
   const { claim: traced } = entry;
   if (report.is === "unannotated") {
@@ -60,6 +64,8 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   const observed = entry.raw ?? await getClaim(api, traced);
   if (!observed) return false;
   const now = new Date(clock.now());
+  // Bound, the claim must have its annotations before it is Ready. A report that it has no Sandbox does not depend on them.
+  const needsAnnotations = report.is === "assigned";
   const compute = (claim: SandboxClaim) => {
     const { metadata, status } = claim;
     const isSame = (status?.sandbox?.name || undefined) === (observed.status?.sandbox?.name || undefined) &&
@@ -69,12 +75,20 @@ export async function writeReport(binder: Binder, entry: QueuedClaim, report: Re
   };
   if (!compute(observed)) return false;
   return await inSpan(binder, traced, "hookbox.write_claim_status", async () => {
-    // A claim must not be Ready without these annotations.
     const missing = (latest: SandboxClaim) => missingAnnotations(latest, sandbox, now, entry.seenAt);
     const annotations = missing(observed);
-    const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;
+    const claim = annotations
+      ? await annotateClaim(api, observed, annotations).catch((error) => {
+        if (needsAnnotations) throw error;
+        log("warn", "Cannot annotate a claim", { ...logFields(traced), ...errorFields(error) });
+        return observed;
+      })
+      : observed;
+    if (needsAnnotations && claim && missing(claim)) {
+      throw new Error(`${NOT_STORED}: ${Object.keys(missing(claim) ?? {})}`);
+    }
     const written = claim && await putStatus(api, claim, async (latest) => {
-      const status = missing(latest) ? undefined : compute(latest);
+      const status = needsAnnotations && missing(latest) ? undefined : compute(latest);
       // The last request before the write: what is reported as missing may have been created during the others.
       return status && await isSure(binder, entry, latest, report) ? status : undefined;
     }, (latest) => {
@@ -142,16 +156,16 @@ function statusFor(
   report: Report & { sandbox: Sandbox | undefined },
   now: Date,
 ): SandboxClaimStatus | undefined {
-  const { index, clock } = binder;
+  const { index } = binder;
   const controlled = index.controlled(entry);
-  const stands = standingOf(claim, controlled, clock.now());
+  const stands = standingOf(claim, controlled, serverNow(binder));
   const isOther = stands.is === "assigned" && stands.assigned.name !== report.sandbox?.metadata.name;
   if (stands.is !== report.is || isOther) return undefined;
   const ended = entry.ended?.metadata.name === claim.status?.sandbox?.name ? entry.ended : undefined;
   const status = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? ended : report.sandbox,
-    isExpired: report.is === "expired" || isExpired(claim, clock.now()),
+    isExpired: report.is === "expired" || isExpired(claim, serverNow(binder)),
     problem: report.is === "wanting" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;

@@ -11,7 +11,7 @@ import type { PoolQueue } from "./queue.ts";
 import { markUnschedulable } from "./reconcile.ts";
 import { logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
-import { type Binder, isServing, mustRead, type QueuedClaim } from "./state.ts";
+import { type Binder, isServing, mustRead, type QueuedClaim, serverNow } from "./state.ts";
 import { isProjection } from "./store.ts";
 
 /** Claims of one pool that are marked unschedulable without a break. After that, other work gets its turn. */
@@ -92,7 +92,9 @@ function scheduleNext(binder: Binder, poolQueue: PoolQueue<QueuedClaim>): Job | 
 function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): Choice | { kind: "unknown" } {
   const now = binder.clock.now();
   try {
-    if (standingOf(entry.claim, binder.index.controlled(entry), now).is !== "wanting") return { kind: "refused" };
+    if (standingOf(entry.claim, binder.index.controlled(entry), serverNow(binder)).is !== "wanting") {
+      return { kind: "refused" };
+    }
     if (candidates.template && isProjection(candidates.template)) return { kind: "unknown" };
     return choose(
       entry.claim,

@@ -84,8 +84,8 @@ export interface QueuedClaim extends Waiter {
   reportFailures: number;
   /** Whether another report became due, or the claim changed, while a report was being written. */
   isOverdue: boolean;
-  /** The planned retry of a report that failed or was not confirmed, and its kind; undefined: none is planned. */
-  retry: { is: string; cancel: () => void } | undefined;
+  /** The planned retry of a report, and the kind of reports that wait for it; undefined: none is planned. */
+  retry: { is: string | undefined; cancel: () => void } | undefined;
   /** Cancels the planned report of why the claim cannot be served; undefined: none is planned. */
   settling: (() => void) | undefined;
   /** Cancels the timer for its expiry; undefined: none is planned. */
@@ -98,6 +98,14 @@ export interface QueuedClaim extends Waiter {
   hadSandbox: boolean;
   /** The term of leadership in which the watch has shown it last; undefined: this process did not lead. */
   shownIn: AbortSignal | undefined;
+}
+
+/**
+ * Returns the API server's time, in milliseconds since the epoch. Expiries are judged by it: a claim that reports its
+ * expiry does not become Ready again, and the clock of this process may be ahead.
+ */
+export function serverNow({ api, clock }: Pick<Binder, "api" | "clock">): number {
+  return api.now?.() ?? clock.now();
 }
 
 /** Everything that a binder keeps between events. */

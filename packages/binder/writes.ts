@@ -224,9 +224,9 @@ function ownOf({ metadata }: SandboxClaim, sandbox: Sandbox | undefined): Sandbo
   return sandbox && controllerOf(sandbox.metadata)?.uid === metadata.uid ? sandbox : undefined;
 }
 
-/** Returns whether the API server refused the request for good, so that a retry would not help. */
+/** Returns whether the API server refused the request for good, so that a retry would not help. An admission policy may choose 413. */
 export function isRefusal({ status }: Answer): boolean {
-  return status === 400 || status === 403 || status === 422;
+  return status === 400 || status === 403 || status === 413 || status === 422;
 }
 
 function refused(action: string, answer: Answer): undefined {

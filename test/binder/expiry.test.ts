@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
 import { aPool, COUNTED, STATUS } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
+import { startBinder } from "../../packages/testing/processes.ts";
 import { aWorld, broken } from "./world.ts";
 
 let world: Awaited<ReturnType<typeof aWorld>>;
@@ -128,4 +129,21 @@ test("a claim that has expired is given no Sandbox, though members and template 
   expect([world.ready(), ofClaim()]).toEqual([{ c: EXPIRED }, ["PATCH sandboxclaims/c", "PUT sandboxclaims/c/status"]]);
   await world.clock.advance(60_000);
   expect([world.shares(), ofClaim().length]).toEqual([{ c: [] }, 2]);
+});
+
+test.for([3_600_000, -3_600_000])("the API server's clock decides, though the binder's is %i ms off", async (ms) => {
+  world = await aWorld();
+  await world.members([1]);
+  const server = world.server.connect();
+  const api = { ...server, now: () => world.clock.now() };
+  const clock = { ...world.clock, now: () => world.clock.now() + ms };
+  const binder = startBinder(api, clock);
+  await binder.listed;
+  await world.claim("c", inMs(20_000));
+  await world.clock.advance(1000);
+  expect(world.shown()).toEqual({ c: "warm-1" });
+  await world.claim("d", inMs(-1000));
+  await world.clock.advance(1000);
+  expect([world.shares()["d"], world.ready()["d"]]).toEqual([[], EXPIRED]);
+  await binder.stop();
 });

@@ -92,7 +92,7 @@ const cases: Case[] = [
   },
   { name: "cannot be bound, because its status is refused", members: [1], fault: answering(403, isStatus), most: 4 },
   { name: "cannot be bound, because its status fails", members: [1], fault: answering(500, isStatus), most: 4 },
-  { name: "cannot be bound, because of conflicts", members: [1], fault: answering(409, isStatus), most: 8 },
+  { name: "cannot be bound, because of conflicts", members: [1], fault: answering(409, isStatus), most: 18 },
   { name: "cannot be bound, because it is not annotated", members: [1], fault: answering(500, isNote), most: 8 },
   {
     name: "cannot be bound, because nothing can be read",

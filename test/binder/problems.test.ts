@@ -242,3 +242,13 @@ test("conditions of others stay", async () => {
   await world.clock.advance(2000);
   expect(world.claims()[0]?.status?.conditions?.map(({ type }) => type)).toEqual(["Ready", "example.com/Mine"]);
 });
+
+test("a claim that may not be annotated reports why it is not served all the same", async () => {
+  await begin({
+    pool: null,
+    fault: ({ method }) => method === "PATCH" ? { status: 403, body: { message: "no" } } : undefined,
+  });
+  await world.claim("c");
+  await world.clock.advance(2000);
+  expect(world.ready()).toEqual({ c: NO_POOL });
+});

@@ -108,3 +108,28 @@ test("a claim that no member is given to, and whose name is too long for a Sandb
   expect([world.shares()[name], puts().length]).toEqual([[], 2]);
   expect(world.ready()[name]).toMatch(/^False InvalidConfiguration /);
 });
+
+test("a Sandbox that an admission policy refuses with 413 is reported", async () => {
+  await begin([], refusing(413, ({ method }) => method === "POST"));
+  await claim("c", { spec: { volumeClaimTemplates: [] } });
+  expect(world.ready()).toEqual({ c: "False ReconcilerError Error seen: create sandbox: no" });
+});
+
+test("a webhook that does not answer is reported if that persists, and the claim is served when it is back", async () => {
+  const message = 'Internal error occurred: failed calling webhook "a.example.com": connection refused';
+  let isDown = true;
+  await begin(
+    [1],
+    ({ method, path }) =>
+      isDown && method !== "WATCH" && path.includes("/sandboxes") && ["POST", "PUT"].includes(method)
+        ? { status: 500, body: { message } }
+        : undefined,
+  );
+  await claim("c");
+  expect(world.ready(), "a restart of a webhook is no news").toEqual({ c: undefined });
+  await world.clock.advance(60_000);
+  expect(world.ready()["c"]).toMatch(/^False ReconcilerError .*failed calling webhook "a.example.com"/);
+  isDown = false;
+  await world.clock.advance(31_000);
+  expect([world.shares(), world.ready()["c"]]).toEqual([{ c: ["warm-1"] }, "True DependenciesReady Pod is Ready"]);
+});

@@ -203,3 +203,20 @@ test.for(["the binder is stopped", "the claim is gone"])("what failed is not tri
   await world.clock.advance(60_000);
   expect(statusWrites()).toBe(1);
 });
+
+test("a claim whose annotations an admission policy removes is bound as soon as that ends, without another event", async () => {
+  let isStripped = true;
+  await begin([1], (request) => {
+    const isAnnotation = request.method === "PATCH" && request.path.endsWith("/sandboxclaims/c");
+    return isStripped && isAnnotation ? { status: 200, body: world.claims()[0] } : undefined;
+  });
+  await world.claim("c");
+  await world.clock.advance(10_000);
+  expect([world.shares(), world.shown()]).toEqual([{ c: ["warm-1"] }, { c: undefined }]);
+  expect(world.faults()[0]).toMatch(/^binder: Cannot write the status of a claim/);
+  const { length } = world.asked.filter(isOfClaim);
+  expect(length, "with a growing delay").toBeLessThan(16);
+  isStripped = false;
+  await world.clock.advance(31_000);
+  expect([world.shown(), world.ready()["c"]]).toEqual([{ c: "warm-1" }, "True DependenciesReady Pod is Ready"]);
+});

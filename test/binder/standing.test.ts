@@ -173,7 +173,7 @@ function textOf(claim: SandboxClaim, sandboxes: readonly Given[]): string {
     controlled.put(aMember(1, { metadata: { name, uid: `uid-${name}`, annotations } }));
   }
   const standing = standingOf(claim, controlled, NOW.getTime());
-  return standing.is === "assigned" ? `given ${standing.assigned.name}` : standing.is;
+  return standing.is === "assigned" ? `assigned ${standing.assigned.name}` : standing.is;
 }
 
 test.for(cases)("a claim that $name: $want", ({ claim = {}, controlled = [], want }) => {
@@ -210,6 +210,6 @@ const choices: { name: string; claim?: Over; controlled: Given[]; want: string }
 
 test.for(choices)("of two Sandboxes a claim is bound to $name", ({ claim = {}, controlled, want }) => {
   for (const order of [controlled, controlled.toReversed()]) {
-    expect(textOf(aClaim("c", claim), order)).toBe(`given ${want}`);
+    expect(textOf(aClaim("c", claim), order)).toBe(`assigned ${want}`);
   }
 });

@@ -162,8 +162,8 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a claim is Ready before it has its annotations",
     file: "packages/binder/report.ts",
-    from: "const claim = annotations ? await annotateClaim(api, observed, annotations) : observed;",
-    to: "if (annotations) void annotateClaim(api, observed, annotations);\n    const claim = observed;",
+    from: 'const needsAnnotations = report.is === "assigned";',
+    to: "const needsAnnotations = false;",
     tests: REPORT_TEST,
   },
   {
