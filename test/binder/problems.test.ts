@@ -243,7 +243,7 @@ test("conditions of others stay", async () => {
   expect(world.claims()[0]?.status?.conditions?.map(({ type }) => type)).toEqual(["Ready", "example.com/Mine"]);
 });
 
-test("a claim that may not be annotated reports why it is not served all the same", async () => {
+test("a claim that may not be annotated still reports why it is not served", async () => {
   await begin({
     pool: null,
     fault: ({ method }) => method === "PATCH" ? { status: 403, body: { message: "no" } } : undefined,

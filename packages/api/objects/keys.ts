@@ -78,8 +78,7 @@ export const ASSIGNED_AT_ANNOTATION = `${PREFIX}assigned-at`;
 /** Annotation on a claim's Sandbox: the `additionalPodMetadata` that the claim has added to it, as JSON. */
 export const CLAIM_METADATA_ANNOTATION = `${PREFIX}claim-pod-metadata`;
 /**
- * Annotation on objects without a status for some seconds: when the keeper or binder requeued the object (RFC 3339 with
- * milliseconds).
+ * Annotation on Sandboxes, templates and pools: when the keeper or binder last requeued the object (RFC 3339 with milliseconds).
  */
 export const WOKEN_AT_ANNOTATION = `${PREFIX}woken-at`;
 /** Annotation on claims: name of their Sandbox. */
