@@ -113,6 +113,6 @@ function admittedRequest(
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
     mayYetListen: () => locator.mayYetListen(target, record.startedAt),
-    locate: async (signal) => locator.now(target) ?? (await locator.hold(target, signal)).place,
+    locate: async (signal) => locator.now(target) ?? (await locator.hold(target, signal)).address,
   };
 }

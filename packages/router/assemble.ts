@@ -12,17 +12,17 @@ import { createAccessLog, createObserver } from "./observe/observer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
-import { createLook, followSandboxes, getSandbox, listPods, type Look } from "./index/sandboxapi.ts";
+import { createLookup, getSandbox, listPods, type Lookup, watchSandboxes } from "./index/sandboxapi.ts";
 import { podUIDAt } from "./index/reachability.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
 import type { RouterOptions } from "./options.ts";
 import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/exchange.ts";
-import { createHold, createReach } from "./wake/hold.ts";
+import { createHold, createLocator } from "./wake/hold.ts";
 import type { Target } from "./destination.ts";
 import { createTerminalPage } from "./terminal/terminalpage.ts";
-import { createJustWoken, createWaker } from "./wake/waker.ts";
+import { createRecentWakes, createWaker } from "./wake/waker.ts";
 
 /** The router without its ports. Callers open the ports and pass requests to `handler`. */
 export interface Router {
@@ -71,17 +71,17 @@ export function assembleRouter(
   const ready = new Promise<void>((resolve) => {
     const onListed = () => resolve(void (isListed = true));
     const onHeard = (watch: string) => void heardAt.set(watch, performance.now());
-    followSandboxes(api, index, { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard });
+    watchSandboxes(api, index, { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard });
   });
   const metrics = createRouterMetrics(tracer !== undefined);
   const accessLog = options.accessLog ? createAccessLog(write) : undefined;
-  const shown = { api, index };
-  const lookAtPods = createLook((ref) => listPods(shown, ref, allowLoopbackPodIp), log);
+  const indexed = { api, index };
+  const lookUpPods = createLookup((ref) => listPods(indexed, ref, allowLoopbackPodIp), log);
   const settings: ProxySettings = {
     ...options,
     dialler,
     podUIDAt: ({ namespace, name }, address) => podUIDAt(index.find(namespace, name), address),
-    lookAgain: ({ namespace, name }) => lookAtPods(namespace, name),
+    refreshPods: ({ namespace, name }) => lookUpPods(namespace, name),
     onRetry: ({ namespace }) => metrics.upstreamRetries.inc({ sandbox_namespace: namespace }),
     onUpstreamError: ({ namespace }, reason) => metrics.upstreamErrors.inc({ sandbox_namespace: namespace, reason }),
   };
@@ -96,12 +96,12 @@ export function assembleRouter(
     onSuspended: (suspended, reason) => metrics.suspensions.inc({ sandbox_namespace: suspended, reason }),
   });
   ready.then(() => idler.run(signal));
-  const justWoken = createJustWoken(index, options.wakeTimeout, now);
+  const recentWakes = createRecentWakes(index, options.wakeTimeout, now);
   const hold = createHold({
-    justWoken,
+    recentWakes,
     index,
     now,
-    look: within(namespace, createLook((ref) => getSandbox(shown, ref), log)),
+    lookUp: within(namespace, createLookup((ref) => getSandbox(indexed, ref), log)),
     waker: createWaker({
       api,
       index,
@@ -109,13 +109,13 @@ export function assembleRouter(
       signal,
       onWoken: (woken) => metrics.wakes.inc({ sandbox_namespace: woken }),
     }),
-    wakes: createRateLimit(options.wakesPerMinute / 60, options.wakesPerMinute),
+    wakeLimit: createRateLimit(options.wakesPerMinute / 60, options.wakesPerMinute),
     wake: options.wake,
     wakeTimeout: options.wakeTimeout,
     maxHeldRequests: options.maxHeldRequests,
     onHeld: (change) => metrics.now.held += change,
   });
-  const locator = createReach(index, hold, justWoken, now);
+  const locator = createLocator(index, hold, recentWakes, now);
   return {
     handler: createHandler({
       routing: { allowLoopbackPodIp, pathRoutingPrefix: options.pathRoutingPrefix, domain: options.domain },
@@ -167,6 +167,6 @@ function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterOptions
 }
 
 /** Skips the look-up in other namespaces if the router watches one namespace: it could not reach their Pods. */
-function within(namespace: string | undefined, look: Look): Look {
-  return (asked, name) => namespace === undefined || asked === namespace ? look(asked, name) : Promise.resolve();
+function within(namespace: string | undefined, lookUp: Lookup): Lookup {
+  return (asked, name) => namespace === undefined || asked === namespace ? lookUp(asked, name) : Promise.resolve();
 }

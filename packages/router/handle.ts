@@ -26,7 +26,7 @@ import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade
 import { hasBody, isHttp2 } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
-import { type Reach, waitFor, waitForRaw } from "./wake/hold.ts";
+import { type Locator, waitFor, waitForUpgrade } from "./wake/hold.ts";
 import { POLL_HEADER, sendPhase } from "./wake/page.ts";
 
 export interface HandlerParts {
@@ -48,7 +48,7 @@ export interface HandlerParts {
   protoOf: ProtoOf;
   /** Limits how many requests and connections of other protocols are open at a time. */
   namespaceLimit: NamespaceLimit;
-  locator: Reach;
+  locator: Locator;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
@@ -146,20 +146,20 @@ function dispatch(
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
 ): void {
   const { request, response } = incoming;
-  const go = (place: string | Refusal, extra: string[]) => {
-    if (typeof place !== "string") return sendRefusal(request, response, place);
+  const go = (address: string | Refusal, extra: string[]) => {
+    if (typeof address !== "string") return sendRefusal(request, response, address);
     const form = grpcFormOf(request);
     const exchange = { ...incoming, ...passed, extra };
-    if (form) forwardGrpc(exchange, form, place, settings);
-    else forward(exchange, place, settings);
+    if (form) forwardGrpc(exchange, form, address, settings);
+    else forward(exchange, address, settings);
   };
-  const place = locator.now(passed.target);
-  if (place !== undefined) return go(place, []);
+  const address = locator.now(passed.target);
+  if (address !== undefined) return go(address, []);
   waitFor(locator, passed.target, request, response).then((held) => {
     // The request may have been refused while it waited, because its token has expired.
     if (!held || response.writableEnded) return;
     observer.held(record, held.ms);
-    go(held.place, ["Server-Timing", held.timing]);
+    go(held.address, ["Server-Timing", held.timing]);
   }).catch((error) => {
     log("error", "Cannot wait for a sandbox", errorFields(error));
     go(INTERNAL, []);
@@ -173,16 +173,16 @@ function dispatchUpgrade(
   exchange: UpgradeExchange,
   refuse: (refusal: Refusal) => void,
 ): void {
-  const go = (place: string | Refusal) => {
-    if (typeof place !== "string") return refuse(place);
-    forwardUpgrade(exchange, place, settings);
+  const go = (address: string | Refusal) => {
+    if (typeof address !== "string") return refuse(address);
+    forwardUpgrade(exchange, address, settings);
   };
-  const place = locator.now(exchange.target);
-  if (place !== undefined) return go(place);
-  waitForRaw(locator, exchange.target, exchange.socket).then((held) => {
+  const address = locator.now(exchange.target);
+  if (address !== undefined) return go(address);
+  waitForUpgrade(locator, exchange.target, exchange.socket).then((held) => {
     if (!held) return;
     observer.held(record, held.ms);
-    go(held.place);
+    go(held.address);
   }).catch((error) => {
     log("error", "Cannot wait for a sandbox", errorFields(error));
     refuse(INTERNAL);

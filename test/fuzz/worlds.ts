@@ -4,7 +4,7 @@ import { keep } from "../../packages/keeper/keep.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
 import { createRecording } from "../../packages/keeper/observability/recording.ts";
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
-import { followSandboxes } from "../../packages/router/index/sandboxapi.ts";
+import { watchSandboxes } from "../../packages/router/index/sandboxapi.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { UNLIMITED } from "../../packages/process/deletionbudget.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
@@ -82,7 +82,7 @@ export async function sayOf(
       budget: UNLIMITED,
     }, signal),
     binding.serve(signal),
-    followSandboxes(api, index, router),
+    watchSandboxes(api, index, router),
   ];
   await pass(3000);
   later.forEach(put);

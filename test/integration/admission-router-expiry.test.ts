@@ -8,7 +8,7 @@ import {
 } from "../../packages/api/router/protocol.ts";
 import { idleExpiryText } from "../../packages/api/expiry.ts";
 import type { Api } from "../../packages/kube/api.ts";
-import { expire, idleSince, leaveWord, suspend, takeBack } from "../../packages/router/idle/suspend.ts";
+import { expire, idleSince, recordActivity, restoreLifetime, suspend } from "../../packages/router/idle/suspend.ts";
 import { readSandbox } from "../../packages/router/index/records.ts";
 import { createSandboxIndex } from "../../packages/router/index/sandboxindex.ts";
 import { createWaker } from "../../packages/router/wake/waker.ts";
@@ -100,7 +100,7 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
   const read = async () => readSandbox(await ns.get("sandbox", "box"))!;
   const end = inHours(500);
   await put(ns, "box", { spec: { shutdownTime: end } });
-  await leaveWord(parts, await read(), new Date());
+  await recordActivity(parts, await read(), new Date());
   const now = new Date(Date.now() - HOUR);
   expect(await suspend(parts, await read(), { reason: "Idle", note: 'no traffic: "at"', now })).toBe(true);
   const { metadata } = await ns.get("sandbox", "box");
@@ -122,7 +122,7 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
   expect((await ns.get("sandbox", "box")).spec.shutdownPolicy).toBe("Delete");
   // Its user resumes it: the next look of a router gives it its end back.
   await ns.patch("sandbox", "box", WAKE);
-  expect(await takeBack(parts, await read())).toBe(true);
+  expect(await restoreLifetime(parts, await read())).toBe(true);
   expect((await ns.get("sandbox", "box")).spec).toMatchObject({ shutdownTime: end, shutdownPolicy: "Retain" });
 
   // A copy of a Sandbox that a router let expire is treated alike: its annotation names the UID of the original.
@@ -135,7 +135,7 @@ test("a router suspends, lets expire, takes that back and wakes under its policy
     annotations: { ...ASKS, [EXPIRED_ANNOTATION]: note },
     spec: { operatingMode: "Suspended", shutdownTime, shutdownPolicy: "Delete" },
   });
-  expect(await takeBack(parts, readSandbox(await ns.get("sandbox", "copy"))!)).toBe(true);
+  expect(await restoreLifetime(parts, readSandbox(await ns.get("sandbox", "copy"))!)).toBe(true);
   const copy = await ns.get("sandbox", "copy");
   expect(copy.spec).toMatchObject({ shutdownTime: end, shutdownPolicy: "Retain" });
   expect(copy.metadata.annotations).not.toHaveProperty([EXPIRED_ANNOTATION]);

@@ -65,8 +65,8 @@ export const NETWORKS: readonly Mutant[] = [
     name: "a request of the dashboard holds a place before its token is known",
     file: "packages/router/dashboard/dashboard.ts",
     from: "const identity = await identify(token, address);",
-    to: `leave = places("anybody");
-      if (leave === undefined) return sendRefusal(request, response, TOO_MANY);
+    to: `release = apiRequests("anybody");
+      if (release === undefined) return sendRefusal(request, response, TOO_MANY);
       const identity = await identify(token, address);`,
     tests: CROWDS_TEST,
   },

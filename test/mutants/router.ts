@@ -131,14 +131,14 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "a member of a pool that no claim has is reached",
     file: "packages/router/index/reachability.ts",
-    from: 'if (sandbox.isUnclaimed) return missing("it is a member of a pool that no claim has been given");',
+    from: 'if (sandbox.isUnclaimed) return unknown("it is a member of a pool that no claim has been given");',
     to: "",
     tests: STANDING_TEST,
   },
   {
     name: "a Pod in its node's network is reached",
     file: "packages/router/index/reachability.ts",
-    from: 'if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");',
+    from: 'if (pod?.usesHostNetwork) return unusable("its Pod uses the network of its node");',
     to: "",
     tests: STANDING_TEST,
   },
@@ -159,8 +159,8 @@ export const ROUTER: readonly Mutant[] = [
   {
     name: "an older version of a Sandbox takes the place of a newer one",
     file: "packages/router/index/sandboxindex.ts",
-    from: "departed.has(uid) || isOlder(resourceVersion, known?.metadata.resourceVersion)",
-    to: "departed.has(uid)",
+    from: "deleted.has(uid) || isOlder(resourceVersion, stored?.metadata.resourceVersion)",
+    to: "deleted.has(uid)",
     tests: INDEX_TEST,
   },
   {

@@ -17,7 +17,7 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   {
     name: "an answer is lost that comes before the upload has ended",
     file: "packages/router/proxy/dial.ts",
-    from: "outliveWrites(connect(options as NetConnectOpts))",
+    from: "ignoreWriteErrors(connect(options as NetConnectOpts))",
     to: "connect(options as NetConnectOpts)",
     tests: ["test/router/proxy/earlyanswer.test.ts"],
   },

@@ -50,22 +50,22 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "a copy of a Sandbox that a router suspended expires",
     file: "packages/router/idle/suspend.ts",
-    from: " || said.uid !== uid",
+    from: " || recorded.uid !== uid",
     to: "",
     tests: IDLE_TEST,
   },
   {
     name: "a Sandbox expires that its user suspended after a router had done so",
     file: "packages/router/idle/suspend.ts",
-    from: " || said.generation !== generation",
+    from: " || recorded.generation !== generation",
     to: "",
     tests: IDLE_TEST,
   },
   {
     name: "the wait for an expiry begins before the Pod is gone",
     file: "packages/router/idle/suspend.ts",
-    from: "Math.max(Date.parse(said.at), Date.parse(condition.lastTransitionTime))",
-    to: "Date.parse(said.at)",
+    from: "Math.max(Date.parse(recorded.at), Date.parse(condition.lastTransitionTime))",
+    to: "Date.parse(recorded.at)",
     tests: IDLE_TEST,
   },
   {

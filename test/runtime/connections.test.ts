@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { askActivity } from "../../packages/router/idle/activity.ts";
+import { requestActivity } from "../../packages/router/idle/activity.ts";
 import { MOST_WAITING } from "../../packages/runtime/listen.ts";
 import { eventually } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";
@@ -38,11 +38,11 @@ test("a command goes on, and a router learns what the sandbox does, even if othe
   onTestFinished(runtime.stop);
   const body = JSON.stringify({ command: "sh -c 'until [ -e go ]; do sleep 0.02; done; echo done'" });
   const running = send(runtime.port, "POST", "/execute", { body });
-  const said = () => askActivity("127.0.0.1", runtime.restPort);
-  await eventually(said).toMatchObject({ said: { running: 1 } });
+  const said = () => requestActivity("127.0.0.1", runtime.restPort);
+  await eventually(said).toMatchObject({ reported: { running: 1 } });
   await openMany(runtime.port, MOST_WAITING + 10);
   await openMany(runtime.restPort, MOST_WAITING + 10);
-  expect(await said()).toMatchObject({ said: { running: 1 } });
+  expect(await said()).toMatchObject({ reported: { running: 1 } });
   await send(runtime.restPort, "PUT", "/v1/files/go", { body: "" });
   expect(JSON.parse((await running).text)).toMatchObject({ stdout: "done\n", exit_code: 0 });
 });

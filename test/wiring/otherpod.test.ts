@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { WatchEvent } from "../../packages/kube/api.ts";
-import { askActivity } from "../../packages/router/idle/activity.ts";
+import { requestActivity } from "../../packages/router/idle/activity.ts";
 import { readPod } from "../../packages/router/index/records.ts";
 import { until } from "../eventually.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
@@ -135,8 +135,8 @@ describe("the router", () => {
   test("takes no answer of another Pod's runtime for the sandbox's own: the sandbox may be busy", async () => {
     const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");
     onTestFinished(() => runtime.stop());
-    expect(await askActivity("127.0.0.1", runtime.restPort, undefined, "old")).toBe("silent");
-    expect(await askActivity("127.0.0.1", runtime.restPort, undefined, "new")).toMatchObject({ said: {} });
+    expect(await requestActivity("127.0.0.1", runtime.restPort, undefined, "old")).toBe("silent");
+    expect(await requestActivity("127.0.0.1", runtime.restPort, undefined, "new")).toMatchObject({ reported: {} });
   });
 });
 

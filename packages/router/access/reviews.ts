@@ -145,7 +145,10 @@ function newestOf(waiting: ReadonlySet<StartReview>): StartReview {
 
 /** Answers of the API server. A good answer is a valid token, or a user who is allowed to connect. */
 interface VerdictCache<T> {
-  /** Returns the cached answer at `now` (milliseconds), else calls `ask`. Concurrent calls for one key share one request. */
+  /**
+   * Returns the cached answer at `now` (milliseconds), else calls `ask`. Concurrent calls for one key share one
+   * request.
+   */
   get(key: string, now: number, ask: () => Promise<T>): T | Promise<T>;
   /** Tells whether the last cached answer was good, even if it has expired. */
   wasGood(key: string): boolean;

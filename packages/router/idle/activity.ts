@@ -22,12 +22,12 @@ const activitySchema = z.object({
 });
 
 /** An answer of the runtime, and when it came, in milliseconds. */
-export interface Sample {
+export interface ActivitySample {
   at: number;
-  said: z.infer<typeof activitySchema>;
+  reported: z.infer<typeof activitySchema>;
 }
 
-const PATIENCE_MS = 2000;
+const ANSWER_TIMEOUT_MS = 2000;
 const MOST_BYTES = 16_384;
 /**
  * Longest list of Leases, in bytes. If the Leases of a Sandbox need more, the router logs that and the Sandbox stays
@@ -44,18 +44,18 @@ const LEAST_SPAN_MS = 1000;
  * accepts the connection but sends no complete answer in time, as a runtime does if other processes use all its CPU
  * time; or another Pod's runtime has the address, which says nothing about this Pod
  */
-export async function askActivity(
+export async function requestActivity(
   address: string,
   port: number,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = ANSWER_TIMEOUT_MS,
   podUID?: string,
-): Promise<Sample | "silent" | undefined> {
+): Promise<ActivitySample | "silent" | undefined> {
   try {
     const headers = podUID === undefined ? {} : { [POD_UID_HEADER]: podUID };
-    const text = await getText({ host: address, port, headers }, patienceMs);
+    const text = await getText({ host: address, port, headers }, timeoutMs);
     if (text === "silent") return text;
     const { data } = activitySchema.safeParse(JSON.parse(text));
-    return data && { at: performance.now(), said: data };
+    return data && { at: performance.now(), reported: data };
   } catch {
     return undefined;
   }
@@ -65,66 +65,66 @@ export async function askActivity(
  * Returns the sample to compare the next one with: the earlier sample until it is old enough. If each sample replaced
  * it, samples in quick succession could never be compared.
  */
-export function comparedNext(before: Sample | undefined, sample: Sample): Sample {
+export function nextBaseline(before: ActivitySample | undefined, sample: ActivitySample): ActivitySample {
   const isTooNear = before !== undefined && sample.at - before.at < LEAST_SPAN_MS &&
-    (sample.said.cpuSeconds ?? 0) >= (before.said.cpuSeconds ?? 0);
+    (sample.reported.cpuSeconds ?? 0) >= (before.reported.cpuSeconds ?? 0);
   return isTooNear ? before : sample;
 }
 
 /** Calculates the activity between two samples. @param before undefined: there is no earlier sample */
-export function activityOf(before: Sample | undefined, { at, said }: Sample): Activity {
-  const { cpuSeconds, runnable = 0, ...rest } = said;
-  const then = before?.said.cpuSeconds;
+export function activityOf(before: ActivitySample | undefined, { at, reported }: ActivitySample): Activity {
+  const { cpuSeconds, runnable = 0, ...rest } = reported;
+  const then = before?.reported.cpuSeconds;
   const isComparable = cpuSeconds !== undefined && then !== undefined && before !== undefined && cpuSeconds >= then &&
     at - before.at >= LEAST_SPAN_MS;
   const cores = isComparable ? (cpuSeconds - then) / ((at - before.at) / 1000) : undefined;
-  const wanting = Math.min(before?.said.runnable ?? 0, runnable);
+  const wanting = Math.min(before?.reported.runnable ?? 0, runnable);
   return { ...rest, cores, wanting, hasCPU: cpuSeconds !== undefined };
 }
 
 /**
- * Returns the body of the answer, or "silent" if it takes longer than `patienceMs` on an open connection.
+ * Returns the body of the answer, or "silent" if it takes longer than `timeoutMs` on an open connection.
  *
  * @throws {Error} on all other failures
  */
-function getText(options: RequestOptions, patienceMs: number): Promise<string> {
+function getText(options: RequestOptions, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asked = request({ ...options, path: "/v1/activity", agent: false }, (answer) => {
+    const sent = request({ ...options, path: "/v1/activity", agent: false }, (answer) => {
       const body = createGathered();
-      asked.off("close", unanswered);
-      answer.once("close", unanswered);
+      sent.off("close", incomplete);
+      answer.once("close", incomplete);
       answer.on("error", reject);
       answer.on("data", (chunk: Uint8Array) => {
         body.add(chunk);
-        if (body.size() > MOST_BYTES) refuse("too long");
+        if (body.size() > MOST_BYTES) fail("too long");
       });
       answer.once("end", () => {
         if (answer.statusCode === 200) resolve(body.takeText());
         else if (isMisdirected(answer)) resolve("silent");
-        else refuse(`status ${answer.statusCode}`);
+        else fail(`status ${answer.statusCode}`);
       });
     });
-    const refuse = (why: string) => {
+    const fail = (why: string) => {
       reject(new Error(why));
-      asked.destroy();
+      sent.destroy();
     };
     // Without this listener, node:http would end the request without an event.
-    asked.once("upgrade", (_, socket) => {
+    sent.once("upgrade", (_, socket) => {
       socket.destroy();
-      refuse("an upgrade");
+      fail("an upgrade");
     });
     // The kernel accepts connections to a listening process even if the process gets no CPU time.
     let isConnected = false;
-    asked.once("socket", (socket) => socket.once("connect", () => isConnected = true));
+    sent.once("socket", (socket) => socket.once("connect", () => isConnected = true));
     // First handle events that have arrived: this process may have had no CPU time either.
-    const late = setTimeout(() =>
+    const timer = setTimeout(() =>
       setImmediate(() => {
         if (isConnected) resolve("silent");
-        refuse("no answer in time");
-      }), patienceMs);
-    const unanswered = () => refuse("no whole answer");
-    asked.once("close", unanswered).once("close", () => clearTimeout(late));
-    asked.on("error", reject).end();
+        fail("no answer in time");
+      }), timeoutMs);
+    const incomplete = () => fail("no whole answer");
+    sent.once("close", incomplete).once("close", () => clearTimeout(timer));
+    sent.on("error", reject).end();
   });
 }
 
@@ -145,7 +145,7 @@ const leasesSchema = z.object({
  *
  * @throws {Error} if the API server gives no answer
  */
-export async function isHeld(api: Api, namespace: string, name: string, now: number): Promise<boolean> {
+export async function isHeldByLease(api: Api, namespace: string, name: string, now: number): Promise<boolean> {
   const path = pathOf({ resource: "leases", namespace });
   const query = { labelSelector: `${HOLD_LABEL}=${name}` };
   const answer = await api.send({ method: "GET", path, query, mostBytes: MOST_LEASE_BYTES });

@@ -38,7 +38,7 @@ function numberOf(text: string | undefined): number | undefined {
 }
 
 /** Everything known about the use of a sandbox. */
-export interface Evidence {
+export interface SandboxUse {
   /** Requests and streams that are open in this router. */
   open: number;
   /** Seconds since the last known use through any router, or since the sandbox became Ready. */
@@ -70,7 +70,7 @@ export interface Activity {
 }
 
 /** Whether to suspend the sandbox. `note` and `because` are for people. */
-export type Decision =
+export type IdleDecision =
   | { suspend: true; reason: "Idle" | "MaxActive"; note: string }
   | { suspend: false; because: string };
 
@@ -85,23 +85,29 @@ export type Decision =
  * | no request from outside for `maxActiveSeconds` | suspend, MaxActive: nobody waits for the activity inside |
  * | (none of these) | stay |
  */
-export function idleDecision(policy: IdlePolicy, evidence: Evidence): Decision {
-  const { open, quietSeconds, unaskedSeconds, activity, isHeld } = evidence;
-  const stay = (because: string): Decision => ({ suspend: false, because });
-  const quiet = (seconds: number) => `no traffic for ${Math.floor(seconds)} s`;
-  if (isHeld) return stay("it is held by a Lease");
-  if (open > 0) return stay(`${open} requests are open`);
-  const work = quietSeconds < policy.idleSeconds ? "it was used, or not Ready" : workOf(policy, activity);
-  if (work === undefined) {
-    return { suspend: true, reason: "Idle", note: quiet(quietSeconds) + (activity ? ", and nothing runs" : "") };
+export function decideIdle(policy: IdlePolicy, use: SandboxUse): IdleDecision {
+  const { open, quietSeconds, unaskedSeconds, activity, isHeld } = use;
+  const keep = (because: string): IdleDecision => ({ suspend: false, because });
+  const withoutTraffic = (seconds: number) => `no traffic for ${Math.floor(seconds)} s`;
+  if (isHeld) return keep("it is held by a Lease");
+  if (open > 0) return keep(`${open} requests are open`);
+  const activityText = quietSeconds < policy.idleSeconds
+    ? "it was used, or not Ready"
+    : activityInside(policy, activity);
+  if (activityText === undefined) {
+    return {
+      suspend: true,
+      reason: "Idle",
+      note: withoutTraffic(quietSeconds) + (activity ? ", and nothing runs" : ""),
+    };
   }
-  if (!isSpent(policy, unaskedSeconds)) return stay(work);
-  const note = `${quiet(unaskedSeconds)}, which is as long as it may work without (${work})`;
+  if (!isActiveTimeOver(policy, unaskedSeconds)) return keep(activityText);
+  const note = `${withoutTraffic(unaskedSeconds)}, which is as long as it may work without (${activityText})`;
   return { suspend: true, reason: "MaxActive", note };
 }
 
 /** Tells whether the time without requests has reached the limit, even for a sandbox with activity inside. */
-export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSeconds: number): boolean {
+export function isActiveTimeOver({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSeconds: number): boolean {
   return unaskedSeconds >= Math.max(idleSeconds, maxActiveSeconds);
 }
 
@@ -118,7 +124,7 @@ export function isSpent({ idleSeconds, maxActiveSeconds }: IdlePolicy, unaskedSe
  * | more use of the CPU than the floor | this use |
  * | more processes that want the CPU than the floor has cores | these: on a full node they get almost no CPU time |
  */
-function workOf({ idleSeconds, cpuFloor }: IdlePolicy, activity: Evidence["activity"]): string | undefined {
+function activityInside({ idleSeconds, cpuFloor }: IdlePolicy, activity: SandboxUse["activity"]): string | undefined {
   if (!activity) return undefined;
   if (activity === "silent") return "its runtime does not answer in time";
   const { running = 0, terminals = 0, streams = 0, cores, wanting = 0, hasCPU } = activity;

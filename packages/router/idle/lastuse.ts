@@ -2,12 +2,12 @@
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
 import type { SandboxRecord } from "../index/records.ts";
-import type { Entry } from "../index/sandboxindex.ts";
+import type { SandboxEntry } from "../index/sandboxindex.ts";
 import { ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/protocol.ts";
 import type { IdlePolicy } from "./decision.ts";
 
 /** Traffic of one sandbox through this router. */
-export interface Use {
+export interface SandboxTraffic {
   open: number;
   /** When a request last began or ended, in milliseconds of the monotonic clock. */
   lastAt: number;
@@ -17,29 +17,29 @@ export interface Traffic {
   begun(target: Target): void;
   ended(target: Target): void;
   /** The traffic of a sandbox; undefined: there was none through this router. */
-  useOf(namespace: string, name: string): Use | undefined;
+  useOf(namespace: string, name: string): SandboxTraffic | undefined;
   /** Removes the records of sandboxes for which `isKnown` is false and which have no open requests. */
   prune(isKnown: (namespace: string, name: string) => boolean): void;
 }
 
-interface UseEntry extends Use {
+interface TrafficEntry extends SandboxTraffic {
   namespace: string;
   name: string;
   toldAt: number;
 }
 
 /** Least time between two calls of `onUse` for a sandbox, in milliseconds. */
-const TELL_MS = 1000;
+const LEAST_INTERVAL_MS = 1000;
 
 /**
- * Makes the record of traffic.
+ * Creates the record of traffic.
  *
  * @param now in milliseconds of a monotonic clock
- * @param onUse called when a sandbox is used, at most every {@link TELL_MS}
+ * @param onUse called when a sandbox is used, at most every {@link LEAST_INTERVAL_MS}
  */
 export function createTraffic(now: () => number, onUse: (namespace: string, name: string) => void): Traffic {
-  const entries = new Map<string, UseEntry>();
-  const entryOf = ({ namespace, name }: Target): UseEntry => {
+  const entries = new Map<string, TrafficEntry>();
+  const entryOf = ({ namespace, name }: Target): TrafficEntry => {
     const key = `${namespace}/${name}`;
     let entry = entries.get(key);
     if (!entry) entries.set(key, entry = { namespace, name, open: 0, lastAt: 0, toldAt: -Infinity });
@@ -50,7 +50,7 @@ export function createTraffic(now: () => number, onUse: (namespace: string, name
       const entry = entryOf(target);
       entry.open++;
       entry.lastAt = now();
-      if (entry.lastAt - entry.toldAt < TELL_MS) return;
+      if (entry.lastAt - entry.toldAt < LEAST_INTERVAL_MS) return;
       entry.toldAt = entry.lastAt;
       onUse(entry.namespace, entry.name);
     },
@@ -71,15 +71,15 @@ export function createTraffic(now: () => number, onUse: (namespace: string, name
 /**
  * A router updates the annotation once in this fraction of the idle time. Later traffic is unknown to other routers.
  */
-const WORD_PART = 3;
+const UPDATES_PER_IDLE_TIME = 3;
 
 /** Returns how long a router may wait until it records traffic in the annotation, in milliseconds. */
-export function wordMs({ idleSeconds }: IdlePolicy): number {
-  return idleSeconds * 1000 / WORD_PART;
+export function activityIntervalMs({ idleSeconds }: IdlePolicy): number {
+  return idleSeconds * 1000 / UPDATES_PER_IDLE_TIME;
 }
 
 /** Returns when a router last set the activity annotation, and which. Times in milliseconds since the epoch. */
-export function wordOf({ annotations }: SandboxRecord): { at: number; router: string } {
+export function recordedActivity({ annotations }: SandboxRecord): { at: number; router: string } {
   const [time = "", router = ""] = (annotations[ACTIVE_ANNOTATION] ?? "").split(" ");
   return { at: Date.parse(time) || 0, router };
 }
@@ -100,16 +100,16 @@ export function wordOf({ annotations }: SandboxRecord): { at: number; router: st
  * these times by the API server's clock, so all of them decide alike, even if their own wall clocks are wrong.
  */
 export function lastUse(
-  { sandbox, evidenceSeenAt }: Pick<Entry, "sandbox" | "evidenceSeenAt">,
+  { sandbox, useChangedAt }: Pick<SandboxEntry, "sandbox" | "useChangedAt">,
   policy: IdlePolicy,
-  use: Use | undefined,
-  clock: Clock,
+  use: SandboxTraffic | undefined,
+  clock: IdleClock,
 ): number {
   const ready = findCondition(sandbox.conditions, "Ready");
   if (ready?.status !== "True") return Infinity;
   const { assignedAt, annotations } = sandbox;
-  const said = [ready.lastTransitionTime, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
-  return latestOf(sandbox, policy, use, clock, evidenceSeenAt, [...said, assignedAt ?? 0]);
+  const stated = [ready.lastTransitionTime, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
+  return latestOf(sandbox, policy, use, clock, useChangedAt, [...stated, assignedAt ?? 0]);
 }
 
 /**
@@ -117,20 +117,20 @@ export function lastUse(
  * known. This includes traffic, and when the sandbox was created, woken, resumed or assigned to a claim. It does not
  * include when the sandbox became Ready: code inside can cause that again and again.
  */
-export function lastAsked(
-  { sandbox, askedSeenAt }: Pick<Entry, "sandbox" | "askedSeenAt">,
+export function lastRequested(
+  { sandbox, requestsChangedAt }: Pick<SandboxEntry, "sandbox" | "requestsChangedAt">,
   policy: IdlePolicy,
-  use: Use | undefined,
-  clock: Clock,
+  use: SandboxTraffic | undefined,
+  clock: IdleClock,
 ): number {
   const { createdAt, assignedAt, annotations, conditions } = sandbox;
   const resumed = findCondition(conditions, "Suspended")?.lastTransitionTime;
-  const said = [resumed, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
-  return latestOf(sandbox, policy, use, clock, askedSeenAt, [...said, createdAt ?? 0, assignedAt ?? 0]);
+  const stated = [resumed, annotations[WOKEN_AT_ANNOTATION]].map(instantOf);
+  return latestOf(sandbox, policy, use, clock, requestsChangedAt, [...stated, createdAt ?? 0, assignedAt ?? 0]);
 }
 
 /** The router that asks, and the time. */
-interface Clock {
+interface IdleClock {
   me: string;
   /** By the API server's clock, in milliseconds since the epoch. */
   now: number;
@@ -141,22 +141,22 @@ interface Clock {
 function latestOf(
   sandbox: SandboxRecord,
   policy: IdlePolicy,
-  use: Use | undefined,
-  { me, now, counted = now }: Clock,
+  use: SandboxTraffic | undefined,
+  { me, now, counted = now }: IdleClock,
   seenAt: number | undefined,
-  said: number[],
+  stated: number[],
 ): number {
-  const word = wordOf(sandbox);
+  const recorded = recordedActivity(sandbox);
   // An annotation from before this router's restart counts like another router's: later traffic is forgotten.
-  const isOurs = word.router === me && use !== undefined;
-  const keptMs = isOurs ? 0 : wordMs(policy);
-  const wordAt = (at: number) => word.at === 0 ? 0 : at + keptMs;
+  const isOwnRecord = recorded.router === me && use !== undefined;
+  const unrecordedMs = isOwnRecord ? 0 : activityIntervalMs(policy);
+  const recordedAt = (at: number) => recorded.at === 0 ? 0 : at + unrecordedMs;
   const used = use === undefined ? 0 : now - (counted - use.lastAt);
   if (seenAt !== undefined) {
     const seen = now - (counted - seenAt);
-    return Math.max(used, seen, wordAt(seen));
+    return Math.max(used, seen, recordedAt(seen));
   }
-  const latest = Math.max(used, wordAt(Math.min(word.at, now)), ...said.map((at) => Math.min(at, now)));
+  const latest = Math.max(used, recordedAt(Math.min(recorded.at, now)), ...stated.map((at) => Math.min(at, now)));
   return latest === 0 ? Infinity : latest;
 }
 

@@ -15,9 +15,9 @@ import { sandboxCRD } from "../../api/sandbox.ts";
 import { type Answer, answerError, isOk } from "../../kube/api.ts";
 import { eventOf } from "../../kube/event.ts";
 import type { SandboxRecord } from "../index/records.ts";
-import { patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { type IndexedAPI, patchSandbox } from "../index/sandboxapi.ts";
 
-export interface SuspendParts extends Shown {
+export interface SuspendParts extends IndexedAPI {
   /** Name of this router, without spaces. */
   identity: string;
 }
@@ -52,32 +52,34 @@ export async function expire(parts: SuspendParts, sandbox: SandboxRecord, now: D
  * Restores the shutdown time that a Sandbox had before a router let it expire. Call it only if that expiry was called
  * off.
  */
-export async function takeBack(parts: SuspendParts, sandbox: SandboxRecord): Promise<boolean> {
-  return await patch(parts, sandbox, takenBack(sandbox));
+export async function restoreLifetime(parts: SuspendParts, sandbox: SandboxRecord): Promise<boolean> {
+  return await patch(parts, sandbox, lifetimeRestore(sandbox));
 }
 
 /** Returns the merge patch that restores the shutdown time; empty if no expiry was called off. */
-export function takenBack({ calledOff }: SandboxRecord): Required<Change> | { spec?: never; metadata?: never } {
+export function lifetimeRestore(
+  { calledOff }: SandboxRecord,
+): Required<SandboxChange> | { spec?: never; metadata?: never } {
   if (!calledOff) return {};
   const { shutdownTime = null, shutdownPolicy = null } = calledOff;
   return { metadata: { annotations: { [EXPIRED_ANNOTATION]: null } }, spec: { shutdownTime, shutdownPolicy } };
 }
 
 /** Records in an annotation that the sandbox is in use, for other routers and for this one after a restart. */
-export async function leaveWord(
+export async function recordActivity(
   parts: SuspendParts,
   { metadata, annotations: before, createdAt = -Infinity }: SandboxRecord,
   now: Date,
 ): Promise<void> {
-  const said = before[FIRST_ACTIVE_ANNOTATION] ?? "";
+  const recorded = before[FIRST_ACTIVE_ANNOTATION] ?? "";
   // An annotation older than the Sandbox was copied from another Sandbox.
-  const first = Date.parse(said) >= createdAt ? said : rfc3339(now);
+  const first = Date.parse(recorded) >= createdAt ? recorded : rfc3339(now);
   const annotations = { [ACTIVE_ANNOTATION]: `${rfc3339(now)} ${parts.identity}`, [FIRST_ACTIVE_ANNOTATION]: first };
   const answer = await patchSandbox(parts, metadata, { metadata: { annotations } });
   if (!isOk(answer) && answer.status !== 404) throw refused(metadata, answer);
 }
 
-async function patch(parts: SuspendParts, { metadata }: SandboxRecord, change: Change): Promise<boolean> {
+async function patch(parts: SuspendParts, { metadata }: SandboxRecord, change: SandboxChange): Promise<boolean> {
   const body = { ...change, metadata: { ...change.metadata, resourceVersion: metadata.resourceVersion } };
   const answer = await patchSandbox(parts, metadata, body);
   if (answer.status === 404 || answer.status === 409) return false;
@@ -89,13 +91,13 @@ function refused({ namespace, name }: SandboxRecord["metadata"], answer: Answer)
   return answerError(`patch Sandbox ${namespace}/${name}`, answer);
 }
 
-interface Change {
+interface SandboxChange {
   metadata?: { annotations: Record<string, string | null> };
   spec?: Record<string, string | null>;
 }
 
 /** Records an Event about the suspension. @throws {Error} if the API server refuses it */
-export async function tellOf(
+export async function recordSuspendedEvent(
   { api, identity }: SuspendParts,
   { metadata }: SandboxRecord,
   { reason, note, now }: Suspension,
@@ -150,15 +152,15 @@ export function suspensionText({ metadata }: SandboxRecord, { reason, note, now 
  */
 export function idleSince(sandbox: SandboxRecord): number | undefined {
   const { metadata: { uid, generation }, annotations, conditions, isSuspended } = sandbox;
-  const said = suspensionSchema.safeParse(parsed(annotations[SUSPENDED_ANNOTATION])).data;
-  if (!isSuspended || !said || said.uid !== uid || said.generation !== generation) return undefined;
+  const recorded = suspensionSchema.safeParse(parsedAnnotation(annotations[SUSPENDED_ANNOTATION])).data;
+  if (!isSuspended || !recorded || recorded.uid !== uid || recorded.generation !== generation) return undefined;
   const condition = findCondition(conditions, "Suspended");
   if (condition?.status !== "True" || condition.observedGeneration !== generation) return undefined;
-  const since = Math.max(Date.parse(said.at), Date.parse(condition.lastTransitionTime));
+  const since = Math.max(Date.parse(recorded.at), Date.parse(condition.lastTransitionTime));
   return Number.isNaN(since) ? undefined : since;
 }
 
-function parsed(text: string | undefined): unknown {
+function parsedAnnotation(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? "null");
   } catch {

@@ -64,11 +64,11 @@ interface Addresses {
 
 export function createAddresses(): Addresses {
   const holders = new Map<string, Map<string, PodRecord>>();
-  const known = new Map<string, PodRecord>();
+  const pods = new Map<string, PodRecord>();
   const lost = new Set<string>();
 
-  function judge(uid: string): void {
-    const pod = known.get(uid);
+  function updateLost(uid: string): void {
+    const pod = pods.get(uid);
     const isLost = pod !== undefined && pod.ips.some((ip) => {
       for (const other of holders.get(ip)?.values() ?? []) if (other !== pod && hasTaken(other, pod)) return true;
       return false;
@@ -77,34 +77,34 @@ export function createAddresses(): Addresses {
     else lost.delete(uid);
   }
 
-  function judgeAt(ips: readonly string[]): void {
-    for (const ip of ips) for (const uid of holders.get(ip)?.keys() ?? []) judge(uid);
+  function updateLostAt(ips: readonly string[]): void {
+    for (const ip of ips) for (const uid of holders.get(ip)?.keys() ?? []) updateLost(uid);
   }
 
   function remove({ metadata: { uid } }: PodRecord): void {
-    const before = known.get(uid);
+    const before = pods.get(uid);
     if (!before) return;
-    known.delete(uid);
+    pods.delete(uid);
     lost.delete(uid);
     for (const ip of before.ips) {
       const group = holders.get(ip);
       group?.delete(uid);
       if (group?.size === 0) holders.delete(ip);
     }
-    judgeAt(before.ips);
+    updateLostAt(before.ips);
   }
 
   return {
     lost,
     put(pod) {
       const { uid } = pod.metadata;
-      const before = known.get(uid);
+      const before = pods.get(uid);
       if (before && before.ips.join() === pod.ips.join() && holdsOf(before) === holdsOf(pod)) return [];
       remove(pod);
       if (!holdsOf(pod)) return [];
-      known.set(uid, pod);
+      pods.set(uid, pod);
       for (const ip of pod.ips) holders.set(ip, (holders.get(ip) ?? new Map<string, PodRecord>()).set(uid, pod));
-      judgeAt(pod.ips);
+      updateLostAt(pod.ips);
       return pod.ips.filter((ip) => (holders.get(ip)?.size ?? 0) > 1);
     },
     remove,

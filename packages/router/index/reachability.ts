@@ -4,7 +4,7 @@ import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import type { Target } from "../destination.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
-import type { Entry } from "./sandboxindex.ts";
+import type { SandboxEntry } from "./sandboxindex.ts";
 
 /**
  * How a request can reach a Sandbox.
@@ -26,7 +26,7 @@ export type Reachability =
 type Phase = "resuming" | "scheduling" | "starting" | "handing over";
 
 /** Reasons of condition Ready for which waiting does not help. With several Pods, somebody must delete one first. */
-const HOPELESS = new Set<string>([...FINAL_REASONS, "MultiplePods"]);
+const FINAL = new Set<string>([...FINAL_REASONS, "MultiplePods"]);
 /** How long containers may fail before requests are refused: a registry or a node may fail for a moment. */
 const FAILING_GRACE_MS = 15_000;
 
@@ -53,33 +53,33 @@ const FAILING_GRACE_MS = 15_000;
  * | Ready says that it will not run, or containers have failed for {@link FAILING_GRACE_MS} | refused 502 |
  * | (none of these) | starting |
  */
-export function reachabilityOf(target: Target, entry: Entry | undefined, now: number): Reachability {
+export function reachabilityOf(target: Target, entry: SandboxEntry | undefined, now: number): Reachability {
   const { namespace, name } = target;
-  const missing = (cause: string, mayLag = true): Reachability => ({
+  const unknown = (cause: string, mayLag = true): Reachability => ({
     state: "refused",
     refusal: notFound(namespace, name, cause),
     mayLag,
   });
-  const broken = (cause: string): Reachability => ({
+  const unusable = (cause: string): Reachability => ({
     state: "refused",
     refusal: unreachable(name, cause),
     mayLag: false,
   });
-  if (!entry) return missing("it does not exist");
+  if (!entry) return unknown("it does not exist");
   const { sandbox } = entry;
-  if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return missing("it has another UID");
-  if (sandbox.isUnclaimed) return missing("it is a member of a pool that no claim has been given");
-  if (sandbox.isDeleting) return missing("it is being deleted", false);
-  if (sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return broken("the sandbox has expired");
+  if (target.uid !== undefined && target.uid !== sandbox.metadata.uid) return unknown("it has another UID");
+  if (sandbox.isUnclaimed) return unknown("it is a member of a pool that no claim has been given");
+  if (sandbox.isDeleting) return unknown("it is being deleted", false);
+  if (sandbox.expiresAt !== undefined && sandbox.expiresAt <= now) return unusable("the sandbox has expired");
   const final = finalCause(sandbox);
-  if (sandbox.isSuspended) return final ? broken(final) : { state: "suspended" };
+  if (sandbox.isSuspended) return final ? unusable(final) : { state: "suspended" };
   if (entry.isBeingSuspended) return { state: "starting", phase: "resuming", cause: "it is just being suspended" };
   const pods = [...entry.pods.values()].filter(({ isDeleting, isReady, ips, metadata: { uid } }) =>
     !isDeleting && isReady && ips.length > 0 && !entry.lost.has(uid)
   );
   const [pod, second] = pods;
-  if (second) return broken(`${pods.length} Pods of it are Ready`);
-  if (pod?.usesHostNetwork) return broken("its Pod uses the network of its node");
+  if (second) return unusable(`${pods.length} Pods of it are Ready`);
+  if (pod?.usesHostNetwork) return unusable("its Pod uses the network of its node");
   if (pod?.isUnclaimed) {
     return { state: "starting", phase: "handing over", cause: "its Pod is still labelled as a pool's" };
   }
@@ -89,25 +89,25 @@ export function reachabilityOf(target: Target, entry: Entry | undefined, now: nu
   if (pod) {
     const { address: ip } = pod;
     return ip === undefined
-      ? broken("the address of its Pod is not one that a Pod can have")
+      ? unusable("the address of its Pod is not one that a Pod can have")
       : { state: "reachable", ip, pod };
   }
   const failing = findCondition(sandbox.conditions, "ContainersFailing");
-  if (final) return broken(final);
+  if (final) return unusable(final);
   if (failing && entry.failingSince !== undefined && now - entry.failingSince >= FAILING_GRACE_MS) {
-    return broken(failing.message || failing.reason);
+    return unusable(failing.message || failing.reason);
   }
   return startingOf(entry);
 }
 
-function startingOf({ sandbox, pods, lost }: Entry): Reachability {
+function startingOf({ sandbox, pods, lost }: SandboxEntry): Reachability {
   const pod = [...pods.values()].find(({ isDeleting }) => !isDeleting);
   if (pod && lost.has(pod.metadata.uid)) {
     return { state: "starting", phase: "starting", cause: "another Pod has the address of its Pod by now" };
   }
   const phase: Phase = !pod ? "resuming" : pod.isScheduled ? "starting" : "scheduling";
-  const told = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
-  const cause = told.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";
+  const conditions = [findCondition(sandbox.conditions, "ContainersFailing"), unscheduled(sandbox), ready(sandbox)];
+  const cause = conditions.find((condition) => condition?.message)?.message ?? "its Pod is not Ready";
   return { state: "starting", phase, cause: pods.size > 0 && !pod ? "its former Pod is still terminating" : cause };
 }
 
@@ -123,7 +123,7 @@ function unscheduled(sandbox: SandboxRecord): Condition | undefined {
 
 function finalCause(sandbox: SandboxRecord): string | undefined {
   const condition = ready(sandbox);
-  return condition && HOPELESS.has(condition.reason) ? condition.message || condition.reason : undefined;
+  return condition && FINAL.has(condition.reason) ? condition.message || condition.reason : undefined;
 }
 
 /** Returns a condition of the current spec: after a wake, a condition of the previous spec remains for a moment. */
@@ -145,7 +145,7 @@ function current({ conditions, metadata }: SandboxRecord, type: string): Conditi
 export function addressFor(
   { name, podIP }: Target,
   { ip, pod }: Extract<Reachability, { state: "reachable" }>,
-  entry: Entry | undefined,
+  entry: SandboxEntry | undefined,
 ): string | Refusal {
   if (podIP === undefined || podIP === ip) return ip;
   if (pod.ips.includes(podIP)) return podIP;
@@ -156,7 +156,7 @@ export function addressFor(
 /**
  * Returns the UID of the Sandbox's Pod at an address; undefined: none of its Pods has it, or that Pod is being deleted.
  */
-export function podUIDAt(entry: Entry | undefined, address: string): string | undefined {
+export function podUIDAt(entry: SandboxEntry | undefined, address: string): string | undefined {
   for (const { ips, isDeleting, metadata: { uid } } of entry?.pods.values() ?? []) {
     if (!isDeleting && ips.includes(address)) return uid;
   }

@@ -56,9 +56,9 @@ export interface SandboxRecord {
   /** The conditions that explain why it cannot be reached. */
   conditions: Condition[];
   /** All observations about its use in one text. If the text changes, there is a new observation. */
-  evidence: string;
+  observedUse: string;
   /** The part of `evidence` that code inside cannot cause: traffic, and being woken, resumed or assigned to a claim. */
-  asked: string;
+  observedRequests: string;
   /** Annotations for the router, from the Sandbox, else from its Pod template. */
   annotations: Record<string, string>;
 }
@@ -83,7 +83,7 @@ export interface PodRecord {
 }
 
 /** Annotations that users set on a Sandbox or its Pod template. The Sandbox's own come first. */
-const ASKED_ANNOTATIONS = [
+const USER_ANNOTATIONS = [
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
   IDLE_ANNOTATION,
@@ -93,12 +93,12 @@ const ASKED_ANNOTATIONS = [
 /**
  * Annotations that routers set on a Sandbox. In a Pod template they are ignored, as it may be copied from a Sandbox.
  */
-const SAID_ANNOTATIONS = [ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION];
+const ROUTER_ANNOTATIONS = [ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, SUSPENDED_ANNOTATION, WOKEN_AT_ANNOTATION];
 /**
  * Longest text that is stored. A user's text in a Pod template may have a megabyte, and every router would store it.
  */
 const MOST_CHARACTERS = 1024;
-const KEPT_CONDITIONS = ["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"];
+const CONDITIONS = ["Ready", "Finished", "ContainersFailing", "PodScheduled", "Suspended"];
 
 const annotationsSchema = z.record(z.string(), z.string()).optional();
 const sandboxSchema = z.object({
@@ -121,19 +121,19 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   const own = (key: string) => metadata.annotations?.[key];
   const asked = (key: string) => own(key) ?? template?.[key];
   const annotations = Object.fromEntries([
-    ...keptOf(ASKED_ANNOTATIONS, (key) => asked(key) ?? asked(OTHER_NAMES[key] ?? key)),
-    ...keptOf(SAID_ANNOTATIONS, own),
+    ...presentOf(USER_ANNOTATIONS, (key) => asked(key) ?? asked(OTHER_NAMES[key] ?? key)),
+    ...presentOf(ROUTER_ANNOTATIONS, own),
   ]);
   const { operatingMode, shutdownTime, shutdownPolicy } = spec;
-  const lifetime = { shutdownTime: kept(shutdownTime), shutdownPolicy: kept(shutdownPolicy) };
-  const expiry = { [EXPIRED_ANNOTATION]: kept(own(EXPIRED_ANNOTATION)) ?? "" };
-  const ending = { metadata: { ...keptMeta(metadata), annotations: expiry }, spec: { ...lifetime, operatingMode } };
-  const conditions = KEPT_CONDITIONS.flatMap((type) => findCondition(status?.conditions, type) ?? []).map(cut);
+  const lifetime = { shutdownTime: shortText(shutdownTime), shutdownPolicy: shortText(shutdownPolicy) };
+  const expiry = { [EXPIRED_ANNOTATION]: shortText(own(EXPIRED_ANNOTATION)) ?? "" };
+  const ending = { metadata: { ...recordMetaOf(metadata), annotations: expiry }, spec: { ...lifetime, operatingMode } };
+  const conditions = CONDITIONS.flatMap((type) => findCondition(status?.conditions, type) ?? []).map(truncated);
   const ready = findCondition(conditions, "Ready");
-  const assigned = kept(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]);
+  const assigned = shortText(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]);
   const { [ACTIVE_ANNOTATION]: active, [WOKEN_AT_ANNOTATION]: woken } = annotations;
   return {
-    metadata: keptMeta(metadata),
+    metadata: recordMetaOf(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: operatingMode === "Suspended",
@@ -143,25 +143,25 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
     createdAt: instantOf(metadata.creationTimestamp),
     assignedAt: instantOf(assigned),
     conditions,
-    evidence: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
-    asked: JSON.stringify([active, woken, assigned, operatingMode]),
+    observedUse: JSON.stringify([active, woken, assigned, ready?.status, ready?.lastTransitionTime]),
+    observedRequests: JSON.stringify([active, woken, assigned, operatingMode]),
     annotations,
   };
 }
 
-function keptOf(keys: readonly string[], valueOf: (key: string) => string | undefined): [string, string][] {
+function presentOf(keys: readonly string[], valueOf: (key: string) => string | undefined): [string, string][] {
   return keys.flatMap((key) => {
-    const value = kept(valueOf(key));
+    const value = shortText(valueOf(key));
     return value === undefined ? [] : [[key, value]];
   });
 }
 
 /** A text that is too long to come from hookbox counts as absent. */
-function kept(text: string | undefined): string | undefined {
+function shortText(text: string | undefined): string | undefined {
   return text !== undefined && text.length <= MOST_CHARACTERS ? text : undefined;
 }
 
-function cut(condition: Condition): Condition {
+function truncated(condition: Condition): Condition {
   const { message } = condition;
   if (message.length <= MOST_CHARACTERS) return condition;
   // A slice alone would keep the whole text in memory.
@@ -181,7 +181,7 @@ export function readPod(object: unknown, allowLoopbackPodIp: boolean): PodRecord
   const ips = (status?.podIPs ?? []).flatMap(({ ip }) => canonicalIP(ip) ?? []);
   const holds = (type: string) => status?.conditions?.some((c) => c.type === type && c.status === "True") === true;
   return {
-    metadata: keptMeta(metadata),
+    metadata: recordMetaOf(metadata),
     sandboxUID: isOurs ? owner.uid : undefined,
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
@@ -200,7 +200,7 @@ function instantOf(text: string | undefined): number | undefined {
   return Number.isNaN(instant) ? undefined : instant;
 }
 
-function keptMeta(metadata: z.infer<typeof objectMetaSchema>): RecordMeta {
+function recordMetaOf(metadata: z.infer<typeof objectMetaSchema>): RecordMeta {
   const { uid = "", namespace = "", name, resourceVersion = "", generation = 0 } = metadata;
   return { uid, namespace, name, resourceVersion, generation };
 }

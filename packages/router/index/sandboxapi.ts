@@ -11,7 +11,7 @@ import { createRateLimit } from "../limits.ts";
 import { readPod, readSandbox } from "./records.ts";
 import type { SandboxIndex } from "./sandboxindex.ts";
 
-interface WatchesOptions {
+interface WatchOptions {
   log: Log;
   signal: AbortSignal;
   /** undefined: all namespaces. */
@@ -24,7 +24,7 @@ interface WatchesOptions {
 }
 
 /** Watches Sandboxes and Pods until `signal` fires. */
-export async function followSandboxes(api: Api, index: SandboxIndex, options: WatchesOptions): Promise<void> {
+export async function watchSandboxes(api: Api, index: SandboxIndex, options: WatchOptions): Promise<void> {
   const { log, signal, namespace, allowLoopbackPodIp, onListed, onHeard } = options;
   const pending = new Set(["sandboxes", "pods"]);
   const counted = <T>(resource: string, handler: EventHandler<T>): EventHandler<T> => ({
@@ -52,30 +52,30 @@ export async function followSandboxes(api: Api, index: SandboxIndex, options: Wa
 }
 
 /** The API server, and the index for its answers: they may be newer than what the watch has shown. */
-export interface Shown {
+export interface IndexedAPI {
   api: Api;
   index: SandboxIndex;
 }
 
-interface Ref {
+interface SandboxRef {
   namespace: string;
   name: string;
 }
 
 /** Reads the Sandbox. @throws if the API server does not answer */
-export async function getSandbox(shown: Shown, ref: Ref): Promise<Answer> {
-  return await send(shown, "GET", ref);
+export async function getSandbox(indexed: IndexedAPI, ref: SandboxRef): Promise<Answer> {
+  return await send(indexed, "GET", ref);
 }
 
 /** Merges `body` into the Sandbox. @throws if the API server does not answer */
-export async function patchSandbox(shown: Shown, ref: Ref, body: object): Promise<Answer> {
-  return await send(shown, "PATCH", ref, body);
+export async function patchSandbox(indexed: IndexedAPI, ref: SandboxRef, body: object): Promise<Answer> {
+  return await send(indexed, "PATCH", ref, body);
 }
 
 async function send(
-  { api, index }: Shown,
+  { api, index }: IndexedAPI,
   method: "GET" | "PATCH",
-  { namespace, name }: Ref,
+  { namespace, name }: SandboxRef,
   body?: object,
 ): Promise<Answer> {
   const path = pathOf({ resource: "sandboxes", namespace, name });
@@ -87,13 +87,13 @@ async function send(
 
 /**
  * Lists the Pods of the Sandbox into the index, and removes its Pods that are not listed. Call it through
- * {@link createLook}, which limits the requests.
+ * {@link createLookup}, which limits the requests.
  *
  * @throws if the API server does not answer, or refuses
  */
 export async function listPods(
-  { api, index }: Shown,
-  { namespace, name }: Ref,
+  { api, index }: IndexedAPI,
+  { namespace, name }: SandboxRef,
   allowLoopbackPodIp: boolean,
 ): Promise<void> {
   const before = [...index.find(namespace, name)?.pods.keys() ?? []];
@@ -112,28 +112,32 @@ export async function listPods(
 }
 
 /** Reads the Sandbox or its Pods from the API server into the index; resolves at the end, also after an error. */
-export type Look = (namespace: string, name: string) => Promise<void>;
+export type Lookup = (namespace: string, name: string) => Promise<void>;
 
 /** Requests for names that do not exist must not cause as many requests to the API server. */
 const LEAST_INTERVAL_MS = 1000;
-const LOOKS_PER_SECOND = 50;
+const LOOKUPS_PER_SECOND = 50;
 /** Limit for one namespace, so that some look-ups remain for others. */
-const LOOKS_EACH = 25;
+const LOOKUPS_PER_NAMESPACE = 25;
 const REMEMBERED = 10_000;
 
 /**
- * Creates a limited {@link Look}: one at a time for each name, at most once a second; {@link LOOKS_PER_SECOND} in all,
+ * Creates a limited {@link Lookup}: one at a time for each name, at most once a second; {@link LOOKUPS_PER_SECOND} in all,
  * and half as many for one namespace.
  *
  * @param ask reads from the API server into the index
  */
-export function createLook(ask: (ref: Ref) => Promise<unknown>, log: Log, now: () => number = Date.now): Look {
+export function createLookup(
+  ask: (ref: SandboxRef) => Promise<unknown>,
+  log: Log,
+  now: () => number = Date.now,
+): Lookup {
   const running = new Map<string, Promise<void>>();
-  const lookedAt = new Map<string, number>();
-  const looks = createRateLimit(LOOKS_PER_SECOND, LOOKS_PER_SECOND);
-  const looksOf = createRateLimit(LOOKS_EACH, LOOKS_EACH);
+  const lookedUpAt = new Map<string, number>();
+  const all = createRateLimit(LOOKUPS_PER_SECOND, LOOKUPS_PER_SECOND);
+  const ofNamespace = createRateLimit(LOOKUPS_PER_NAMESPACE, LOOKUPS_PER_NAMESPACE);
 
-  async function look(namespace: string, name: string): Promise<void> {
+  async function lookUp(namespace: string, name: string): Promise<void> {
     try {
       await ask({ namespace, name });
     } catch (error) {
@@ -143,25 +147,25 @@ export function createLook(ask: (ref: Ref) => Promise<unknown>, log: Log, now: (
 
   function isAllowed(namespace: string, key: string): boolean {
     const time = now();
-    if (time - (lookedAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS) return false;
+    if (time - (lookedUpAt.get(key) ?? -Infinity) < LEAST_INTERVAL_MS) return false;
     // In this order: a look-up that the namespace's limit refuses uses nothing of the common limit.
-    if (looksOf(namespace, time) > 0 || looks("", time) > 0) return false;
-    lookedAt.delete(key);
-    lookedAt.set(key, time);
-    for (const oldest of lookedAt.keys()) {
-      if (lookedAt.size <= REMEMBERED) break;
-      lookedAt.delete(oldest);
+    if (ofNamespace(namespace, time) > 0 || all("", time) > 0) return false;
+    lookedUpAt.delete(key);
+    lookedUpAt.set(key, time);
+    for (const oldest of lookedUpAt.keys()) {
+      if (lookedUpAt.size <= REMEMBERED) break;
+      lookedUpAt.delete(oldest);
     }
     return true;
   }
 
   return (namespace, name) => {
     const key = `${namespace}/${name}`;
-    const already = running.get(key);
-    if (already) return already;
+    const underWay = running.get(key);
+    if (underWay) return underWay;
     if (!isAllowed(namespace, key)) return Promise.resolve();
-    const asked = look(namespace, name).finally(() => running.delete(key));
-    running.set(key, asked);
-    return asked;
+    const lookup = lookUp(namespace, name).finally(() => running.delete(key));
+    running.set(key, lookup);
+    return lookup;
   };
 }

@@ -4,7 +4,7 @@ import { createAddresses } from "./addresses.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
 
 /** A Sandbox with its Pods. */
-export interface Entry {
+export interface SandboxEntry {
   sandbox: SandboxRecord;
   /** By UID. */
   pods: ReadonlyMap<string, PodRecord>;
@@ -17,12 +17,12 @@ export interface Entry {
   /** This router is suspending it: requests wait for the outcome. */
   isBeingSuspended: boolean;
   /**
-   * When this process last saw `evidence` change, in milliseconds of its monotonic clock; undefined: it has not
+   * When this process last saw `observedUse` change, in milliseconds of its monotonic clock; undefined: it has not
    * changed.
    */
-  evidenceSeenAt: number | undefined;
-  /** The same for `sandbox.asked`. */
-  askedSeenAt: number | undefined;
+  useChangedAt: number | undefined;
+  /** The same for `sandbox.observedRequests`. */
+  requestsChangedAt: number | undefined;
   /** When this process first saw its containers fail, in milliseconds since the epoch; undefined: they do not fail. */
   failingSince: number | undefined;
 }
@@ -38,22 +38,22 @@ export interface SandboxIndex {
   answered(sandbox: SandboxRecord): void;
   /** The same for a Pod. */
   answeredPod(pod: PodRecord): void;
-  find(namespace: string, name: string): Entry | undefined;
+  find(namespace: string, name: string): SandboxEntry | undefined;
   /**
    * Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is
    * called.
    */
   onChange(namespace: string, name: string, listener: () => void): () => void;
   /** All Sandboxes. */
-  entries(): Iterable<Entry>;
+  entries(): Iterable<SandboxEntry>;
 }
 
 const NO_PODS: ReadonlyMap<string, PodRecord> = new Map();
 const FORMER_IPS = 4;
-const DEPARTED = 10_000;
+const MOST_DELETED = 10_000;
 
 /**
- * Makes an empty index.
+ * Creates an empty index.
  *
  * @param onPodGone called with addresses that no longer belong to their Pod
  * @param now in milliseconds since the epoch
@@ -62,52 +62,52 @@ export function createSandboxIndex(
   onPodGone: (ips: readonly string[]) => void = () => {},
   now: () => number = Date.now,
 ): SandboxIndex {
-  const byUID = new Map<string, Entry>();
-  const byName = new Map<string, Entry>();
+  const byUID = new Map<string, SandboxEntry>();
+  const byName = new Map<string, SandboxEntry>();
   const podsByUID = new Map<string, PodRecord>();
   const addresses = createAddresses();
   /** By namespace and UID of the Sandbox: a Pod cannot belong to a Sandbox in another namespace. */
   const podsOfSandbox = new Map<string, Map<string, PodRecord>>();
   /** UIDs of deleted Sandboxes and Pods: a late answer must not add them again. */
-  const departed = new Set<string>();
+  const deleted = new Set<string>();
   /** Versions from answers, by UID, until the watch reaches them. Watch events until then are older, and ignored. */
-  const ahead = new Map<string, string>();
+  const newerVersions = new Map<string, string>();
   /** UIDs from answers since the current list began: the list may not contain them. */
   const sinceList = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
 
-  function tell({ metadata }: SandboxRecord): void {
+  function notify({ metadata }: SandboxRecord): void {
     for (const listener of [...listeners.get(keyOf(metadata)) ?? []]) listener();
   }
 
-  function depart(uid: string): void {
-    departed.add(uid);
-    const [oldest] = departed;
-    if (departed.size > DEPARTED && oldest !== undefined) departed.delete(oldest);
+  function markDeleted(uid: string): void {
+    deleted.add(uid);
+    const [oldest] = deleted;
+    if (deleted.size > MOST_DELETED && oldest !== undefined) deleted.delete(oldest);
   }
 
-  function entryOf(sandbox: SandboxRecord): Entry {
+  function entryOf(sandbox: SandboxRecord): SandboxEntry {
     const { namespace, uid } = sandbox.metadata;
     const pods = podsOfSandbox.get(`${namespace}/${uid}`) ?? NO_PODS;
-    const unseen = { evidenceSeenAt: undefined, askedSeenAt: undefined, failingSince: undefined };
+    const unseen = { useChangedAt: undefined, requestsChangedAt: undefined, failingSince: undefined };
     const { lost } = addresses;
     return { sandbox, pods, lost, isBeingSuspended: false, formerIPs: [], suspects: new Set<string>(), ...unseen };
   }
 
   function observeSandbox(sandbox: SandboxRecord): void {
     const { uid, resourceVersion } = sandbox.metadata;
-    if (isOlder(resourceVersion, ahead.get(uid))) return;
-    ahead.delete(uid);
-    departed.delete(uid);
+    if (isOlder(resourceVersion, newerVersions.get(uid))) return;
+    newerVersions.delete(uid);
+    deleted.delete(uid);
     put(sandbox);
   }
 
   function answered(sandbox: SandboxRecord): void {
     const { uid, resourceVersion } = sandbox.metadata;
-    const known = byUID.get(uid)?.sandbox;
-    if (departed.has(uid) || isOlder(resourceVersion, known?.metadata.resourceVersion)) return;
-    if (known?.metadata.resourceVersion !== resourceVersion) {
-      ahead.set(uid, resourceVersion);
+    const stored = byUID.get(uid)?.sandbox;
+    if (deleted.has(uid) || isOlder(resourceVersion, stored?.metadata.resourceVersion)) return;
+    if (stored?.metadata.resourceVersion !== resourceVersion) {
+      newerVersions.set(uid, resourceVersion);
       sinceList.add(uid);
     }
     put(sandbox);
@@ -115,31 +115,31 @@ export function createSandboxIndex(
 
   function put(sandbox: SandboxRecord): void {
     const { uid } = sandbox.metadata;
-    const known = byUID.get(uid);
-    const entry = known ?? entryOf(sandbox);
-    if (entry.sandbox.evidence !== sandbox.evidence) entry.evidenceSeenAt = performance.now();
-    if (entry.sandbox.asked !== sandbox.asked) entry.askedSeenAt = performance.now();
+    const stored = byUID.get(uid);
+    const entry = stored ?? entryOf(sandbox);
+    if (entry.sandbox.observedUse !== sandbox.observedUse) entry.useChangedAt = performance.now();
+    if (entry.sandbox.observedRequests !== sandbox.observedRequests) entry.requestsChangedAt = performance.now();
     entry.sandbox = sandbox;
     if (sandbox.isSuspended) { for (const pod of entry.pods.keys()) entry.suspects.add(pod); }
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? now() : undefined;
     byUID.set(uid, entry);
     // The newest Sandbox has the name. A Sandbox that is deleted and created again has two UIDs for a moment.
-    const holder = byName.get(keyOf(sandbox.metadata));
-    if (!holder || !isOlder(sandbox.metadata.resourceVersion, holder.sandbox.metadata.resourceVersion)) {
+    const current = byName.get(keyOf(sandbox.metadata));
+    if (!current || !isOlder(sandbox.metadata.resourceVersion, current.sandbox.metadata.resourceVersion)) {
       byName.set(keyOf(sandbox.metadata), entry);
     }
-    tell(sandbox);
+    notify(sandbox);
   }
 
   function forgetSandbox(uid: string): void {
-    ahead.delete(uid);
+    newerVersions.delete(uid);
     const entry = byUID.get(uid);
     if (!entry) return;
     byUID.delete(uid);
     const key = keyOf(entry.sandbox.metadata);
     if (byName.get(key) === entry) byName.delete(key);
-    tell(entry.sandbox);
+    notify(entry.sandbox);
   }
 
   /** Removes Sandboxes that are not in the list, then gives their names to older Sandboxes that are. */
@@ -149,13 +149,13 @@ export function createSandboxIndex(
       const key = keyOf(entry.sandbox.metadata);
       if (byName.has(key)) continue;
       byName.set(key, entry);
-      tell(entry.sandbox);
+      notify(entry.sandbox);
     }
     sinceList.clear();
   }
 
   /** Returns the entry of the Sandbox that controls a Pod; undefined: it is not known, or in another namespace. */
-  function controllerOf({ metadata: { namespace }, sandboxUID = "" }: PodRecord): Entry | undefined {
+  function controllerOf({ metadata: { namespace }, sandboxUID = "" }: PodRecord): SandboxEntry | undefined {
     const entry = byUID.get(sandboxUID);
     return entry?.sandbox.metadata.namespace === namespace ? entry : undefined;
   }
@@ -174,16 +174,16 @@ export function createSandboxIndex(
     if (!entry) return;
     entry.suspects.delete(uid);
     entry.formerIPs = [...pod.ips, ...entry.formerIPs].slice(0, FORMER_IPS);
-    tell(entry.sandbox);
+    notify(entry.sandbox);
   }
 
   function observePod(pod: PodRecord): void {
     const { metadata: { namespace, uid }, sandboxUID } = pod;
-    const known = podsByUID.get(uid);
-    if (known && known.sandboxUID !== sandboxUID) forgetPod(uid);
+    const stored = podsByUID.get(uid);
+    if (stored && stored.sandboxUID !== sandboxUID) forgetPod(uid);
     podsByUID.set(uid, pod);
-    const taken = addresses.put(pod);
-    if (taken.length > 0) onPodGone(taken);
+    const sharedIPs = addresses.put(pod);
+    if (sharedIPs.length > 0) onPodGone(sharedIPs);
     if (sandboxUID === undefined) return;
     const key = `${namespace}/${sandboxUID}`;
     // The map is changed in place: with thousands of Pods for one Sandbox, a copy at each event would be expensive.
@@ -193,12 +193,12 @@ export function createSandboxIndex(
     if (!entry) return;
     entry.pods = pods;
     if (entry.sandbox.isSuspended) entry.suspects.add(uid);
-    tell(entry.sandbox);
+    notify(entry.sandbox);
   }
 
   function answeredPod(pod: PodRecord): void {
     const { uid, resourceVersion } = pod.metadata;
-    if (departed.has(uid) || isOlder(resourceVersion, podsByUID.get(uid)?.metadata.resourceVersion)) return;
+    if (deleted.has(uid) || isOlder(resourceVersion, podsByUID.get(uid)?.metadata.resourceVersion)) return;
     observePod(pod);
   }
 
@@ -207,12 +207,12 @@ export function createSandboxIndex(
       listing() {
         sinceList.clear();
         // The list contains everything, and versions may be lower than before.
-        ahead.clear();
+        newerVersions.clear();
       },
       observe: observeSandbox,
       gone(uid) {
         forgetSandbox(uid);
-        depart(uid);
+        markDeleted(uid);
       },
       listed: listedSandboxes,
     },
@@ -220,12 +220,12 @@ export function createSandboxIndex(
     answeredPod,
     pods: {
       observe(pod) {
-        departed.delete(pod.metadata.uid);
+        deleted.delete(pod.metadata.uid);
         observePod(pod);
       },
       gone(uid) {
         forgetPod(uid);
-        depart(uid);
+        markDeleted(uid);
       },
       listed: (uids) => [...podsByUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetPod),
     },

@@ -27,7 +27,7 @@ export interface RouterMetrics {
 }
 
 /**
- * Makes a set of metrics with its own registry.
+ * Creates a set of metrics with its own registry.
  *
  * @param isTraced true: durations have the requests' traces as exemplars
  */
@@ -119,7 +119,7 @@ interface Series {
   exemplars: Map<number, string>;
 }
 
-/** Makes an empty set. @param isTraced true: the format is OpenMetrics, with traces as exemplars; else Prometheus */
+/** Creates an empty set. @param isTraced true: the format is OpenMetrics, with traces as exemplars; else Prometheus */
 export function createRequestStats(isTraced = false): RequestStats {
   const all = new Map<string, Series>();
   return {

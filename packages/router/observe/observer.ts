@@ -26,7 +26,7 @@ export interface RequestRecord {
 }
 
 /** Receives the beginning and end of requests that were forwarded to a sandbox. */
-interface Traffic {
+interface TrafficListener {
   begun(target: Target): void;
   ended(target: Target): void;
 }
@@ -49,11 +49,11 @@ interface ObserverParts {
   metrics: RouterMetrics;
   /** Undefined: there is no access log. */
   log: AccessLog | undefined;
-  traffic: Traffic;
+  traffic: TrafficListener;
   addressOf: AddressOf;
 }
 
-/** Makes the observer. */
+/** Creates the observer. */
 export function createObserver({ metrics, log, traffic, addressOf }: ObserverParts): Observer {
   return {
     begin(request) {
@@ -116,7 +116,7 @@ const FLUSH_MS = 200;
 const MOST_LINES = 2000;
 
 /**
- * Makes the log; `write` gets complete lines with their line ends. Queries are never logged: they may contain a token.
+ * Creates the log; `write` gets complete lines with their line ends. Queries are never logged: they may contain a token.
  */
 export function createAccessLog(write: (text: string) => void): AccessLog {
   let lines: string[] = [];
@@ -178,7 +178,7 @@ const NONE: readonly string[] = [];
 export function traceOf(request: IncomingMessage, target: Target, tracer: Tracer | undefined): Trace {
   const { traceparent } = request.headers;
   const parent = typeof traceparent === "string" ? readTraceparent(traceparent) : undefined;
-  if (!parent) return { ...madeUp(), span: undefined, withheld: traceparent === undefined ? NONE : BOTH };
+  if (!parent) return { ...createTrace(), span: undefined, withheld: traceparent === undefined ? NONE : BOTH };
   const span = tracer && parent.isSampled ? beginSpan(tracer, parent, request, target) : undefined;
   if (!span) return { id: parent.traceId, span, added: NONE, withheld: NONE };
   const { traceId, spanId } = span.spanContext();
@@ -187,7 +187,7 @@ export function traceOf(request: IncomingMessage, target: Target, tracer: Tracer
 
 const BOTH: readonly string[] = ["traceparent", "tracestate"];
 
-function madeUp(): Pick<Trace, "id" | "added"> {
+function createTrace(): Pick<Trace, "id" | "added"> {
   const id = randomUUID().replaceAll("-", "");
   const span = randomUUID().replaceAll("-", "").slice(16);
   return { id, added: ["traceparent", `00-${id}-${span}-00`] };

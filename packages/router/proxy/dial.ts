@@ -7,8 +7,8 @@ import { isDialFailure } from "./failure.ts";
 /**
  * Idle connections are closed after this time, in milliseconds: earlier than servers do (uvicorn and Node after 5 s).
  */
-const KEEP_MS = 4000;
-const KEPT_PER_SANDBOX = 64;
+const IDLE_HTTP1_MS = 4000;
+const MOST_IDLE_PER_SANDBOX = 64;
 
 /** Connections to all sandboxes. */
 export interface Dialler {
@@ -31,8 +31,13 @@ export function createDialler(dialTimeout: number): Dialler {
     socket.once("connect", stop).once("close", stop);
     return socket;
   };
-  const agent = new Agent({ keepAlive: true, timeout: KEEP_MS, maxFreeSockets: KEPT_PER_SANDBOX, scheduling: "lifo" });
-  agent.createConnection = (options) => outliveWrites(connect(options as NetConnectOpts));
+  const agent = new Agent({
+    keepAlive: true,
+    timeout: IDLE_HTTP1_MS,
+    maxFreeSockets: MOST_IDLE_PER_SANDBOX,
+    scheduling: "lifo",
+  });
+  agent.createConnection = (options) => ignoreWriteErrors(connect(options as NetConnectOpts));
   const http2 = createHttp2Dialler(connect, dialTimeout);
   return {
     agent,
@@ -56,7 +61,7 @@ function noConnection(ms: number): Error {
 }
 
 /** Errors of a write to a connection that the other side has closed. */
-const HUNG_UP = new Set(["EPIPE", "ECONNRESET", "ECONNABORTED"]);
+const CLOSED_BY_PEER = new Set(["EPIPE", "ECONNRESET", "ECONNABORTED"]);
 
 type Write = (this: Socket, ...args: unknown[]) => void;
 
@@ -65,18 +70,18 @@ type Write = (this: Socket, ...args: unknown[]) => void;
  * answers before an upload ends, and closes the connection, resets it. Without this, Node would destroy the socket when
  * a write fails, including the answer in its buffer. Readers get the answer, or the error.
  */
-function outliveWrites(socket: Socket): Socket {
+function ignoreWriteErrors(socket: Socket): Socket {
   const methods = socket as unknown as Record<"_write" | "_writev", Write | undefined>;
-  let isDeaf = false;
+  let isClosed = false;
   for (const name of ["_write", "_writev"] as const) {
     const write = methods[name];
     if (!write) continue;
     methods[name] = function (...args) {
       const done = args.pop() as (error?: Error | null) => void;
-      if (isDeaf) return done();
+      if (isClosed) return done();
       write.call(this, ...args, (error?: NodeJS.ErrnoException | null) => {
-        isDeaf = error?.code !== undefined && HUNG_UP.has(error.code);
-        done(isDeaf ? null : error);
+        isClosed = error?.code !== undefined && CLOSED_BY_PEER.has(error.code);
+        done(isClosed ? null : error);
       });
     };
   }
@@ -96,12 +101,14 @@ interface Http2Dialler {
 }
 
 /** How long a connection without streams is kept, in milliseconds. */
-const IDLE_MS = 30_000;
+const IDLE_HTTP2_MS = 30_000;
 /** Interval of pings while streams are open, in milliseconds. A ping must be answered before the next one. */
 const PING_MS = 30_000;
 const SETTINGS = { enablePush: false, initialWindowSize: 1024 * 1024 };
 
-/** Makes the dialler; `open` opens a connection, and `waitMs` is how long its first frame may take, in milliseconds. */
+/**
+ * Creates the dialler; `open` opens a connection, and `waitMs` is how long its first frame may take, in milliseconds.
+ */
 function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, waitMs: number): Http2Dialler {
   const sessions = new Map<string, Promise<ClientHttp2Session>>();
 
@@ -113,8 +120,8 @@ function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, waitMs: n
     });
     const forget = () => sessions.get(key) === beginning && sessions.delete(key);
     session.on("error", () => {}).once("close", forget).once("goaway", forget);
-    keep(session);
-    const beginning = settled(session, waitMs);
+    closeWhenUnused(session);
+    const beginning = whenReady(session, waitMs);
     beginning.catch(forget);
     return beginning;
   }
@@ -122,9 +129,9 @@ function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, waitMs: n
   return {
     session(address, port) {
       const key = `${address} ${port}`;
-      const known = sessions.get(key) ?? begin(key, address, port);
-      sessions.set(key, known);
-      return known;
+      const session = sessions.get(key) ?? begin(key, address, port);
+      sessions.set(key, session);
+      return session;
     },
     forget(ips) {
       for (const [key, session] of sessions) {
@@ -138,7 +145,7 @@ function createHttp2Dialler(open: (options: NetConnectOpts) => Socket, waitMs: n
 }
 
 /** Waits for the first frame (SETTINGS), which every HTTP/2 server sends. */
-function settled(session: ClientHttp2Session, waitMs: number): Promise<ClientHttp2Session> {
+function whenReady(session: ClientHttp2Session, waitMs: number): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       clearTimeout(timer);
@@ -156,7 +163,7 @@ function settled(session: ClientHttp2Session, waitMs: number): Promise<ClientHtt
 }
 
 /** Closes a session that is unused, or whose other side no longer answers pings. */
-function keep(session: ClientHttp2Session): void {
+function closeWhenUnused(session: ClientHttp2Session): void {
   let streams = 0;
   let isAnswered = true;
   let timer: NodeJS.Timeout | undefined;
@@ -173,10 +180,10 @@ function keep(session: ClientHttp2Session): void {
       if (--streams > 0) return;
       clearInterval(timer);
       isAnswered = true;
-      session.setTimeout(IDLE_MS);
+      session.setTimeout(IDLE_HTTP2_MS);
     });
     return stream;
   };
   session.once("close", () => clearInterval(timer));
-  session.setTimeout(IDLE_MS, () => streams === 0 && session.close());
+  session.setTimeout(IDLE_HTTP2_MS, () => streams === 0 && session.close());
 }

@@ -29,7 +29,7 @@ export interface ProxySettings {
   /** Returns the UID of the sandbox's Pod at an address; undefined: it has no Pod there any more. */
   podUIDAt(target: Target, address: string): string | undefined;
   /** Lists the sandbox's Pods at the API server, after another Pod answered at the address. Never throws. */
-  lookAgain(target: Target): Promise<void>;
+  refreshPods(target: Target): Promise<void>;
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }

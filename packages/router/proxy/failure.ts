@@ -11,10 +11,10 @@ import { MOST_HEADER_BYTES, type ProxySettings } from "./exchange.ts";
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
 
 /** Ends a request whose answer does not begin in time. */
-export const SILENCE = new Error("silence");
+export const ANSWER_TIMEOUT = new Error("silence");
 
 /** Ends a request that gets too many informational answers (1xx) instead of the final one. */
-export const CHATTER = new Error("too many informational answers");
+export const TOO_MANY_INFORMATIONAL = new Error("too many informational answers");
 
 const NEVER_DIALLED = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "EADDRNOTAVAIL"]);
 
@@ -27,8 +27,8 @@ export function isDialFailure(error: Error): boolean {
 /** Classifies an error for the metrics. */
 export function reasonOf(error: Error): FailureReason {
   if (isDialFailure(error)) return "dial";
-  if (error === SILENCE) return "timeout";
-  return isHangUp(error) ? "eof" : "other";
+  if (error === ANSWER_TIMEOUT) return "timeout";
+  return isClosedByPeer(error) ? "eof" : "other";
 }
 
 /** Returns a refusal with the cause, without addresses. */
@@ -37,8 +37,8 @@ export function refusalOf(
   error: Error,
   { responseHeaderTimeout }: { responseHeaderTimeout: number },
 ): Refusal {
-  if (error === SILENCE) return timedOut(name, `no answer within ${responseHeaderTimeout / 1000} s`);
-  if (error === CHATTER) return unanswered(name, "it sent informational answers without end");
+  if (error === ANSWER_TIMEOUT) return timedOut(name, `no answer within ${responseHeaderTimeout / 1000} s`);
+  if (error === TOO_MANY_INFORMATIONAL) return unanswered(name, "it sent informational answers without end");
   return isDialFailure(error) ? unreachable(name, causeOf(error)) : unanswered(name, causeOf(error));
 }
 
@@ -46,27 +46,27 @@ function causeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") return "nothing listens on the port";
   if (code === "EDIALTIMEOUT") return error.message;
-  if (isHangUp(error)) return "it closed the connection before it answered";
+  if (isClosedByPeer(error)) return "it closed the connection before it answered";
   if (code === "HPE_HEADER_OVERFLOW") return `its answer has more than ${MOST_HEADER_BYTES / 1024} KiB of headers`;
   if (code?.startsWith("HPE_")) return "its answer is not HTTP";
   return code ?? error.message;
 }
 
-export const UNASKED = "it sent an unrequested protocol upgrade";
+export const UNREQUESTED_UPGRADE = "it sent an unrequested protocol upgrade";
 
 /** Returns why an answer must not be passed to a client; undefined: it is valid. */
-export function unfit(
+export function invalidAnswer(
   { statusCode = 0, headers }: Pick<IncomingMessage, "statusCode" | "headers">,
 ): string | undefined {
   // If the answer has no Upgrade header, node:http treats it like any other answer.
-  if (statusCode === 101) return UNASKED;
+  if (statusCode === 101) return UNREQUESTED_UPGRADE;
   if (statusCode < 200) return "it sent an invalid HTTP response";
   const coding = headers["transfer-encoding"];
   if (coding === undefined || coding.toLowerCase() === "chunked") return undefined;
   return `its answer has the transfer coding "${coding}"`;
 }
 
-function isHangUp(error: Error): boolean {
+function isClosedByPeer(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ECONNRESET" || code === "EPIPE";
 }
@@ -86,22 +86,22 @@ export function awaitHead(outgoing: ClientRequest, responseHeaderTimeout: number
     isAnswered = true;
     clearTimeout(timer);
   };
-  const late = () => outgoing.destroy(SILENCE);
-  outgoing.once("timeout", late);
+  const endAtTimeout = () => outgoing.destroy(ANSWER_TIMEOUT);
+  outgoing.once("timeout", endAtTimeout);
   // Any data ends the silence: a part of a head, or 1xx answers without end. So this timer runs in addition.
   outgoing.once("finish", () => {
-    if (!isAnswered && responseHeaderTimeout > 0) timer = setTimeout(late, responseHeaderTimeout);
+    if (!isAnswered && responseHeaderTimeout > 0) timer = setTimeout(endAtTimeout, responseHeaderTimeout);
   });
-  const giveUp = () => isAnswered || outgoing.destroy(CHATTER);
+  const end = () => isAnswered || outgoing.destroy(TOO_MANY_INFORMATIONAL);
   outgoing.on("information", () => {
     // Not before the rest is parsed: if a protocol switch follows, node:http has no listener for the error yet.
-    if (++informational === MOST_INFORMATIONAL + 1) process.nextTick(giveUp);
+    if (++informational === MOST_INFORMATIONAL + 1) process.nextTick(end);
   });
   outgoing.once("response", stop).once("upgrade", stop).once("close", stop);
 }
 
 /** A request that may be tried again. */
-interface Retried {
+interface RetriedRequest {
   target: Target;
   settings: ProxySettings;
   tries: number;
@@ -112,7 +112,7 @@ interface Retried {
 }
 
 /** How a request continues: with an attempt at an address, or with a refusal. */
-interface Next<State> {
+interface RetrySteps<State> {
   attempt(state: State, address: string): void;
   refuse(state: State, refusal: Refusal): void;
 }
@@ -122,7 +122,7 @@ interface Next<State> {
  * sandbox has just woken and its app may not listen yet.
  */
 export function mayTryAgain(
-  { tries, settings, mayYetListen }: Pick<Retried, "tries" | "settings" | "mayYetListen">,
+  { tries, settings, mayYetListen }: Pick<RetriedRequest, "tries" | "settings" | "mayYetListen">,
   error: Error,
 ): boolean {
   if (tries < settings.upstreamMaxRetries) return true;
@@ -139,11 +139,11 @@ export function delayOf({ upstreamRetryInitialDelay, upstreamRetryMaxDelay }: Pr
  *
  * @param client the lookup ends when it closes
  */
-export function retry<State extends Retried>(
+export function retry<State extends RetriedRequest>(
   state: State,
   client: Pick<EventEmitter, "once" | "off">,
   delayMs: number,
-  next: Next<State>,
+  next: RetrySteps<State>,
 ): void {
   state.tries++;
   state.settings.onRetry(state.target);
@@ -152,11 +152,11 @@ export function retry<State extends Retried>(
     const gone = new AbortController();
     const abort = () => gone.abort();
     client.once("close", abort);
-    const place = await state.locate(gone.signal);
+    const address = await state.locate(gone.signal);
     client.off("close", abort);
     if (state.isOver) return;
-    if (typeof place === "string") next.attempt(state, place);
-    else next.refuse(state, place);
+    if (typeof address === "string") next.attempt(state, address);
+    else next.refuse(state, address);
   }, delayMs);
 }
 
@@ -176,12 +176,12 @@ export function misdirected(name: string): Refusal {
 /**
  * Tries again after the API server has listed the sandbox's Pods. Refuses the request after the usual number of tries.
  */
-export function retryElsewhere<State extends Retried>(
+export function retryElsewhere<State extends RetriedRequest>(
   state: State,
   client: Pick<EventEmitter, "once" | "off">,
-  next: Next<State>,
+  next: RetrySteps<State>,
 ): void {
   const { settings, target } = state;
   if (state.tries >= settings.upstreamMaxRetries) return next.refuse(state, misdirected(target.name));
-  settings.lookAgain(target).then(() => retry(state, client, delayOf(settings, state.tries), next));
+  settings.refreshPods(target).then(() => retry(state, client, delayOf(settings, state.tries), next));
 }

@@ -4,11 +4,12 @@ import type { Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import { type Refusal, unanswered } from "../refusal.ts";
 import { discard, sendRefusal } from "../answer.ts";
-import { coalesce, pass } from "./streams.ts";
+import { coalesce, passBytes } from "./streams.ts";
 import {
+  ANSWER_TIMEOUT,
   awaitHead,
-  CHATTER,
   delayOf,
+  invalidAnswer,
   isDialFailure,
   isMisdirected,
   mayTryAgain,
@@ -17,9 +18,8 @@ import {
   refusalOf,
   retry,
   retryElsewhere,
-  SILENCE,
-  UNASKED,
-  unfit,
+  TOO_MANY_INFORMATIONAL,
+  UNREQUESTED_UPGRADE,
 } from "./failure.ts";
 import { answerHeaders } from "./answerheaders.ts";
 import {
@@ -33,7 +33,7 @@ import {
 import { headersForClient } from "./headers.ts";
 import { addTrailers, beginAnswer, cutOff, hasBody, isGone, isHttp2, isWhole } from "./versions.ts";
 
-interface State extends Exchange {
+interface ForwardState extends Exchange {
   settings: ProxySettings;
   hasBody: boolean;
   tries: number;
@@ -47,14 +47,14 @@ interface State extends Exchange {
 
 /** Methods that may be sent again if no answer came. Source: RFC 9110 section 9.2.2, without those that have a body. */
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS"]);
-const ENDED_BY_US: ReadonlySet<Error> = new Set([SILENCE, CHATTER]);
+const ENDED_BY_US: ReadonlySet<Error> = new Set([ANSWER_TIMEOUT, TOO_MANY_INFORMATIONAL]);
 const BODYLESS = new Set(["GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]);
 
 /** Forwards the request to `address`. In every case the client gets an answer, or the connection is closed. */
 export function forward(exchange: Exchange, address: string, settings: ProxySettings): void {
   const { request, response } = exchange;
   if (isGone(response)) return;
-  const state: State = {
+  const state: ForwardState = {
     ...exchange,
     settings,
     hasBody: hasBody(request),
@@ -73,7 +73,7 @@ export function forward(exchange: Exchange, address: string, settings: ProxySett
   attempt(state, address);
 }
 
-function attempt(state: State, address: string): void {
+function attempt(state: ForwardState, address: string): void {
   const { request, settings, target } = state;
   state.podIP = address;
   let outgoing: ClientRequest;
@@ -95,7 +95,7 @@ function attempt(state: State, address: string): void {
   outgoing.once("response", (answer: IncomingMessage) => answered(state, answer));
   outgoing.once("upgrade", (_: IncomingMessage, socket: Socket) => {
     socket.destroy();
-    refuse(state, unanswered(target.name, UNASKED));
+    refuse(state, unanswered(target.name, UNREQUESTED_UPGRADE));
   });
   outgoing.on("error", (error: Error) => failed(state, outgoing, error));
   awaitHead(outgoing, settings.responseHeaderTimeout);
@@ -103,7 +103,7 @@ function attempt(state: State, address: string): void {
   else outgoing.end();
 }
 
-function framedHeaders(state: State): string[] {
+function framedHeaders(state: ForwardState): string[] {
   const { request, hasBody } = state;
   const headers = requestHeaders(state);
   // node:http frames the body itself, so that nothing in the body can pass as another request.
@@ -119,7 +119,7 @@ function whenConnected(socket: Socket, start: () => void): void {
 }
 
 /** Sends the body, which is not read until there is a connection: after a failed try, it is still complete. */
-function sendBody(state: State, outgoing: ClientRequest): void {
+function sendBody(state: ForwardState, outgoing: ClientRequest): void {
   const { request, response, settings: { maxRequestBodyBytes } } = state;
   if (state.isOver) return;
   if (state.expectsContinue) response.writeContinue();
@@ -131,16 +131,16 @@ function sendBody(state: State, outgoing: ClientRequest): void {
       if (bytes > maxRequestBodyBytes && !state.isOver) refuse(state, tooLarge(maxRequestBodyBytes));
     });
   }
-  pass(request, outgoing);
+  passBytes(request, outgoing);
   request.once("end", () => isWhole(request) ? outgoing.end() : outgoing.destroy());
   setImmediate(() => outgoing.writableEnded || outgoing.destroyed || outgoing.flushHeaders());
 }
 
-function answered(state: State, answer: IncomingMessage): void {
+function answered(state: ForwardState, answer: IncomingMessage): void {
   const { request, response, settings } = state;
-  if (isMisdirected(answer)) return wentElsewhere(state, answer);
+  if (isMisdirected(answer)) return answeredByOtherPod(state, answer);
   state.answer = answer;
-  const why = unfit(answer);
+  const why = invalidAnswer(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   try {
     const headers = answerHeaders(answer, state.podIP, state.rules);
@@ -161,7 +161,7 @@ function answered(state: State, answer: IncomingMessage): void {
     discard(request);
     state.outgoing?.destroy();
   });
-  pump(state, answer);
+  passAnswer(state, answer);
   // Without this, the head would wait for the first bytes of the body, which may come late.
   setImmediate(() => response.writableEnded || response.flushHeaders());
 }
@@ -170,12 +170,12 @@ function answered(state: State, answer: IncomingMessage): void {
  * Handles a refusal of another Pod at the same address. A request with a body cannot be sent again: the body has been
  * read.
  */
-function wentElsewhere(state: State, answer: IncomingMessage): void {
+function answeredByOtherPod(state: ForwardState, answer: IncomingMessage): void {
   const { target, response, outgoing } = state;
   answer.on("error", () => {});
   state.outgoing = undefined;
   outgoing?.destroy();
-  if (state.hasBody) return void state.settings.lookAgain(target).then(() => refuse(state, misdirected(target.name)));
+  if (state.hasBody) return void state.settings.refreshPods(target).then(() => refuse(state, misdirected(target.name)));
   retryElsewhere(state, response, { attempt, refuse });
 }
 
@@ -186,11 +186,11 @@ function wentElsewhere(state: State, answer: IncomingMessage): void {
 const SMALL_BYTES = 1024;
 
 /** Passes the body of the answer to the client, as fast as the client reads. */
-function pump(state: State, answer: IncomingMessage): void {
+function passAnswer(state: ForwardState, answer: IncomingMessage): void {
   const { request, response } = state;
   let isFirst = !isHttp2(request);
   coalesce(answer);
-  pass(answer, {
+  passBytes(answer, {
     get destroyed() {
       return state.isOver || response.destroyed;
     },
@@ -202,7 +202,7 @@ function pump(state: State, answer: IncomingMessage): void {
   });
 }
 
-function failed(state: State, outgoing: ClientRequest, error: Error): void {
+function failed(state: ForwardState, outgoing: ClientRequest, error: Error): void {
   // If the answer has begun, its own error event reports the failure.
   if (state.isOver || state.answer || state.outgoing !== outgoing) return;
   const { target, settings, request } = state;
@@ -216,7 +216,7 @@ function failed(state: State, outgoing: ClientRequest, error: Error): void {
   refuse(state, refusalOf(target.name, error, settings));
 }
 
-function refuse(state: State, refusal: Refusal): void {
+function refuse(state: ForwardState, refusal: Refusal): void {
   if (state.isOver) return;
   state.isOver = true;
   state.answer?.destroy();

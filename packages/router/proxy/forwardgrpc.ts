@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants, type Incomi
 import { type Refusal, unanswered, unreachable } from "../refusal.ts";
 import { discard, sendRefusal } from "../answer.ts";
 import { answerHeaders } from "./answerheaders.ts";
-import { coalesce, pass } from "./streams.ts";
+import { coalesce, passBytes } from "./streams.ts";
 import {
   delayOf,
   isDialFailure,
@@ -22,7 +22,7 @@ import { headersForClient } from "./headers.ts";
 import { NOT_HTTP2 } from "./dial.ts";
 import { addTrailers, beginAnswer, cutOff, flatOf, grouped, isGone, isWhole } from "./versions.ts";
 
-interface State extends Exchange {
+interface GrpcState extends Exchange {
   form: GrpcForm;
   settings: ProxySettings;
   tries: number;
@@ -38,7 +38,7 @@ export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string,
   if (isGone(response)) return;
   const problem = bodyProblem(request, settings.maxRequestBodyBytes);
   if (problem) return sendRefusal(request, response, problem);
-  const state: State = { ...exchange, form, settings, tries: 0, podIP: address, stream: undefined, isOver: false };
+  const state: GrpcState = { ...exchange, form, settings, tries: 0, podIP: address, stream: undefined, isOver: false };
   response.once("close", () => {
     state.isOver = true;
     state.stream?.close(response.writableEnded ? constants.NGHTTP2_NO_ERROR : constants.NGHTTP2_CANCEL);
@@ -46,7 +46,7 @@ export function forwardGrpc(exchange: Exchange, form: GrpcForm, address: string,
   attempt(state, address);
 }
 
-function attempt(state: State, address: string): void {
+function attempt(state: GrpcState, address: string): void {
   state.podIP = address;
   state.settings.dialler.http2.session(address, state.target.port).then(
     (session) => state.isOver || begin(state, session),
@@ -54,7 +54,7 @@ function attempt(state: State, address: string): void {
   );
 }
 
-function begin(state: State, session: ClientHttp2Session): void {
+function begin(state: GrpcState, session: ClientHttp2Session): void {
   const { request } = state;
   let stream: ClientHttp2Stream;
   try {
@@ -81,7 +81,7 @@ function begin(state: State, session: ClientHttp2Session): void {
   request.once("end", () => isWhole(request) ? stream.end() : stream.close(constants.NGHTTP2_CANCEL));
 }
 
-function callHeaders(state: State): Record<string, string | string[]> {
+function callHeaders(state: GrpcState): Record<string, string | string[]> {
   const { form, path } = state;
   const { host = "", ...headers } = grouped(requestHeaders(state));
   if (form.kind === "web") {
@@ -93,13 +93,13 @@ function callHeaders(state: State): Record<string, string | string[]> {
   return { ...headers, ":method": "POST", ":path": path, ":scheme": "http", ":authority": host, te: "trailers" };
 }
 
-function sendBody(state: State, stream: ClientHttp2Stream): void {
+function sendBody(state: GrpcState, stream: ClientHttp2Stream): void {
   const { request, response, settings, form } = state;
   if (state.expectsContinue) response.writeContinue();
   state.expectsContinue = false;
   const decode = form.kind === "web" && form.isText ? createBase64Decoder() : undefined;
   let bytes = 0;
-  pass(request, {
+  passBytes(request, {
     get destroyed() {
       return stream.destroyed || stream.writableEnded;
     },
@@ -114,7 +114,7 @@ function sendBody(state: State, stream: ClientHttp2Stream): void {
 }
 
 function answered(
-  state: State,
+  state: GrpcState,
   stream: ClientHttp2Stream,
   headers: IncomingHttpHeaders,
 ): void {
@@ -129,7 +129,7 @@ function answered(
   const web = form.kind === "web" && isGrpc ? form : undefined;
   const passed = answerHeaders({ rawHeaders: flatOf(headers), headers: headers as never }, state.podIP, rules);
   // If a call has no answer, its status is in the headers.
-  let [head, trailers] = parted(passed, web, media);
+  let [head, trailers] = splitTrailers(passed, web, media);
   try {
     beginAnswer(request, response, { status, message: "", headers: [...head, ...state.extra] });
   } catch {
@@ -141,7 +141,7 @@ function answered(
     (got: IncomingHttpHeaders) => trailers = headersForClient(flatOf(got), undefined, rules.cookieName),
   );
   coalesce(stream);
-  pass(stream, {
+  passBytes(stream, {
     get destroyed() {
       return state.isOver || response.destroyed;
     },
@@ -162,7 +162,7 @@ function answered(
 }
 
 /** Moves trailers out of the headers, and sets the media type for the client's form of gRPC. */
-function parted(
+function splitTrailers(
   flat: readonly string[],
   web: { isText: boolean } | undefined,
   media: string,
@@ -177,7 +177,7 @@ function parted(
   return [head, last];
 }
 
-function failed(state: State, error: Error): void {
+function failed(state: GrpcState, error: Error): void {
   if (state.isOver) return;
   const { settings, target, form } = state;
   // A server that answers gRPC-Web itself may speak only HTTP/1.1.
@@ -192,7 +192,7 @@ function failed(state: State, error: Error): void {
   );
 }
 
-function refuse(state: State, refusal: Refusal): void {
+function refuse(state: GrpcState, refusal: Refusal): void {
   if (state.isOver) return;
   state.isOver = true;
   sendRefusal(state.request, state.response, refusal);

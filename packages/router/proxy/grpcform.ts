@@ -36,7 +36,7 @@ export function trailerFrame(trailers: readonly string[]): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Makes a decoder for base64 that arrives in chunks, each of which may end with padding. */
+/** Creates a decoder for base64 that arrives in chunks, each of which may end with padding. */
 export function createBase64Decoder(): (chunk: Buffer) => Buffer {
   let rest = "";
   return (chunk) => {

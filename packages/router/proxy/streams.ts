@@ -18,21 +18,21 @@ interface Sink {
 const MOST_PARTS = 16;
 
 /** Passes all data until the sink is destroyed; later data is dropped. */
-export function pass(source: Readable, sink: Sink): void {
+export function passBytes(source: Readable, sink: Sink): void {
   let parts = 0;
-  let isHeld = false;
+  let isPaused = false;
   const taken = () => {
     parts--;
-    if (parts > 0 || !isHeld) return;
-    isHeld = false;
+    if (parts > 0 || !isPaused) return;
+    isPaused = false;
     source.resume();
   };
   source.on("data", (chunk: Buffer) => {
     if (sink.destroyed) return;
     parts++;
-    const hasRoom = sink.write(chunk, taken);
-    if (isHeld || (hasRoom && parts < MOST_PARTS)) return;
-    isHeld = true;
+    const mayContinue = sink.write(chunk, taken);
+    if (isPaused || (mayContinue && parts < MOST_PARTS)) return;
+    isPaused = true;
     source.pause();
   });
 }

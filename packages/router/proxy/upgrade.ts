@@ -4,10 +4,11 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, STATU
 import type { NetConnectOpts, Socket } from "node:net";
 import { SAFE_HEADERS } from "../answer.ts";
 import { type Refusal, unanswered } from "../refusal.ts";
-import { coalesce, pass } from "./streams.ts";
+import { coalesce, passBytes } from "./streams.ts";
 import {
   awaitHead,
   delayOf,
+  invalidAnswer,
   isDialFailure,
   isMisdirected,
   mayTryAgain,
@@ -15,7 +16,6 @@ import {
   refusalOf,
   retry,
   retryElsewhere,
-  unfit,
 } from "./failure.ts";
 import { type Exchange, MOST_HEADER_BYTES, type ProxySettings, requestHeaders } from "./exchange.ts";
 import { answerHeaders } from "./answerheaders.ts";
@@ -28,7 +28,7 @@ export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "
   onAnswered(status: number): void;
 }
 
-interface State extends UpgradeExchange {
+interface UpgradeState extends UpgradeExchange {
   settings: ProxySettings;
   tries: number;
   outgoing: ClientRequest | undefined;
@@ -45,7 +45,7 @@ const ORIGIN = "origin";
 /** Forwards the request to `address`. In every case the client gets an answer, or the connection is closed. */
 export function forwardUpgrade(exchange: UpgradeExchange, address: string, settings: ProxySettings): void {
   const { socket, request } = exchange;
-  const state: State = { ...exchange, settings, tries: 0, outgoing: undefined, podIP: address, isOver: false };
+  const state: UpgradeState = { ...exchange, settings, tries: 0, outgoing: undefined, podIP: address, isOver: false };
   if (request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0") {
     return refuse(state, { status: 400, detail: "A request for another protocol has no body." });
   }
@@ -59,7 +59,7 @@ export function forwardUpgrade(exchange: UpgradeExchange, address: string, setti
   attempt(state, address);
 }
 
-function attempt(state: State, address: string): void {
+function attempt(state: UpgradeState, address: string): void {
   const { request, settings, target } = state;
   state.podIP = address;
   let outgoing: ClientRequest;
@@ -87,14 +87,14 @@ function attempt(state: State, address: string): void {
   outgoing.end();
 }
 
-function upgradeHeaders(state: State): string[] {
+function upgradeHeaders(state: UpgradeState): string[] {
   const { request, withheld } = state;
   const passed = requestHeaders({ ...state, withheld: new Set([...withheld, ORIGIN]) });
   return [...passed, "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""];
 }
 
 /** Handles an accepted switch: from now on, bytes pass unchanged. */
-function switched(state: State, answer: IncomingMessage, backend: Socket, head: Uint8Array): void {
+function switched(state: UpgradeState, answer: IncomingMessage, backend: Socket, head: Uint8Array): void {
   const { socket, target } = state;
   if (state.isOver) return void backend.destroy();
   const protocol = answer.headers.upgrade ?? "";
@@ -109,7 +109,7 @@ function switched(state: State, answer: IncomingMessage, backend: Socket, head: 
   if (head.length > 0) socket.write(head);
   if (state.head.length > 0) backend.write(state.head);
   coalesce(backend);
-  splice(socket, backend);
+  passBothWays(socket, backend);
   state.onAnswered(101);
 }
 
@@ -118,7 +118,7 @@ function offered({ headers }: IncomingMessage): Set<string> {
 }
 
 /** Handles an answer in plain HTTP. Bytes that the client sent after its request must not reach the sandbox. */
-function declined(state: State, answer: IncomingMessage): void {
+function declined(state: UpgradeState, answer: IncomingMessage): void {
   const { socket } = state;
   if (state.isOver) return void answer.destroy();
   if (isMisdirected(answer)) {
@@ -126,7 +126,7 @@ function declined(state: State, answer: IncomingMessage): void {
     answer.on("error", () => {}).destroy();
     return retryElsewhere(state, socket, { attempt, refuse });
   }
-  const why = unfit(answer);
+  const why = invalidAnswer(answer);
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   state.isOver = true;
   const headers = answerHeaders(answer, state.podIP, state.rules);
@@ -135,13 +135,13 @@ function declined(state: State, answer: IncomingMessage): void {
   answer.on("error", () => socket.destroy());
   answer.once("close", () => answer.complete || socket.destroy());
   coalesce(answer);
-  pass(answer, socket);
+  passBytes(answer, socket);
   answer.once("end", () => socket.end());
   socket.resume();
   state.onAnswered(answer.statusCode ?? 502);
 }
 
-function failed(state: State, error: Error): void {
+function failed(state: UpgradeState, error: Error): void {
   if (state.isOver) return;
   const { settings, target } = state;
   if (!isDialFailure(error) || !mayTryAgain(state, error)) {
@@ -151,7 +151,7 @@ function failed(state: State, error: Error): void {
   retry(state, state.socket, delayOf(settings, state.tries), { attempt, refuse });
 }
 
-function refuse(state: State, refusal: Refusal): void {
+function refuse(state: UpgradeState, refusal: Refusal): void {
   if (state.isOver) return;
   state.isOver = true;
   refuseRaw(state.socket, refusal);
@@ -163,7 +163,7 @@ function refuse(state: State, refusal: Refusal): void {
 const KEEP_ALIVE_MS = 30_000;
 
 /** Passes bytes in both directions. The end of one direction is passed on by itself; a failure closes both sockets. */
-export function splice(one: Socket, other: Socket): void {
+export function passBothWays(one: Socket, other: Socket): void {
   for (const [from, to] of [[one, other], [other, one]] as const) {
     from.setTimeout(0);
     from.setNoDelay(true);
@@ -174,7 +174,7 @@ export function splice(one: Socket, other: Socket): void {
     // A client may have ended its direction before there was a connection to the sandbox.
     if (from.readableEnded) to.end();
     else from.once("end", () => to.end());
-    pass(from, to);
+    passBytes(from, to);
   }
 }
 

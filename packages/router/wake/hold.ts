@@ -4,33 +4,33 @@ import type { Socket } from "node:net";
 import { WAKE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { Target } from "../destination.ts";
 import { addressFor, type Reachability, reachabilityOf } from "../index/reachability.ts";
-import type { Look } from "../index/sandboxapi.ts";
+import type { Lookup } from "../index/sandboxapi.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { createNamespaceLimit, type RateLimit } from "../limits.ts";
 import { isGone } from "../proxy/versions.ts";
 import { type Refusal, timedOut, tooMany } from "../refusal.ts";
 import { isNavigation, sendPage } from "./page.ts";
-import type { JustWoken, Wake } from "./waker.ts";
+import type { RecentWakes, Wake } from "./waker.ts";
 
 /** Ways to find a sandbox's address, and the reason why a client has to wait. */
-export interface Reach {
-  /** The address or a refusal, without waiting; undefined: call {@link Reach.hold}. */
+export interface Locator {
+  /** The address or a refusal, without waiting; undefined: call {@link Locator.hold}. */
   now(target: Target): string | Refusal | undefined;
   hold: Hold;
   reachability(target: Target): Reachability;
-  mayYetListen: JustWoken["mayYetListen"];
+  mayYetListen: RecentWakes["mayYetListen"];
 }
 
-/** Makes the address look-up. @param now in milliseconds since the epoch */
-export function createReach(
+/** Creates the locator. @param now in milliseconds since the epoch */
+export function createLocator(
   index: SandboxIndex,
   hold: Hold,
-  justWoken: JustWoken,
+  recentWakes: RecentWakes,
   now: () => number = Date.now,
-): Reach {
+): Locator {
   return {
     hold,
-    mayYetListen: justWoken.mayYetListen,
+    mayYetListen: recentWakes.mayYetListen,
     now(target) {
       const entry = index.find(target.namespace, target.name);
       const reachability = reachabilityOf(target, entry, now());
@@ -42,8 +42,8 @@ export function createReach(
 }
 
 /** The outcome of a wait, and a Server-Timing header with the time of each step. */
-interface Held {
-  place: string | Refusal;
+interface HoldResult {
+  address: string | Refusal;
   timing: string;
   /** Duration of the wait, in milliseconds. */
   ms: number;
@@ -54,23 +54,23 @@ interface Held {
  *
  * @param comesBack true: the client will return, so a suspended sandbox is woken even after `signal` has fired
  */
-type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<Held>;
+type Hold = (target: Target, signal: AbortSignal, comesBack?: boolean) => Promise<HoldResult>;
 
 interface HoldParts {
   index: SandboxIndex;
   /** In milliseconds since the epoch. @default {Date.now} */
   now?: () => number;
-  look: Look;
+  lookUp: Lookup;
   waker: Wake;
   /** Limits wakes for each namespace. */
-  wakes: RateLimit;
+  wakeLimit: RateLimit;
   /** False: requests do not wake sandboxes. */
   wake: boolean;
   wakeTimeout: number;
   /** Most requests that wait at a time. */
   maxHeldRequests: number;
   onHeld(change: 1 | -1): void;
-  justWoken: JustWoken;
+  recentWakes: RecentWakes;
 }
 
 const GONE: Refusal = { status: 499, detail: "The client has gone." };
@@ -80,40 +80,47 @@ const TICK_MS = 1000;
 /** Most requests that wait for one sandbox: each of them checks again on every change of it. */
 const MOST_FOR_ONE = 500;
 
-/** Makes the function that holds requests. */
+/** Creates the function that holds requests. */
 export function createHold(parts: HoldParts): Hold {
-  const room = createNamespaceLimit(parts.maxHeldRequests, "wait for sandboxes");
+  const namespaceLimit = createNamespaceLimit(parts.maxHeldRequests, "wait for sandboxes");
   const waiting = new Map<string, number>();
   return async (target, signal, comesBack = false) => {
     const { namespace, name } = target;
     const key = `${namespace}/${name}`;
     const own = waiting.get(key) ?? 0;
     const detail = `${own} requests wait for sandbox ${key} already.`;
-    const leave = own >= MOST_FOR_ONE ? { status: 503, detail, headers: { "Retry-After": "1" } } : room(namespace);
-    if (typeof leave === "object") return { place: leave, timing: "", ms: 0 };
+    const release = own >= MOST_FOR_ONE
+      ? { status: 503, detail, headers: { "Retry-After": "1" } }
+      : namespaceLimit(namespace);
+    if (typeof release === "object") return { address: release, timing: "", ms: 0 };
     waiting.set(key, own + 1);
     parts.onHeld(1);
     try {
-      return await wait(parts, target, signal, comesBack);
+      return await waitUntilReachable(parts, target, signal, comesBack);
     } finally {
       const left = (waiting.get(key) ?? 0) - 1;
       if (left > 0) waiting.set(key, left);
       else waiting.delete(key);
       parts.onHeld(-1);
-      leave();
+      release();
     }
   };
 }
 
-async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comesBack: boolean): Promise<Held> {
-  const { index, look, wakeTimeout, now = Date.now } = parts;
+async function waitUntilReachable(
+  parts: HoldParts,
+  target: Target,
+  signal: AbortSignal,
+  comesBack: boolean,
+): Promise<HoldResult> {
+  const { index, lookUp, wakeTimeout, now = Date.now } = parts;
   const { namespace, name } = target;
   const startedAt = performance.now();
   const deadline = startedAt + wakeTimeout;
   const stopwatch = createStopwatch(startedAt);
-  const end = (place: string | Refusal): Held => {
+  const end = (address: string | Refusal): HoldResult => {
     const ended = performance.now();
-    return { place, timing: stopwatch.stop(ended), ms: ended - startedAt };
+    return { address, timing: stopwatch.stop(ended), ms: ended - startedAt };
   };
   let hasLooked = false;
   let hasWoken = false;
@@ -122,14 +129,14 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
     const entry = index.find(namespace, name);
     const reachability = reachabilityOf(target, entry, now());
     if (reachability.state === "reachable") {
-      if (hasWaited) parts.justWoken.reached(target, startedAt);
+      if (hasWaited) parts.recentWakes.reached(target, startedAt);
       return end(addressFor(target, reachability, entry));
     }
     if (reachability.state === "refused") {
       if (hasLooked || !reachability.mayLag) return end(reachability.refusal);
       hasLooked = true;
       stopwatch.enter("look", performance.now());
-      await look(namespace, name);
+      await lookUp(namespace, name);
       continue;
     }
     hasWaited = true;
@@ -147,7 +154,7 @@ async function wait(parts: HoldParts, target: Target, signal: AbortSignal, comes
     if (left <= 0) {
       return end(timedOut(name, `${reachability.phase} for ${wakeTimeout / 1000} s: ${reachability.cause}`));
     }
-    await changeOf(index, target, Math.min(left, TICK_MS), signal);
+    await nextChange(index, target, Math.min(left, TICK_MS), signal);
   }
   return end(GONE);
 }
@@ -156,23 +163,26 @@ function suspendedAgain({ namespace, name }: Target): Refusal {
   return { status: 503, detail: `Sandbox ${namespace}/${name} was suspended again before it was Ready.` };
 }
 
-async function wakeOnce({ index, wake, waker, wakes }: HoldParts, target: Target): Promise<Refusal | undefined> {
+async function wakeOnce(
+  { index, wake, waker, wakeLimit }: HoldParts,
+  target: Target,
+): Promise<Refusal | undefined> {
   const { namespace, name, wakes: isWorthIt = true } = target;
   const { sandbox } = index.find(namespace, name) ?? {};
   if (!wake || !isWorthIt || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
     return { status: 503, detail: `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.` };
   }
-  return await waker(namespace, name, () => refusalOfBudget(namespace, wakes));
+  return await waker(namespace, name, () => refusalOfBudget(namespace, wakeLimit));
 }
 
-function refusalOfBudget(namespace: string, wakes: RateLimit): Refusal | undefined {
-  const seconds = wakes(namespace, performance.now());
+function refusalOfBudget(namespace: string, wakeLimit: RateLimit): Refusal | undefined {
+  const seconds = wakeLimit(namespace, performance.now());
   if (seconds === 0) return undefined;
   return tooMany(`Namespace ${namespace} has woken too many sandboxes: try again in ${seconds} s.`, seconds);
 }
 
 /** Waits until the Sandbox or its Pods change, at most `ms` milliseconds. */
-function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, signal: AbortSignal): Promise<void> {
+function nextChange(index: SandboxIndex, { namespace, name }: Target, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
@@ -187,7 +197,7 @@ function changeOf(index: SandboxIndex, { namespace, name }: Target, ms: number, 
 }
 
 /** A browser sees no page if its request can be forwarded within this time, in milliseconds. */
-const PAGELESS_MS = 700;
+const WITHOUT_PAGE_MS = 700;
 
 /**
  * Waits for the sandbox of a request. A browser gets a page instead if that takes long.
@@ -195,31 +205,35 @@ const PAGELESS_MS = 700;
  * @returns undefined if the client has been answered, or has disconnected
  */
 export async function waitFor(
-  { hold }: Reach,
+  { hold }: Locator,
   target: Target,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<Held | undefined> {
-  const isPatient = !isNavigation(request);
+): Promise<HoldResult | undefined> {
+  const waitsForAnswer = !isNavigation(request);
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   // For a browser, waking goes on after the page is sent: the page requests the address again.
-  const holding = hold(target, gone.signal, !isPatient);
-  const held = isPatient ? await holding : await Promise.race([holding, pause(PAGELESS_MS)]);
+  const holding = hold(target, gone.signal, !waitsForAnswer);
+  const held = waitsForAnswer ? await holding : await Promise.race([holding, pause(WITHOUT_PAGE_MS)]);
   if (isGone(response)) return undefined;
   if (!held) sendPage(response, target.namespace, target.name);
   return held;
 }
 
 /** Waits for the sandbox of a request to switch protocols; undefined if the client has disconnected. */
-export async function waitForRaw({ hold }: Reach, target: Target, socket: Socket): Promise<Held | undefined> {
+export async function waitForUpgrade(
+  { hold }: Locator,
+  target: Target,
+  socket: Socket,
+): Promise<HoldResult | undefined> {
   const gone = new AbortController();
   const abort = () => gone.abort();
   // Only a stream with a listener reports its end. Data that arrives during the wait stays in the buffer.
-  const look = () => {};
-  socket.on("readable", look).once("end", abort).once("close", abort);
+  const onReadable = () => {};
+  socket.on("readable", onReadable).once("end", abort).once("close", abort);
   const held = await hold(target, gone.signal);
-  socket.off("readable", look).off("end", abort).off("close", abort);
+  socket.off("readable", onReadable).off("end", abort).off("close", abort);
   return socket.destroyed || gone.signal.aborted ? void socket.destroy() : held;
 }
 
@@ -234,7 +248,7 @@ interface Stopwatch {
   stop(now: number): string;
 }
 
-/** Makes a running stopwatch. */
+/** Creates a running stopwatch. */
 export function createStopwatch(startedAt: number): Stopwatch {
   const parts = new Map<string, number>();
   let current: string | undefined;

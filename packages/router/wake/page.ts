@@ -48,7 +48,7 @@ export function sendPage(response: ServerResponse, namespace: string, name: stri
 
 const UNSTORED = { "Cache-Control": "no-store", ...SAFE_HEADERS };
 
-/** Makes the page. `sandbox` consists of DNS labels, so it needs no escaping. */
+/** Returns the page. `sandbox` consists of DNS labels, so it needs no escaping. */
 function pageOf(sandbox: string, nonce: string): string {
   return `<!doctype html>
 <html lang="en">

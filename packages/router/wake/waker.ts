@@ -5,9 +5,9 @@ import { type Answer, isOk, messageOf, timeAt } from "../../kube/api.ts";
 import { sleep } from "../../kube/backoff.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { Target } from "../destination.ts";
-import { takenBack } from "../idle/suspend.ts";
+import { lifetimeRestore } from "../idle/suspend.ts";
 import type { SandboxRecord } from "../index/records.ts";
-import { getSandbox, patchSandbox, type Shown } from "../index/sandboxapi.ts";
+import { getSandbox, type IndexedAPI, patchSandbox } from "../index/sandboxapi.ts";
 import type { SandboxIndex } from "../index/sandboxindex.ts";
 import { notFound, type Refusal, unreachable } from "../refusal.ts";
 
@@ -18,7 +18,7 @@ import { notFound, type Refusal, unreachable } from "../refusal.ts";
  */
 export type Wake = (namespace: string, name: string, admit: () => Refusal | undefined) => Promise<Refusal | undefined>;
 
-interface WakerParts extends Shown {
+interface WakerParts extends IndexedAPI {
   log: Log;
   signal: AbortSignal;
   onWoken(namespace: string): void;
@@ -28,15 +28,15 @@ const TRIES = 8;
 const PAUSE_MS = 200;
 
 /**
- * Makes the waker. It sends one patch at a time for each Sandbox. If several routers wake a Sandbox, one succeeds,
+ * Creates the waker. It sends one patch at a time for each Sandbox. If several routers wake a Sandbox, one succeeds,
  * because each patch names the version that was suspended; the others then see that it is Running.
  */
 export function createWaker(parts: WakerParts): Wake {
   const running = new Map<string, Promise<Refusal | undefined>>();
   return (namespace, name, admit) => {
     const key = `${namespace}/${name}`;
-    const already = running.get(key);
-    if (already) return already;
+    const underWay = running.get(key);
+    if (underWay) return underWay;
     const refusal = admit();
     if (refusal) return Promise.resolve(refusal);
     const waking = wake(parts, namespace, name).finally(() => running.delete(key));
@@ -74,7 +74,7 @@ async function wake(parts: WakerParts, namespace: string, name: string): Promise
 async function patch(parts: WakerParts, sandbox: SandboxRecord): Promise<Answer> {
   const { metadata } = sandbox;
   const { namespace, name, uid, resourceVersion } = metadata;
-  const before = takenBack(sandbox);
+  const before = lifetimeRestore(sandbox);
   const annotations = {
     ...before.metadata?.annotations,
     [WOKEN_AT_ANNOTATION]: rfc3339(new Date(timeAt(parts.api))),
@@ -88,7 +88,7 @@ async function patch(parts: WakerParts, sandbox: SandboxRecord): Promise<Answer>
   return answer;
 }
 
-export interface JustWoken {
+export interface RecentWakes {
   /** Records that the sandbox can be reached after a wait. @param since when the wait began, by `performance.now()` */
   reached(target: Target, since: number): void;
   /**
@@ -101,7 +101,7 @@ export interface JustWoken {
 }
 
 /** If there are more entries, expired ones are removed. */
-const MANY = 10_000;
+const MANY_ENTRIES = 10_000;
 
 /**
  * Creates the record.
@@ -109,13 +109,13 @@ const MANY = 10_000;
  * @param wakeTimeout longest wait for a sandbox that wakes up, in milliseconds
  * @param now in milliseconds since the epoch
  */
-export function createJustWoken(index: SandboxIndex, wakeTimeout: number, now: () => number): JustWoken {
+export function createRecentWakes(index: SandboxIndex, wakeTimeout: number, now: () => number): RecentWakes {
   /** When each entry expires, by sandbox. */
   const until = new Map<string, number>();
   return {
     reached({ namespace, name }, since) {
       const at = performance.now();
-      if (until.size >= MANY) { for (const [key, end] of until) if (end <= at) until.delete(key); }
+      if (until.size >= MANY_ENTRIES) { for (const [key, end] of until) if (end <= at) until.delete(key); }
       until.set(`${namespace}/${name}`, since + wakeTimeout);
     },
     mayYetListen({ namespace, name }, since) {

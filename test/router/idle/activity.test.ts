@@ -1,13 +1,13 @@
-/** askActivity(): whatever a sandbox answers, the look at it comes to an end. @module */
+/** requestActivity(): whatever a sandbox answers, the look at it comes to an end. @module */
 import { expect, test } from "vitest";
-import { askActivity } from "../../../packages/router/idle/activity.ts";
+import { requestActivity } from "../../../packages/router/idle/activity.ts";
 import { startRaw } from "../rawbackend.ts";
 
 const ok = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 test("takes what a runtime says", async () => {
   const { port } = await startRaw((socket) => socket.end(ok('{"running":1,"cpuSeconds":-1}')));
-  expect(await askActivity("127.0.0.1", port)).toMatchObject({ said: { running: 1 } });
+  expect(await requestActivity("127.0.0.1", port)).toMatchObject({ reported: { running: 1 } });
 });
 
 test.for<[name: string, bytes: string]>([
@@ -21,7 +21,7 @@ test.for<[name: string, bytes: string]>([
 ])("takes %s for none", async ([, bytes]) => {
   // A connection that stays open: only what was sent can end the look, and not its patience.
   const { port } = await startRaw((socket) => bytes.includes("101") ? socket.write(bytes) : socket.end(bytes));
-  expect(await askActivity("127.0.0.1", port)).toBeUndefined();
+  expect(await requestActivity("127.0.0.1", port)).toBeUndefined();
 });
 
 test.for<[name: string, bytes: string]>([
@@ -29,7 +29,7 @@ test.for<[name: string, bytes: string]>([
   ["half an answer", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"],
 ])("tells who listens and says %s from who is not there", async ([, bytes]) => {
   const { port, server } = await startRaw((socket) => void (bytes && socket.write(bytes)));
-  expect(await askActivity("127.0.0.1", port, 50)).toBe("silent");
+  expect(await requestActivity("127.0.0.1", port, 50)).toBe("silent");
   await new Promise((resolve) => server.close(resolve));
-  expect(await askActivity("127.0.0.1", port, 50)).toBeUndefined();
+  expect(await requestActivity("127.0.0.1", port, 50)).toBeUndefined();
 });

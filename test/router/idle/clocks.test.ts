@@ -16,7 +16,7 @@ test.for(
     const real = Date.now;
     vi.spyOn(Date, "now").mockImplementation(() => real() + wrongMs);
     onTestFinished(() => void vi.restoreAllMocks());
-    await make("a").look();
+    await make("a").checkAll();
     vi.restoreAllMocks();
     expect(mode()).toBe(then);
     if (then === "Running") continue;
@@ -33,6 +33,6 @@ test("what a router has seen itself counts by no wall clock, because that may be
   const real = Date.now;
   vi.spyOn(Date, "now").mockImplementation(() => real() + 3_600_000);
   onTestFinished(() => void vi.restoreAllMocks());
-  await router.look();
+  await router.checkAll();
   expect(mode()).toBe("Running");
 });

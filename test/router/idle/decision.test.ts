@@ -1,25 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { activityOf, comparedNext } from "../../../packages/router/idle/activity.ts";
-import { type Evidence, idleDecision, policyOf } from "../../../packages/router/idle/decision.ts";
-import { lastUse, type Use } from "../../../packages/router/idle/lastuse.ts";
+import { activityOf, nextBaseline } from "../../../packages/router/idle/activity.ts";
+import { decideIdle, policyOf, type SandboxUse } from "../../../packages/router/idle/decision.ts";
+import { lastUse, type SandboxTraffic } from "../../../packages/router/idle/lastuse.ts";
 import { readSandbox, type SandboxRecord } from "../../../packages/router/index/records.ts";
 import { aSandbox } from "../../sandboxes.ts";
 
 const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };
-const quiet: Evidence = { open: 0, quietSeconds: 60, unaskedSeconds: 60, activity: undefined, isHeld: false };
+const quiet: SandboxUse = { open: 0, quietSeconds: 60, unaskedSeconds: 60, activity: undefined, isHeld: false };
 const inside = (over: object) => ({ ...quiet, activity: { hasCPU: false, ...over } });
 
-describe("idleDecision()", () => {
-  test.for<[string, Evidence]>([
+describe("decideIdle()", () => {
+  test.for<[string, SandboxUse]>([
     ["nobody has come, and no runtime says anything", quiet],
     ["the runtime says nothing that it would understand", inside({})],
     ["nothing runs", inside({ running: 0, terminals: 0, streams: 0, idleSeconds: 60, hasCPU: true, cores: 0.05 })],
     ["nothing wants the CPU", inside({ hasCPU: true, cores: 0, wanting: 0 })],
   ])("suspends where %s", ([, evidence]) => {
-    expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: true, reason: "Idle" });
+    expect(decideIdle(POLICY, evidence)).toMatchObject({ suspend: true, reason: "Idle" });
   });
 
-  test.for<[string, Evidence]>([
+  test.for<[string, SandboxUse]>([
     ["it is held", { ...quiet, isHeld: true }],
     ["a stream is open", { ...quiet, open: 1 }],
     ["somebody came", { ...quiet, quietSeconds: 59.9 }],
@@ -31,24 +31,24 @@ describe("idleDecision()", () => {
     ["it may compute", inside({ hasCPU: true })],
     ["it would compute, were its node not too full", inside({ hasCPU: true, cores: 0.01, wanting: 1 })],
     ["its runtime gives no answer, as one that gets no CPU", { ...quiet, activity: "silent" }],
-  ])("leaves it where %s", ([, evidence]) => expect(idleDecision(POLICY, evidence)).toMatchObject({ suspend: false }));
+  ])("leaves it where %s", ([, evidence]) => expect(decideIdle(POLICY, evidence)).toMatchObject({ suspend: false }));
 
   test("lets nothing work for nobody for ever, where that is asked for", () => {
     const busy = { ...inside({ running: 1, hasCPU: true, cores: 1 }), quietSeconds: 600, unaskedSeconds: 600 };
-    expect(idleDecision(POLICY, busy)).toMatchObject({ suspend: true, reason: "MaxActive" });
-    expect(idleDecision({ ...POLICY, maxActiveSeconds: Infinity }, busy)).toMatchObject({ suspend: false });
-    expect(idleDecision(POLICY, { ...busy, isHeld: true })).toMatchObject({ suspend: false });
-    expect(idleDecision(POLICY, { ...busy, open: 1 })).toMatchObject({ suspend: false });
+    expect(decideIdle(POLICY, busy)).toMatchObject({ suspend: true, reason: "MaxActive" });
+    expect(decideIdle({ ...POLICY, maxActiveSeconds: Infinity }, busy)).toMatchObject({ suspend: false });
+    expect(decideIdle(POLICY, { ...busy, isHeld: true })).toMatchObject({ suspend: false });
+    expect(decideIdle(POLICY, { ...busy, open: 1 })).toMatchObject({ suspend: false });
     for (const quietSeconds of [5, -Infinity]) {
       const flipped = { ...busy, quietSeconds };
-      expect(idleDecision(POLICY, flipped), "however lately it became Ready").toMatchObject({ reason: "MaxActive" });
-      expect(idleDecision(POLICY, { ...flipped, unaskedSeconds: 599 })).toMatchObject({ suspend: false });
+      expect(decideIdle(POLICY, flipped), "however lately it became Ready").toMatchObject({ reason: "MaxActive" });
+      expect(decideIdle(POLICY, { ...flipped, unaskedSeconds: 599 })).toMatchObject({ suspend: false });
     }
   });
 });
 
 test("activityOf() tells use of the CPU from two samples, unless the counter began anew", () => {
-  const at = (ms: number, cpuSeconds?: number) => ({ at: ms, said: { cpuSeconds, running: 0 } });
+  const at = (ms: number, cpuSeconds?: number) => ({ at: ms, reported: { cpuSeconds, running: 0 } });
   expect(activityOf(undefined, at(0, 5))).toMatchObject({ hasCPU: true, cores: undefined });
   expect(activityOf(at(0, 5), at(10_000, 10))).toMatchObject({ hasCPU: true, cores: 0.5 });
   expect(activityOf(at(0, 5), at(10_000, 4)).cores).toBeUndefined();
@@ -57,7 +57,7 @@ test("activityOf() tells use of the CPU from two samples, unless the counter beg
 });
 
 test("activityOf() tells who wants the CPU, if somebody did before", () => {
-  const at = (ms: number, runnable?: number) => ({ at: ms, said: { cpuSeconds: 1, runnable } });
+  const at = (ms: number, runnable?: number) => ({ at: ms, reported: { cpuSeconds: 1, runnable } });
   expect(activityOf(undefined, at(0, 2))).toMatchObject({ wanting: 0 });
   expect(activityOf(at(0, 1), at(1000, 3))).toMatchObject({ wanting: 1 });
   expect(activityOf(at(0, 1), at(1000))).toMatchObject({ wanting: 0 });
@@ -66,17 +66,17 @@ test("activityOf() tells who wants the CPU, if somebody did before", () => {
 test("an idle-cpu of two cores lets one process compute, and wait, for nobody", () => {
   const lenient = { ...POLICY, cpuFloor: 2 };
   const spinning = inside({ hasCPU: true, cores: 0.9, wanting: 1 });
-  expect(idleDecision(lenient, spinning)).toMatchObject({ suspend: true });
+  expect(decideIdle(lenient, spinning)).toMatchObject({ suspend: true });
 });
 
-test("comparedNext() keeps a sample until another is far enough from it to tell something", () => {
-  const at = (ms: number, cpuSeconds: number) => ({ at: ms, said: { cpuSeconds } });
+test("nextBaseline() keeps a sample until another is far enough from it to tell something", () => {
+  const at = (ms: number, cpuSeconds: number) => ({ at: ms, reported: { cpuSeconds } });
   const first = at(0, 5);
-  expect(comparedNext(undefined, first)).toBe(first);
-  expect(comparedNext(first, at(500, 5))).toBe(first);
+  expect(nextBaseline(undefined, first)).toBe(first);
+  expect(nextBaseline(first, at(500, 5))).toBe(first);
   const [second, restarted] = [at(1000, 6), at(500, 1)];
-  expect(comparedNext(first, second)).toBe(second);
-  expect(comparedNext(first, restarted), "the counter has begun anew").toBe(restarted);
+  expect(nextBaseline(first, second)).toBe(second);
+  expect(nextBaseline(first, restarted), "the counter has begun anew").toBe(restarted);
 });
 
 const key = (name: string) => `router.agents.x-k8s.io/${name}`;
@@ -106,8 +106,8 @@ describe("lastUse()", () => {
   const word = (text: string) => record({ [key("active-at")]: text });
   const use = (lastAt: number) => ({ open: 0, lastAt });
   const now = ready + 3_600_000;
-  const used = (sandbox: SandboxRecord, use: Use | undefined, evidenceSeenAt?: number) =>
-    lastUse({ sandbox, evidenceSeenAt }, POLICY, use, { me: "me", now });
+  const used = (sandbox: SandboxRecord, use: SandboxTraffic | undefined, useChangedAt?: number) =>
+    lastUse({ sandbox, useChangedAt }, POLICY, use, { me: "me", now });
 
   test("takes the latest evidence", () => {
     expect(used(record({}), undefined)).toBe(ready);

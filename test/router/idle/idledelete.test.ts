@@ -59,7 +59,7 @@ function start({ annotations = {}, status = suspended(), spec = {}, template = {
     },
     async look() {
       index.sandboxes.observe(readSandbox(api.get(`${SANDBOXES}/demo`))!);
-      await idler.look();
+      await idler.checkAll();
     },
   };
 }

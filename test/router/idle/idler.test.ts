@@ -11,7 +11,7 @@ const LEASES = "/apis/coordination.k8s.io/v1/namespaces/team-a/leases";
 describe("the idler", () => {
   test("suspends what nobody uses, and says why, when, and in an Event", async () => {
     const { api, make, mode, annotation, suspended } = await startIdlers();
-    await make("a").look();
+    await make("a").checkAll();
     expect(mode()).toBe("Suspended");
     expect(suspended).toEqual(["Idle"]);
     expect(JSON.parse(annotation("suspended") ?? "")).toEqual({
@@ -34,7 +34,7 @@ describe("the idler", () => {
 
   test("asks nobody about a Sandbox that does not ask for it", async () => {
     const { api, make, mode } = await startIdlers({ [key("idle-seconds")]: "" });
-    await make("a").look();
+    await make("a").checkAll();
     expect(mode()).toBe("Running");
     expect(api.requests).toEqual([]);
   });
@@ -43,7 +43,7 @@ describe("the idler", () => {
     const { api, make, mode } = await startIdlers();
     const labels = { "agents.x-k8s.io/warm-pool-sandbox": "x" };
     putSandbox(api, "demo", { metadata: { labels, annotations: { [key("idle-seconds")]: "60" } }, status: ready });
-    await make("a").look();
+    await make("a").checkAll();
     expect(mode()).toBe("Running");
     expect(api.requests).toEqual([]);
   });
@@ -52,7 +52,7 @@ describe("the idler", () => {
     const { api, make, mode } = await startIdlers();
     const status = { conditions: [{ ...ready.conditions[0], status: "False" }] };
     putSandbox(api, "demo", { metadata: { annotations: { [key("idle-seconds")]: "60" } }, status });
-    await make("a").look();
+    await make("a").checkAll();
     expect(mode()).toBe("Running");
   });
 
@@ -64,10 +64,10 @@ describe("the idler", () => {
     expect(annotation("active-at")).toMatch(/^\S+Z a$/);
     a.sync();
     b.sync();
-    await a.look();
-    await b.look();
+    await a.checkAll();
+    await b.checkAll();
     a.traffic.ended(TARGET);
-    await a.look();
+    await a.checkAll();
     expect(mode()).toBe("Running");
   });
 
@@ -76,7 +76,7 @@ describe("the idler", () => {
     const [a, b] = [make("a"), make("b")];
     b.traffic.begun(TARGET);
     await until(() => api.requests.some(({ method }) => method === "PATCH"));
-    await a.look();
+    await a.checkAll();
     expect(mode(), "a does not know yet, but its patch does not fit").toBe("Running");
   });
 
@@ -111,33 +111,33 @@ describe("the idler", () => {
       api.put(`${LEASES}/hold`, { metadata: { name: "hold", labels: { [key("holds")]: "demo" } }, spec });
     const renewTime = new Date().toISOString();
     lease({ holderIdentity: "ann", renewTime, leaseDurationSeconds: 60 });
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Running");
     lease({ holderIdentity: "ann" });
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Running");
     lease({ holderIdentity: "ann", renewTime: "2020-01-01T00:00:00Z", leaseDurationSeconds: 60 });
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Suspended");
   });
 
   test("leaves it where the API server does not say whether it is held", async () => {
     const { api, make, mode } = await startIdlers();
     api.intercept = ({ path }) => path === LEASES ? refusal(403, "forbidden") : undefined;
-    await make("a").look();
+    await make("a").checkAll();
     expect(mode(), "nor where so many Leases hold it that they would fill a router").toBe("Running");
     api.intercept = ({ path }) => path === LEASES ? Promise.reject(new AnswerTooLong(1)) : undefined;
-    await make("a").look();
+    await make("a").checkAll();
     expect([mode(), api.requests.at(-1)?.mostBytes]).toEqual(["Running", 1 << 20]);
   });
 
   test("leaves a compiler at work without any traffic, until it may not any more", async () => {
     const said = { running: 1, terminals: 0, streams: 0, cpuSeconds: 5, idleSeconds: 9000 };
     const busy = await startIdlers({}, () => said);
-    await busy.make("a").look();
+    await busy.make("a").checkAll();
     expect(busy.mode()).toBe("Running");
     const capped = await startIdlers({ [key("max-active-seconds")]: "3600" }, () => said);
-    await capped.make("a").look();
+    await capped.make("a").checkAll();
     expect(capped.mode()).toBe("Suspended");
     expect(capped.suspended).toEqual(["MaxActive"]);
   });
@@ -148,14 +148,14 @@ describe("the idler", () => {
     let cpuSeconds = 5;
     const { make, mode } = await startIdlers({}, () => ({ running: 0, cpuSeconds }));
     const router = make("a");
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Running");
     vi.advanceTimersByTime(1050);
     cpuSeconds += 5;
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Running");
     vi.advanceTimersByTime(1050);
-    await router.look();
+    await router.checkAll();
     expect(mode()).toBe("Suspended");
   });
 });

@@ -63,7 +63,7 @@ function start() {
   };
   const lookAt = async (minute: number) => {
     vi.advanceTimersByTime(START + minute * 60_000 - Date.now());
-    await idler.look();
+    await idler.checkAll();
     const sandbox = api.get(`${SANDBOXES}/demo`);
     return [sandbox?.["spec"], sandbox?.metadata.annotations?.[key("suspended")]].map((part) => JSON.stringify(part));
   };

@@ -1,6 +1,6 @@
 /** Looks at the API server for what a watch may not have seen yet: how many, and for whom. @module */
 import { expect, test } from "vitest";
-import { createLook, getSandbox, listPods } from "../../../packages/router/index/sandboxapi.ts";
+import { createLookup, getSandbox, listPods } from "../../../packages/router/index/sandboxapi.ts";
 import { readPod, readSandbox } from "../../../packages/router/index/records.ts";
 import { createSandboxIndex } from "../../../packages/router/index/sandboxindex.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
@@ -15,7 +15,7 @@ function stage() {
     return Promise.resolve({ status: 404, body: {} });
   };
   const shown = { api, index: createSandboxIndex() };
-  const look = createLook((ref) => getSandbox(shown, ref), () => {}, () => clock.now);
+  const look = createLookup((ref) => getSandbox(shown, ref), () => {}, () => clock.now);
   return { clock, asked, look };
 }
 

@@ -66,11 +66,11 @@ test("what others say of its use is news when it changes, by a clock that nobody
   const active = (at: string) => ({ annotations: { "router.agents.x-k8s.io/active-at": `${at} other` } });
   index.sandboxes.observe(sandbox(1, active("2020-01-01T00:00:00Z")));
   index.sandboxes.observe(sandbox(2, active("2020-01-01T00:00:00Z")));
-  expect(index.find("n", "a")?.evidenceSeenAt).toBeUndefined();
+  expect(index.find("n", "a")?.useChangedAt).toBeUndefined();
   vi.advanceTimersByTime(5000);
   index.sandboxes.observe(sandbox(3, active("2020-01-01T00:00:20Z")));
   index.sandboxes.observe(sandbox(4, { ...active("2020-01-01T00:00:20Z"), labels: { a: "b" } }));
-  expect(index.find("n", "a")?.evidenceSeenAt).toBe(startedAt + 5000);
+  expect(index.find("n", "a")?.useChangedAt).toBe(startedAt + 5000);
 });
 
 test("a Pod from a list says neither its kind nor its version, and is read anyway", () => {
