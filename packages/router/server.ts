@@ -22,7 +22,7 @@ export interface Certificate {
 }
 
 /** Where and how to listen; port 0 means any free port. */
-export interface ServerOptions {
+interface ServerOptions {
   host: string;
   port: number;
   /** Longest wait for running requests on shutdown, in milliseconds. */

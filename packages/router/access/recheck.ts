@@ -4,7 +4,7 @@ import { createDeadlines } from "../../process/clock.ts";
 import { isRefusal, type Refusal } from "../refusal.ts";
 
 /** A request or stream that may stay open for long. */
-export interface OpenRequest {
+interface OpenRequest {
   /** Emits `close` when the request or stream is over. */
   client: Pick<EventEmitter, "once">;
   /**

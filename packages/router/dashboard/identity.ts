@@ -13,7 +13,7 @@ import {
 import type { Refusal } from "../refusal.ts";
 
 /** The holder of a token: a user, or all ServiceAccounts of a namespace. `holder` undefined: the token is invalid. */
-export interface Identity {
+interface Identity {
   holder: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface Identity {
  * @returns a refusal with status 429 if the address has sent too many invalid tokens
  * @throws {Error} if the API server gives no answer
  */
-export type Identify = (token: string, address: string) => Promise<Identity | Refusal> | Identity | Refusal;
+type Identify = (token: string, address: string) => Promise<Identity | Refusal> | Identity | Refusal;
 
 /** Size of the cache: valid tokens, and as many invalid ones. */
 const MOST_KNOWN = 2048;

@@ -24,7 +24,7 @@ import {
   type SuspendParts,
 } from "./suspend.ts";
 
-export interface IdlerParts extends SuspendParts {
+interface IdlerParts extends SuspendParts {
   /** False: nothing is suspended, but this router still records traffic in annotations for other routers. */
   idle: boolean;
   log: Log;
@@ -35,7 +35,7 @@ export interface IdlerParts extends SuspendParts {
   onSuspended(namespace: string, reason: string): void;
 }
 
-export interface Idler {
+interface Idler {
   traffic: Traffic;
   /** Checks all sandboxes again and again, until `signal` fires. */
   run(signal: AbortSignal): Promise<void>;

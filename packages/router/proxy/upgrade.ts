@@ -163,7 +163,7 @@ function refuse(state: UpgradeState, refusal: Refusal): void {
 const KEEP_ALIVE_MS = 30_000;
 
 /** Passes bytes in both directions. The end of one direction is passed on by itself; a failure closes both sockets. */
-export function passBothWays(one: Socket, other: Socket): void {
+function passBothWays(one: Socket, other: Socket): void {
   for (const [from, to] of [[one, other], [other, one]] as const) {
     from.setTimeout(0);
     from.setNoDelay(true);
