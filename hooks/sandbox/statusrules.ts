@@ -10,17 +10,22 @@ import type { Json } from "../../packages/api/objects/json.ts";
 import { NAME_HASH_LABEL, UNRESOLVED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import { isPodReady, type Pod, podCondition, podEnd, podIPs } from "../../packages/api/objects/pods.ts";
-import { conditionsOf, type Evidence, type Saying, type StatusRules } from "../../packages/webhook/statusrules.ts";
+import {
+  conditionsOf,
+  type ReportedCondition,
+  type StatusInvariants,
+  type StatusRules,
+} from "../../packages/webhook/statusrules.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { isExpired } from "./deletionreasons.ts";
 import type { SandboxConfig } from "../flags.ts";
 import { volumeTemplates } from "./podrules.ts";
 
 type Of = Observed<Sandbox>;
-type Said = Saying<Sandbox>;
+type Said = ReportedCondition<Sandbox>;
 
 /** Conditions that the observed objects must confirm. A Sandbox that has expired or is being deleted may repeat old ones. */
-export const evidence: Evidence<Sandbox> = {
+export const evidence: StatusInvariants<Sandbox> = {
   "Finished True": (saying) => (hasEnded(saying) && isTimely(saying)) || isLeftOver(saying),
   "PodScheduled False": (saying) => podsOf(saying).some(isUnscheduled) || isLeftOver(saying),
   "Ready Absent": (saying) => isLeftOver(saying),

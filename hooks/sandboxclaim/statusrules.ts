@@ -18,18 +18,18 @@ import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
 import {
   conditionsOf,
-  type Evidence,
   isSame,
   type ParentRules,
-  type Saying,
+  type ReportedCondition,
+  type StatusInvariants,
   type StatusRules,
 } from "../../packages/webhook/statusrules.ts";
 
 type Of = Observed<SandboxClaim>;
-type Said = Saying<SandboxClaim>;
+type Said = ReportedCondition<SandboxClaim>;
 
 /** Conditions that the observed objects must confirm: what a claim reports of its Sandbox, the Sandbox reports as well. */
-export const evidence: Evidence<SandboxClaim> = {
+export const evidence: StatusInvariants<SandboxClaim> = {
   "Finished True": (saying) => isTheirs(saying) || (saying.isOld && isExpired(saying)),
   "Ready True": isTheirs,
   "Ready Absent": () => false,

@@ -6,7 +6,7 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
 import type { DesiredObject } from "../../packages/api/objects/objects.ts";
-import type { Evidence, Saying, StatusRules } from "../../packages/webhook/statusrules.ts";
+import type { ReportedCondition, StatusInvariants, StatusRules } from "../../packages/webhook/statusrules.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { oncePer } from "../../packages/webhook/once.ts";
 import { readApplied } from "./applied.ts";
@@ -42,18 +42,18 @@ export const statusRules: StatusRules<SandboxWarmPool> = {
   },
 };
 
-export const evidence: Evidence<SandboxWarmPool> = {
+export const evidence: StatusInvariants<SandboxWarmPool> = {
   "Ready True": (saying) => isFull(saying) || isDeleted(saying),
   "Ready False": (saying) => !isFull(saying) || isDeleted(saying),
   "Ready Unknown": isDeleted,
   "Ready Absent": isDeleted,
 };
 
-function isDeleted({ observed: { parent } }: Saying<SandboxWarmPool>): boolean {
+function isDeleted({ observed: { parent } }: ReportedCondition<SandboxWarmPool>): boolean {
   return parent.metadata.deletionTimestamp !== undefined;
 }
 
-function isFull({ observed }: Saying<SandboxWarmPool>): boolean {
+function isFull({ observed }: ReportedCondition<SandboxWarmPool>): boolean {
   return membersOf(observed).filter(isReady).length >= observed.parent.spec.replicas;
 }
 

@@ -1,7 +1,7 @@
 /** Sends JSON requests to an API server over persistent connections. It does not retry. @module */
 import { parseJson } from "../api/objects/json.ts";
 import { createDeadlines } from "../process/clock.ts";
-import { createGathered } from "../process/gathered.ts";
+import { createByteBuffer } from "../process/bytebuffer.ts";
 import {
   type Answer,
   AnswerTooLong,
@@ -136,7 +136,7 @@ async function answerOf({ status, ...response }: Incoming, mostBytes?: number): 
 }
 
 async function textUpTo(chunks: AsyncIterable<Uint8Array>, mostBytes: number): Promise<string> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   for await (const chunk of chunks) {
     gathered.add(chunk);
     if (gathered.size() > mostBytes) throw new AnswerTooLong(mostBytes);

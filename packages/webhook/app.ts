@@ -120,9 +120,9 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
     const startTime = Date.now();
     return intake(c.req.raw, async (bytes) => {
       const body = readBody(new TextDecoder().decode(bytes));
-      const distance = spacing && told(spacing, body.request);
+      const distance = spacing && askHook(spacing, body.request);
       if (distance) await throttle.wait(distance);
-      const delay = delayMs && told(delayMs, body.request);
+      const delay = delayMs && askHook(delayMs, body.request);
       if (delay) await new Promise<void>((fulfil) => systemClock.setTimeout(fulfil, delay));
       const trace = tracer && name === "sync" ? traceOfRequest(body.request) : undefined;
       c.set("trace", trace);
@@ -131,7 +131,7 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
   });
   app.all(`/${name}`, () => refuse(405, "use POST"));
   app.onError((error) => {
-    if (error instanceof HTTPException) return declined(error);
+    if (error instanceof HTTPException) return refuseUnread(error);
     log("error", "Request failed", { ...labels, ...errorFields(error) });
     return refuse(500, "Cannot read the request");
   });
@@ -142,7 +142,7 @@ function endpoint(hook: HookCalls, name: Endpoint, settings: Settings): Hono<Cal
  * Calls a function of the hook that decides how long to delay a request. Errors are ignored here: they are reported
  * when the request is parsed.
  */
-function told<T>(ask: (request: SentRequest) => T, request: unknown): T | undefined {
+function askHook<T>(ask: (request: SentRequest) => T, request: unknown): T | undefined {
   try {
     const { parent, object, children, attachments } = request as Record<string, unknown>;
     // The request of a DecoratorController has other names for these fields.
@@ -205,7 +205,7 @@ function refuse(status: number, error: string): Response {
 }
 
 /** Refuses a body without waiting for the rest of it. */
-function declined({ status, message }: HTTPException): Response {
+function refuseUnread({ status, message }: HTTPException): Response {
   const headers = { Connection: "close", ...retryAfter(status, BUSY_RETRY_SECONDS) };
   return Response.json({ error: message }, { status, headers });
 }

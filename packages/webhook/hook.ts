@@ -25,11 +25,11 @@ import {
 } from "./metacontroller.ts";
 import {
   conditionsOf,
-  type Evidence,
   GUARDED,
   guardParent,
   guardStatus,
   type ParentRules,
+  type StatusInvariants,
   type StatusRules,
 } from "./statusrules.ts";
 import type { Spacing } from "./throttle.ts";
@@ -47,7 +47,7 @@ interface HookBasics<Parent> {
    */
   childRules: ChildRules<Parent> | "any";
   /** What must be observed if the status has a condition on which others act; absent: all conditions are allowed. */
-  evidence?: Evidence<Parent>;
+  evidence?: StatusInvariants<Parent>;
   /** Which other fields and conditions a status may have; absent: any. */
   statusRules?: StatusRules<Parent>;
   /** Which related objects the sync hook needs; absent: none. */

@@ -1,7 +1,7 @@
 /** Reads request bodies, and limits their size, their duration, and the memory that all of them together may use. @module */
 import { HTTPException } from "hono/http-exception";
 import { createDeadlines } from "../process/clock.ts";
-import { createGathered } from "../process/gathered.ts";
+import { createByteBuffer } from "../process/bytebuffer.ts";
 import { countItems, type JSONItems } from "../api/objects/json.ts";
 
 /** Limits of request bodies. */
@@ -147,7 +147,7 @@ async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   take: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const body = createGathered();
+  const body = createByteBuffer();
   for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
     take(read.value.byteLength);
     body.add(read.value);

@@ -13,7 +13,7 @@ import type { Observed } from "./metacontroller.ts";
 import type { Refusal } from "./guard.ts";
 
 /** A condition in an answer, and the observed objects. */
-export interface Saying<Parent> {
+export interface ReportedCondition<Parent> {
   said: Condition;
   observed: Observed<Parent>;
   now: Date;
@@ -22,13 +22,15 @@ export interface Saying<Parent> {
 }
 
 /** `Finished True`: with any reason. `Ready False SandboxExpired`: with this reason. `Ready Absent`: it disappears. */
-type Words = `${string} ${ConditionStatus}` | `${string} ${ConditionStatus} ${string}` | `${string} Absent`;
+type ConditionText = `${string} ${ConditionStatus}` | `${string} ${ConditionStatus} ${string}` | `${string} Absent`;
 
 /**
  * What must be observed if the status has these conditions. All other conditions are allowed. The functions must not
  * use the code of the decision.
  */
-export type Evidence<Parent> = Readonly<Partial<Record<Words, (saying: Saying<Parent>) => boolean>>>;
+export type StatusInvariants<Parent> = Readonly<
+  Partial<Record<ConditionText, (saying: ReportedCondition<Parent>) => boolean>>
+>;
 
 /** Type of the guard's own condition, on a parent whose deletions are deferred. Absent: none is deferred. */
 export const GUARDED = "Guarded";
@@ -73,7 +75,7 @@ export function guardStatus<Parent>(
   observed: Observed<Parent>,
   status: unknown,
   now: Date,
-  evidence: Evidence<Parent>,
+  evidence: StatusInvariants<Parent>,
   rules?: StatusRules<Parent>,
   desired: readonly DesiredObject[] = [],
 ): Refusal | undefined {
@@ -85,7 +87,7 @@ export function guardStatus<Parent>(
   for (const said of after) {
     // Other writers can write two conditions of the same type.
     const isOld = before.some((old) => isSame(said, old));
-    const says: Words[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
+    const says: ConditionText[] = [`${said.type} ${said.status}`, `${said.type} ${said.status} ${said.reason}`];
     const unproven = says.find((words) => isUnproven(evidence, words, { said, observed, now, isOld }));
     if (unproven !== undefined) return wrong(unproven);
     // Because of one such condition, the API server refuses the whole status.
@@ -106,7 +108,7 @@ export function guardStatus<Parent>(
   }
   const gone = before.filter(({ type }) => !after.some((said) => said.type === type));
   for (const said of gone) {
-    const words: Words = `${said.type} Absent`;
+    const words: ConditionText = `${said.type} Absent`;
     if (isUnproven(evidence, words, { said, observed, now, isOld: false })) return wrong(words);
     if (rules?.keepsOthers && !rules.conditionTypes.includes(said.type) && said.type !== GUARDED) {
       return refusal(`status.conditions would no longer say ${said.type}, which is not this hook's`);
@@ -181,7 +183,11 @@ function isThisSecond(time: string, now: Date): boolean {
   return age >= 0 && age < 1000;
 }
 
-function isUnproven<Parent>(evidence: Evidence<Parent>, words: Words, saying: Saying<Parent>): boolean {
+function isUnproven<Parent>(
+  evidence: StatusInvariants<Parent>,
+  words: ConditionText,
+  saying: ReportedCondition<Parent>,
+): boolean {
   return Object.hasOwn(evidence, words) && evidence[words]?.(saying) === false;
 }
 

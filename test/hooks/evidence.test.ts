@@ -7,7 +7,7 @@ import { syncSandbox } from "../../hooks/sandbox/sync.ts";
 import { refusedWriteText } from "../../packages/api/keeperreports.ts";
 import { REFUSED_WRITE_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { sandboxSchema } from "../../packages/api/sandbox.ts";
-import { type Evidence, guardStatus } from "../../packages/webhook/statusrules.ts";
+import { guardStatus, type StatusInvariants } from "../../packages/webhook/statusrules.ts";
 import { compositeCalls } from "../../packages/webhook/hook.ts";
 import type { Observed } from "../../packages/webhook/metacontroller.ts";
 import { aClaim } from "../pools.ts";
@@ -105,7 +105,7 @@ const unproven = (words: string) => {
   };
 };
 
-function check(observed: unknown, evidence: Evidence<never>, { words, since, fine }: Case): void {
+function check(observed: unknown, evidence: StatusInvariants<never>, { words, since, fine }: Case): void {
   const refusal = guardStatus(observed as Observed<never>, { conditions: [says(words, since)] }, NOW, evidence);
   expect(refusal).toEqual(fine ? undefined : unproven(words));
 }
@@ -114,7 +114,7 @@ test.for(SANDBOXES)("a Sandbox says $words: $fine", (each) => {
   const { spec = {}, metadata = {}, children = [], first, before } = each;
   const conditions = [first, before].filter((condition) => condition !== undefined);
   const sandbox = aSandbox({ spec, metadata, ...(conditions.length > 0 ? { status: { conditions } } : {}) });
-  check(aRequest(sandbox, children), ofSandboxes as Evidence<never>, each);
+  check(aRequest(sandbox, children), ofSandboxes as StatusInvariants<never>, each);
 });
 
 const theirs = (words: string, since?: string) => [aChild("Sandbox", { status: { conditions: [says(words, since)] } })];
@@ -186,7 +186,7 @@ const CLAIMS: (Case & { status?: object })[] = [
 test.for(CLAIMS)("a claim says $words: $fine", (each) => {
   const { spec = {}, metadata = {}, status = shown, children = [] } = each;
   const parent = aClaim("a", { spec, metadata, status });
-  check({ ...aRequest(aSandbox(), children), parent }, ofClaims as Evidence<never>, each);
+  check({ ...aRequest(aSandbox(), children), parent }, ofClaims as StatusInvariants<never>, each);
 });
 
 test("a hook that says of Sandboxes whose Pods run that they are finished is refused, and one that does not is not", () => {

@@ -73,14 +73,14 @@ export const NETWORKS: readonly Mutant[] = [
   {
     name: "chunks of the dashboard's bodies are kept as they come",
     file: "packages/router/dashboard/dashboard.ts",
-    from: "const body = createGathered();",
+    from: "const body = createByteBuffer();",
     to: AS_IT_COMES,
     tests: ["test/router/dashboard/tinychunks.test.ts"],
   },
   {
     name: "chunks of hooks' bodies are kept as they come",
     file: "packages/webhook/intake.ts",
-    from: "const body = createGathered();",
+    from: "const body = createByteBuffer();",
     to: AS_IT_COMES,
     tests: ["test/webhook/intake.test.ts"],
   },

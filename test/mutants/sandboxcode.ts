@@ -138,14 +138,14 @@ export const SANDBOX_CODE: readonly Mutant[] = [
   {
     name: "parts of a line are kept as they come",
     file: "packages/runtime/contexts/kernel.ts",
-    from: "const line = createGathered();",
+    from: "const line = createByteBuffer();",
     to: `const parts: Uint8Array[] = [];
   const line = {
     size: () => 0,
     add: (part: Uint8Array) => parts.push(part),
     takeText: () => new TextDecoder().decode(Buffer.concat(parts.splice(0))),
   };`,
-    tests: ["test/runtime/gathered.test.ts"],
+    tests: ["test/process/bytebuffer.test.ts"],
   },
   {
     name: "tiny pieces of output cost nothing where they wait",

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { APIProxy } from "../../kube/apiproxy.ts";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import { createRecheck } from "../access/recheck.ts";
@@ -173,7 +173,7 @@ async function bodyOf(request: IncomingMessage, release: ReturnType<ConcurrencyL
   if (release === undefined) return TOO_MANY;
   const late = setTimeout(() => endRequest(request), BODY_MS);
   try {
-    const body = createGathered();
+    const body = createByteBuffer();
     // A client that sends too much gets an answer, so the request must not be destroyed when reading stops.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
       if (body.size() + chunk.byteLength > MAX_BODY) return TOO_LONG;

@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers";
 import * as z from "zod";
 import { answerError, type Api, pathOf } from "../../kube/api.ts";
 import { HOLD_LABEL, POD_UID_HEADER } from "../../api/router/protocol.ts";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { isMisdirected } from "../proxy/failure.ts";
 import type { Activity } from "./decision.ts";
 
@@ -90,7 +90,7 @@ export function activityOf(before: ActivitySample | undefined, { at, reported }:
 function getText(options: RequestOptions, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...options, path: "/v1/activity", agent: false }, (answer) => {
-      const body = createGathered();
+      const body = createByteBuffer();
       sent.off("close", incomplete);
       answer.once("close", incomplete);
       answer.on("error", reject);

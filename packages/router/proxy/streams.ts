@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { hasBody, isHttp2 } from "./versions.ts";
 
 /** Where bytes are written: a socket, a request or an answer. */
@@ -54,7 +54,7 @@ const MOST_IN_TURN = 1024;
  */
 export function coalesce(stream: Readable): void {
   const { push } = stream;
-  const waiting = createGathered();
+  const waiting = createByteBuffer();
   let inTurn = 0;
   const pass = () => stream.destroyed || push.call(stream, waiting.take());
   const flush = () => waiting.size() === 0 || pass();

@@ -4,7 +4,7 @@ import type { Duplex, Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { ON_DENO } from "../../process/runprocess.ts";
 import { SpawnError } from "../processes/command.ts";
 import { signalGroup } from "../processes/killall.ts";
@@ -189,7 +189,7 @@ const NEWLINE = 10;
 
 /** Calls `onLine` for each complete line. A line longer than `longest` bytes is truncated. */
 export function readLines(stream: Readable, longest: number, onLine: (line: string) => void): void {
-  const line = createGathered();
+  const line = createByteBuffer();
   const add = (part: Uint8Array) => {
     const room = longest - line.size();
     if (room > 0) line.add(part.subarray(0, room));

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import type { FSPath } from "../../process/bytepaths.ts";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import type { Root } from "../confine.ts";
 import { withParent } from "./folder.ts";
 import { Refused } from "./refused.ts";
@@ -68,7 +68,7 @@ function isGenerated({ size, blocks }: Stats): boolean {
 }
 
 async function readGenerated(handle: FileHandle, wanted: string): Promise<Uint8Array> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   for (let at = 0;;) {
     const chunk = Buffer.allocUnsafe(at === 0 ? FIRST_BYTES : CHUNK_BYTES);
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);

@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Refused } from "../files/refused.ts";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import type { HTTPEnv } from "./httppath.ts";
 
 /** Returns the body as a stream that is read only as fast as it is consumed. It fails if the client disconnects. */
@@ -16,7 +16,7 @@ export function bodyOf(c: Context<HTTPEnv>): Readable {
 
 /** Reads the whole body as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes` */
 export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<string> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
     if (gathered.size() + part.length > maxBytes) {
       throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);

@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import type { Readable } from "node:stream";
 import { LONGEST_TIMER_MS } from "../../process/clock.ts";
-import { createGathered, type Gathered } from "../../process/gathered.ts";
+import { type ByteBuffer, createByteBuffer } from "../../process/bytebuffer.ts";
 import type { Command } from "./command.ts";
 import { drained } from "./output.ts";
 import { type Running, start } from "./spawn.ts";
@@ -66,8 +66,8 @@ export async function run(command: Command, limits: RunLimits): Promise<Finished
 }
 
 /** Collects the first `limit` bytes. */
-function collect(stream: Readable, limit: number, onOverflow: () => void): Gathered {
-  const gathered = createGathered();
+function collect(stream: Readable, limit: number, onOverflow: () => void): ByteBuffer {
+  const gathered = createByteBuffer();
   stream.on("data", (part: Uint8Array) => {
     const left = limit - gathered.size();
     if (part.length > left) onOverflow();

@@ -1,5 +1,5 @@
 /** Reads files of a sandbox; if the connection breaks, it continues at the same byte. @module */
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
 import { pause } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
@@ -39,7 +39,7 @@ export async function readFile(
 ): Promise<string | Bytes | Blob | ReadableStream<Bytes>> {
   if (format === "stream") return await openStream(runtimeClient, path, { ...part, signal });
   const parts: Bytes[] = [];
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   for await (const chunk of readChunks(runtimeClient, path, { ...part, signal })) {
     gathered.add(chunk);
     if (gathered.size() >= PART_BYTES) parts.push(gathered.take());

@@ -1,7 +1,7 @@
 /** Limits how much of a response is read, because a sandbox may send any amount. @module */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { createGathered } from "../../process/gathered.ts";
+import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { countItems } from "../../api/objects/json.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
@@ -39,7 +39,7 @@ export async function textUpTo(answer: Response, most: number): Promise<{ text: 
 }
 
 async function bytesUpTo({ body }: Response, most: number): Promise<{ bytes: ByteSource; isWhole: boolean }> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   let isWhole = true;
   if (body) {
     for await (const chunk of chunksOf(body)) {
@@ -114,7 +114,7 @@ async function* wholeOf(
   chunks: AsyncIterable<ByteSource>,
   { checkLength, checkFields }: MessageLimits,
 ): AsyncGenerator<ByteSource> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   for await (const chunk of chunks) {
     checkLength(gathered.size() + chunk.length);
     gathered.add(chunk);
@@ -134,7 +134,7 @@ async function* framesOf(
   chunks: AsyncIterable<ByteSource>,
   { checkLength, checkFields, checkEnd }: MessageLimits,
 ): AsyncGenerator<ByteSource> {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   let wanted = HEAD_BYTES;
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length;) {

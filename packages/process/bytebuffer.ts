@@ -7,7 +7,7 @@
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The bytes received so far. */
-export interface Gathered {
+export interface ByteBuffer {
   add(part: Uint8Array): void;
   /** In bytes. */
   size(): number;
@@ -22,7 +22,7 @@ export interface Gathered {
 const LEAST_BYTES = 1024;
 
 /** Creates an empty collection. It uses at most twice the memory of its contents, or 1 KiB. */
-export function createGathered(): Gathered {
+export function createByteBuffer(): ByteBuffer {
   let held: Bytes = new Uint8Array(0);
   let size = 0;
   function take(): Bytes {

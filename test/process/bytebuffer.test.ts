@@ -1,11 +1,11 @@
-/** createGathered(): what comes in parts costs its bytes, and not so much for each part. @module */
+/** createByteBuffer(): what comes in parts costs its bytes, and not so much for each part. @module */
 import { Hono } from "hono";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { readLines } from "../../packages/runtime/contexts/kernel.ts";
-import { createGathered } from "../../packages/process/gathered.ts";
+import { createByteBuffer } from "../../packages/process/bytebuffer.ts";
 import { readText } from "../../packages/runtime/http/body.ts";
 import type { HTTPEnv } from "../../packages/runtime/http/httppath.ts";
 import { liveBytes } from "../heap.ts";
@@ -22,7 +22,7 @@ async function* singly(grown: (bytes: number) => void): AsyncGenerator<Uint8Arra
 }
 
 test("parts come out as one, whatever their lengths", () => {
-  const gathered = createGathered();
+  const gathered = createByteBuffer();
   expect(gathered.take().length).toBe(0);
   for (const length of [0, 1, 5000, 1, 100_000]) gathered.add(Buffer.alloc(length, "x"));
   expect([gathered.size(), WANT.subarray(0, 105_002).equals(gathered.take()), gathered.size()]).toEqual([

@@ -1,6 +1,6 @@
 /** Reads from an authorizer's message which right an account lacks. @module */
 import { expect, test } from "vitest";
-import { lackedRight } from "../../packages/api/diagnosis/messages.ts";
+import { lackedRight } from "../../../packages/api/diagnosis/messages.ts";
 
 const ACCOUNT = "system:serviceaccount:hookbox-system:hookbox-binder";
 const refusal = (what: string) =>
