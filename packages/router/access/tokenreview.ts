@@ -145,7 +145,7 @@ const accessReviewSchema = z.object({
 });
 
 /** A user that the API server has authenticated. */
-export type User = z.infer<typeof userSchema>;
+type User = z.infer<typeof userSchema>;
 
 /** The verb that a user needs for the Sandbox: `connect` on `sandboxes` of group `agents.x-k8s.io`. */
 const VERB = "connect";

@@ -189,7 +189,7 @@ function breakOff(socket: Socket): void {
 const LINGER_MS = 2000;
 
 /** Returns the head of an answer. `headers` is a flat list from a parser or the router, so it has no line breaks. */
-export function headOf(status: number, message: string | undefined, headers: readonly string[]): string {
+function headOf(status: number, message: string | undefined, headers: readonly string[]): string {
   let head = `HTTP/1.1 ${status} ${message || STATUS_CODES[status] || ""}\r\n`;
   for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return `${head}\r\n`;
