@@ -165,7 +165,7 @@ describe.runIf(hasPeer)("over from the Go controller, and back", () => {
     expect(during).toMatchObject(own);
 
     const args = [MAIN, "uninstall", "--apply", "--kubeconfig", cluster.kubeconfig];
-    expect((await promisify(execFile)(process.execPath, args)).stdout).toContain("Left: the CRDs");
+    expect((await promisify(execFile)(process.execPath, args)).stdout).toContain("Kept: the CRDs");
     await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], peer.crds.join("\n---\n"));
     await peer.start(cluster);
     await untilFull();
