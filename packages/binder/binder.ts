@@ -99,7 +99,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     binderWorkers = DEFAULTS.binderWorkers,
     onServed = () => {},
     tracer,
-    templateNetworkPolicy = "optional",
+    templateNetworkPolicy,
   } = options;
   const queue = createSchedulingQueue<QueuedClaim>(Math.max(1, Math.ceil(binderWorkers / 2)));
   const index = createClusterIndex({

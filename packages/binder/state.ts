@@ -28,9 +28,8 @@ export interface BindOptions {
   allowedLabelDomains: readonly string[];
   /**
    * Whether sandboxes may start without their template's NetworkPolicy; each process passes the value of its flag.
-   * @default {"optional"}
    */
-  templateNetworkPolicy?: TemplatePolicy;
+  templateNetworkPolicy: TemplatePolicy;
   /** Domains of annotation keys that claims may use; undefined: all that are not reserved. */
   allowedAnnotationDomains?: readonly string[] | undefined;
   /** Claims that are served at the same time. @default the default of the option */

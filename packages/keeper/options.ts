@@ -15,7 +15,7 @@ import {
   type Values,
   wholeNumber,
 } from "../process/flags.ts";
-import { DELETION_RATE } from "../process/deletionbudget.ts";
+import { DEFAULT_DELETION_RATE, DELETION_RATE } from "../process/deletionbudget.ts";
 import { CLOUDEVENTS_FLAGS } from "./cloudevents/options.ts";
 
 export const KEEPER = {
@@ -35,7 +35,7 @@ or deleted, and takes over what another controller has left. Runs the binder, to
     "max-losses-per-minute": flag(DELETION_RATE, {
       help: "Sandboxes and claims that have expired and are deleted per minute, as with hooks; unlimited: no limit",
       since: "0.1.0",
-      default: "600",
+      default: DEFAULT_DELETION_RATE,
     }),
     binder: flag(SWITCH, {
       help: "do not run the binder: another process, hookbox binder, binds claims to Sandboxes",

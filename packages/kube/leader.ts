@@ -86,8 +86,8 @@ interface LeaderOptions {
   name: string;
   /** Identity of this candidate; no two candidates share one. */
   identity: string;
-  /** How long other candidates wait for a renewal. @default 15 */
-  termSeconds?: number;
+  /** How long other candidates wait for a renewal. */
+  termSeconds: number;
 }
 
 /** The work of a leader; the signal fires when its leadership ends. */
@@ -115,7 +115,7 @@ export async function lead(options: LeaderOptions, work: Work, signal: AbortSign
 }
 
 async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work, signal: AbortSignal): Promise<void> {
-  const { log, namespace, name, identity, termSeconds = 15 } = options;
+  const { log, namespace, name, identity, termSeconds } = options;
   log("info", "Leading", { namespace, lease: name, identity });
   const term = new AbortController();
   const giveUp = setTimeout(() => term.abort(), termSeconds * 1000 * RENEWAL_SHARE);
@@ -136,7 +136,7 @@ async function leadOnce(options: LeaderOptions, candidate: Candidate, work: Work
   log(signal.aborted ? "info" : "error", "No longer leading", { namespace, lease: name, identity });
 }
 
-function pause({ termSeconds = 15 }: LeaderOptions, signal: AbortSignal): Promise<void> {
+function pause({ termSeconds }: LeaderOptions, signal: AbortSignal): Promise<void> {
   return sleep(termSeconds * 1000 * RETRY_SHARE, signal);
 }
 
@@ -179,7 +179,7 @@ class NamespaceError extends Error {}
 
 /** Acquires or renews the Lease; returns false if another candidate holds it. */
 async function hold(options: LeaderOptions, known: LeaseKnowledge): Promise<boolean> {
-  const { namespace, name, identity, termSeconds = 15 } = options;
+  const { namespace, name, identity, termSeconds } = options;
   const wasHeld = known.held !== undefined;
   const previous = known.held ?? await read(options, known);
   known.held = undefined;

@@ -47,6 +47,9 @@ export const DELETION_RATE: FlagType<number> = {
   },
 };
 
+/** Default of `--max-losses-per-minute`. */
+export const DEFAULT_DELETION_RATE = "600";
+
 /** The share of each namespace in the common rate: with 600 per minute, 10 per minute. */
 const SHARE = 1 / 60;
 /** How many deletions are remembered. Without a limit, forged requests with invented namespaces could fill the memory. */

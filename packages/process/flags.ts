@@ -222,6 +222,17 @@ export const DURATION: FlagType<number> = {
 
 const FACTORS: Record<string, number> = { "": 1, Ki: 1024, Mi: 1024 ** 2, Gi: 1024 ** 3 };
 
+/** A duration of at least so many milliseconds. */
+export function durationFrom(least: number): FlagType<number> {
+  return {
+    ...{ ...DURATION, allowed: `${DURATION.allowed}, at least ${least}ms` },
+    read: (text, refuse) => {
+      const ms = DURATION.read(text, refuse);
+      return ms < least ? refuse() : ms;
+    },
+  };
+}
+
 /** A number of bytes above 0. */
 export const SIZE: FlagType<number> = {
   ...{ name: "size", placeholder: "N", allowed: "a size such as 65536, 64Ki or 1Gi" },

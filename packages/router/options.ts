@@ -9,6 +9,7 @@ import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
 import {
   choice,
   DURATION,
+  durationFrom,
   flag,
   type FlagType,
   PORT,
@@ -201,7 +202,7 @@ const ROUTER_FLAGS = {
   ...section("Waking", WAKING),
   ...section("Idle suspension, for Sandboxes that ask for it by annotation (docs/router.md)", {
     idle: flag(SWITCH, { help: "suspend nothing", ...on }),
-    "idle-check-interval": flag(DURATION, {
+    "idle-check-interval": flag(durationFrom(100), {
       help: "how often to look for idle sandboxes; at least 100ms",
       since,
       default: "5s",
@@ -255,7 +256,6 @@ export function readOptions(args: string[]): RouterOptions | undefined {
     // On Deno, node:http2 cannot serve HTTP/2 without TLS.
     h2c: values.h2c && !("Deno" in globalThis),
     shutdownDelay: values.shutdownDelay ?? (values.kubeconfig === undefined ? IN_POD.shutdownDelay : 0),
-    idleCheckInterval: Math.max(100, values.idleCheckInterval),
     identity: (values.identity ?? hostname()).replaceAll(/\s/g, "") || "router",
     authz: authzOf(values),
     browser: browserOf(values),

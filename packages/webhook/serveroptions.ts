@@ -1,7 +1,7 @@
 /** Defines the command-line options of a server of hooks. @module */
 import { flag, number, PORT, TEXT, type Values } from "../process/flags.ts";
 import { LOG_LEVEL, otlpEndpoint } from "../process/sharedflags.ts";
-import { DELETION_RATE } from "../process/deletionbudget.ts";
+import { DEFAULT_DELETION_RATE, DELETION_RATE } from "../process/deletionbudget.ts";
 
 const since = "0.1.0";
 
@@ -20,7 +20,7 @@ export const SERVER_FLAGS = {
       "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what the " +
       "parent's spec asks for, plus a sixtieth of that for each namespace; unused allowance of up to five minutes " +
       "accumulates, starting from zero; unlimited: no limit",
-    ...{ since, default: "600" },
+    ...{ since, default: DEFAULT_DELETION_RATE },
   }),
   "otlp-endpoint": otlpEndpoint(
     "for sandboxes whose clients trace, until they are Ready. On Deno its host has to be in --allow-net",

@@ -14,7 +14,11 @@ async function begin(options: Parameters<typeof aWorld>[0] = {}): Promise<World>
   await world.members([1]);
   const ending = new AbortController();
   const [api, log] = [world.server.connect(), () => {}];
-  const domains = { allowedLabelDomains: [], allowedAnnotationDomains: ["ours.example"] };
+  const domains = {
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional" as const,
+    allowedAnnotationDomains: ["ours.example"],
+  };
   const binding = createBinding(api, { ...domains, clock: world.clock, log });
   const running = [watchFor(binding, api, log, ending.signal), binding.serve(ending.signal)];
   stop = () => {

@@ -56,7 +56,12 @@ function begin(
     if (request.path.endsWith("/status")) onStatus({ now, show: (claim) => handlers.sandboxclaims.observe(claim) });
     return answered;
   };
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   handlers.sandboxtemplates.observe(aTemplate());
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));
   listed();

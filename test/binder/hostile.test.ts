@@ -35,7 +35,12 @@ test("where claims of a pool cannot be judged, those of other pools are served",
     return Promise.resolve({ status: 201, body: { items: [], metadata: {}, ...body as object, ...claim } });
   };
   const { clock } = world;
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   const broken = { ...aTemplate({ metadata: { name: "broken", uid: "uid-broken" } }) };
   handlers.sandboxtemplates.observe(broken);
   Object.defineProperty(broken, "spec", { get: () => expect.unreachable() });
@@ -59,7 +64,12 @@ test("claims that cannot be served are judged anew when pool or template change,
   const { clock } = world;
   let judged = 0;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   const template = aTemplate();
   const { spec } = template;
   // To judge a claim is to look at what the template allows.
@@ -90,7 +100,12 @@ test("between claims that are turned away others are heard", async () => {
   world = await aWorld({ pool: null });
   const { clock } = world;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   let judged = 0;
   const template = aTemplate();
   const { spec } = template;
@@ -114,7 +129,12 @@ test("a large template is looked at once for each member, however many claims wa
   const { clock } = world;
   let looks = 0;
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   const template = aTemplate({ spec: { podTemplate: { spec: { containers: [{ name: "other", image: "large" }] } } } });
   const [container] = template.spec.podTemplate.spec.containers;
   // To hash or compare what Pods are made from is to look at all of it.

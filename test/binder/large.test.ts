@@ -24,7 +24,11 @@ const asked = (what: string) => world?.asked.filter((line) => line.startsWith(wh
 async function bytesEach(claims: SandboxClaim[], show: (binding: ReturnType<typeof createBinding>) => void) {
   const texts = claims.map((claim) => JSON.stringify(claim));
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const binding = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [] });
+  const binding = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+  });
   const term = new AbortController();
   const before = liveBytes();
   for (const text of texts) binding.handlers.sandboxclaims.observe(JSON.parse(text));
@@ -142,7 +146,11 @@ const LARGE = aTemplate({ spec: { envVarsInjectionPolicy: "Allowed", podTemplate
 function bytesOfEach(objects: object[], kind: "sandboxes" | "sandboxtemplates" | "sandboxwarmpools"): number {
   const texts = objects.map((object) => JSON.stringify(object));
   const send: Api["send"] = () => Promise.resolve({ status: 200, body: {} });
-  const { handlers } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [] });
+  const { handlers } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+  });
   const before = liveBytes();
   for (const text of texts) handlers[kind].observe(JSON.parse(text));
   const each = (liveBytes() - before) / texts.length;

@@ -80,7 +80,12 @@ test("a binder that begins to serve tells none of the pools that lack their temp
     asked.push(`${method} ${path.split("/").at(-1)}`);
     return Promise.resolve({ status: 200, body: {} });
   };
-  const { handlers, listed, serve } = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const { handlers, listed, serve } = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   handlers.sandboxtemplates.observe(aTemplate());
   const spec = { sandboxTemplateRef: { name: "none" } };
   for (const name of names(50)) handlers.sandboxwarmpools.observe(aPool({ metadata: { name, uid: name }, spec }));

@@ -40,6 +40,7 @@ test("a status that a restore has undone is written again, once", async () => {
   const { handlers, listed, serve } = createBinding({ send } as unknown as Api, {
     log: () => {},
     allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
     clock,
   });
   const statuses = () => asked.filter(({ method, path }) => method === "PUT" && path.endsWith("/status")).length;

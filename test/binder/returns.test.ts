@@ -61,6 +61,7 @@ test("a member that a list shows again, which was gone before, is marked", async
   const { handlers } = createBinding({ send } as Api, {
     log: () => {},
     allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
     clock: createFakeClock(0),
   });
   const list = () => {

@@ -20,7 +20,11 @@ test("a binder that stands by keeps no more of a bound claim than one that leads
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
   const api = { send: () => Promise.reject(new Error("none")) } as never;
-  const { handlers, listed } = createBinding(api, { allowedLabelDomains: [], log: () => {} });
+  const { handlers, listed } = createBinding(api, {
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    log: () => {},
+  });
   const refs: WeakRef<object>[] = [];
   const show = () => {
     const metadata = { annotations: { "agents.x-k8s.io/controller-first-observed-at": "x" } };

@@ -106,7 +106,12 @@ test("an unknown cold Sandbox is looked for, too, before a member that has come 
     isDown = true;
     return Promise.reject(broken);
   };
-  const binding = createBinding({ send } as Api, { log: () => {}, allowedLabelDomains: [], clock });
+  const binding = createBinding({ send } as Api, {
+    log: () => {},
+    allowedLabelDomains: [],
+    templateNetworkPolicy: "optional",
+    clock,
+  });
   const { handlers } = binding;
   handlers.sandboxtemplates.observe(aTemplate());
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));

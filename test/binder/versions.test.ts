@@ -31,7 +31,7 @@ function aBinding(answer: (request: ApiRequest) => Answer | undefined) {
     }
     return answer(request) ?? { status: 404, body: {} };
   };
-  const options = { log: () => {}, allowedLabelDomains: [], clock };
+  const options = { log: () => {}, allowedLabelDomains: [], templateNetworkPolicy: "optional" as const, clock };
   const { handlers, listed, serve } = createBinding({ send } as unknown as Api, options);
   handlers.sandboxtemplates.observe(aTemplate());
   handlers.sandboxwarmpools.observe(aPool({ status: COUNTED }));

@@ -67,7 +67,7 @@ export async function sayOf(
     { api, log, metrics, claimEvents: true, sandboxEvents: true, cloudEvents: undefined, instance: "here" },
     end.signal,
   );
-  const binding = createBinding(api, { allowedLabelDomains: [], log });
+  const binding = createBinding(api, { allowedLabelDomains: [], templateNetworkPolicy: "optional", log });
   const index = createSandboxIndex(() => {});
   const { signal } = end;
   const router = { log, signal, namespace: undefined, allowLoopbackPodIp: false, onListed: () => {} };
@@ -75,6 +75,7 @@ export async function sayOf(
   const running = [
     keep(api, {
       allowedLabelDomains: [],
+
       log,
       reportFor,
       observers: recording.handlers,

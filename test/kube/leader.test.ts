@@ -67,7 +67,11 @@ describe("lead()", () => {
       await new Promise((resolve) => leading.addEventListener("abort", resolve));
       leaders.splice(leaders.indexOf(identity), 1);
     };
-    const running = lead({ api, log: () => {}, namespace: "system", name: "keeper", identity }, work, end.signal);
+    const running = lead(
+      { termSeconds: 15, api, log: () => {}, namespace: "system", name: "keeper", identity },
+      work,
+      end.signal,
+    );
     running.catch(() => {});
     return { end, running, cut: () => line.isCut = true, mend: () => line.isCut = false };
   }
@@ -194,7 +198,7 @@ describe("lead()", () => {
 
   test("ends with what the work throws", async () => {
     const work = () => Promise.reject(new Error("broken"));
-    const options = { api: server, log: () => {}, namespace: "system", name: "keeper", identity: "a" };
+    const options = { termSeconds: 15, api: server, log: () => {}, namespace: "system", name: "keeper", identity: "a" };
     const running = lead(options, work, new AbortController().signal);
     const outcome = expect(running).rejects.toThrow("broken");
     await pass(30);

@@ -69,6 +69,11 @@ describe("readOptions()", () => {
     expect(read("--health-probe-bind-address=0", "--metrics-bind-address=")).toMatchObject(none);
   });
 
+  test("refuses to look for idle sandboxes more often than every 100 ms", () => {
+    expect(read("--idle-check-interval=100ms")?.idleCheckInterval).toBe(100);
+    expect(() => read("--idle-check-interval=99ms")).toThrow(/at least 100ms/);
+  });
+
   test("takes more than 24 days as 24 days: a timer would fire at once", () => {
     const long = read("--dial-timeout=1000h", "--wake-timeout=10000h", "--proxy-timeout=596h");
     expect([long.dialTimeout, long.wakeTimeout, long.proxyTimeout]).toEqual([
