@@ -48,9 +48,10 @@ const POOL_LABELS = [
 ];
 
 /**
- * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. Owner, labels and Pod metadata
- * are the claim's; everything else stays. The member is merged as Metacontroller would merge it, and stored as last
- * applied, so that Metacontroller's next sync changes nothing. Source: Agent Sandbox API, section 3.5.3 b.
+ * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. The controller, labels and Pod
+ * metadata are the claim's; everything else stays, also other owners. The member is merged as Metacontroller would merge
+ * it, and stored as last applied, so that Metacontroller's next sync changes nothing. Source: Agent Sandbox API, section
+ * 3.5.3 b.
  *
  * @param sandbox as observed, not parsed: the PUT must not add defaults that were never written
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object
@@ -76,13 +77,15 @@ export function boundMember(
       ...applied.metadata,
       labels,
       annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, now) },
-      ownerReferences: [controllerReference(claim)],
     },
     // The keeper may have removed the Pod's spec from the last-applied annotation. Then the merge does not touch that
     // spec.
     spec: { ...applied.spec, podTemplate: { ...applied.spec?.podTemplate, metadata } } as PoolSandboxSpec,
   };
-  return applyUpdate(sandbox, desired, rememberedOf(sandbox.metadata, metadata, record));
+  const bound = applyUpdate(sandbox, desired, rememberedOf(sandbox.metadata, metadata, record));
+  // The merge identifies owners by their names, so it would replace an owner that has the name of the claim or pool.
+  const others = sandbox.metadata.ownerReferences?.filter(({ controller }) => controller !== true) ?? [];
+  return { ...bound, metadata: { ...bound.metadata, ownerReferences: [...others, controllerReference(claim)] } };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The binding: one write that leaves the claim as the only owner, the Pod as it is, and Metacontroller nothing to do. @module */
+/** The binding: one write that leaves the claim as the only controller, the Pod as it is, and Metacontroller nothing to do. @module */
 import { expect, test } from "vitest";
 import { type Sandbox, sandboxSchema } from "../../packages/api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
@@ -233,4 +233,14 @@ test("what a user has added stays: labels, owners that do not control, mode and 
   expect(metadata.ownerReferences).toEqual(expect.arrayContaining([user, claimRef(aClaim("c"))]));
   expect(metadata.ownerReferences).toHaveLength(2);
   expect(spec).toMatchObject({ shutdownPolicy: "Delete", shutdownTime: ago(-60) });
+});
+
+test.for(["c", "warm"])("another owner stays as it is, also if it has the name of the claim or pool: %s", (name) => {
+  const user = { apiVersion: "v1", kind: "ConfigMap", name, uid: "uid-mine", blockOwnerDeletion: false };
+  const owners = theMember(1).metadata.ownerReferences ?? [];
+  for (const ownerReferences of [[...owners, user], [user, ...owners]]) {
+    const given = sandboxSchema.parse(swap(theMember(1, { metadata: { ownerReferences } }), aClaim("c")));
+    expect(given.metadata.ownerReferences).toEqual([user, claimRef(aClaim("c"))]);
+    expect(nextPut(given, aClaim("c"))).toBeUndefined();
+  }
 });

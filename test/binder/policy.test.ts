@@ -42,7 +42,7 @@ test("Sandboxes of claims and pools have no other labels, annotations and fields
     coldSandbox(claim, pool, template, NOW),
     applyCreate(buildMember(pool, template, "m", { number: 1, first: 1 })),
   ];
-  const keys = ofMessage("create Sandboxes with labels and annotations");
+  const keys = ofMessage("create Sandboxes with reserved labels and annotations");
   const fields = ofMessage("create Sandboxes that run");
   for (const object of made) {
     expect(keys).toEqual(expect.arrayContaining(keysOf(object)));

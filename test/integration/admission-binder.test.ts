@@ -3,7 +3,11 @@ import { beforeAll, expect, test } from "vitest";
 import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_UID_LABEL,
+  DRAINING_LABEL,
+  LOSSES_ALLOWED_ANNOTATION,
   SANDBOX_NAME_ANNOTATION,
+  SHARD_LABEL,
+  UNRESOLVED_ANNOTATION,
   WARM_POOL_LABEL,
   WOKEN_AT_ANNOTATION,
 } from "../../packages/api/objects/keys.ts";
@@ -20,8 +24,8 @@ beforeAll(async () => cluster = await shared("bare"));
 test("the binder makes Sandboxes for pools and claims, hands members over, and does nothing else", async () => {
   const { ns, as } = await aProcess(cluster, "binder");
   await ns.apply(
-    { ...aPool("p", 1), metadata: { name: "p", annotations: { mine: "1" } } },
-    { ...aClaim("c", "p"), metadata: { name: "c", annotations: { mine: "1" } } },
+    { ...aPool("p", 1), metadata: { name: "p", annotations: { [LOSSES_ALLOWED_ANNOTATION]: "1" } } },
+    { ...aClaim("c", "p"), metadata: { name: "c", annotations: { [LOSSES_ALLOWED_ANNOTATION]: "1" } } },
   );
   const { metadata: pool } = await ns.get("sandboxwarmpool", "p");
   const { metadata: claim } = await ns.get("sandboxclaim", "c");
@@ -47,9 +51,9 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   const ends = { ...make("ends", ofPool), spec: { ...aSandbox("x").spec, shutdownTime: past } };
   expect(await create(ends)).toMatchObject(refused("create Sandboxes that run"));
   const asks = { ...ofPool, annotations: { "router.agents.x-k8s.io/idle-delete-seconds": "1" } };
-  expect(await create(make("asks", asks))).toMatchObject(refused("create Sandboxes with labels and annotations"));
-  const router = { ...ofPool, labels: { ...ofPool.labels, app: "sandbox-router" } };
-  expect(await create(make("labelled", router))).toMatchObject(refused("create Sandboxes with labels and annotations"));
+  expect(await create(make("asks", asks))).toMatchObject(refused("create Sandboxes with reserved labels"));
+  const draining = { ...ofPool, labels: { ...ofPool.labels, [DRAINING_LABEL]: "x" } };
+  expect(await create(make("labelled", draining))).toMatchObject(refused("create Sandboxes with reserved labels"));
   for (const [name, metadata] of [["member", ofPool], ["c", ofClaim]] as const) {
     expect(await create(make(name, metadata))).toMatchObject({ code: 0, stderr: "" });
   }
@@ -66,8 +70,12 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
     const changed = await patch(["sandbox", "member"], { metadata: taken, spec });
     expect(changed, JSON.stringify(spec)).toMatchObject(refused("change the metadata of a Sandbox's Pod"));
   }
-  for (const metadata of [{ labels: { ...taken.labels, app: "x" } }, { annotations: { x: "y" } }]) {
-    const says = "labels" in metadata ? "change labels that are its own" : "change annotations that are its own";
+  for (
+    const metadata of [{ labels: { ...taken.labels, [DRAINING_LABEL]: "x" } }, {
+      annotations: { [UNRESOLVED_ANNOTATION]: "y" },
+    }]
+  ) {
+    const says = `change reserved ${"labels" in metadata ? "labels" : "annotations"} that are its own`;
     expect(await patch(["sandbox", "member"], { metadata: { ...taken, ...metadata } })).toMatchObject(refused(says));
   }
   expect(await create(make("back", ofPool))).toMatchObject({ code: 0 });
@@ -88,9 +96,9 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   for (const object of [["sandboxclaim", "c"], ["sandboxwarmpool", "p"]]) {
     const key = object[1] === "c" ? SANDBOX_NAME_ANNOTATION : WOKEN_AT_ANNOTATION;
     expect(await patch(object, { metadata: { annotations: { [key]: "x" } } })).toMatchObject({ code: 0 });
-    for (const annotations of [{ a: "b" }, { mine: null }]) {
+    for (const annotations of [{ [UNRESOLVED_ANNOTATION]: "b" }, { [LOSSES_ALLOWED_ANNOTATION]: null }]) {
       expect(await patch(object, { metadata: { annotations } })).toMatchObject(
-        refused("change annotations that are its own"),
+        refused("change reserved annotations that are its own"),
       );
     }
     const [own, lifecycle] = [{ shutdownPolicy: "Retain" }, { shutdownPolicy: "Delete" }];
@@ -107,7 +115,9 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
     ) {
       expect(await patch(object, body)).toMatchObject(refused("change annotations of claims and pools"));
     }
-    expect(await patch(object, { metadata: { labels: { a: "b" } } })).toMatchObject(refused("change labels"));
+    expect(await patch(object, { metadata: { labels: { [SHARD_LABEL]: "b" } } })).toMatchObject(
+      refused("change reserved labels"),
+    );
     expect(await attempt(cluster, [...as, "delete", ...object])).toMatchObject(refused("create and update"));
   }
 });

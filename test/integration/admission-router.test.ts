@@ -10,7 +10,7 @@ import {
   SUSPENDED_ANNOTATION,
   WAKE_ANNOTATION,
 } from "../../packages/api/router/protocol.ts";
-import { WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
+import { DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../../packages/api/objects/keys.ts";
 import { attempt, run } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 import { annotate, ASKS, inHours, podAsks, put, SUSPEND, WAKE } from "./routerpolicy.ts";
@@ -75,9 +75,14 @@ const CASES: [what: string, over: Parameters<typeof put>[2], patch: Loose, says?
     "asks for suspensions itself",
     { annotations: {} },
     annotate({ [IDLE_ANNOTATION]: "1" }),
-    "change annotations that are its own",
+    "change reserved annotations that are its own",
   ],
-  ["asks for deletions itself", {}, annotate({ [DELETE_ANNOTATION]: "1" }), "change annotations that are its own"],
+  [
+    "asks for deletions itself",
+    {},
+    annotate({ [DELETE_ANNOTATION]: "1" }),
+    "change reserved annotations that are its own",
+  ],
   [
     "notes a suspension of somebody else",
     { hours: 1 },
@@ -109,11 +114,26 @@ const CASES: [what: string, over: Parameters<typeof put>[2], patch: Loose, says?
     { spec: { podTemplate: { metadata: { annotations: ASKS } } } },
     "nothing else of the spec",
   ],
-  ["annotates otherwise", {}, annotate({ "agents.x-k8s.io/unresolved": "x" }), "change annotations that are its own"],
-  ["changes another's annotation", {}, annotate({ mine: "2" }), "change annotations that are its own"],
-  ["takes another's annotation", {}, annotate({ mine: null }), "change annotations that are its own"],
-  ["labels", {}, { metadata: { labels: { a: "b" } } }, "not change labels"],
-  ["sets a finalizer", {}, { metadata: { finalizers: ["example.com/stay"] } }, "not change labels"],
+  [
+    "annotates otherwise",
+    {},
+    annotate({ [UNRESOLVED_ANNOTATION]: "x" }),
+    "change reserved annotations that are its own",
+  ],
+  [
+    "changes another's annotation",
+    { annotations: { [UNRESOLVED_ANNOTATION]: "x" } },
+    annotate({ [UNRESOLVED_ANNOTATION]: "y" }),
+    "change reserved annotations that are its own",
+  ],
+  [
+    "takes another's annotation",
+    { annotations: { [UNRESOLVED_ANNOTATION]: "x" } },
+    annotate({ [UNRESOLVED_ANNOTATION]: null }),
+    "change reserved annotations that are its own",
+  ],
+  ["labels", {}, { metadata: { labels: { [DRAINING_LABEL]: "b" } } }, "not change reserved labels"],
+  ["sets a finalizer", {}, { metadata: { finalizers: ["example.com/stay"] } }, "not change reserved labels"],
 ];
 
 test("the router suspends what asks for it, wakes, and does nothing else to Sandboxes", async () => {

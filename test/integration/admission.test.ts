@@ -4,6 +4,7 @@ import { LAST_APPLIED_ANNOTATION } from "../../packages/api/objects/apply.ts";
 import {
   DECORATOR_ANNOTATION,
   FIRST_OBSERVED_ANNOTATION,
+  LOSSES_ALLOWED_ANNOTATION,
   POD_NAME_ANNOTATION,
   REFUSED_WRITE_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
@@ -41,7 +42,10 @@ test("the keeper tries out what could be created or changed, annotates, sets the
     aTemplate("t"),
     {
       ...aSandbox("box"),
-      metadata: { name: "box", annotations: { mine: "1", ...APPLIED, [POD_NAME_ANNOTATION]: "x" } },
+      metadata: {
+        name: "box",
+        annotations: { [LOSSES_ALLOWED_ANNOTATION]: "1", ...APPLIED, [POD_NAME_ANNOTATION]: "x" },
+      },
     },
     { ...JSON.parse(pod), metadata: { name: "p", annotations: APPLIED } },
     {
@@ -94,7 +98,12 @@ test("the keeper tries out what could be created or changed, annotates, sets the
       foreign,
       "The keeper may change annotations that are its own",
     ]),
-    [box, annotate({ mine: null }), "The keeper may change annotations that are its own"],
+    [box, annotate({ [LOSSES_ALLOWED_ANNOTATION]: null }), "The keeper may change annotations that are its own"],
+    ...[aPod, service, ["networkpolicy", "n"]].map((it): [string[], Loose, string] => [
+      it,
+      annotate({ mine: "2" }),
+      "The keeper may change annotations that are its own",
+    ]),
     [["sandboxwarmpool", "p"], annotate({ [FIRST_OBSERVED_ANNOTATION]: "x" }), "The keeper may change annotations"],
     [box, annotate({ [DECORATOR_ANNOTATION]: "sandboxtemplate" }), "The keeper may shorten"],
     [box, annotate({ [POD_NAME_ANNOTATION]: "another" }), "The keeper may shorten"],

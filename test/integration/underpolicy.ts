@@ -1,4 +1,4 @@
-/** Accounts that are held by the admission policy of a process, and by nothing else. @module */
+/** Accounts that are held by the admission policy of a process, and by nothing else; mutating admission of others. @module */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
@@ -37,6 +37,61 @@ export async function aProcess(
   };
   await until(probe, ({ stderr }) => stderr.includes(`The ${name} may change`));
   return { ns, as: kubectl };
+}
+
+/**
+ * Puts mutating admission into force in a namespace, as clusters have it for costs or audits: it labels new Sandboxes,
+ * and changes an annotation in each write of our kinds.
+ */
+export async function mutateWrites(ns: Namespace): Promise<void> {
+  const stamp = `object.metadata.?annotations[?"stamp"].orValue("") + "x"`;
+  const text = [
+    mutation("label", ns, "sandboxes", "CREATE", `labels: Object.metadata.labels{team: "red"}`),
+    mutation("stamp", ns, "*", "CREATE, UPDATE", `annotations: Object.metadata.annotations{stamp: ${stamp}}`),
+  ].join("---\n");
+  await run(ns.cluster, ["apply", "-f", "-"], text);
+  onTestFinished(async () => void await run(ns.cluster, ["delete", "-f", "-"], text));
+  const tried = async () => {
+    const sandbox = JSON.stringify(aSandbox("tried"));
+    const args = ["-n", ns.name, "create", "--dry-run=server", "-f", "-", "-o", "json"];
+    // The API server may not know our kinds for mutations yet.
+    const { code, stdout } = await attempt(ns.cluster, args, sandbox);
+    return code === 0 ? JSON.parse(stdout).metadata : {};
+  };
+  await until(tried, ({ labels, annotations }) => labels?.team === "red" && annotations?.stamp === "x");
+}
+
+function mutation(name: string, ns: Namespace, resources: string, operations: string, metadata: string): string {
+  return `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: { name: ${ns.name}-${name} }
+spec:
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules:
+      - apiGroups: [agents.x-k8s.io, extensions.agents.x-k8s.io]
+        apiVersions: [v1beta1]
+        resources: ["${resources}"]
+        operations: [${operations}]
+  matchConditions: [{ name: is-here, expression: request.namespace == "${ns.name}" }]
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: 'Object{metadata: Object.metadata{${metadata}}}'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: { name: ${ns.name}-${name} }
+spec: { policyName: ${ns.name}-${name} }
+`;
+}
+
+/** Makes a ConfigMap, and returns the reference by which it owns others. */
+export async function makeOwner(ns: Namespace, name: string): Promise<object> {
+  await ns.kubectl("create", "configmap", name);
+  const uid = await ns.kubectl("get", "configmap", name, "-o", "jsonpath={.metadata.uid}");
+  return { apiVersion: "v1", kind: "ConfigMap", name, uid };
 }
 
 export const aSandbox = (name: string) => sleeper(name, { volumeClaimTemplates: [] }, ON_SIMULATED_NODES);

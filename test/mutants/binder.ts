@@ -183,9 +183,15 @@ export const BINDER: readonly Mutant[] = [
   {
     name: "a Sandbox that is bound keeps its pool as an owner",
     file: "packages/binder/boundsandbox.ts",
-    from: "ownerReferences: [controllerReference(claim)],\n    },\n    // The keeper",
-    to: "ownerReferences: [...applied.metadata.ownerReferences ?? [], ...sandbox.metadata.ownerReferences ?? []],\n" +
-      "    },\n    // The keeper",
+    from: "?.filter(({ controller }) => controller !== true) ?? [];",
+    to: " ?? [];",
+    tests: ["test/binder/boundsandbox.test.ts"],
+  },
+  {
+    name: "a Sandbox that is bound loses its other owners",
+    file: "packages/binder/boundsandbox.ts",
+    from: "ownerReferences: [...others, controllerReference(claim)]",
+    to: "ownerReferences: [controllerReference(claim)]",
     tests: ["test/binder/boundsandbox.test.ts"],
   },
   {
