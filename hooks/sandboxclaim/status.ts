@@ -62,7 +62,10 @@ export interface Situation {
  * | the Sandbox has a Ready condition | a copy of that condition, with its time; the message reports if the claim's metadata is not applied yet |
  * | the Sandbox has no Ready condition yet | SandboxNotReady |
  */
-export function readyCondition(situation: Situation, now: Date): Condition {
+export function readyCondition(
+  situation: Omit<Situation, "claim"> & { claim: Pick<SandboxClaim, "metadata" | "status"> },
+  now: Date,
+): Condition {
   const { claim, sandbox } = situation;
   const { generation } = claim.metadata;
   const verdict = ownVerdict(situation);
@@ -90,7 +93,7 @@ export function readyCondition(situation: Situation, now: Date): Condition {
   };
 }
 
-function ownVerdict({ sandbox, isExpired, problem }: Situation): ReadyVerdict | undefined {
+function ownVerdict({ sandbox, isExpired, problem }: Omit<Situation, "claim">): ReadyVerdict | undefined {
   if (isExpired) {
     const more = problem && isRefusedWrite(problem.message) ? ` ${problem.message}` : "";
     return notReady("ClaimExpired", `Claim expired. Sandbox cleanup initiated.${more}`);

@@ -11,6 +11,7 @@ import { sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
 import { createWorkQueue } from "../kube/workqueue.ts";
 import type { Api } from "../kube/api.ts";
 import { childrenReconciler } from "./children.ts";
+import { claimRequeueing } from "./claimwake.ts";
 import { createGetter, type Getter, type Kept, MOST_ASKED, type Named } from "./kept.ts";
 import type { Intervals, Reconciler, Report } from "./reconciler.ts";
 import { listAndWatch } from "../kube/watch.ts";
@@ -97,6 +98,7 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
     }),
     pools,
   );
+  const claimsToRequeue = claimRequeueing(api, (reconciler) => queue(reconciler));
   const requeue = {
     Sandbox: requeueBy(sandboxes, children),
     SandboxClaim: requeueBoundSandbox(api, claims, stuckSandboxes),
@@ -109,12 +111,14 @@ export async function keep(api: Api, options: KeepOptions, signal: AbortSignal):
       queue(sharedPortsReconciler(api, report), sandboxes),
       queue(mergeTrapReconciler(api, report), sandboxes),
       queue(sandboxWakeReconciler(api), sandboxes),
+      claimsToRequeue.sandboxes,
       stuckSandboxes,
       withPools(queue(readoptReconciler({ api, report, references }), sandboxes), references),
       ...observers.sandboxes ?? [],
     ],
     sandboxclaims: [
       queue(expiryReconciler(api, reportFor("SandboxClaim"), budget, CLAIM_EXPIRY), claims),
+      claimsToRequeue.claims,
       ...observers.sandboxclaims ?? [],
     ],
     sandboxwarmpools: [

@@ -76,14 +76,14 @@ function isBehind(parent: Sandbox | SandboxWarmPool): boolean {
 }
 
 /** Returns the next time to requeue an object that has waited since `began`. */
-function wakeTime(metadata: ObjectMeta, began: number): number {
+export function wakeTime(metadata: Pick<ObjectMeta, "annotations">, began: number): number {
   const woken = wokenAt(metadata);
   const next = WAKE_MS.find((ms) => !(woken >= began + ms)) ?? (Math.floor((woken - began) / LATER_MS) + 1) * LATER_MS;
   return began + next;
 }
 
 /** When the object was last requeued, in milliseconds since the epoch; NaN: never. */
-function wokenAt({ annotations }: ObjectMeta): number {
+export function wokenAt({ annotations }: Pick<ObjectMeta, "annotations">): number {
   return Date.parse(annotations?.[WOKEN_AT_ANNOTATION] ?? "");
 }
 
@@ -139,7 +139,7 @@ function wakeReconciler<T extends { metadata: ObjectMeta }>(api: Api, waking: Wa
       await sendPatch(api, { kind, resource, metadata }, patchOf(metadata, { annotations }));
       const known = memory.get(uid);
       if (!known) return;
-      progress?.woken(known);
+      progress?.woken(known, now);
       memory.set(uid, { ...known, done });
     },
   };

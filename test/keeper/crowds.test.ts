@@ -1,6 +1,8 @@
 /** Many objects that name one claim, one hash or one pool: twice as many are twice the work. @module */
 import { expect, test } from "vitest";
 import { createBindings } from "../../packages/keeper/observability/bindings.ts";
+import { claimRequeueing } from "../../packages/keeper/claimwake.ts";
+import { createReconcileQueue } from "../../packages/keeper/reconcilequeue.ts";
 import { readoptReconciler } from "../../packages/keeper/readopt.ts";
 import { createReferences } from "../../packages/keeper/references.ts";
 import { aSandbox } from "../sandboxes.ts";
@@ -19,6 +21,16 @@ const WORK: Record<string, (count: number) => () => void> = {
     return () => {
       for (const sandbox of sandboxes) bindings.sandboxes.observe(sandbox);
       for (const { metadata } of sandboxes) bindings.sandboxes.gone(metadata.uid ?? "");
+    };
+  },
+  "Sandboxes that name one claim, in requeueing": (count) => {
+    const { signal } = new AbortController();
+    const { claims, sandboxes } = claimRequeueing(api, (own) => createReconcileQueue(own, { log() {} }, signal));
+    const found = many(count, (i) => aClaimsSandbox({ name: `s${i}` }));
+    claims.observe(aBoundClaim());
+    return () => {
+      for (const sandbox of found) sandboxes.observe(sandbox);
+      for (const { metadata } of found) sandboxes.gone(metadata.uid ?? "");
     };
   },
   "orphans, with as many pools": (count) => {

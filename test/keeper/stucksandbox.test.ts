@@ -8,7 +8,7 @@ const REPORT = "agents.x-k8s.io/refused-write";
 const WORDS = `can't update Sandbox team-a/s: sandboxes.agents.x-k8s.io "s" is forbidden: ` +
   "ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: change freeze until Monday";
 const BOUND = {
-  sandbox: { name: "s" },
+  sandbox: { name: "s", podIPs: ["10.1.0.7"] },
   conditions: [aCondition("Ready", "True", "DependenciesReady", { observedGeneration: 1 })],
 };
 const WANTS = { warmPoolRef: { name: "pool" }, additionalPodMetadata: { labels: { "sandbox.users.io/team": "red" } } };

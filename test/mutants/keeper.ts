@@ -162,6 +162,20 @@ export const KEEPER: readonly Mutant[] = [
     tests: ["test/keeper/wake.test.ts"],
   },
   {
+    name: "a claim with a problem that only its hook sees is requeued again and again",
+    file: "packages/keeper/claimwake.ts",
+    from: "claim.ready !== sandbox.ready && !claim.hasProblem;",
+    to: "claim.ready !== sandbox.ready;",
+    tests: ["test/keeper/claimwake.test.ts"],
+  },
+  {
+    name: "a claim that is answered before its expiry makes those that have expired look forgotten",
+    file: "packages/keeper/claimwake.ts",
+    from: "if (known && known.began <= now && known.report !== report) {",
+    to: "if (known && known.report !== report) {",
+    tests: ["test/keeper/claimbacklog.test.ts"],
+  },
+  {
     name: "all that wait in a long queue are woken",
     file: "packages/keeper/progress.ts",
     from: "latestAnswered > waited.began + OVERTAKEN_MS",
