@@ -154,9 +154,9 @@ export PATH=$PATH:${dirname(kubectl)}    # a kubectl that fits`;
 export function nextSteps({ nodes }: Pick<Cluster, "nodes">): string {
   const pool =
     "kubectl apply -f examples/python.yaml            # a pool with hookbox's runtime, for the program in README.md";
-  return `npm run dev                                      # the hooks, loaded anew when you save a file
-npm run standin -- --kubeconfig $KUBECONFIG      # in place of Metacontroller
-npm run hookbox -- keeper --kubeconfig $KUBECONFIG
+  return `npm run dev                                      # the hooks; they start again when you save a file
+npm run standin -- --kubeconfig $KUBECONFIG      # the fake Metacontroller
+npm run hookbox -- keeper --kubeconfig $KUBECONFIG   # the keeper and the binder
 npm run -s hookbox -- manifests --hooks-url http://127.0.0.1:8080 | kubectl apply --server-side -f -
 kubectl apply -f examples/sandbox.yaml${nodes === "real" ? `\n${pool}` : ""}`;
 }

@@ -79,11 +79,11 @@ function sayWhatNext(cluster: Cluster): void {
   say(`
 ${indented(environmentOf(cluster))}
 
-Then, to run sandboxes in it, each in a terminal of its own:
+Then, to run sandboxes in it, type the first three commands each in a terminal of its own, the others in a fourth:
 
 ${indented(nextSteps(cluster))}
 
-"npm run down" ends the cluster.`);
+"npm run down" stops the cluster and deletes its data.`);
 }
 
 main().then((code) => process.exitCode = code, (error: Error) => {
