@@ -5,7 +5,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -13,23 +13,13 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
+/** The folder of a test file decides its project (test/README.md). */
 const CORE = ["hooks", "webhook", "process", "api"].map((folder) => `test/${folder}/**/*.test.ts`);
 const CLUSTER = ["test/{integration,clients}/**/*.test.ts"];
-/** Few claims meet few faults, images and the Go client take minutes to build, and nobody has the Go controller: there is no short form. */
-const ONLY_SOAK = [
-  "test/faults/faults.test.ts",
-  "test/node/{agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
-];
 const NODE = ["test/{node,browser}/**/*.test.ts"];
-/** What is disturbed by files before it in the same process: it puts modules in the place of others, or counts memory. */
-const ALONE = globSync("test/**/*.test.ts", { cwd: ROOT }).filter((file) =>
-  /vi\.mock\(|\/heap\.ts"/.test(readFileSync(join(ROOT, file), "utf8"))
-);
-/** What has a long form, see `isSoak`. */
-const SOAK = [
-  "test/**/{races,properties,laws,lagging,simulate,values,unchanged,breakage,release,faults,quiet,restore,router-wake,baddeploys,agentimage,browserimage,jupyterimage,takeover,goclient}.test.ts",
-  "test/{fuzz,mutants}/*.test.ts",
-];
+const ALONE = ["test/**/alone/*.test.ts"];
+const SOAK = ["test/**/soak/*.test.ts"];
+const ONLY_SOAK = ["test/soak/*.test.ts"];
 
 // Processes that tests start load the same files hundreds of times: with it they take half as long to start.
 process.env["NODE_COMPILE_CACHE"] ??= join(ROOT, "node_modules/.cache/compile");
@@ -53,28 +43,21 @@ function seedOf(): number {
   }
 }
 
-/**
- * Files that take half a minute or more, the longest first, because few others run at the same time as the last
- * ones. The two that install hookbox on a node of their own do not begin together.
- */
-const SLOW = `
-  races/races wiring/cloudevents wiring/keeper dev/docs/site fuzz/upgrades fuzz/hooks
-  node/deploy integration/scenario node/router-idle integration/breakage integration/docs-steps
-  clients/checklist-reasons node/deploy-helm integration/restore integration/release integration/pool node/cli-transcript integration/obstacles node/examples
-  integration/autoscale node/sdk node/quiet node/why clients/checklist-names clients/checklist-ready integration/keeper
-  clients/lifecycle node/router-streams integration/package node/pythonclient browser/terminal node/cli node/readme
-`.trim().split(/\s+/);
+/** Seconds that files took when `HOOKBOX_TEST_DURATIONS=1 npm test` was last run, by file; shorter ones are left out. */
+const DURATIONS: Record<string, number> = JSON.parse(readFileSync(join(ROOT, "test/durations.json"), "utf8"));
 
-/** Says when a file's turn is among those of its group, the lowest first. */
-function turnOf({ moduleId }: TestSpecification): number {
-  const turn = SLOW.indexOf(relative(join(ROOT, "test"), moduleId).replace(/\.test\.ts$/, ""));
-  return turn < 0 ? SLOW.length : turn;
-}
+/** Both install hookbox on a node of their own, so they must not begin together. */
+const APART = ["test/node/deploy.test.ts", "test/node/deploy-helm.test.ts"];
 
+/** Starts the longest files first, because few others run at the same time as the last ones. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => turnOf(a) - turnOf(b));
+    const nameOf = ({ moduleId }: TestSpecification) => relative(ROOT, moduleId);
+    const secondsOf = (file: TestSpecification) => DURATIONS[nameOf(file)] ?? 0;
+    const sorted = (await super.sort(files)).toSorted((a, b) => secondsOf(b) - secondsOf(a));
+    const [first = -1, second = -1] = sorted.flatMap((file, index) => APART.includes(nameOf(file)) ? [index] : []);
+    if (first >= 0 && second - first < 6) sorted.splice(first + 6, 0, ...sorted.splice(second, 1));
+    return sorted;
   }
 }
 
@@ -104,7 +87,6 @@ const PROJECTS = [
   project("node", 1, {
     ...onCluster,
     include: NODE,
-    exclude: ONLY_SOAK,
     setupFiles: ["test/node/settled.ts"],
   }),
 ];
@@ -116,7 +98,11 @@ const SOAK_PROJECTS = [
     maxWorkers: 2,
     testTimeout: 3_600_000,
   }),
-  project("last", 1, { ...onCluster, include: SOAK, exclude: ["test/!(integration|node|faults)/**"], maxWorkers: 1 }),
+  project("last", 1, {
+    ...onCluster,
+    include: ["test/{integration,node}/soak/*.test.ts", ...ONLY_SOAK],
+    maxWorkers: 1,
+  }),
 ];
 
 export default defineConfig({

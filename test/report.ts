@@ -28,5 +28,20 @@ export default class implements Reporter {
     if (facts.unexplained.length > 0) process.exitCode = 1;
     const file = process.env["HOOKBOX_TEST_REPORT"];
     if (file !== undefined) writeFileSync(`${file}.facts.json`, JSON.stringify(facts));
+    if (process.env["HOOKBOX_TEST_DURATIONS"] !== undefined) writeDurations(modules);
   }
+}
+
+/** Files that take less are not recorded, in seconds. */
+const SHORT_SECONDS = 15;
+
+/** Records how long the files took, so that the next runs can start the longest ones first. */
+function writeDurations(modules: readonly TestModule[]): void {
+  const durations = modules
+    .map((module) =>
+      [relative(process.cwd(), module.moduleId), Math.round(module.diagnostic().duration / 1000)] as const
+    )
+    .filter(([, seconds]) => seconds >= SHORT_SECONDS)
+    .toSorted(([, a], [, b]) => b - a);
+  writeFileSync("test/durations.json", `${JSON.stringify(Object.fromEntries(durations), undefined, 2)}\n`);
 }

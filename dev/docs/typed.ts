@@ -150,7 +150,7 @@ export const UNTYPED: readonly Untyped[] = [
   {
     page: "docs/runtime.md",
     has: "docker build -f deploy/runtime/Containerfile",
-    why: "takes docker; test/node/agentimage.test.ts builds from the same file without it, in `npm run soak`",
+    why: "takes docker; test/soak/agentimage.test.ts builds from the same file without it, in `npm run soak`",
   },
   {
     page: "docs/runtime.md",

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const REFUSED_TEST = ["test/binder/refused.test.ts"];
 const MANY_TEST = ["test/binder/manypools.test.ts"];
 const TOLD_TEST = ["test/binder/toldpools.test.ts"];
-const LARGE_TEST = ["test/binder/large.test.ts"];
+const LARGE_TEST = ["test/binder/alone/large.test.ts"];
 
 export const BINDER_LIMITS: readonly Mutant[] = [
   {

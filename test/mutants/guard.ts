@@ -22,7 +22,7 @@ export const GUARD: readonly Mutant[] = [
     file: "packages/webhook/unchanged.ts",
     from: "return isNamed ? { name, namespace } : { name };",
     to: "return { name, ...applied };",
-    tests: ["test/webhook/unchanged.test.ts", "test/hooks/sandboxwarmpool/applied.test.ts"],
+    tests: ["test/webhook/soak/unchanged.test.ts", "test/hooks/sandboxwarmpool/applied.test.ts"],
   },
   {
     name: "members have numbers that are no longer exact",

@@ -7,7 +7,7 @@ const BOUNDARY_TEST = ["test/router/errorboundary.test.ts"];
 const STREAMS_TEST = ["test/router/openstreams.test.ts"];
 const POLICY_TEST = ["test/manifests.test.ts"];
 const UNASKED_TEST = ["test/runtime/unasked.test.ts"];
-const DEPLOYS_TEST = ["test/deploys/baddeploys.test.ts"];
+const DEPLOYS_TEST = ["test/deploys/soak/baddeploys.test.ts"];
 /** What a body is kept in that costs more than its bytes. */
 const AS_IT_COMES = `const parts: Uint8Array[] = [];
     let bytes = 0;
@@ -24,14 +24,14 @@ export const NETWORKS: readonly Mutant[] = [
     file: "packages/runtime/listen.ts",
     from: "response.writeHead(400);",
     to: 'throw new TypeError("host");',
-    tests: ["test/fuzz/runtime.test.ts"],
+    tests: ["test/fuzz/soak/runtime.test.ts"],
   },
   {
     name: "a connection that breaks where a terminal was asked for throws in a runtime",
     file: "packages/runtime/terminal/socket.ts",
     from: 'socket.on("error", () => socket.destroy());',
     to: "",
-    tests: ["test/fuzz/upgrades.test.ts"],
+    tests: ["test/fuzz/soak/upgrades.test.ts"],
   },
   {
     name: "a request for a terminal is read by a parser that throws",
@@ -75,14 +75,14 @@ export const NETWORKS: readonly Mutant[] = [
     file: "packages/router/dashboard/dashboard.ts",
     from: "const body = createByteBuffer();",
     to: AS_IT_COMES,
-    tests: ["test/router/dashboard/tinychunks.test.ts"],
+    tests: ["test/router/dashboard/alone/tinychunks.test.ts"],
   },
   {
     name: "chunks of hooks' bodies are kept as they come",
     file: "packages/webhook/intake.ts",
     from: "const body = createByteBuffer();",
     to: AS_IT_COMES,
-    tests: ["test/webhook/intake.test.ts"],
+    tests: ["test/webhook/alone/intake.test.ts"],
   },
   {
     name: "an exception leaves the connection open that caused it",

@@ -5,7 +5,7 @@ const OBSERVER_TEST = ["test/router/observe/observer.test.ts"];
 const CACHE_TEST = ["test/router/access/verdictcache.test.ts"];
 const CROWDS_TEST = ["test/router/access/crowds.test.ts"];
 const REVIEW_QUEUE_TEST = ["test/router/access/reviewqueue.test.ts"];
-const CHUNKS_TEST = ["test/router/proxy/tinychunks.test.ts"];
+const CHUNKS_TEST = ["test/router/proxy/alone/tinychunks.test.ts"];
 const RECORDS_TEST = ["test/router/index/records.test.ts"];
 const CONNECTIONS_TEST = ["test/router/connections.test.ts"];
 

@@ -6,7 +6,7 @@ const HEAD_TEST = ["test/router/proxy/headwait.test.ts"];
 const EVIDENCE_TEST = ["test/router/idle/activity.test.ts"];
 const CONTEXTS_TEST = ["test/runtime/contexts/contexts.test.ts"];
 const KILL_TEST = ["test/runtime/processes/killall.test.ts"];
-const WAITING_TEST = ["test/runtime/rpc/waiting.test.ts"];
+const WAITING_TEST = ["test/runtime/rpc/alone/waiting.test.ts"];
 
 export const SANDBOX_CODE: readonly Mutant[] = [
   {
@@ -145,7 +145,7 @@ export const SANDBOX_CODE: readonly Mutant[] = [
     add: (part: Uint8Array) => parts.push(part),
     takeText: () => new TextDecoder().decode(Buffer.concat(parts.splice(0))),
   };`,
-    tests: ["test/process/bytebuffer.test.ts"],
+    tests: ["test/process/alone/bytebuffer.test.ts"],
   },
   {
     name: "tiny pieces of output cost nothing where they wait",

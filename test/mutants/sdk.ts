@@ -3,8 +3,8 @@ import type { Mutant } from "./mutant.ts";
 
 const HOSTILE_TEST = ["test/sdk/files/hostile.test.ts"];
 const BOUNDED_TEST = ["test/sdk/runtime/bounded.test.ts"];
-const TINY_TEST = ["test/sdk/runtime/tinyvalues.test.ts"];
-const PIECES_TEST = ["test/sdk/commands/tinypieces.test.ts"];
+const TINY_TEST = ["test/sdk/runtime/alone/tinyvalues.test.ts"];
+const PIECES_TEST = ["test/sdk/commands/alone/tinypieces.test.ts"];
 const ENDLESS_TEST = ["test/sdk/commands/endless.test.ts"];
 const ARRIVED_TEST = ["test/sdk/runtime/arrived.test.ts"];
 const PLAIN_TEST = ["test/cli/plain.test.ts"];
@@ -120,7 +120,7 @@ export const SDK: readonly Mutant[] = [
     file: "packages/cli/mcp/tools/code.ts",
     from: "maxOutputLength: 0, maxResultsLength: 0 })",
     to: "})",
-    tests: ["test/cli/mcp/code.test.ts"],
+    tests: ["test/cli/mcp/alone/code.test.ts"],
   },
   {
     name: "a list of folders has no end",

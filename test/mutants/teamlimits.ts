@@ -7,8 +7,8 @@ const SANDBOX_METRICS_TEST = ["test/keeper/sandboxmetrics.test.ts"];
 const CHILDREN_TEST = ["test/keeper/children.test.ts"];
 const CROWDS_TEST = ["test/keeper/crowds.test.ts"];
 const PROPORTION_TEST = ["test/proportion.test.ts"];
-const INTAKE_TEST = ["test/webhook/intake.test.ts"];
-const FUZZED_HOOKS_TEST = ["test/fuzz/hooks.test.ts"];
+const INTAKE_TEST = ["test/webhook/alone/intake.test.ts"];
+const FUZZED_HOOKS_TEST = ["test/fuzz/soak/hooks.test.ts"];
 
 export const TEAM_LIMITS: readonly Mutant[] = [
   {
@@ -143,7 +143,7 @@ export const TEAM_LIMITS: readonly Mutant[] = [
     file: "packages/kube/watch.ts",
     from: 'log("warn", "Cannot read an object", { path, uid: uidOf(object) });',
     to: "throw new Error(`Cannot read an object of ${path}`, { cause: log });",
-    tests: ["test/fuzz/objects.test.ts"],
+    tests: ["test/fuzz/soak/objects.test.ts"],
   },
   {
     name: "a hook logs the request that it cannot answer",

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const HOOKS_TEST = ["test/wiring/hooks.test.ts"];
 const TRACING_TEST = ["test/wiring/tracing.test.ts"];
-const REASONS_TEST = ["test/wiring/hook-reasons.test.ts"];
+const REASONS_TEST = ["test/wiring/alone/hook-reasons.test.ts"];
 
 export const WIRING: readonly Mutant[] = [
   {
