@@ -104,8 +104,8 @@ export const SDK: readonly Mutant[] = [
   {
     name: "tiny pieces that wait for a reader cost nothing",
     file: "packages/sdk/transport/exec.ts",
-    from: "const PIECE_COST = 256;",
-    to: "const PIECE_COST = 0;",
+    from: "const EVENT_OVERHEAD_BYTES = 256;",
+    to: "const EVENT_OVERHEAD_BYTES = 0;",
     tests: PIECES_TEST,
   },
   {

@@ -1,4 +1,7 @@
-/** Opens WebSockets to the API server that have numbered channels. Node and Deno. @module */
+/**
+ * Opens the WebSockets of exec and port-forward to the API server, whose messages have a channel number. Node and Deno.
+ * @module
+ */
 import { Buffer } from "node:buffer";
 import type { ClientRequest } from "node:http";
 import { WebSocket } from "ws";
@@ -22,11 +25,11 @@ export interface Channels {
   close(): void;
 }
 
-/** Receives messages. */
-export interface ChannelSink {
-  message(channel: number, bytes: Buffer): void;
+/** Functions that are called when something arrives on the connection. */
+export interface ChannelHandlers {
+  onMessage(channel: number, bytes: Buffer): void;
   /** The connection was closed; `error` is absent if it was closed normally. */
-  closed(error?: Error): void;
+  onClose(error?: Error): void;
 }
 
 /** Which connection to open. */
@@ -48,7 +51,7 @@ export interface ChannelsRequest {
 export async function openChannels(
   credentials: Credentials,
   { path, protocols, signal, isBackground = false }: ChannelsRequest,
-  sink: ChannelSink,
+  handlers: ChannelHandlers,
 ): Promise<Channels> {
   const { headers, tls, agent } = await credentials.current();
   signal?.throwIfAborted();
@@ -67,7 +70,7 @@ export async function openChannels(
   let isLeft = false;
   // Registered before the connection is open: the first messages may arrive together with the response.
   socket.on("message", (message: Buffer) => {
-    if (!isLeft) sink.message(message[0] ?? 0, message.subarray(1));
+    if (!isLeft) handlers.onMessage(message[0] ?? 0, message.subarray(1));
   });
   const close = () => {
     isLeft = true;
@@ -83,7 +86,7 @@ export async function openChannels(
   });
   let failure: Error | undefined;
   socket.on("error", (error) => failure = error);
-  socket.on("close", () => sink.closed(failure));
+  socket.on("close", () => handlers.onClose(failure));
   return {
     send: (channel, bytes) =>
       new Promise((resolve) => {

@@ -8,16 +8,16 @@ import type { ExecRequest, ExecSession } from "./transport.ts";
 
 /** Channels of the protocol. Source: Kubernetes, `k8s.io/apimachinery/pkg/util/remotecommand`, version 5. */
 const [STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE] = [0, 1, 2, 3, 4, 255] as const;
-/** Version 5 can close the input; version 4 cannot. */
+/** Subprotocols, the preferred one first. Only version 5 can close the command's standard input. */
 const PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
 type ExecEvent = ExecSession["events"] extends AsyncIterable<infer T> ? T : never;
 
 /**
- * Starts a command.
+ * Starts a command in a Pod. If this function throws, the command did not run.
  *
- * @throws {@link ConnectionError} if the API server or the node refuses; the reason of the signal if that is aborted
- * before. In both cases, the command did not run
+ * @throws {@link ConnectionError} if the API server or the node refuses; the signal's reason if the signal is aborted
+ * before the command starts
  */
 export async function execInPod(credentials: Credentials, pod: PodPlace, request: ExecRequest): Promise<ExecSession> {
   const object: ObjectRef = { kind: "Pod", namespace: pod.namespace, name: pod.name };
@@ -28,19 +28,19 @@ export async function execInPod(credentials: Credentials, pod: PodPlace, request
     ended = true;
     queue.end(error);
   };
-  const message = (channel: number, bytes: Buffer) => {
+  const onMessage = (channel: number, bytes: Buffer) => {
     if (channel === STDOUT || channel === STDERR) {
       if (bytes.length > 0) queue.add({ type: "output", stream: channel === STDOUT ? "stdout" : "stderr", bytes });
       if (queue.isFull()) channels?.pause();
-    } else if (channel === STATUS) finish(bytes, object, queue.add, end);
+    } else if (channel === STATUS) handleStatus(bytes, object, queue.add, end);
   };
-  const closed = (error?: Error) => {
-    if (!ended) end(broken(object, error?.message ?? "the connection ended early"));
+  const onClose = (error?: Error) => {
+    if (!ended) end(execError(object, error?.message ?? "the connection ended early"));
   };
   const { signal } = request;
   try {
-    const asked = { path: pathOf(pod, request), protocols: PROTOCOLS, signal };
-    channels = await openChannels(credentials, asked, { message, closed });
+    const connection = { path: execPath(pod, request), protocols: PROTOCOLS, signal };
+    channels = await openChannels(credentials, connection, { onMessage, onClose });
   } catch (error) {
     signal?.throwIfAborted();
     throw new ConnectionError(`Cannot run a command in Pod ${pod.name}: ${(error as Error).message}`, {
@@ -50,8 +50,8 @@ export async function execInPod(credentials: Credentials, pod: PodPlace, request
     });
   }
   const { send, close, resume } = channels;
-  const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
-  const resize: ExecSession["resize"] = ({ cols, rows }) => send(RESIZE, text({ Width: cols, Height: rows }));
+  const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const resize: ExecSession["resize"] = ({ cols, rows }) => send(RESIZE, encode({ Width: cols, Height: rows }));
   if (request.size) await resize(request.size);
   return {
     events: queue.read(resume),
@@ -62,26 +62,26 @@ export async function execInPod(credentials: Credentials, pod: PodPlace, request
   };
 }
 
-function pathOf({ namespace, name }: PodPlace, { command, stdin, size }: ExecRequest): string {
-  const query = new URLSearchParams(command.map((word) => ["command", word]));
-  for (const [key, wanted] of Object.entries({ stdin, stdout: true, stderr: !size, tty: size !== undefined })) {
-    query.set(key, String(wanted));
+function execPath({ namespace, name }: PodPlace, { command, stdin, size }: ExecRequest): string {
+  const query = new URLSearchParams(command.map((argument) => ["command", argument]));
+  for (const [key, value] of Object.entries({ stdin, stdout: true, stderr: !size, tty: size !== undefined })) {
+    query.set(key, String(value));
   }
   return `/api/v1/namespaces/${namespace}/pods/${name}/exec?${query}`;
 }
 
-/** Reads the Status that ends a command: its exit code, or why it did not run. */
-function finish(
+/** Handles the Status with which the API server ends a command: the exit code, or the reason why it did not run. */
+function handleStatus(
   bytes: Buffer,
   object: ObjectRef,
   add: (event: ExecEvent) => void,
   end: (error?: ConnectionError) => void,
 ): void {
-  const status = statusOf(bytes);
-  if (!status) return end(broken(object, "its end cannot be read"));
+  const status = parseStatus(bytes);
+  if (!status) return end(execError(object, "the API server sent an exit status that is not valid"));
   const code = status.details?.causes?.find?.(({ reason }) => reason === "ExitCode")?.message;
   if (status.status !== "Success" && code === undefined) {
-    return end(broken(object, status.message ?? "no reason was given"));
+    return end(execError(object, status.message ?? "the API server gave no reason"));
   }
   add({ type: "end", exitCode: code === undefined ? 0 : Number(code) });
   end();
@@ -94,10 +94,10 @@ interface ExecStatus {
 }
 
 /**
- * Returns undefined if the message is not a Status. An error thrown in the message handler would end the caller's
- * program.
+ * Parses a Status; undefined: it is invalid. Does not throw, because an error in an event handler of the WebSocket
+ * would end the caller's program.
  */
-function statusOf(bytes: Buffer): ExecStatus | undefined {
+function parseStatus(bytes: Buffer): ExecStatus | undefined {
   try {
     const status: unknown = JSON.parse(bytes.toString());
     return typeof status === "object" && status !== null ? status : undefined;
@@ -106,32 +106,32 @@ function statusOf(bytes: Buffer): ExecStatus | undefined {
   }
 }
 
-function broken(object: ObjectRef, why: string): ConnectionError {
+function execError(object: ObjectRef, why: string): ConnectionError {
   return new ConnectionError(`Cannot run a command in Pod ${object.name}: ${why}`, { object });
 }
 
-/** Unread bytes, with {@link PIECE_COST} for each piece, from which the SDK stops reading from the API server. */
+/** If the unread events need more memory than this, the SDK stops reading from the API server. */
 const HIGH_WATER_BYTES = 1 << 20;
-/** What a piece counts in addition to its bytes: some programs write one byte at a time. */
-const PIECE_COST = 256;
+/** Memory that each event needs in addition to its output: some programs write one byte at a time. */
+const EVENT_OVERHEAD_BYTES = 256;
 
-/** Creates a queue between the connection and the reader of its events. */
+/** Creates the queue of events that have arrived, but that the caller has not read yet. */
 function createQueue() {
   const events: ExecEvent[] = [];
   let bytes = 0;
-  let over: { error: ConnectionError | undefined } | undefined;
-  let wake = () => {};
-  const sizeOf = (event: ExecEvent) => PIECE_COST + (event.type === "output" ? event.bytes.length : 0);
+  let ended: { error: ConnectionError | undefined } | undefined;
+  let notifyReader = () => {};
+  const sizeOf = (event: ExecEvent) => EVENT_OVERHEAD_BYTES + (event.type === "output" ? event.bytes.length : 0);
   return {
     isFull: () => bytes >= HIGH_WATER_BYTES,
     add(event: ExecEvent) {
       events.push(event);
       bytes += sizeOf(event);
-      wake();
+      notifyReader();
     },
     end(error?: ConnectionError) {
-      over ??= { error };
-      wake();
+      ended ??= { error };
+      notifyReader();
     },
     async *read(resume: () => void): AsyncGenerator<ExecEvent> {
       for (;;) {
@@ -140,10 +140,10 @@ function createQueue() {
           bytes -= sizeOf(event);
           if (bytes < HIGH_WATER_BYTES) resume();
           yield event;
-        } else if (over) {
-          if (over.error) throw over.error;
+        } else if (ended) {
+          if (ended.error) throw ended.error;
           return;
-        } else await new Promise<void>((resolve) => wake = resolve);
+        } else await new Promise<void>((resolve) => notifyReader = resolve);
       }
     },
   };

@@ -66,8 +66,8 @@ async function forward(
   socket.once("close", () => gone.abort());
   const request = { path, protocols: ["v4.channel.k8s.io"], signal: gone.signal, isBackground: true };
   const { send } = opened.channels = await openChannels(credentials, request, {
-    closed: () => socket.destroySoon(),
-    message(channel, bytes) {
+    onClose: () => socket.destroySoon(),
+    onMessage(channel, bytes) {
       const isFirst = !begun.has(channel);
       begun.add(channel);
       if ((isFirst && bytes.length === PORT_BYTES) || bytes.length === 0) return;
