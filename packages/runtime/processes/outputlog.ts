@@ -1,6 +1,6 @@
 /**
- * Keeps the output of a process up to a limit, reads it from any offset, and pauses a process whose output is not read.
- * @module
+ * Keeps the last output of a process in memory, so that clients can read it from any offset. Can pause a process that
+ * writes faster than its clients read. @module
  */
 
 /** A piece of output. `offset` counts the bytes of both streams in the order in which they arrived. */
@@ -10,21 +10,21 @@ interface Piece {
   bytes: Uint8Array;
 }
 
-/** A piece, or a gap: everything before `beforeOffset` is lost. */
+/** What a reader gets: a piece, or a gap, which means that all output before `beforeOffset` is lost. */
 export type LogRead = { piece: Piece } | { beforeOffset: number };
 
 /** Output of one process. */
 export interface OutputLog {
   append(stream: Piece["stream"], bytes: Uint8Array): void;
-  /** No more output will come. */
+  /** Ends the log. Call it when the process has written its last output. */
   end(): void;
   /** Offset of the next byte. */
   size(): number;
   /** Memory of the kept output in bytes, including the overhead of its pieces. */
-  kept(): number;
+  memoryBytes(): number;
   /** Drops the kept output. Readers learn that everything before `size` is lost. */
   drop(): void;
-  /** All output before `offset` has arrived at the client. */
+  /** Records that the client has received all output before `offset`. */
   acknowledge(offset: number): void;
   /**
    * Reads from `offset` as fast as the caller takes pieces, until the log has ended. Without `follow`, reads only what
@@ -37,30 +37,30 @@ export interface OutputLog {
 /** Longest piece, because clients limit the size of messages. */
 const PIECE_BYTES = 64 * 1024;
 /**
- * Output is appended to the previous piece of its stream while that is shorter than this, because programs write line
- * by line.
+ * Output is added to the last piece if both are from the same stream and the piece then has at most this many bytes.
+ * Without this, a program that writes line by line would create a piece for each line.
  */
 const SMALL_BYTES = 4 * 1024;
-/** Overhead of a piece in bytes, so that a log of tiny pieces also stays within its limit. */
-const PIECE_COST = 128;
+/** Memory that each piece needs in addition to its bytes, so that a log of tiny pieces also stays within its limit. */
+const PIECE_OVERHEAD_BYTES = 128;
 /** How far the writer may be ahead of the acknowledged output, in bytes. */
 const AHEAD_BYTES = 1 << 20;
 /**
- * Cost of output that can still arrive after the writer was paused: the piece that reached the limit, and one of the
- * other stream.
+ * Memory for output that can still arrive after the writer was paused: the piece that reached the limit, and one piece
+ * of the other stream.
  */
-const LATE_COST = 2 * (PIECE_BYTES + PIECE_COST);
+const LATE_BYTES = 2 * (PIECE_BYTES + PIECE_OVERHEAD_BYTES);
 
 /**
  * Creates a log that keeps about the last `keepBytes` bytes.
  *
- * @param flow pauses and resumes the writer, so that no reader loses output; the log then keeps at least 256 KiB.
- * Absent: the writer never waits
+ * @param writer is paused while readers are too slow, so that they lose no output; the log then keeps at least 256 KiB.
+ * Absent: the process is never paused, and slow readers lose output
  */
-export function createOutputLog(keepBytes: number, flow?: Flow): OutputLog {
-  const keep = flow ? Math.max(keepBytes, 2 * LATE_COST) : keepBytes;
-  const store = createStore(keep);
-  const backpressure = flow && createBackpressure(flow, Math.min(AHEAD_BYTES, keep - LATE_COST));
+export function createOutputLog(keepBytes: number, writer?: PausableWriter): OutputLog {
+  const limitBytes = writer ? Math.max(keepBytes, 2 * LATE_BYTES) : keepBytes;
+  const store = createStore(limitBytes);
+  const backpressure = writer && createBackpressure(writer, Math.min(AHEAD_BYTES, limitBytes - LATE_BYTES));
   let ended = false;
   let changed = Promise.withResolvers<void>();
   const notify = () => {
@@ -69,8 +69,10 @@ export function createOutputLog(keepBytes: number, flow?: Flow): OutputLog {
   };
   return {
     append: (stream, bytes) => {
-      for (let at = 0; at < bytes.length; at += PIECE_BYTES) store.add(stream, bytes.slice(at, at + PIECE_BYTES));
-      backpressure?.written(store.spent());
+      for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+        store.add(stream, bytes.slice(start, start + PIECE_BYTES));
+      }
+      backpressure?.onWritten(store.total());
       notify();
     },
     end: () => {
@@ -78,67 +80,69 @@ export function createOutputLog(keepBytes: number, flow?: Flow): OutputLog {
       notify();
     },
     size: store.size,
-    kept: store.cost,
+    memoryBytes: store.memoryBytes,
     drop: store.drop,
-    acknowledge: (offset) => backpressure?.taken(store.spentBefore(offset)),
+    acknowledge: (offset) => backpressure?.onDelivered(store.totalBefore(offset)),
     async *read(offset, { follow, signal }) {
-      // Promise.race() would leave a reaction on a promise of the signal in each turn.
+      // Not Promise.race(): each iteration would add a callback to a promise of the signal, and never remove it.
       signal?.addEventListener("abort", notify);
-      const left = backpressure?.entered();
-      let at = offset;
+      const onReaderLeft = backpressure?.onReaderStarted();
+      let next = offset;
       try {
         while (!signal?.aborted) {
           const oldest = store.oldest();
-          if (at < oldest) {
+          if (next < oldest) {
             yield { beforeOffset: oldest };
-            at = oldest;
-            // The signal may have aborted in between, with nothing left to read.
+            next = oldest;
+            // The caller may have aborted the signal after it got the gap.
             continue;
           }
-          const piece = store.at(at);
+          const piece = store.pieceAt(next);
           if (piece) {
             yield { piece };
-            at = piece.offset + piece.bytes.length;
+            next = piece.offset + piece.bytes.length;
           } else if (ended || !follow) return;
           else await changed.promise;
         }
       } finally {
         signal?.removeEventListener("abort", notify);
-        left?.();
+        onReaderLeft?.();
       }
     },
   };
 }
 
-/** A piece, and the total cost of all pieces up to its end. */
 interface StoredPiece extends Piece {
-  spent: number;
+  /** Memory in bytes, with overhead, of all output from the first byte to the end of this piece. */
+  totalUntilEnd: number;
 }
 
 interface Store {
   add(stream: Piece["stream"], bytes: Uint8Array): void;
   size(): number;
-  /** Memory of the kept pieces in bytes, including their overhead. */
-  cost(): number;
+  /** Memory of the kept pieces in bytes, with their overhead. */
+  memoryBytes(): number;
   drop(): void;
-  /** Total cost of all pieces so far, including dropped ones. */
-  spent(): number;
-  /** Total cost of all pieces that end at or before `offset`. */
-  spentBefore(offset: number): number;
+  /** Memory in bytes, with overhead, of all output so far, including what was dropped. */
+  total(): number;
+  /** As `total`, but only of the pieces that end at or before `offset`. */
+  totalBefore(offset: number): number;
   /** Offset of the first byte that is still kept. */
   oldest(): number;
   /** The piece that contains the byte at `offset`, starting with that byte; undefined if it has not arrived yet. */
-  at(offset: number): StoredPiece | undefined;
+  pieceAt(offset: number): StoredPiece | undefined;
 }
 
-function createStore(keepBytes: number): Store {
+function createStore(limitBytes: number): Store {
   let pieces: StoredPiece[] = [];
   let first = 0;
-  let cost = 0;
-  let spent = 0;
+  let memoryBytes = 0;
+  let total = 0;
   let size = 0;
-  const drop = () => {
-    while (cost > keepBytes && first < pieces.length) cost -= PIECE_COST + (pieces[first++]?.bytes.length ?? 0);
+  const dropOldest = () => {
+    while (memoryBytes > limitBytes && first < pieces.length) {
+      memoryBytes -= PIECE_OVERHEAD_BYTES + (pieces[first++]?.bytes.length ?? 0);
+    }
     if (first <= pieces.length / 2) return;
     pieces = pieces.slice(first);
     first = 0;
@@ -146,34 +150,35 @@ function createStore(keepBytes: number): Store {
   return {
     add: (stream, bytes) => {
       const last = pieces.at(-1);
-      const joins = last && pieces.length > first && last.stream === stream &&
+      const isJoined = last && pieces.length > first && last.stream === stream &&
         last.bytes.length + bytes.length <= SMALL_BYTES;
-      const more = bytes.length + (joins ? 0 : PIECE_COST);
-      spent += more;
-      if (joins) pieces[pieces.length - 1] = { ...last, bytes: concatenated(last.bytes, bytes), spent };
-      else pieces.push({ offset: size, stream, bytes, spent });
-      cost += more;
+      const added = bytes.length + (isJoined ? 0 : PIECE_OVERHEAD_BYTES);
+      total += added;
+      if (isJoined) {
+        pieces[pieces.length - 1] = { ...last, bytes: concatenated(last.bytes, bytes), totalUntilEnd: total };
+      } else pieces.push({ offset: size, stream, bytes, totalUntilEnd: total });
+      memoryBytes += added;
       size += bytes.length;
-      drop();
+      dropOldest();
     },
     size: () => size,
-    cost: () => cost,
+    memoryBytes: () => memoryBytes,
     drop: () => {
       pieces = [];
       first = 0;
-      cost = 0;
+      memoryBytes = 0;
     },
-    spent: () => spent,
-    spentBefore: (offset) => {
+    total: () => total,
+    totalBefore: (offset) => {
       const next = pieces[pieceIndex(pieces, first, offset)];
-      return next ? next.spent - next.bytes.length - PIECE_COST : spent;
+      return next ? next.totalUntilEnd - next.bytes.length - PIECE_OVERHEAD_BYTES : total;
     },
     oldest: () => pieces[first]?.offset ?? size,
-    at: (offset) => pieceFrom(pieces[pieceIndex(pieces, first, offset)], offset),
+    pieceAt: (offset) => pieceFrom(pieces[pieceIndex(pieces, first, offset)], offset),
   };
 }
 
-/** The first index, from `low`, of a piece that ends after `offset`. */
+/** Returns the index, at least `low`, of the first piece that ends after `offset`. Uses binary search. */
 function pieceIndex(pieces: StoredPiece[], low: number, offset: number): number {
   let high = pieces.length;
   while (low < high) {
@@ -185,6 +190,7 @@ function pieceIndex(pieces: StoredPiece[], low: number, offset: number): number 
   return low;
 }
 
+/** Returns the part of the piece from `offset`. */
 function pieceFrom(piece: StoredPiece | undefined, offset: number): StoredPiece | undefined {
   if (!piece || piece.offset >= offset) return piece;
   return { ...piece, offset, bytes: piece.bytes.subarray(offset - piece.offset) };
@@ -197,68 +203,73 @@ function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
   return both;
 }
 
-/** The writer of output: pauses and resumes it. */
-export interface Flow {
+/** The pipes of the process that writes the output. */
+export interface PausableWriter {
   pause(): void;
   resume(): void;
 }
 
-/** Records how many bytes were written and read, each counted from the beginning. */
+/** Decides when the writer must wait. Both totals are counted from the first byte, with overhead. */
 interface Backpressure {
-  written(all: number): void;
-  /** A reader has received this many bytes. */
-  taken(all: number): void;
-  /** A reader has started. Call the returned function when it leaves. */
-  entered(): () => void;
+  /** The writer has written `total` bytes. */
+  onWritten(total: number): void;
+  /** A reader has received `total` bytes. */
+  onDelivered(total: number): void;
+  /** A reader has started. Call the returned function when this reader leaves. */
+  onReaderStarted(): () => void;
 }
 
-/** How long a writer waits after the last reader has left, in milliseconds. */
-const ABANDONED_MS = 60_000;
+/** If there is no reader for this time, in milliseconds, the writer continues. */
+const NO_READER_MS = 60_000;
 
 /**
- * Pauses the writer while it is `ahead` bytes or more ahead of the furthest reader. If there is no reader for
- * `patienceMs` milliseconds, the writer continues.
+ * Pauses the writer while it has written at least `ahead` bytes more than any reader has received. If there is no
+ * reader for `noReaderMs` milliseconds, the writer continues.
  */
-export function createBackpressure({ pause, resume }: Flow, ahead: number, patienceMs = ABANDONED_MS): Backpressure {
+export function createBackpressure(
+  { pause, resume }: PausableWriter,
+  ahead: number,
+  noReaderMs = NO_READER_MS,
+): Backpressure {
   let written = 0;
-  let furthest = 0;
+  let delivered = 0;
   let readers = 0;
-  let paused = false;
-  let abandoned = false;
+  let isPaused = false;
+  let isAbandoned = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const decide = () => {
-    const should = !abandoned && written - furthest >= ahead;
-    if (should === paused) return;
-    paused = should;
-    if (paused) pause();
+    const mustPause = !isAbandoned && written - delivered >= ahead;
+    if (mustPause === isPaused) return;
+    isPaused = mustPause;
+    if (isPaused) pause();
     else resume();
   };
-  const wait = () => {
+  const startTimer = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      abandoned = true;
+      isAbandoned = true;
       decide();
-    }, patienceMs);
+    }, noReaderMs);
     timer.unref?.();
   };
-  wait();
+  startTimer();
   return {
-    written: (all) => {
-      written = all;
+    onWritten: (total) => {
+      written = total;
       decide();
     },
-    taken: (all) => {
-      furthest = Math.max(furthest, all);
+    onDelivered: (total) => {
+      delivered = Math.max(delivered, total);
       decide();
     },
-    entered: () => {
+    onReaderStarted: () => {
       readers++;
       clearTimeout(timer);
-      abandoned = false;
+      isAbandoned = false;
       decide();
       return () => {
         readers--;
-        if (readers === 0) wait();
+        if (readers === 0) startTimer();
       };
     },
   };

@@ -1,7 +1,7 @@
 /** The processes that the runtime has started, by id. @module */
 import type { Command } from "./command.ts";
 import { drained } from "./output.ts";
-import { createOutputLog, type Flow, type OutputLog } from "./outputlog.ts";
+import { createOutputLog, type OutputLog, type PausableWriter } from "./outputlog.ts";
 import { type Finished, run, type RunLimits, watchLimits } from "./run.ts";
 import { type Running, start } from "./spawn.ts";
 import { type RunningTerminal, startTerminal, type TerminalSize } from "./terminal.ts";
@@ -176,7 +176,7 @@ function createEntry(command: Command, running: Running, more: ProcessOptions, l
   return entry;
 }
 
-function flowOf({ stdout, stderr }: Running): Flow {
+function flowOf({ stdout, stderr }: Running): PausableWriter {
   const streams = [stdout, stderr];
   return {
     pause: () => streams.forEach((stream) => stream.pause()),
@@ -201,7 +201,7 @@ function forgetOldest(byId: Map<number, Process>, options: ProcessesOptions): vo
   forget(ended.filter(({ isDelivered }) => !isDelivered), keepUnasked);
   let bytes = 0;
   for (const { log } of ended.reverse()) {
-    bytes += log?.kept() ?? 0;
+    bytes += log?.memoryBytes() ?? 0;
     if (bytes > keepEndedBytes) log?.drop();
   }
 }

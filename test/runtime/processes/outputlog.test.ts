@@ -133,14 +133,14 @@ function aHold() {
 
 test("the writer stops when it is too far ahead, and goes on when somebody has read", () => {
   const { flow, hold } = aHold();
-  hold.written(99);
+  hold.onWritten(99);
   expect(flow).toEqual([]);
-  hold.written(150);
-  hold.taken(50);
+  hold.onWritten(150);
+  hold.onDelivered(50);
   expect(flow).toEqual(["pause"]);
-  hold.taken(51);
+  hold.onDelivered(51);
   expect(flow).toEqual(["pause", "resume"]);
-  hold.taken(10);
+  hold.onDelivered(10);
   expect(flow, "who reads again from the beginning holds nobody up").toEqual(["pause", "resume"]);
 });
 
@@ -148,8 +148,8 @@ test("a writer that nobody reads goes on after a while, and waits again for a re
   vi.useFakeTimers();
   try {
     const { flow, hold } = aHold();
-    const left = hold.entered();
-    hold.written(500);
+    const left = hold.onReaderStarted();
+    hold.onWritten(500);
     vi.advanceTimersByTime(60_000);
     expect(flow, "a slow reader is waited for as long as it is there").toEqual(["pause"]);
     left();
@@ -157,7 +157,7 @@ test("a writer that nobody reads goes on after a while, and waits again for a re
     expect(flow).toEqual(["pause"]);
     vi.advanceTimersByTime(1);
     expect(flow).toEqual(["pause", "resume"]);
-    hold.entered();
+    hold.onReaderStarted();
     expect(flow).toEqual(["pause", "resume", "pause"]);
   } finally {
     vi.useRealTimers();

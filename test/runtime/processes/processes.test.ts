@@ -126,7 +126,7 @@ test("of the output of what has ended, the oldest goes first; the ends stay", as
     await entry.ended;
     ended.push(entry);
   }
-  await eventually(() => ended.map(({ log }) => (log?.kept() ?? 0) > 0)).toEqual([false, true, true]);
+  await eventually(() => ended.map(({ log }) => (log?.memoryBytes() ?? 0) > 0)).toEqual([false, true, true]);
   expect(processes.list().map(({ end, log }) => [end?.exitCode, log?.size()])).toEqual(Array(3).fill([3, 100_000]));
 });
 
