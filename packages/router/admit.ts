@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isRebound, reboundText } from "../process/hosts.ts";
 import { errorFields } from "../process/log.ts";
-import { type Admission, chooseTarget, type ChosenTarget, openGate } from "./access/gate.ts";
+import { type Admission, allowAllGate, chooseTarget, type ChosenTarget } from "./access/gate.ts";
 import { decideCrossOrigin, originForSandbox } from "./access/crossorigin.ts";
 import { hostOf, type Route, routeOf, type Target } from "./destination.ts";
 import type { HandlerParts } from "./handle.ts";
@@ -34,31 +34,38 @@ export function admit(
   const { request, address } = record;
   const asked = routeOf(request, routing);
   if (isRefusal(asked)) return then(asked);
-  const decided = ({ route, pass }: ChosenTarget) => {
+  const decided = ({ route, decision }: ChosenTarget) => {
     const isKnown = exists(route.target);
-    if (gate !== openGate) observer.decided(isKnown ? route.target.namespace : "", pass);
-    if (isRefusal(pass)) return then(pass);
-    const takers = [() => clientLimits?.(pass.client, performance.now()), () => namespaceLimit(route.target.namespace)];
-    const crossOrigin = pass.isAnonymous ? decideCrossOrigin(request, route.target, parts.browser, routing) : undefined;
-    const refusal = rebindingRefusal(parts, request, route, pass) ??
+    if (gate !== allowAllGate) observer.decided(isKnown ? route.target.namespace : "", decision);
+    if (isRefusal(decision)) return then(decision);
+    const takers = [
+      () => clientLimits?.(decision.client, performance.now()),
+      () => namespaceLimit(route.target.namespace),
+    ];
+    const crossOrigin = decision.isAnonymous
+      ? decideCrossOrigin(request, route.target, parts.browser, routing)
+      : undefined;
+    const refusal = rebindingRefusal(parts, request, route, decision) ??
       (crossOrigin === "no wake" ? undefined : crossOrigin) ?? takeSlots(client, takers);
     if (refusal) return then(refusal);
     const target: Target = {
       ...route.target,
       ...(crossOrigin === "no wake" ? { wakes: false } : {}),
-      ...(pass.uid === undefined ? {} : { uid: pass.uid }),
+      ...(decision.uid === undefined ? {} : { uid: decision.uid }),
     };
-    observer.passed(record, route.target, pass.client, isKnown);
-    const origin = isSocket(client) ? originForSandbox(request, route, parts.browser, gate === openGate) : undefined;
+    observer.passed(record, route.target, decision.client, isKnown);
+    const origin = isSocket(client)
+      ? originForSandbox(request, route, parts.browser, gate === allowAllGate)
+      : undefined;
     // Uses the route without the UID added above: the gate for scoped tokens refuses requests that name a UID.
-    const check = pass.isAnonymous ? undefined : () => gate(request, route, address);
-    const added = origin ? [...pass.added, ...origin] : pass.added;
-    then({ ...admittedRequest(parts, record, { ...route, target }, { ...pass, added }), check }, pass);
+    const check = decision.isAnonymous ? undefined : () => gate(request, route, address);
+    const added = origin ? [...decision.added, ...origin] : decision.added;
+    then({ ...admittedRequest(parts, record, { ...route, target }, { ...decision, added }), check }, decision);
   };
   const chosen = asked.candidates ? chooseTarget(asked, exists, gate, request, address) : gate(request, asked, address);
-  if (!(chosen instanceof Promise)) return decided({ route: asked, pass: chosen });
+  if (!(chosen instanceof Promise)) return decided({ route: asked, decision: chosen });
   const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
-  chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, pass: found })).catch(
+  chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, decision: found })).catch(
     (error) => {
       log("error", "Cannot handle a request", errorFields(error));
       if (!isOver()) then(INTERNAL);

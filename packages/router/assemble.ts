@@ -4,7 +4,7 @@ import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
 import { createAddressOf, createProtoOf } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
-import { createGate, type Gate, openGate } from "./access/gate.ts";
+import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
 import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
@@ -158,7 +158,7 @@ function existsIn(index: SandboxIndex): (target: Target) => boolean {
 }
 
 function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterOptions, log: Log): Gate {
-  if (authz.mode === "allow-all") return openGate;
+  if (authz.mode === "allow-all") return allowAllGate;
   const authorise = authz.mode === "tokenreview" ? createTokenReviewAccess({ ...authz, api, log }) : createScopedAccess(
     createTokenKeys(authz, log),
     ({ namespace, name }) => index.find(namespace, name)?.sandbox.metadata.uid,

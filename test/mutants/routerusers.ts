@@ -160,8 +160,8 @@ export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "a refusal names the Sandbox that exists",
     file: "packages/router/access/gate.ts",
-    from: "const { pass } = await ask(route.target);",
-    to: "const { pass } = await ask(candidates.find(exists) ?? route.target);",
+    from: "const { decision } = await askGate(route.target);",
+    to: "const { decision } = await askGate(candidates.find(exists) ?? route.target);",
     tests: ["test/router/access/choosetarget.test.ts"],
   },
   {

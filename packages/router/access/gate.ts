@@ -1,4 +1,4 @@
-/** Decides whether to admit a request, and which headers and path its sandbox gets. @module */
+/** Decides whether the router forwards a request to a sandbox, and with which headers and path. @module */
 import type { IncomingMessage } from "node:http";
 import { badRequest, type Route, type Target } from "../destination.ts";
 import { sameHost } from "../proxy/answerheaders.ts";
@@ -7,52 +7,53 @@ import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
 import { isCrossOrigin } from "./crossorigin.ts";
 
-/** A request's token, and the sandbox that it is for. */
+/** Who wants to reach which sandbox. */
 export interface AccessRequest {
   target: Target;
+  /** The bearer token or the cookie; undefined: the request has none. */
   token: string | undefined;
   /** Address of the client. */
   address: string;
-  /** What the client requests: some tokens allow only one method or path. */
+  /** Needed for tokens that allow only one method or path. */
   request?: { method: string; path: string };
 }
 
-/** The client may connect. `client` names it for limits and logs: a user, a token's sandbox, or an address. */
+/** The decision that a client may connect. */
 export interface AccessGrant {
+  /** Name of the client for limits and logs: a user, the sandbox of a token, or an address. */
   client: string;
-  /** When the grant expires, in seconds since the epoch; undefined: not known. */
+  /** When the grant expires, in seconds since 1970; undefined: not known. */
   expires?: number | undefined;
   /** UID of the only Sandbox that the client may reach; absent: any Sandbox of that name. */
   uid?: string;
 }
 
-/** Decides whether a client may reach a sandbox. */
-export type Authorise = (ask: AccessRequest) => AccessGrant | Refusal | Promise<AccessGrant | Refusal>;
+/** Checks the token, and whether its owner may reach the sandbox. */
+export type Authorise = (request: AccessRequest) => AccessGrant | Refusal | Promise<AccessGrant | Refusal>;
 
-/** An admitted request. */
+/** How the router forwards an admitted request. */
 export interface Admission {
+  /** As in {@link AccessGrant}. */
   client: string;
-  /** The request has no token that was checked. */
+  /** Whether the client has no token that the gate has checked. */
   isAnonymous: boolean;
-  /** Pages of other origins may embed the answer, because its address contains a token. */
+  /** Whether pages of other origins may embed the response: its URL contains a token, so it needs no cookie. */
   mayEmbed: boolean;
-  /** When the client's token expires, in seconds since the epoch; undefined: not known, or the client has no token. */
+  /** When the client's token expires, in seconds since 1970; undefined: not known, or the client has no token. */
   expires: number | undefined;
   /** Path and query for the sandbox, without credentials. */
   path: string;
   /** UID of the only Sandbox that the client may reach; undefined: any Sandbox of that name. */
   uid: string | undefined;
-  /**
-   * Names of headers that the sandbox does not get, in lower case. `added`: headers that it gets instead, as a flat
-   * list.
-   */
+  /** Names of the headers that are not forwarded, in lower case. */
   withheld: ReadonlySet<string>;
+  /** Headers that are sent instead: names and values in turn. */
   added: string[];
-  /** Redirects a browser to the same address without the token, which the cookie then carries. */
+  /** Redirect of a browser whose URL contains a token: sets a cookie with the token, and removes it from the URL. */
   redirect?: { location: string; cookie: string };
 }
 
-/** Decides about a request from `address`. It returns a promise only if it has to ask the API server. */
+/** Decides about a request from a client at `address`. Returns a promise only if it must ask the API server. */
 export type Gate = (
   request: IncomingMessage,
   route: Route,
@@ -60,14 +61,20 @@ export type Gate = (
 ) => Admission | Refusal | Promise<Admission | Refusal>;
 
 const NO_HEADERS: ReadonlySet<string> = new Set();
-/** Characters of scoped tokens and Kubernetes tokens. None of them ends a cookie. */
-const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
+/** The characters of scoped tokens and Kubernetes tokens. A cookie can contain all of them without quotes. */
+const COOKIE_SAFE = /^[A-Za-z0-9._~+/=-]+$/;
 
-/** A service worker would see the addresses of later navigations with their tokens. Pages cannot omit this header. */
-const NO_WORKER: Refusal = { status: 403, detail: "Service workers are off where addresses may carry tokens." };
+/**
+ * If URLs may contain tokens, service workers are refused: they could read the URLs of later navigations. The browser
+ * marks the request for a service worker with the header `Service-Worker`, which a page cannot remove.
+ */
+const NO_SERVICE_WORKERS: Refusal = {
+  status: 403,
+  detail: "Service workers are not allowed, because URLs of this router may contain tokens.",
+};
 
-/** The gate of mode allow-all: admits every request. */
-export function openGate(_: IncomingMessage, { path }: Route, address: string): Admission {
+/** The gate of `--authz-mode allow-all`: admits every request. */
+export function allowAllGate(_: IncomingMessage, { path }: Route, address: string): Admission {
   return {
     client: `address:${address}`,
     isAnonymous: true,
@@ -80,20 +87,22 @@ export function openGate(_: IncomingMessage, { path }: Route, address: string): 
   };
 }
 
-/** Creates the gate of all other modes. */
+/** Creates the gate of all other modes, which checks tokens and cookies. */
 export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
   return (request, route, address) => {
-    if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") return NO_WORKER;
+    if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") {
+      return NO_SERVICE_WORKERS;
+    }
     const credentials = credentialsOf(request, route, browser);
     if (credentials.source === "cookie" && isCrossOrigin(request, browser)) {
       return { status: 403, detail: "A page of another origin may not use this cookie." };
     }
     const { token } = credentials;
-    const asked = { method: request.method ?? "", path: credentials.path };
-    const grant = authorise({ target: route.target, token, address, request: asked });
-    const passed = (found: AccessGrant | Refusal) =>
-      isRefusal(found) ? found : admissionOf(request, route, credentials, found, browser);
-    return grant instanceof Promise ? grant.then(passed) : passed(grant);
+    const methodAndPath = { method: request.method ?? "", path: credentials.path };
+    const grant = authorise({ target: route.target, token, address, request: methodAndPath });
+    const admit = (decision: AccessGrant | Refusal) =>
+      isRefusal(decision) ? decision : admissionOf(request, route, credentials, decision, browser);
+    return grant instanceof Promise ? grant.then(admit) : admit(grant);
   };
 }
 
@@ -105,7 +114,7 @@ function admissionOf(
   browser: BrowserOptions,
 ): Admission {
   const replaced = Object.entries(rest);
-  const pass: Admission = {
+  const admission: Admission = {
     client,
     isAnonymous: source === undefined,
     mayEmbed: source === "query",
@@ -115,22 +124,23 @@ function admissionOf(
     withheld: replaced.length === 0 ? NO_HEADERS : new Set(replaced.map(([name]) => name)),
     added: replaced.flatMap(([name, value]) => value === undefined ? [] : [name, value]),
   };
-  if (source === "query" && browser.authzCookieName !== undefined && isNavigation(request) && TOKEN.test(token)) {
+  if (source === "query" && browser.authzCookieName !== undefined && isNavigation(request) && COOKIE_SAFE.test(token)) {
     const seconds = expires === undefined ? undefined : expires - Date.now() / 1000;
-    pass.redirect = { location: sameHost(route.base + path), cookie: cookieOf(token, route, browser, seconds) };
+    admission.redirect = { location: sameHost(route.base + path), cookie: cookieOf(token, route, browser, seconds) };
   }
-  return pass;
+  return admission;
 }
 
 /** A route with one target, and the gate's decision about it. */
 export interface ChosenTarget {
   route: Route;
-  pass: Admission | Refusal;
+  decision: Admission | Refusal;
 }
 
 /**
- * Asks the gate about each target that exists, and chooses the only one that the client may reach. It never guesses:
- * otherwise a user could create a Sandbox with a matching name and get the requests for another Sandbox.
+ * Chooses a target if a host name can mean several Sandboxes. Asks the gate about each target that exists, and chooses
+ * the only one that the client may reach. Never guesses: otherwise, a user could create a Sandbox with a similar name,
+ * and get requests for another Sandbox.
  *
  * | targets that the client may reach | result |
  * |---|---|
@@ -147,23 +157,25 @@ export async function chooseTarget(
   request: IncomingMessage,
   address: string,
 ): Promise<ChosenTarget> {
-  const ask = async (target: Target): Promise<ChosenTarget> => {
-    const asked = { ...route, target };
-    return { route: asked, pass: await gate(request, asked, address) };
+  const askGate = async (target: Target): Promise<ChosenTarget> => {
+    const candidate = { ...route, target };
+    return { route: candidate, decision: await gate(request, candidate, address) };
   };
-  const open: ChosenTarget[] = [];
+  const admitted: ChosenTarget[] = [];
   for (const target of candidates.filter(exists)) {
-    const chosen = await ask(target);
-    if (!isRefusal(chosen.pass)) open.push(chosen);
+    const chosen = await askGate(target);
+    if (!isRefusal(chosen.decision)) admitted.push(chosen);
   }
-  const [chosen, second] = open;
+  const [chosen, second] = admitted;
   if (chosen && !second) return chosen;
   if (second) {
-    return { route, pass: badRequest("The host name fits several sandboxes: name the one by path or header.") };
+    return { route, decision: badRequest("The host name matches several sandboxes: select one by path or header.") };
   }
-  const { pass } = await ask(route.target);
+  const { decision } = await askGate(route.target);
   return {
     route,
-    pass: isRefusal(pass) ? pass : { status: 404, detail: "Cannot find a sandbox that the host name fits." },
+    decision: isRefusal(decision)
+      ? decision
+      : { status: 404, detail: "Cannot find a sandbox that matches the host name." },
   };
 }

@@ -26,7 +26,7 @@ async function choose(there: string[], may: string[] | "nobody") {
       added: [],
     };
   };
-  const { route, pass } = await chooseTarget(
+  const { route, decision: pass } = await chooseTarget(
     ROUTE,
     (target) => there.includes(keyOf(target)),
     gate,
@@ -44,9 +44,9 @@ test.for<[what: string, there: string[], may: string[] | "nobody", answer: strin
     "none of two that it may reach",
     [first, second],
     [first, second],
-    "400 The host name fits several sandboxes: name the one by path or header.",
+    "400 The host name matches several sandboxes: select one by path or header.",
   ],
-  ["none that is not there", [], [first, second], "404 Cannot find a sandbox that the host name fits."],
+  ["none that is not there", [], [first, second], "404 Cannot find a sandbox that matches the host name."],
 ])("chooses %s", async ([, there, may, answer]) => {
   expect(await choose(there, may)).toBe(answer);
 });
@@ -55,7 +55,7 @@ test.for<[who: string, may: string[] | "nobody", answer: string]>([
   ["whom nobody knows", "nobody", "401 who"],
   ["who may reach none of them", [], `403 not ${first}`],
   ["who may reach the other reading's alone", [second], `403 not ${first}`],
-  ["who may reach the first reading's alone", [first], "404 Cannot find a sandbox that the host name fits."],
+  ["who may reach the first reading's alone", [first], "404 Cannot find a sandbox that matches the host name."],
 ])("tells %s nothing of what is there", async ([, may, answer]) => {
   const denied = [first, second].filter((key) => may === "nobody" || !may.includes(key));
   for (const there of [[], ...denied.map((key) => [key]), denied]) {

@@ -107,7 +107,7 @@ describe("a scoped token", () => {
     const router = await start();
     expect(await ask(router, "script")).toMatchObject({
       status: 403,
-      text: '{"detail":"Service workers are off where addresses may carry tokens."}',
+      text: '{"detail":"Service workers are not allowed, because URLs of this router may contain tokens."}',
     });
     expect(seen).toEqual([]);
     expect(await ask(router, ""), "another script").toMatchObject({ status: 200 });
