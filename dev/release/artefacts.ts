@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { renderBundle, renderKept } from "../../packages/cli/install/bundle.ts";
+import { renderBundle, renderRetained } from "../../packages/cli/install/bundle.ts";
 import { createTarWriter } from "../../packages/process/tarwriter.ts";
 
 /** What to create, and where. */
@@ -41,7 +41,7 @@ export async function writeArtefacts({ root, out, version, image, key }: Artefac
   const bundle = { namespace, image: `${image}:${version}`, processes: true, crds: false, namespaces: false };
   const apply = (file: string) => `# hookbox ${version}: kubectl apply --server-side -f ${file}\n`;
   const kept = "# Apply before install.yaml. If you delete these namespaces and CRDs, you delete all Sandboxes.\n";
-  writeFileSync(join(out, "crds.yaml"), `${apply("crds.yaml")}${kept}${renderKept(namespace)}`);
+  writeFileSync(join(out, "crds.yaml"), `${apply("crds.yaml")}${kept}${renderRetained(namespace)}`);
   const after = "# Apply after crds.yaml, and after Metacontroller is installed.\n";
   writeFileSync(join(out, "install.yaml"), `${apply("install.yaml")}${after}${renderBundle(bundle)}`);
   copyFileSync(join(root, "deploy/managedfields/policy.yaml"), join(out, "managedfields.yaml"));

@@ -45,7 +45,7 @@ const USER_AGENT = "hookbox-cli";
  *
  * @throws {Failure} if there are no credentials
  */
-export async function reachCluster(
+export async function connectCluster(
   where: ConnectionOptions,
   env: Record<string, string | undefined>,
 ): Promise<Cluster> {
@@ -113,9 +113,9 @@ export async function readNames(
   { what, where }: { what: NameSource; where: ConnectionOptions },
 ): Promise<string[]> {
   try {
-    if (what === "kinds") return KINDS.map(({ words }) => words[0] ?? "");
+    if (what === "kinds") return KINDS.map(({ names }) => names[0] ?? "");
     if (what === "contexts") return contextsOf(context, where);
-    const { api, namespace } = await context.reach(where);
+    const { api, namespace } = await context.connectCluster(where);
     const signal = AbortSignal.timeout(COMPLETION_TIMEOUT_MS);
     const read = async (kind: Kind) => await listed(api, { resource: kind.resource, namespace }, signal);
     const name = ({ metadata }: KubeObject) => metadata.name;

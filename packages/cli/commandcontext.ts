@@ -76,7 +76,7 @@ export interface CommandContext {
   /** Aborts at Ctrl-C, with an {@link Interruption} as its reason. Commands then delete what they have created. */
   signal: AbortSignal;
   fetch: typeof fetch;
-  reach(where: ConnectionOptions): Promise<Cluster>;
+  connectCluster(where: ConnectionOptions): Promise<Cluster>;
   connect(where: ConnectionOptions): Promise<Connection>;
   /** Opens a URL in a browser; returns false if there is none. */
   browse(url: string): Promise<boolean>;

@@ -31,7 +31,7 @@ export function nodeContext(): NodeContext {
       return interrupt.signal();
     },
     fetch: globalThis.fetch,
-    reach: async (where) => (await import("./cluster.ts")).reachCluster(where, process.env),
+    connectCluster: async (where) => (await import("./cluster.ts")).connectCluster(where, process.env),
     connect: async (where) => (await import("./connect.ts")).connectSandboxes(where, process.env),
     browse: async (url) => await openBrowser(url, process.env),
     flush: async () => {

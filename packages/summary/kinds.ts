@@ -5,10 +5,10 @@ import type { ObjectPath } from "../kube/api.ts";
 export interface Kind {
   kind: "Sandbox" | "SandboxClaim" | "SandboxWarmPool" | "SandboxTemplate";
   resource: ObjectPath["resource"];
-  /** Singular and group, as `-o name` prints it. */
+  /** Singular name and API group, as `-o name` prints them: `sandbox.agents.x-k8s.io`. */
   qualified: string;
-  /** All its names, in lower case; the first is shown to users. */
-  words: string[];
+  /** All names that users may type, in lower case. hookbox itself prints the first one. */
+  names: string[];
 }
 
 const EXTENSIONS = "extensions.agents.x-k8s.io";
@@ -17,31 +17,31 @@ export const SANDBOX: Kind = {
   kind: "Sandbox",
   resource: "sandboxes",
   qualified: "sandbox.agents.x-k8s.io",
-  words: ["sandboxes", "sandbox", "sbx", "sb"],
+  names: ["sandboxes", "sandbox", "sbx", "sb"],
 };
 export const CLAIM: Kind = {
   kind: "SandboxClaim",
   resource: "sandboxclaims",
   qualified: `sandboxclaim.${EXTENSIONS}`,
-  words: ["claims", "claim", "sandboxclaims", "sandboxclaim", "sbxc"],
+  names: ["claims", "claim", "sandboxclaims", "sandboxclaim", "sbxc"],
 };
 export const POOL: Kind = {
   kind: "SandboxWarmPool",
   resource: "sandboxwarmpools",
   qualified: `sandboxwarmpool.${EXTENSIONS}`,
-  words: ["pools", "pool", "sandboxwarmpools", "sandboxwarmpool", "swp"],
+  names: ["pools", "pool", "sandboxwarmpools", "sandboxwarmpool", "swp"],
 };
 export const TEMPLATE: Kind = {
   kind: "SandboxTemplate",
   resource: "sandboxtemplates",
   qualified: `sandboxtemplate.${EXTENSIONS}`,
-  words: ["templates", "template", "sandboxtemplates", "sandboxtemplate", "sbxt"],
+  names: ["templates", "template", "sandboxtemplates", "sandboxtemplate", "sbxt"],
 };
 
 export const KINDS: readonly Kind[] = [SANDBOX, CLAIM, POOL, TEMPLATE];
 
-/** Returns the kind with this name; undefined if there is none. */
-export function findKind(word: string): Kind | undefined {
-  const [name = ""] = word.toLowerCase().split(".");
-  return KINDS.find(({ words }) => words.includes(name));
+/** Returns the kind with this name, with or without an API group; undefined: no kind has it. */
+export function findKind(text: string): Kind | undefined {
+  const [name = ""] = text.toLowerCase().split(".");
+  return KINDS.find(({ names }) => names.includes(name));
 }

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findKubeconfig, reachCluster } from "../../packages/cli/cluster.ts";
+import { connectCluster, findKubeconfig } from "../../packages/cli/cluster.ts";
 import { Failure } from "../../packages/cli/failure.ts";
 import { readContexts } from "../../packages/kube/kubeconfig.ts";
 import { makeTempFolder } from "../tempfolder.ts";
@@ -42,18 +42,18 @@ test("in a Pod its own account is meant; elsewhere there has to be a file", () =
 
 test("the namespace is that of -n, HOOKBOX_NAMESPACE, the context, in this order", async () => {
   const kubeconfig = config("one", "one");
-  expect(await reachCluster({ kubeconfig, namespace: "n" }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({
+  expect(await connectCluster({ kubeconfig, namespace: "n" }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({
     namespace: "n",
     server: "https://one.test",
     source: kubeconfig,
   });
-  expect(await reachCluster({ kubeconfig }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({ namespace: "e" });
-  expect(await reachCluster({ kubeconfig }, {})).toMatchObject({ namespace: "of-one" });
+  expect(await connectCluster({ kubeconfig }, { HOOKBOX_NAMESPACE: "e" })).toMatchObject({ namespace: "e" });
+  expect(await connectCluster({ kubeconfig }, {})).toMatchObject({ namespace: "of-one" });
 });
 
 test("what cannot be read says which file", async () => {
   const file = join(makeTempFolder(), "broken");
   writeFileSync(file, "{");
   expect(() => readContexts(file)).toThrow(`Cannot read kubeconfig ${file}: `);
-  await expect(reachCluster({ kubeconfig: "/nowhere/x" }, {})).rejects.toThrow("Cannot read kubeconfig /nowhere/x");
+  await expect(connectCluster({ kubeconfig: "/nowhere/x" }, {})).rejects.toThrow("Cannot read kubeconfig /nowhere/x");
 });

@@ -43,7 +43,7 @@ test.for([
 
 test("HOOKBOX_DEBUG adds the stack and its cause, nothing else does", async () => {
   const cause = new Error("the cause");
-  const setting = { reach: () => Promise.reject(new Error("Cannot reach it", { cause })) };
+  const setting = { connectCluster: () => Promise.reject(new Error("Cannot reach it", { cause })) };
   expect(await run("get", setting)).toEqual({ code: 1, stdout: "", stderr: "Cannot reach it\n" });
   const { stderr } = await run("get", { ...setting, env: { HOOKBOX_DEBUG: "1" } });
   expect(stderr).toMatch(/^Cannot reach it\nError: Cannot reach it\n +at [^]*caused by Error: the cause\n/);

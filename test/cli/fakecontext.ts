@@ -54,7 +54,7 @@ export function fakeContext({ api, isTTY = false, input = "", ...set }: Setting 
     now: () => NOW,
     signal: new AbortController().signal,
     fetch: () => Promise.reject(new Error("Cannot fetch: the test has nothing to fetch")),
-    reach: ({ namespace }) => cluster(namespace),
+    connectCluster: ({ namespace }) => cluster(namespace),
     connect: () => Promise.reject(new Error("Cannot connect: the test has no sandboxes")),
     browse: () => Promise.resolve(false),
     ...set,

@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { metacontrollerManifests } from "../../dev/deploy/metacontroller.ts";
-import { bundleObjects, renderBundle, renderKept } from "../../packages/cli/install/bundle.ts";
+import { bundleObjects, renderBundle, renderRetained } from "../../packages/cli/install/bundle.ts";
 import { DEPLOY, helm } from "./chart.ts";
 import { attempt, run, until } from "./kubectl.ts";
 import { ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
@@ -138,12 +138,12 @@ test("no kustomization with something to run deletes users' Sandboxes", async ()
 test("deleting what a release installs deletes no user's Sandbox", async () => {
   const options = { namespace: "hookbox-system", image: "r.example/hookbox:1", processes: true };
   const text = renderBundle({ ...options, crds: false, namespaces: false });
-  await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], renderKept("hookbox-system"));
+  await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], renderRetained("hookbox-system"));
   await run(cluster, ["apply", "--server-side", "--force-conflicts", "-f", "-"], text);
   const before = await usersWork();
   await run(cluster, ["delete", "-f", "-"], text);
   expect(await standing()).toEqual(before);
-  const kept = bundleObjects(renderKept("hookbox-system")).map(({ kind }) => kind);
+  const kept = bundleObjects(renderRetained("hookbox-system")).map(({ kind }) => kind);
   expect(new Set(kept)).toEqual(new Set(["Namespace", "CustomResourceDefinition"]));
 });
 

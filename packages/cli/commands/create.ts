@@ -65,7 +65,7 @@ async function runCreate(
   options: CreateOptions,
   { wait, format }: CreateRequest,
 ): Promise<void> {
-  const { api, namespace } = await context.reach(where);
+  const { api, namespace } = await context.connectCluster(where);
   let made: Omit<Target, "kind">;
   if (wait) {
     const handle = await createSandbox(context, await context.connect(where), { ...options, namespace });

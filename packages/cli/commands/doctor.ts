@@ -23,7 +23,7 @@ export function defineDoctor(command: Command, context: CommandContext): void {
     .action(async () => {
       const options = optionsOf<{ output?: string }>(command);
       const format = formatOf(options.output, ["json"]);
-      const cluster = await context.reach(options);
+      const cluster = await context.connectCluster(options);
       const router = options.router ?? context.env["HOOKBOX_ROUTER_URL"];
       const paint = createPaint(context.stdout, context);
       const found = [];

@@ -32,35 +32,34 @@ export function defineGet(command: Command, context: CommandContext): void {
     .argument("[kind]", "kind, or kind/name")
     .argument("[names...]", "names (default: all)")
     .option("-o, --output <format>", "json, yaml, name or wide")
-    .option("-l, --selector <labels>", "only with these labels")
+    .option("-l, --selector <labels>", "only objects with these labels")
     .option("-w, --watch", "keep running, and show each change")
     .option("--no-headers", "do not print the headers")
     .addHelpText("after", MORE);
-  withAllNamespaces(command).action(async (word: string | undefined, names: string[]) => {
+  withAllNamespaces(command).action(async (kindOrName: string | undefined, names: string[]) => {
     const options = optionsOf<GetOptions>(command);
-    const { kind, names: wanted } = wantedOf(word, names);
+    const { kind, names: requested } = parseKindAndNames(kindOrName, names);
     const format = formatOf(options.output);
-    if (wanted.length > 0 && options.allNamespaces) {
+    if (requested.length > 0 && options.allNamespaces) {
       throw new UsageError("Cannot get by name in all namespaces: leave out the name or -A");
     }
     const { output: _, headers, watch = false, allNamespaces = false, ...rest } = options;
-    await runGet(context, { ...rest, kind, names: wanted, format, headers, watch, allNamespaces });
+    await runGet(context, { ...rest, kind, names: requested, format, headers, watch, allNamespaces });
   });
   withCluster(command);
 }
 
-/** Parses `kind`, `kind/name` and `kind name…`. Without a kind, it means Sandboxes. */
-function wantedOf(word: string | undefined, names: string[]): { kind: Kind; names: string[] } {
-  if (word === undefined) return { kind: SANDBOX, names };
-  const parts = [word, ...names].map((text) => text.split("/"));
+/** Parses the arguments `kind`, `kind name…` and `kind/name…`. If there are none, the kind is Sandbox. */
+function parseKindAndNames(first: string | undefined, names: string[]): { kind: Kind; names: string[] } {
+  if (first === undefined) return { kind: SANDBOX, names };
+  const parts = [first, ...names].map((text) => text.split("/"));
   if (parts.every(([, name]) => name !== undefined)) {
-    const kinds = new Set(parts.map(([kind = ""]) => kindOf(kind)));
+    const kinds = new Set(parts.map(([kind = ""]) => parseKind(kind)));
     const [kind = CLAIM] = kinds;
     if (kinds.size > 1) throw new UsageError("Cannot get several kinds at once: use one command for each");
     return { kind, names: parts.map(([, name = ""]) => name) };
   }
-  const kind = findKind(word);
-  return { kind: kind ?? kindOf(word), names };
+  return { kind: parseKind(first), names };
 }
 
 /** What to show, and in which format. */
@@ -76,16 +75,16 @@ interface GetRequest extends ConnectionOptions {
   watch: boolean;
 }
 
-/** Shows the objects. @throws {SandboxError} if a named object does not exist */
+/** Prints the objects, or watches them. @throws {SandboxError} if a named object does not exist */
 async function runGet(context: CommandContext, request: GetRequest): Promise<void> {
-  const cluster = await context.reach(request);
+  const cluster = await context.connectCluster(request);
   if (request.watch) {
     return await watchObjects(context, cluster, request);
   }
   const objects = await readObjects(cluster, request);
   if (objects.length === 0 && request.format !== "json" && request.format !== "yaml") {
-    const place = request.allNamespaces ? "" : ` in ${cluster.namespace} namespace`;
-    return context.stderr.write(`No ${request.kind.words[0]} found${place}.\n`);
+    const where = request.allNamespaces ? "" : ` in ${cluster.namespace} namespace`;
+    return context.stderr.write(`No ${request.kind.names[0]} found${where}.\n`);
   }
   context.stdout.write(await renderObjects(objects, request, context.now()));
 }
@@ -122,7 +121,10 @@ function createObjectTable({ kind, format, allNamespaces, headers }: GetRequest)
   };
 }
 
-/** Shows a row or document for each change. Never returns; throws the reason of the context's signal. */
+/**
+ * Prints all objects, then a row or document for each change. Runs until the context's signal is aborted, then throws
+ * the signal's reason.
+ */
 async function watchObjects(
   context: CommandContext,
   { api, namespace }: Cluster,
@@ -131,21 +133,21 @@ async function watchObjects(
   const { kind, allNamespaces, selector, names } = request;
   const print = createPrinter(context, request);
   // Objects of the initial list are printed together, so that their columns are aligned.
-  let listed: KubeObject[] | undefined = [];
-  let work = Promise.resolve();
-  const show = (objects: KubeObject[]) => work = work.then(() => print(objects));
+  let initial: KubeObject[] | undefined = [];
+  let printed = Promise.resolve();
+  const printNext = (objects: KubeObject[]) => printed = printed.then(() => print(objects));
   const handler: EventHandler<KubeObject> = {
-    observe: (object) => void (listed ? listed.push(object) : show([object])),
+    observe: (object) => void (initial ? initial.push(object) : printNext([object])),
     gone: () => {},
     listed: () => {
-      if (listed) show(listed);
-      listed = undefined;
+      if (initial) printNext(initial);
+      initial = undefined;
     },
   };
-  const isWanted = ({ metadata }: KubeObject) => names.length === 0 || names.includes(metadata.name);
+  const isRequested = ({ metadata }: KubeObject) => names.length === 0 || names.includes(metadata.name);
   const filtered: EventHandler<KubeObject> = {
     ...handler,
-    observe: (object) => isWanted(object) && handler.observe(object),
+    observe: (object) => isRequested(object) && handler.observe(object),
   };
   const collection = {
     path: pathOf({ resource: kind.resource, namespace: allNamespaces ? undefined : namespace }),
@@ -154,7 +156,7 @@ async function watchObjects(
   };
   const log = createLog("warn", (line) => context.stderr.write(`${messageOf(line)}\n`));
   await listAndWatch(api, collection, filtered, { log, signal: context.signal });
-  await work;
+  await printed;
   context.signal.throwIfAborted();
 }
 
@@ -174,15 +176,15 @@ function createPrinter(context: CommandContext, request: GetRequest): (objects: 
   };
 }
 
-/** Returns the message of a log line, without its JSON. */
+/** Returns the message and the error of a log line in JSON. */
 function messageOf(line: string): string {
   const { message, error } = JSON.parse(line) as { message: string; error?: string };
   return error === undefined ? message : `${message}: ${error}`;
 }
 
-/** Returns the kind. @throws {UsageError} if there is none of that name */
-export function kindOf(word: string): Kind {
-  const kind = findKind(word);
+/** Finds a kind by any of its names, such as `sandboxes` or `sbx`. @throws {UsageError} if no kind has this name */
+export function parseKind(name: string): Kind {
+  const kind = findKind(name);
   if (kind) return kind;
-  throw new UsageError(`Cannot get "${word}": the kinds are ${KINDS.map(({ words }) => words[0]).join(", ")}`);
+  throw new UsageError(`Cannot get "${name}": the kinds are ${KINDS.map(({ names }) => names[0]).join(", ")}`);
 }

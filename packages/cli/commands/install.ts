@@ -54,7 +54,7 @@ export function defineInstall(command: Command, context: CommandContext): void {
     .option("--image <name>", "image of all processes (default: existing processes keep theirs)")
     .option("--no-crds", "without CRDs")
     .option("--no-namespaces", "without namespaces")
-    .option("--no-processes", "only CRDs, controllers, accounts and rights")
+    .option("--no-processes", "install only CRDs, controllers, ServiceAccounts and RBAC")
     .addHelpText("after", INSTALL_HELP);
   withManifestOptions(command).action(async () => {
     const options = optionsOf<InstallOptions>(command);
@@ -69,7 +69,7 @@ export function defineInstall(command: Command, context: CommandContext): void {
     // Printed manifests may be applied to any cluster, so they lack the policy that only newer API servers have.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);
-    const { api } = await context.reach(options);
+    const { api } = await context.connectCluster(options);
     const isServed = await hasMutatingPolicies(api);
     const rendered = bundleObjects(isServed ? renderBundle({ ...bundle, managedFields: true }) : text);
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;

@@ -40,7 +40,7 @@ interface LogsRequest extends ConnectionOptions {
 /** Prints the log. @throws {SandboxError} if there is no such sandbox, or it has no Pod */
 async function runLogs(context: CommandContext, name: string, request: LogsRequest): Promise<void> {
   const query = queryOf(request);
-  const { api, namespace, read } = await context.reach(request);
+  const { api, namespace, read } = await context.connectCluster(request);
   const { claimOrSandbox } = await find(api, namespace, name, context.signal);
   const sandbox = sandboxNameOf(claimOrSandbox);
   if (sandbox === undefined) {

@@ -115,7 +115,7 @@ async function runMCP(context: CommandContext, options: MCPOptions & ConnectionO
   const limits = limitsOf(options);
   const localRoot = await folderOf(options.localRoot);
   const listening = options.http === undefined ? undefined : await listenOptionsOf(options.http, options);
-  const { api, namespace: found } = await context.reach(options);
+  const { api, namespace: found } = await context.connectCluster(options);
   const namespace = options.namespace ?? (context.env["HOOKBOX_NAMESPACE"] || found);
   const { client } = await context.connect({ ...options, namespace });
   const scope: Scope = { ...limits, localRoot, findPools: (signal) => listPools(api, namespace, signal) };

@@ -27,7 +27,7 @@ function createStatus(context: CommandContext): Command {
     if (name !== undefined && options.allNamespaces) {
       throw new UsageError("Cannot show one pool of all namespaces: leave out the name or -A");
     }
-    const { api, namespace } = await context.reach(options);
+    const { api, namespace } = await context.connectCluster(options);
     const now = context.now();
     const rows = await poolStatus(api, options.allNamespaces ? undefined : namespace, name, now);
     if (format === "json" || format === "yaml") return context.stdout.write(await serialize(rows, format));
@@ -91,7 +91,7 @@ function createSimulate(context: CommandContext): Command {
         trace: options.trace === undefined ? undefined : parseTrace(await contentOf(options.trace)),
       };
       const isPlanned = name === undefined && (study.rate !== undefined || study.trace !== undefined);
-      const { api, namespace } = isPlanned ? NO_CLUSTER : await context.reach(options);
+      const { api, namespace } = isPlanned ? NO_CLUSTER : await context.connectCluster(options);
       const found = await poolSimulation(api, { ...study, namespace });
       const text = format === "json" || format === "yaml" ? await serialize(found, format) : renderSimulation(found);
       context.stdout.write(text);

@@ -34,7 +34,7 @@ Examples:
 export function defineTop(command: Command, context: CommandContext): void {
   command
     .argument("[sandboxes...]", "names of claims or Sandboxes (default: all that are ready)")
-    .option("-l, --selector <labels>", "only with these labels")
+    .option("-l, --selector <labels>", "only objects with these labels")
     .option("--source <source>", "metrics (the cluster's) or runtime (the sandboxes' own)")
     .option("--sort-by <column>", "name, cpu or memory; the largest first", "name")
     .option("-w, --watch", "keep running, and show the usage again and again")
@@ -126,7 +126,7 @@ async function readUsage(
   request: TopRequest,
 ): Promise<UsageReading> {
   const { source, sortBy } = request;
-  const { api, namespace } = await context.reach(where);
+  const { api, namespace } = await context.connectCluster(where);
   const sandboxes = await sandboxesOf(context, where, request, api, namespace);
   if (sandboxes.length === 0) return { usages: [], source: "" };
   const metrics = source === "runtime" ? undefined : await metricsIfAny(api, sandboxes, source === "metrics");

@@ -36,7 +36,7 @@ export function defineUninstall(command: Command, context: CommandContext): void
   withCluster(command.action(async () => {
     const options = optionsOf<UninstallOptions>(command);
     const { apply = false, crds = false, systemNamespace } = options;
-    const { api } = await context.reach(options);
+    const { api } = await context.connectCluster(options);
     const objects = bundled(systemNamespace);
     const isCRD = ({ kind }: KubeObject) => kind === "CustomResourceDefinition";
     await checkConversion(api, objects.filter(isCRD), systemNamespace);

@@ -28,7 +28,7 @@ export function defineWhy(command: Command, context: CommandContext): void {
     .action(async (name: string) => {
       const options = optionsOf<{ output?: string }>(command);
       const format = formatOf(options.output, ["json", "yaml"]);
-      const { api, namespace } = await context.reach(options);
+      const { api, namespace } = await context.connectCluster(options);
       const finding = await runWhy(api, name, namespace, context.signal);
       const text = format === "json" || format === "yaml"
         ? await serialize(finding, format)

@@ -1,51 +1,57 @@
-/** Renders the objects that `hookbox install` applies, as YAML and as objects. @module */
+/** Renders the objects that `hookbox install` applies. @module */
 import { readFileSync } from "node:fs";
 import { type Document, parseAllDocuments } from "yaml";
-import { SYSTEM_NAMESPACE as SYSTEM } from "../../api/installation.ts";
+import { SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { readCRDs, renderManifests } from "../../manifests/render.ts";
 
-/** Options of the bundle. */
+/** Which objects to render. */
 export interface BundleOptions {
-  /** URL of hooks that run elsewhere. Undefined: hooks are installed, each with a Service. */
+  /** URL of hooks that already run elsewhere. Undefined: the bundle contains the hooks, each with a Service. */
   hooksURL?: string | undefined;
   /** Namespace of hooks, keeper and binder. */
   namespace: string;
-  /** Image of all processes. Undefined: the images in deploy/, from the default registry of the nodes. */
+  /** Image of all containers. Undefined: the image that deploy/ names, from the default registry of the nodes. */
   image?: string | undefined;
   /** Whether to include the CRDs. @default true */
   crds?: boolean;
   /** Whether to include the namespaces. @default true */
   namespaces?: boolean;
-  /** Whether to include the processes. False: only CRDs, controllers, accounts and rights. */
+  /** Whether to include the Deployments. If not, the bundle has only CRDs, controllers, ServiceAccounts and RBAC. */
   processes: boolean;
-  /** Whether to include the policy that requires Kubernetes 1.36 or later. @default false */
+  /**
+   * Whether to include the MutatingAdmissionPolicy that removes managedFields. It requires Kubernetes 1.36 or later.
+   *
+   * @default false
+   */
   managedFields?: boolean;
 }
 
 /**
- * Namespace of the router. Clients of the Agent Sandbox APIs expect it there, and the NetworkPolicies of templates
- * allow traffic from it.
+ * Namespace of the router. Clients of the Agent Sandbox APIs expect the router there, and the NetworkPolicies of
+ * templates allow traffic from this namespace.
  */
-const ROUTER = "agent-sandbox-system";
+const ROUTER_NAMESPACE = "agent-sandbox-system";
 
-/** Files of one namespace and their purpose. Rights are always included. */
+/** Files that are included together. */
 interface Part {
+  /** Namespace of their objects. */
   namespace: string;
-  of: "namespaces" | "rights" | "hooks" | "processes" | "managedFields";
+  /** Decides which option includes the files. `rbac` is always included. */
+  purpose: "namespaces" | "rbac" | "hooks" | "processes" | "managedFields";
   files: readonly URL[];
 }
 
-/** Each path is written in full, because a bundler finds the files of a bundle by these expressions. */
+/** Each path is written in full, because rolldown finds the files to publish by these expressions. */
 const PARTS: readonly Part[] = [
   {
-    namespace: SYSTEM,
-    of: "namespaces",
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "namespaces",
     files: [new URL("../../../deploy/namespaces/namespaces.yaml", import.meta.url)],
   },
   {
-    namespace: SYSTEM,
-    of: "hooks",
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "hooks",
     files: [
       new URL("../../../deploy/hooks/serviceaccount.yaml", import.meta.url),
       new URL("../../../deploy/hooks/networkpolicy.yaml", import.meta.url),
@@ -56,8 +62,8 @@ const PARTS: readonly Part[] = [
     ],
   },
   {
-    namespace: SYSTEM,
-    of: "rights",
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "rbac",
     files: [
       new URL("../../../deploy/keeper/rbac.yaml", import.meta.url),
       new URL("../../../deploy/keeper/account.yaml", import.meta.url),
@@ -66,8 +72,8 @@ const PARTS: readonly Part[] = [
     ],
   },
   {
-    namespace: SYSTEM,
-    of: "processes",
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "processes",
     files: [
       new URL("../../../deploy/keeper/admission.yaml", import.meta.url),
       new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
@@ -76,29 +82,29 @@ const PARTS: readonly Part[] = [
     ],
   },
   {
-    namespace: ROUTER,
-    of: "rights",
+    namespace: ROUTER_NAMESPACE,
+    purpose: "rbac",
     files: [
       new URL("../../../deploy/router/rbac.yaml", import.meta.url),
       new URL("../../../deploy/router/account.yaml", import.meta.url),
     ],
   },
   {
-    namespace: ROUTER,
-    of: "processes",
+    namespace: ROUTER_NAMESPACE,
+    purpose: "processes",
     files: [
       new URL("../../../deploy/router/admission.yaml", import.meta.url),
       new URL("../../../deploy/router/router.yaml", import.meta.url),
     ],
   },
   {
-    namespace: SYSTEM,
-    of: "managedFields",
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "managedFields",
     files: [new URL("../../../deploy/managedfields/policy.yaml", import.meta.url)],
   },
 ];
 
-const CLUSTER_WIDE = [
+const CLUSTER_SCOPED = [
   "Namespace",
   "ClusterRole",
   "ClusterRoleBinding",
@@ -108,32 +114,38 @@ const CLUSTER_WIDE = [
   "MutatingAdmissionPolicyBinding",
 ];
 
-/** Kinds that are applied first, in this order. Controllers come last, so that the hooks that they call exist. */
-const ORDER = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
-const LAST = ["CompositeController", "DecoratorController"];
+/** Kinds that are applied first, in this order. */
+const FIRST_KINDS = ["Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole", "Role"];
+/** Kinds that are applied last: Metacontroller then calls the hooks, so these must exist. */
+const LAST_KINDS = ["CompositeController", "DecoratorController"];
 
-/** Renders all objects as YAML. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
+/** Renders the objects as YAML. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace, image, crds = true, namespaces = true, processes, managedFields = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
   const hooks = processes && hooksURL === undefined;
-  const isWanted = { namespaces, rights: true, hooks, processes, managedFields };
-  const rendered = [manifests.trimEnd(), ...textsOf(({ of }) => isWanted[of], namespace)].join("\n---\n");
+  const isIncluded = { namespaces, rbac: true, hooks, processes, managedFields };
+  const rendered = [manifests.trimEnd(), ...renderParts(({ purpose }) => isIncluded[purpose], namespace)].join(
+    "\n---\n",
+  );
   return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
 
 /**
- * Renders the namespaces and CRDs, which stay when hookbox is uninstalled because users' Sandboxes depend on them.
+ * Renders the objects that stay when hookbox is uninstalled: namespaces and CRDs. If they were deleted, the Sandboxes
+ * of users would be deleted, too.
  *
  * @param namespace as in {@link BundleOptions}
  */
-export function renderKept(namespace: string): string {
-  return `${[...textsOf(({ of }) => of === "namespaces", namespace), ...readCRDs()].join("\n---\n").trimEnd()}\n`;
+export function renderRetained(namespace: string): string {
+  return `${
+    [...renderParts(({ purpose }) => purpose === "namespaces", namespace), ...readCRDs()].join("\n---\n").trimEnd()
+  }\n`;
 }
 
-function textsOf(isWanted: (part: Part) => boolean, namespace: string): string[] {
-  return PARTS.filter(isWanted).flatMap(({ files, namespace: home }) =>
-    files.map((file) => placed(file, home).replaceAll(SYSTEM, namespace))
+function renderParts(isIncluded: (part: Part) => boolean, namespace: string): string[] {
+  return PARTS.filter(isIncluded).flatMap(({ files, namespace: home }) =>
+    files.map((file) => renderFile(file, home).replaceAll(SYSTEM_NAMESPACE, namespace))
   );
 }
 
@@ -144,15 +156,15 @@ export function bundleObjects(text: string): KubeObject[] {
 }
 
 function rankOf({ kind }: KubeObject): number {
-  if (LAST.includes(kind)) return ORDER.length + 1;
-  const rank = ORDER.indexOf(kind);
-  return rank < 0 ? ORDER.length : rank;
+  if (LAST_KINDS.includes(kind)) return FIRST_KINDS.length + 1;
+  const rank = FIRST_KINDS.indexOf(kind);
+  return rank < 0 ? FIRST_KINDS.length : rank;
 }
 
-/** Sets the namespace of namespaced objects to that of their process, as its kustomization.yaml does. */
-function placed(file: URL, namespace: string): string {
+/** Renders a file, and sets the namespace of its namespaced objects, as the kustomization.yaml of its folder does. */
+function renderFile(file: URL, namespace: string): string {
   return parseAllDocuments(readFileSync(file, "utf8")).map((document: Document) => {
-    if (!CLUSTER_WIDE.includes(String(document.get("kind")))) document.setIn(["metadata", "namespace"], namespace);
+    if (!CLUSTER_SCOPED.includes(String(document.get("kind")))) document.setIn(["metadata", "namespace"], namespace);
     return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();
   }).join("\n---\n");
 }

@@ -23,7 +23,8 @@ const code = await runCLI(["mcp", ...context.args], {
   ...context,
   // A spread takes the getters' values, and looking at the signal is what makes the process listen.
   signal: context.signal,
-  reach: () => Promise.resolve({ api, namespace: "default", server: "", source: "", read: () => Promise.reject() }),
+  connectCluster: () =>
+    Promise.resolve({ api, namespace: "default", server: "", source: "", read: () => Promise.reject() }),
   connect: () => Promise.resolve({ client, way: "router", transportTo: () => Promise.reject() }),
 });
 const left = cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name);

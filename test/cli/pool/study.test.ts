@@ -5,7 +5,7 @@ import { poolStatus } from "../../../packages/cli/pool/status.ts";
 import { parseTrace, poolSimulation, type StudyOptions } from "../../../packages/cli/pool/study.ts";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../../packages/api/sandboxclaim.ts";
-import { kindOf } from "../../../packages/cli/commands/get.ts";
+import { parseKind } from "../../../packages/cli/commands/get.ts";
 import { pathOf } from "../../../packages/kube/api.ts";
 import { aClaim, aColdSandbox, ago, aMember, aPool } from "../../pools.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
@@ -16,7 +16,7 @@ function apiWith(...objects: KubeObject[]) {
   const api = createFakeApi({ pageSize: 2 });
   for (const object of objects) {
     const { kind, metadata: { namespace, name } } = object;
-    api.put(pathOf({ resource: kindOf(kind).resource, namespace, name }), object);
+    api.put(pathOf({ resource: parseKind(kind).resource, namespace, name }), object);
   }
   return api;
 }
