@@ -1,4 +1,4 @@
-/** Parses scenario files. @module */
+/** Parses scenario files, which list the steps that a test takes in a cluster. @module */
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { rfc3339 } from "../../api/objects/conditions.ts";
@@ -13,7 +13,7 @@ export interface ObjectName {
   name: string;
 }
 
-/** Required state of an object: a condition (`Ready=True`, `Ready=False/PodFailed`), gone, or fields of its status. */
+/** The state to wait for: a condition (`Ready=True`, `Ready=False/PodFailed`), no object, or fields of the status. */
 export type Wanted = { type: string; status: string; reason: string | undefined } | "gone" | Record<string, unknown>;
 
 /** One step of a scenario; times in milliseconds. */
@@ -33,16 +33,16 @@ export interface Scenario {
 /** A kind that a scenario can name. */
 export type Kind = keyof typeof KINDS;
 
-const DEFAULT_PATIENCE = "60s";
+const DEFAULT_TIMEOUT = "60s";
 
 const durationSchema = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;
-  context.addIssue({ code: "custom", message: "no length of time such as 5s" });
+  context.addIssue({ code: "custom", message: "not a duration such as 5s" });
   return z.NEVER;
 });
 
-/** Kinds that a scenario can name, and their resources; all their objects are recorded. */
+/** Kinds that a scenario can name, and their resources. The history of a run contains all objects of these kinds. */
 export const KINDS = {
   Sandbox: "sandboxes",
   SandboxClaim: "sandboxclaims",
@@ -57,14 +57,14 @@ export const KINDS = {
 const nameSchema = z.string().transform((text, context): ObjectName => {
   const [kind = "", name = ""] = text.split("/");
   if (isScenarioKind(kind) && name !== "") return { kind, name };
-  context.addIssue({ code: "custom", message: `not <kind>/<name> with a kind of ${Object.keys(KINDS).join(", ")}` });
+  context.addIssue({ code: "custom", message: `not <kind>/<name>; the kinds are ${Object.keys(KINDS).join(", ")}` });
   return z.NEVER;
 });
 const conditionSchema = z.string().transform((text, context): Wanted => {
   if (text === "gone") return text;
   const [, type = "", status = "", reason] = /^(\w+)=(True|False|Unknown)(?:\/(\w+))?$/.exec(text) ?? [];
   if (type) return { type, status, reason };
-  context.addIssue({ code: "custom", message: "neither <type>=<status>, <type>=<status>/<reason> nor gone" });
+  context.addIssue({ code: "custom", message: "not <type>=<status>, <type>=<status>/<reason> or gone" });
   return z.NEVER;
 });
 
@@ -77,7 +77,7 @@ const stepSchema = z.union([
   z.strictObject({
     wait: nameSchema,
     for: z.union([conditionSchema, z.record(z.string(), z.unknown())]),
-    within: durationSchema.prefault(DEFAULT_PATIENCE),
+    within: durationSchema.prefault(DEFAULT_TIMEOUT),
   }).transform(({ wait: target, for: wanted, within: withinMs }): Step => ({ step: "wait", target, wanted, withinMs })),
   z.strictObject({ advance: durationSchema }).transform(({ advance: ms }): Step => ({ step: "advance", ms })),
   z.object({ expect: nameSchema }).catchall(z.array(z.string()).min(1))
@@ -89,42 +89,42 @@ const stepSchema = z.union([
 ]);
 
 /**
- * Parses a scenario: a stream of YAML documents, each of them an object to apply, or one step:
+ * Parses a scenario: a stream of YAML documents. Each document is an object to apply, or one of these steps:
  *
  * | step | meaning |
  * |---|---|
- * | `patch: <kind>/<name>`, `with: {…}` | merges a change into an object |
- * | `delete: <kind>/<name>`, `propagation: Foreground` | deletes it |
- * | `wait: <kind>/<name>`, `for: …`, `within: 60s` | waits until a condition holds, it is `gone`, or its status has these fields |
+ * | `patch: <kind>/<name>`, `with: {…}` | merges the fields of `with` into an object |
+ * | `delete: <kind>/<name>`, `propagation: Foreground` | deletes an object |
+ * | `wait: <kind>/<name>`, `for: …`, `within: 60s` | waits for a condition (`Ready=True`), fields of the status (`{replicas: 2}`), or the deletion of the object (`gone`) |
  * | `advance: 5s` | lets time pass |
- * | `expect: <kind>/<name>`, `Ready: [False DependenciesNotReady, …]` | checks the states of a condition so far, see `runScenario` |
+ * | `expect: <kind>/<name>`, `Ready: [False DependenciesNotReady, …]` | compares all states of a condition so far, see `runScenario` |
  *
- * A text `now+5s` anywhere in an object or a change is replaced by this time, in RFC 3339.
+ * In objects and patches, a value `now+5s` is replaced by the time in 5 seconds, in RFC 3339.
  *
- * @throws {SyntaxError} with the number of the invalid document
+ * @throws {SyntaxError} if a document is invalid; the message contains its number, from 1
  */
 export function readScenario(text: string): Scenario {
   const documents = parseAllDocuments(text);
   const steps = documents.map((document, index) => {
     const { data, error } = stepSchema.safeParse(document.toJS());
-    const [broken] = document.errors;
-    if (broken) throw new SyntaxError(`Cannot read document ${index + 1}: ${broken.message}`);
+    const [yamlError] = document.errors;
+    if (yamlError) throw new SyntaxError(`Cannot read document ${index + 1}: ${yamlError.message}`);
     if (error) throw new SyntaxError(`Cannot read document ${index + 1}: ${issuePaths(error).join(", ")}`);
     return data;
   });
   return { steps };
 }
 
-/** Returns a copy in which every `now+<duration>` is replaced by a time. */
-export function withTimes<T>(value: T, now: number): T {
-  return JSON.parse(JSON.stringify(value), (_, found) => {
-    const [, duration = ""] = (typeof found === "string" && /^now\+(.+)$/.exec(found)) || [];
+/** Returns a copy in which each text `now+<duration>` is replaced by a time in RFC 3339. @param now in milliseconds */
+export function replaceTimes<T>(value: T, now: number): T {
+  return JSON.parse(JSON.stringify(value), (_, field) => {
+    const [, duration = ""] = (typeof field === "string" && /^now\+(.+)$/.exec(field)) || [];
     const ms = parseDuration(duration);
-    return ms === undefined ? found : rfc3339(new Date(now + ms));
+    return ms === undefined ? field : rfc3339(new Date(now + ms));
   });
 }
 
-/** Tells whether a scenario can name a kind. */
+/** Returns whether a scenario can name a kind. */
 export function isScenarioKind(kind: string): kind is Kind {
   return Object.hasOwn(KINDS, kind);
 }

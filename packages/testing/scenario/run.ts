@@ -12,10 +12,10 @@ import {
   KINDS,
   type ObjectName,
   readScenario,
+  replaceTimes,
   type Scenario,
   type Step,
   type Wanted,
-  withTimes,
 } from "./format.ts";
 import { type Passing, type Recorder, startRecorder } from "./recorder.ts";
 
@@ -103,7 +103,7 @@ async function perform(run: Run, step: Step): Promise<void> {
     case "apply":
       return await apply(run, step);
     case "patch":
-      return await send("PATCH", step.target, withTimes(step.change, run.now()));
+      return await send("PATCH", step.target, replaceTimes(step.change, run.now()));
     case "delete":
       return await send("DELETE", step.target, step.propagation && { propagationPolicy: step.propagation });
     case "advance":
@@ -125,7 +125,7 @@ async function perform(run: Run, step: Step): Promise<void> {
 
 async function apply(run: Run, step: Step & { step: "apply" }): Promise<void> {
   const { api, namespace } = run;
-  const object = withTimes(step.object, run.now());
+  const object = replaceTimes(step.object, run.now());
   if (!isScenarioKind(object.kind)) {
     throw new RangeError(`Cannot apply ${object.kind}: scenarios do not know that kind`);
   }

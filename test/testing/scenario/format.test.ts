@@ -1,6 +1,6 @@
 /** What a scenario file may contain. @module */
 import { expect, test } from "vitest";
-import { readScenario, withTimes } from "../../../packages/testing/scenario/format.ts";
+import { readScenario, replaceTimes } from "../../../packages/testing/scenario/format.ts";
 
 test("readScenario() reads objects and steps", () => {
   const text = `
@@ -57,7 +57,9 @@ test.for([
   expect(() => readScenario(`advance: 1s\n---\n${text}`)).toThrow(/^Cannot read document 2: /);
 });
 
-test("withTimes() puts times where a length of time from now stands", () => {
+test("replaceTimes() puts times where a length of time from now stands", () => {
   const now = Date.parse("2026-01-01T00:00:00.700Z");
-  expect(withTimes({ a: ["now+1m30s", "now+x", "now"] }, now)).toEqual({ a: ["2026-01-01T00:01:30Z", "now+x", "now"] });
+  expect(replaceTimes({ a: ["now+1m30s", "now+x", "now"] }, now)).toEqual({
+    a: ["2026-01-01T00:01:30Z", "now+x", "now"],
+  });
 });
