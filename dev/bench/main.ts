@@ -1,5 +1,6 @@
 /**
- * `npm run bench -- <shape>…`: runs load on an implementation of the Agent Sandbox API, and writes a report. @module
+ * `npm run bench -- <shape>…`: puts shapes of load on implementations of the Agent Sandbox API, and writes a report
+ * with their measurements. @module
  */
 import { mkdirSync } from "node:fs";
 import { cpus, totalmem, type } from "node:os";
@@ -18,12 +19,14 @@ import { LAYOUTS, PLAIN } from "./stage/layout.ts";
 import { type Controllers, openLocal } from "./stage/local.ts";
 import { goControllers } from "./stage/gocontroller.ts";
 
-const THIS = fileURLToPath(new URL("../../", import.meta.url));
+/** The root of the checkout that this file is in. */
+const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 
+/** An implementation to measure: this checkout, another one, the Go controller, or what runs in a given cluster. */
 interface Implementation {
   name: string;
-  /** Prepares the cluster for one run. */
-  open(shape: Shape, say: (line: string) => void, signal: AbortSignal): Promise<Stage>;
+  /** Starts the cluster and the implementation for one run, or connects to the given cluster. */
+  open(shape: Shape, progress: (line: string) => void, signal: AbortSignal): Promise<Stage>;
 }
 
 function implementationsOf(options: BenchOptions): Implementation[] {
@@ -36,22 +39,22 @@ function implementationsOf(options: BenchOptions): Implementation[] {
   }
   const local = (name: string, controllers: Controllers): Implementation => ({
     name,
-    open: (shape, say, signal) => {
+    open: (shape, progress, signal) => {
       const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
       return openLocal({
         controllers,
-        nodes: shape.asks === "commands" || shape.asks === "sdk" ? "real" : "simulated",
-        runtime: shape.asks === "sdk",
+        nodes: shape.workload === "commands" || shape.workload === "sdk" ? "real" : "simulated",
+        runtime: shape.workload === "sdk",
         pods: podsOf(shape),
         profiles,
-        say,
+        progress,
       }, signal);
     },
   });
   const layouts = options.layouts.map((key) => ({ key, layout: LAYOUTS[key] ?? PLAIN }));
-  const named = (key: string) => layouts.length > 1 ? key : name;
+  const nameOf = (layout: string) => layouts.length > 1 ? layout : name;
   return [
-    ...layouts.map(({ key, layout }) => local(named(key), hookboxControllers(THIS, layout))),
+    ...layouts.map(({ key, layout }) => local(nameOf(key), hookboxControllers(CHECKOUT, layout))),
     ...(against === undefined
       ? []
       : [local("against", hookboxControllers(resolve(against), layouts[0]?.layout ?? PLAIN))]),
@@ -59,11 +62,15 @@ function implementationsOf(options: BenchOptions): Implementation[] {
   ];
 }
 
-/** Runs all shapes. @throws the signal's reason if it is interrupted before the first round is complete */
+/**
+ * Runs every implementation with every shape. If the signal is aborted, returns the results of the complete rounds.
+ *
+ * @throws the signal's reason if no round is complete
+ */
 async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
   const implementations = implementationsOf(options);
   const results: Result[] = [];
-  let engine: string | undefined;
+  let metacontroller: string | undefined;
   try {
     for (const shape of options.shapes) {
       for (let round = 1; round <= options.rounds; round++) {
@@ -74,7 +81,7 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
           process.stderr.write(`${shape.name}, ${implementation.name}, round ${round} of ${options.rounds}\n`);
           const turn = await runTurn(implementation, shape, round, signal);
           process.stderr.write(`  ${describeTurn(turn.result)}\n`);
-          engine = turn.engine ?? engine;
+          metacontroller = turn.metacontroller ?? metacontroller;
           turns.push(turn.result);
         }
         results.push(...turns);
@@ -83,13 +90,13 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<Report
   } catch (error) {
     if (!signal.aborted) throw error;
     if (results.length === 0) throw signal.reason;
-    process.stderr.write("Interrupted: the report contains the complete rounds.\n");
+    process.stderr.write("Interrupted: the report contains only the rounds that were complete.\n");
   }
   const machine = { cores: cpus().length, memoryMiB: Math.round(totalmem() / 2 ** 20), system: type() };
   return {
     time: new Date().toISOString(),
     machine,
-    ...(engine === undefined ? {} : { engine }),
+    ...(metacontroller === undefined ? {} : { engine: metacontroller }),
     ...(options.peer === undefined ? {} : { peer: GO_CONTROLLER }),
     results,
   };
@@ -100,20 +107,20 @@ async function runTurn(
   shape: Shape,
   round: number,
   signal: AbortSignal,
-): Promise<{ engine: string | undefined; result: Result }> {
+): Promise<{ metacontroller: string | undefined; result: Result }> {
   signal.throwIfAborted();
-  const say = (line: string) => process.stderr.write(`  ${line}\n`);
-  const stage = await open(shape, say, signal);
+  const progress = (line: string) => process.stderr.write(`  ${line}\n`);
+  const stage = await open(shape, progress, signal);
   try {
     const result = await runShape(shape, stage, {
       implementation: name,
       round,
       isGoController: name === GO_CONTROLLER,
-      say,
+      progress,
       signal,
     });
     signal.throwIfAborted();
-    return { engine: stage.engine, result };
+    return { metacontroller: stage.metacontroller, result };
   } finally {
     await stage.close();
   }

@@ -10,7 +10,7 @@ import { runMembers, runSandboxes } from "./shapes/sandboxes.ts";
 import { parametersOf, type RunContext, type Shape, type ShapeResult } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
 
-const RUNS: Record<Shape["asks"], (context: RunContext, shape: Shape) => Promise<ShapeResult>> = {
+const RUNS: Record<Shape["workload"], (context: RunContext, shape: Shape) => Promise<ShapeResult>> = {
   claims: runClaims,
   commands: runCommands,
   members: runMembers,
@@ -27,7 +27,7 @@ interface Turn {
    * the bench.
    */
   isGoController: boolean;
-  say: (line: string) => void;
+  progress: (line: string) => void;
   signal: AbortSignal;
 }
 
@@ -35,14 +35,14 @@ interface Turn {
 export async function runShape(
   shape: Shape,
   stage: Stage,
-  { implementation, round, isGoController, say, signal }: Turn,
+  { implementation, round, isGoController, progress, signal }: Turn,
 ): Promise<Result> {
   const ending = new AbortController();
   const used = Promise.withResolvers<Usage>();
   const context: RunContext = {
     api: stage.api,
     signal: AbortSignal.any([signal, ending.signal]),
-    say,
+    progress,
     ...(stage.command ? { command: stage.command } : {}),
     ...(stage.sdk ? { sdk: stage.sdk } : {}),
     async measure(run) {
@@ -53,7 +53,7 @@ export async function runShape(
   };
   const turn = { shape: shape.name, implementation, round, parameters: parametersOf(shape) };
   try {
-    const outcome = await RUNS[shape.asks](context, shape);
+    const outcome = await RUNS[shape.workload](context, shape);
     const { memory, ...usage } = await used.promise;
     const result = { ...turn, ...usage, ...outcome, ...(shape.followsMemory ? { memory } : {}) };
     const overspent = isGoController ? [] : budgetFaults(shape.budget, result);

@@ -1,5 +1,6 @@
 /**
- * Starts a local Kubernetes cluster, or finds the one that runs in a folder. Lists commands to work with it. @module
+ * Starts a local Kubernetes cluster, or finds the one that runs in a folder. Lists the commands to use the cluster.
+ * @module
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
@@ -10,7 +11,7 @@ import { startApiServer, startControllerManager, startScheduler } from "./contro
 import type { ImageSpec } from "./images.ts";
 import { withLock } from "./lock.ts";
 import { planNodes, startNodes } from "./nodes.ts";
-import { notesFolder, saveCluster, sweepClusters } from "./notes.ts";
+import { notesFolder, removeAbandonedClusters, saveCluster } from "./notes.ts";
 import { isRunning, thisProcess } from "./processes.ts";
 import { CONTROL_PLANE } from "./programs.ts";
 import { removeCluster } from "./remove.ts";
@@ -18,31 +19,29 @@ import { beginSession, type ClusterRecord, kubeconfigPath, readRecord, type Sess
 import { prepareMountPoints } from "./storage.ts";
 
 export interface ClusterOptions {
-  /** The folder for everything that the cluster writes. It is created if absent, and removed at the end. */
+  /** The folder for everything that the cluster writes. It is created if it does not exist, and removed at the end. */
   stateDir: string;
   /** `auto` means `real` if the machine allows it, otherwise `simulated`. */
   nodes: "auto" | "real" | "simulated" | "none";
-  /** The default is 0 with a real node, otherwise 32. */
+  /** Number of simulated nodes. The default is 0 if there is a real node, otherwise 32. */
   simulatedNodes?: number;
-  /**
-   * The network of the addresses of Pods on simulated nodes, as `A.B.C.D/N`. By default, nothing answers at these
-   * addresses.
-   */
+  /** The IPv4 CIDR from which Pods on simulated nodes get addresses. At the default addresses, nothing answers. */
   podSubnet?: string;
   /**
-   * Whether the cluster keeps running after this process. If not, it counts as abandoned when this process has ended.
+   * Whether the cluster keeps running when this process ends. If not, the next start of a cluster removes the
+   * abandoned one.
    */
   detached?: boolean;
   /** Whether the real node enforces NetworkPolicies. Simulated nodes never do. @default false */
   networkPolicies?: boolean;
-  /** Images that Pods on a real node can use besides busybox. */
+  /** Images that Pods on a real node can use in addition to busybox. */
   images?: ImageSpec[];
   /**
-   * YAML texts whose CustomResourceDefinitions are created before controllers start. The garbage collector sees later
-   * ones only after up to 30 seconds.
+   * YAML texts with CustomResourceDefinitions, which are created before kube-controller-manager starts. Of a CRD that
+   * is created later, the garbage collector ignores all objects for up to 30 seconds.
    */
   crds?: string[];
-  /** Further arguments of kube-apiserver, which override the default ones. */
+  /** Additional arguments of kube-apiserver, which override the default ones. */
   apiServerArgs?: string[];
   progress?: (line: string) => void;
   signal?: AbortSignal;
@@ -54,7 +53,7 @@ export interface Cluster {
   /** URL of the API server. */
   server: string;
   nodes: "real" | "simulated" | "none";
-  /** Why `auto` did not choose a real node: one sentence that says what to install. */
+  /** Why `auto` did not choose a real node, and what to install. */
   whyNotReal?: string;
   /** Path of a kubectl of a compatible version. */
   kubectl: string;
@@ -64,20 +63,20 @@ export interface Cluster {
 }
 
 /**
- * Starts a cluster, and resolves when it accepts Pods. If the start fails or is aborted, everything that it had started
- * is removed.
+ * Starts a cluster, and resolves when the cluster accepts Pods. If the start fails or is aborted, removes everything
+ * that was started.
  *
- * @throws {Error} one clear sentence, then the last lines of the log of the process that failed; the signal's reason if
- * aborted; immediately if a cluster in the folder is in use
+ * @throws {Error} if a cluster in the folder is in use; if a process fails, with the last lines of its log; the
+ * signal's reason if the signal is aborted
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const stateDir = resolve(options.stateDir);
   const progress = options.progress ?? (() => {});
   const notes = notesFolder();
-  await sweepClusters(notes, progress);
+  await removeAbandonedClusters(notes, progress);
   const write = (record: ClusterRecord) => saveCluster(stateDir, record, notes);
   const session = await withLock(`claim ${stateDir}`, async () => {
-    await claimFolder(stateDir);
+    await prepareFolder(stateDir);
     return beginSession({ stateDir, write, progress, signal: options.signal }, newRecord());
   });
   try {
@@ -86,12 +85,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     session.update({ ready: true });
     return clusterOf(stateDir, session.record());
   } catch (error) {
-    await removeCluster(stateDir).catch((left: Error) => progress(left.message));
+    await removeCluster(stateDir).catch((failure: Error) => progress(failure.message));
     throw options.signal?.aborted ? options.signal.reason : error;
   }
 }
 
-/** Returns the cluster that runs in a folder; undefined: there is none, or one of its processes has ended. */
+/**
+ * Returns the cluster that runs in a folder; undefined: none runs there, or one of the cluster's processes has ended.
+ */
 export function findCluster(stateDir: string): Cluster | undefined {
   const record = readRecord(resolve(stateDir));
   if (!record?.ready || !record.processes.every(isRunning)) return undefined;
@@ -99,19 +100,20 @@ export function findCluster(stateDir: string): Cluster | undefined {
 }
 
 /**
- * Prepares a folder for a cluster. @throws {Error} if a cluster is in use there, or if the folder contains something
- * else
+ * Removes a cluster from the folder if the cluster has ended or was abandoned.
+ *
+ * @throws {Error} if the cluster is in use, or if the folder contains other files
  */
-async function claimFolder(stateDir: string): Promise<void> {
+async function prepareFolder(stateDir: string): Promise<void> {
   const record = readRecord(stateDir);
   if (!record) {
-    const holdsOthers = existsSync(stateDir) && readdirSync(stateDir).length > 0;
-    if (holdsOthers) throw new Error(`Cannot start a cluster in ${stateDir}: the folder holds something else`);
+    const hasOtherFiles = existsSync(stateDir) && readdirSync(stateDir).length > 0;
+    if (hasOtherFiles) throw new Error(`Cannot start a cluster in ${stateDir}: the folder contains other files`);
     return;
   }
   const inUse = record.owner ? isRunning(record.owner) : findCluster(stateDir) !== undefined;
-  const by = record.owner ? `process ${record.owner.pid} uses it` : "it is up (npm run down ends it)";
-  if (inUse) throw new Error(`Cannot start a cluster in ${stateDir}: ${by}`);
+  const reason = record.owner ? `process ${record.owner.pid} uses it` : "a cluster runs there; npm run down stops it";
+  if (inUse) throw new Error(`Cannot start a cluster in ${stateDir}: ${reason}`);
   await removeCluster(stateDir);
 }
 
@@ -127,12 +129,12 @@ async function startAll(session: Session, options: ClusterOptions): Promise<void
   session.update({ kubectl: programs["kubectl"] ?? "kubectl" });
   session.progress("starting the control plane …");
   if (plan.real) prepareMountPoints(session);
-  const plane = await startApiServer(session, programs, plan.real?.network, options.apiServerArgs);
-  await createDefinitions(plane.access, options.crds ?? [], session.signal);
-  await startControllerManager(session, plane);
+  const controlPlane = await startApiServer(session, programs, plan.real?.network, options.apiServerArgs);
+  await createDefinitions(controlPlane.access, options.crds ?? [], session.signal);
+  await startControllerManager(session, controlPlane);
   if (options.nodes === "none") return;
-  startScheduler(session, plane);
-  await startNodes(session, plane, plan, options);
+  startScheduler(session, controlPlane);
+  await startNodes(session, controlPlane, plan, options);
 }
 
 function clusterOf(stateDir: string, record: ClusterRecord): Cluster {
@@ -144,13 +146,13 @@ function clusterOf(stateDir: string, record: ClusterRecord): Cluster {
   return { kubeconfig: kubeconfigPath(stateDir), server, nodes, ...why, kubectl, stateDir, stop };
 }
 
-/** Returns the commands that configure a shell for the cluster, one on each line. */
+/** Returns the commands that set up a shell for the cluster, one on each line. */
 export function environmentOf({ kubeconfig, kubectl }: Pick<Cluster, "kubeconfig" | "kubectl">): string {
   return `export KUBECONFIG=${kubeconfig}
-export PATH=$PATH:${dirname(kubectl)}    # a kubectl that fits`;
+export PATH=$PATH:${dirname(kubectl)}    # adds a kubectl that is compatible with the cluster`;
 }
 
-/** Returns the commands that run sandboxes in a cluster without hookbox, one on each line. */
+/** Returns the commands that start hookbox in a new cluster and create a Sandbox, one on each line. */
 export function nextSteps({ nodes }: Pick<Cluster, "nodes">): string {
   const pool =
     "kubectl apply -f examples/python.yaml            # a pool with hookbox's runtime, for the program in README.md";

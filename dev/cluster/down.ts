@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { COPY, LOGS } from "../demo/parts.ts";
-import { notesFolder, sweepClusters } from "./notes.ts";
+import { notesFolder, removeAbandonedClusters } from "./notes.ts";
 import { removeCluster } from "./remove.ts";
 import { STATE_FOLDER } from "./state.ts";
 
@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { help: { type: "boolean", default: false } } });
   if (values.help) return say(HELP);
   const removed = await removeCluster(STATE_FOLDER);
-  await sweepClusters(notesFolder(), say);
+  await removeAbandonedClusters(notesFolder(), say);
   // The logs of a failed demo stay: its cluster was removed before.
   if (removed) { for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true }); }
   say(removed ? "The cluster is down; nothing of it is left." : "No cluster is up.");

@@ -1,4 +1,4 @@
-/** Finds out whether this machine can run a real node, and installs Debian packages. @module */
+/** Checks whether this machine can run a real Kubernetes node, and installs missing Debian packages. @module */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statfsSync } from "node:fs";
 import process from "node:process";
@@ -18,6 +18,7 @@ export interface NodeTools {
   busybox: string;
 }
 
+// Paths of each program on common distributions.
 const RUNC = ["/usr/sbin/runc", "/usr/bin/runc", "/usr/local/sbin/runc", "/usr/local/bin/runc"];
 const CRUN = ["/usr/bin/crun", "/usr/sbin/crun", "/usr/local/bin/crun"];
 const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
@@ -26,15 +27,17 @@ const IP = ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip", "/bin/ip"];
 const NFT = ["/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/sbin/nft"];
 const BUSYBOX = ["/bin/busybox", "/usr/bin/busybox", "/usr/local/bin/busybox"];
 
+/** Type of an overlay file system, as `statfs` returns it (OVERLAYFS_SUPER_MAGIC). */
 const OVERLAY_FILE_SYSTEM = 0x794c7630;
 
 /**
- * Finds the tools for a real node, and installs missing Debian packages if possible.
+ * Finds the tools for a real node. If some are missing, installs their Debian packages.
  *
- * @returns the tools, or the reason why there can be no real node and what would help, as a clause that follows a colon
+ * @returns the tools, or `refusal`: why this machine cannot run a real node, and what to install. The text has no
+ * capital letter and no full stop, so that it can follow a colon.
  */
 export function findNodeTools(progress: (line: string) => void): NodeTools | { refusal: string } {
-  const refusal = refuseMachine();
+  const refusal = whyUnsupported();
   if (refusal) return { refusal };
   const missing = missingPackages();
   if (missing.length > 0) {
@@ -42,50 +45,53 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
     if (failed) return { refusal: `${failed}; install ${missing.join(", ")}` };
   }
   return {
-    runc: find(RUNC) ?? "",
-    crun: find(CRUN) ?? "",
+    runc: firstExisting(RUNC) ?? "",
+    crun: firstExisting(CRUN) ?? "",
     cniPlugins: findCniPlugins() ?? "",
-    ip: find(IP) ?? "",
-    nft: find(NFT) ?? "",
+    ip: firstExisting(IP) ?? "",
+    nft: firstExisting(NFT) ?? "",
     busybox: findBusybox() ?? "",
   };
 }
 
-/** Tells whether a folder can contain overlay mounts. It cannot if it is itself on an overlay file system. */
-export function takesOverlays(folder: string): boolean {
+/** Returns whether overlay file systems can be mounted in a folder. They cannot if the folder is on one itself. */
+export function supportsOverlayMounts(folder: string): boolean {
   return statfsSync(folder).type !== OVERLAY_FILE_SYSTEM;
 }
 
-function refuseMachine(): string | undefined {
+/** Returns why this machine cannot run containers; undefined: it can. */
+function whyUnsupported(): string | undefined {
   if (process.platform !== "linux") return `containers need Linux, and this is ${process.platform}`;
   if (process.getuid?.() !== 0) return "containers need root (sudo npm run up)";
-  const trial = ["--net", "--mount", "--pid", "--fork", "--mount-proc", "true"];
-  if (spawnSync("unshare", trial).status !== 0) return "this machine allows no new namespaces (unshare fails)";
+  const allNamespaces = ["--net", "--mount", "--pid", "--fork", "--mount-proc", "true"];
+  if (spawnSync("unshare", allNamespaces).status !== 0) {
+    return "this machine does not allow new Linux namespaces (unshare fails)";
+  }
   return undefined;
 }
 
 function missingPackages(): string[] {
   return [
-    ...(find(RUNC) ? [] : ["runc"]),
-    ...(find(CRUN) ? [] : ["crun"]),
+    ...(firstExisting(RUNC) ? [] : ["runc"]),
+    ...(firstExisting(CRUN) ? [] : ["crun"]),
     ...(findCniPlugins() ? [] : ["containernetworking-plugins"]),
-    ...(find(IP) ? [] : ["iproute2"]),
-    ...(find(NFT) ? [] : ["nftables"]),
+    ...(firstExisting(IP) ? [] : ["iproute2"]),
+    ...(firstExisting(NFT) ? [] : ["nftables"]),
     ...(findBusybox() ? [] : ["busybox-static"]),
   ];
 }
 
-/** Returns what failed; undefined: all packages are installed now. */
+/** Installs packages. Returns what failed; undefined: all packages are installed now. */
 function installPackages(packages: string[], progress: (line: string) => void): string | undefined {
-  if (!existsSync("/usr/bin/apt-get")) return "there is no apt-get here to install what is missing";
+  if (!existsSync("/usr/bin/apt-get")) return "packages are missing, and this machine has no apt-get";
   progress(`installing Debian packages for the real node: ${packages.join(", ")} …`);
   const reason = aptInstall(packages);
-  const still = missingPackages();
-  if (still.length === 0) return undefined;
-  return `apt-get did not install ${still.join(", ")}: ${reason ?? "it reported success"}`;
+  const stillMissing = missingPackages();
+  if (stillMissing.length === 0) return undefined;
+  return `apt-get did not install ${stillMissing.join(", ")}: ${reason ?? "apt-get reported success"}`;
 }
 
-function find(paths: readonly string[]): string | undefined {
+function firstExisting(paths: readonly string[]): string | undefined {
   return paths.find((path) => existsSync(path));
 }
 
@@ -97,19 +103,22 @@ function findBusybox(): string | undefined {
   return BUSYBOX.find((path) => existsSync(path) && isStatic(readFileSync(path)));
 }
 
-/** Tells whether a 64-bit little-endian ELF program needs no loader (it has no PT_INTERP program header). */
+/** Type of the ELF program header that names the dynamic loader. */
+const PT_INTERP = 3;
+
+/** Returns whether a program is a 64-bit little-endian ELF file that is statically linked: it needs no loader. */
 export function isStatic(program: Uint8Array): boolean {
   const view = new DataView(program.buffer, program.byteOffset, program.byteLength);
   if (program.byteLength < 64 || view.getUint32(0) !== 0x7f454c46) return false;
   const table = Number(view.getBigUint64(32, true));
   const [size, count] = [view.getUint16(54, true), view.getUint16(56, true)];
   const types = Array.from({ length: count }, (_, index) => view.getUint32(table + index * size, true));
-  return !types.includes(3);
+  return !types.includes(PT_INTERP);
 }
 
 /**
- * Installs packages. If this fails, updates the package lists and tries again. Returns apt-get's error message;
- * undefined: success.
+ * Installs Debian packages. If this fails, updates the package lists and tries again. Returns the last line of
+ * apt-get's error message; undefined: success.
  */
 export function aptInstall(packages: readonly string[]): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
@@ -122,12 +131,12 @@ export function aptInstall(packages: readonly string[]): string | undefined {
 }
 
 /**
- * Installs each package whose program does not exist yet.
+ * Installs the Debian packages whose programs are missing.
  *
- * @param programs path of a program of each package, by the name of the package
+ * @param programs a path for each package; if no file exists there, the package is installed
  * @throws {Error} with apt-get's error message
  */
-export function needPackages(programs: Readonly<Record<string, string>>): void {
+export function ensurePackages(programs: Readonly<Record<string, string>>): void {
   const missing = Object.entries(programs).flatMap(([name, path]) => existsSync(path) ? [] : [name]);
   const reason = missing.length > 0 ? aptInstall(missing) : undefined;
   if (reason !== undefined) throw new Error(`apt-get did not install ${missing.join(", ")}: ${reason}`);

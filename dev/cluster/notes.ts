@@ -1,6 +1,6 @@
 /**
- * Keeps notes on this user's clusters outside their folders, so that the next start can remove abandoned clusters of
- * its checkout. @module
+ * Keeps a note about each cluster of this user, outside of the cluster's folder. With the notes, the next start can
+ * remove the abandoned clusters of its checkout. @module
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,10 +47,10 @@ export function noteCluster(folder: string, stateDir: string, record: ClusterRec
 }
 
 /**
- * Removes each noted cluster of this checkout whose owner has ended or whose folder was deleted, and the notes of clusters
- * that have ended. Leaves the clusters of another checkout alone, as long as that checkout exists.
+ * Removes the clusters of this checkout whose owner has ended or whose folder was deleted, and the notes of clusters
+ * that have ended. Does not touch the clusters of another checkout, as long as that checkout exists.
  */
-export async function sweepClusters(folder: string, progress: (line: string) => void): Promise<void> {
+export async function removeAbandonedClusters(folder: string, progress: (line: string) => void): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
     const path = join(folder, name);

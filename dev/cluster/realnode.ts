@@ -11,7 +11,7 @@ import { nodeImages } from "./imagefiles.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
 import { type ImageSpec, importImages } from "./images.ts";
-import { type NodeTools, takesOverlays } from "./machine.ts";
+import { type NodeTools, supportsOverlayMounts } from "./machine.ts";
 import { type Network, plugNode } from "./network.ts";
 import {
   CLUSTER_DOMAIN,
@@ -135,7 +135,7 @@ async function writeConfiguration(
   const registries = join(folder, REGISTRIES_FOLDER);
   const runtimes = { runc: join(folder, "runc"), crun: join(folder, "crun") };
   const shim = programs["containerd-shim-runc-v2"] ?? "";
-  const snapshotter = takesOverlays(folder) ? "overlayfs" : "native";
+  const snapshotter = supportsOverlayMounts(folder) ? "overlayfs" : "native";
   const resolvConf = existsSync("/etc/resolv.conf") ? "/etc/resolv.conf" : "";
   const hasResolver = resolvConf !== "" && /^nameserver /m.test(readFileSync(resolvConf, "utf8"));
   const domain = CLUSTER_DOMAIN;

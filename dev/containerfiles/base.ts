@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import process from "node:process";
-import { needPackages } from "../cluster/machine.ts";
+import { ensurePackages } from "../cluster/machine.ts";
 
 /** Packages that must be installed. They include the mirror's keys, so that apt-get works in images. */
 const PACKAGES = ["ca-certificates", "debian-archive-keyring"];
@@ -23,7 +23,7 @@ const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
  * @throws {Error} if this machine is not Debian, or if debootstrap fails
  */
 export function makeBase(folder: string, log: number): void {
-  needPackages({ debootstrap: "/usr/sbin/debootstrap" });
+  ensurePackages({ debootstrap: "/usr/sbin/debootstrap" });
   const { suite, mirror } = debianOf(readFileSync("/etc/os-release", "utf8"), aptSources());
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

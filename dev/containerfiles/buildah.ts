@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { needPackages, takesOverlays } from "../cluster/machine.ts";
+import { ensurePackages, supportsOverlayMounts } from "../cluster/machine.ts";
 
 /** An image store and its operations. Each method throws if buildah fails. */
 export interface Buildah {
@@ -25,13 +25,13 @@ export interface Buildah {
  * @throws {Error} if buildah is not installed and cannot be installed
  */
 export function openBuildah(folder: string, root: string, log: number): Buildah {
-  needPackages({ buildah: "/usr/bin/buildah" });
+  ensurePackages({ buildah: "/usr/bin/buildah" });
   mkdirSync(folder, { recursive: true });
   const policyFile = join(folder, "policy.json");
   writeFileSync(policyFile, JSON.stringify({ default: [{ type: "insecureAcceptAnything" }] }));
   const policy = ["--signature-policy", policyFile];
   // Without overlays, each layer is a copy of all files.
-  const driver = takesOverlays(folder) ? "overlay" : "vfs";
+  const driver = supportsOverlayMounts(folder) ? "overlay" : "vfs";
   const store = ["--root", join(folder, driver), "--runroot", join(folder, "run"), "--storage-driver", driver];
   const run = (...args: string[]) =>
     execFileSync("buildah", [...store, ...args], { cwd: root, stdio: ["ignore", "pipe", log], encoding: "utf8" });

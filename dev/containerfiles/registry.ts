@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { untilAnswering } from "../cluster/wait.ts";
-import { needPackages } from "../cluster/machine.ts";
+import { ensurePackages } from "../cluster/machine.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { endGently, startProcess } from "../cluster/processes.ts";
 import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";
@@ -29,7 +29,7 @@ export interface Registry {
 export async function startRegistry(stateDir: string, signal: AbortSignal): Promise<Registry> {
   const record = readRecord(stateDir);
   if (!record?.realNode) throw new Error(`Cannot start a registry for ${stateDir}: its cluster has no real node`);
-  needPackages({ "docker-registry": PROGRAM });
+  ensurePackages({ "docker-registry": PROGRAM });
   const [port = 0] = await freePorts(1);
   const address = `${new URL(record.server).hostname}:${port}`;
   const trust = join(stateDir, "node", REGISTRIES_FOLDER, address);

@@ -1,8 +1,8 @@
-/** Compares hookbox with the Go controller: a row for each shape, with the figures of both and their ratio. @module */
+/** Writes the table that compares hookbox with the Go controller, with one row for each shape of load. @module */
 import type { Result } from "../result.ts";
 import { combine, costOf, distinct, type Run, runsOf, titleOf } from "./rows.ts";
 import { median } from "./percentiles.ts";
-import { type Column, figure, table } from "./table.ts";
+import { type Column, formatFigure, table } from "./table.ts";
 
 const FIGURES = {
   perSecond: "per second",
@@ -14,19 +14,20 @@ const FIGURES = {
   reads: "reads",
 } as const;
 type FigureName = keyof typeof FIGURES;
-const NAMES = Object.keys(FIGURES) as FigureName[];
+const FIGURE_NAMES = Object.keys(FIGURES) as FigureName[];
 
-/** One figure of hookbox and of the Go controller; undefined: no round has it. */
-interface Pair {
-  /** Medians of the rounds. */
+/** One figure, compared. */
+interface FigureComparison {
+  /** Median of hookbox's rounds; undefined: no round has the figure. */
   hookbox: number | undefined;
+  /** The same for the Go controller. */
   goController: number | undefined;
   /**
-   * Hookbox's median divided by the Go controller's, of the rounds in which both have the figure. Undefined: there is
-   * no such round, or the Go controller's median is 0.
+   * Hookbox's median divided by the Go controller's. Only rounds in which both have the figure count. Undefined: there
+   * is no such round, or the Go controller's median is 0.
    */
   ratio: number | undefined;
-  /** The smallest and the largest ratio of these rounds; undefined: there is only one round. */
+  /** The smallest and the largest ratio of a single round; undefined: there is only one round. */
   spread: [least: number, most: number] | undefined;
 }
 
@@ -34,16 +35,18 @@ interface Pair {
 interface Comparison {
   shape: string;
   size: string;
-  /** The version of hookbox: `this`, `against`, or the name of a layout. */
+  /** Which hookbox: `this` (the checkout), `against` (another checkout), or the name of a layout. */
   implementation: string;
-  figures: Record<FigureName, Pair>;
+  figures: Record<FigureName, FigureComparison>;
   /** Number of violations by hookbox and by the Go controller. */
   violations: [hookbox: number, goController: number];
 }
 
 /**
- * Compares every run with the Go controller's run of the same shape and size. Shapes that the Go controller did not run
- * are left out.
+ * Compares each run of hookbox with the Go controller's run of the same shape and size. Leaves out shapes that the Go
+ * controller did not run.
+ *
+ * @param goController name of the Go controller in `results`
  */
 export function compareWithGoController(results: readonly Result[], goController: string): Comparison[] {
   const runs = runsOf(results);
@@ -57,35 +60,38 @@ export function compareWithGoController(results: readonly Result[], goController
 
 function compare(run: Run, goController: Run): Comparison {
   const [ours, theirs] = [measuredOf(run), measuredOf(goController)];
-  const pairOf = (name: FigureName) => [name, pair(valuesOf(ours, name), valuesOf(theirs, name))] as const;
+  const entryOf = (name: FigureName) => [name, compareFigure(valuesOf(ours, name), valuesOf(theirs, name))] as const;
   const { shape, size, implementation } = run;
   return {
     shape,
     size,
     implementation,
-    figures: Object.fromEntries(NAMES.map(pairOf)) as Comparison["figures"],
+    figures: Object.fromEntries(FIGURE_NAMES.map(entryOf)) as Comparison["figures"],
     violations: [violationsOf(run), violationsOf(goController)],
   };
 }
 
-/** Compares the values of a figure by round. */
-export function pair(hookbox: ReadonlyMap<number, number>, goController: ReadonlyMap<number, number>): Pair {
+/** Compares a figure. The maps contain its values by round. */
+export function compareFigure(
+  hookbox: ReadonlyMap<number, number>,
+  goController: ReadonlyMap<number, number>,
+): FigureComparison {
   const rounds = [...hookbox.keys()].filter((round) => goController.has(round));
-  const of = (values: ReadonlyMap<number, number>) => rounds.map((round) => values.get(round) ?? 0);
-  const [ours, theirs] = [of(hookbox), of(goController)];
+  const valuesIn = (values: ReadonlyMap<number, number>) => rounds.map((round) => values.get(round) ?? 0);
+  const [ours, theirs] = [valuesIn(hookbox), valuesIn(goController)];
   const ratios = ours.flatMap((value, index) => theirs[index] ? [value / theirs[index]] : []);
-  const [one, base] = [median(ours), median(theirs)];
+  const [ourMedian, theirMedian] = [median(ours), median(theirs)];
   return {
     hookbox: median([...hookbox.values()]),
     goController: median([...goController.values()]),
-    ratio: one === undefined || !base ? undefined : one / base,
+    ratio: ourMedian === undefined || !theirMedian ? undefined : ourMedian / theirMedian,
     spread: ratios.length > 1 ? [Math.min(...ratios), Math.max(...ratios)] : undefined,
   };
 }
 
 type Measured = Partial<Record<FigureName, number | undefined>>;
 
-/** Returns the figures of each round. */
+/** Returns the figures of a run, by round. */
 function measuredOf({ results }: Run): Map<number, Measured> {
   return new Map(results.map((result) => {
     const [row] = combine([result]);
@@ -101,30 +107,34 @@ function valuesOf(rounds: ReadonlyMap<number, Measured>, name: FigureName): Map<
   return new Map([...rounds].flatMap(([round, { [name]: value }]) => value === undefined ? [] : [[round, value]]));
 }
 
-/** Writes the table, and notes that explain it. */
+/** Returns the table in Markdown, and notes that explain the table. */
 export function describeComparison(comparisons: readonly Comparison[]): string {
-  const several = distinct(comparisons.map(({ implementation }) => implementation)).length > 1;
+  const hasLayouts = distinct(comparisons.map(({ implementation }) => implementation)).length > 1;
   const columns: Column<Comparison>[] = [
     {
       head: "shape",
-      cell: (one) => several ? `${titleOf(one)}, ${one.implementation}` : titleOf(one),
-      words: true,
+      cell: (comparison) => hasLayouts ? `${titleOf(comparison)}, ${comparison.implementation}` : titleOf(comparison),
+      isText: true,
     },
-    ...NAMES.map((name) => ({ head: FIGURES[name], cell: ({ figures }: Comparison) => pairText(figures[name]) })),
+    ...FIGURE_NAMES.map((name) => ({
+      head: FIGURES[name],
+      cell: ({ figures }: Comparison) => formatComparison(figures[name]),
+    })),
     { head: "violations", cell: ({ violations }) => violations.join(", ") },
   ];
   return `Hookbox ÷ the Go controller:\n\n${table(comparisons, columns)}
-- Each cell contains the median of the rounds of hookbox ÷ that of the Go controller, and the ratio. The parentheses
-  contain the smallest and the largest ratio of a single round. For per second, a ratio above 1 is better for hookbox;
-  for all other figures, a ratio below 1 is.
-- CPU, writes and reads are for each object asked for, until the pools are full again. Own CPU is that of the hooks, the
-  keeper and Metacontroller, or of the Go controller's one process. Cluster CPU is that of kube-apiserver, etcd and all
-  other processes except the load.
-- Violations are hookbox's, then the Go controller's. Percentiles are of the objects that became Ready.
+- A cell has this form: hookbox ÷ Go controller = ratio (smallest to largest ratio of a single round). The first two
+  figures are medians of the rounds.
+- A ratio above 1 in the column "per second", or below 1 in another column, means that hookbox is better.
+- p50 and p99 are percentiles of the time until an object was Ready. Objects that were never Ready do not count.
+- CPU, writes and reads are per requested object, measured until the pools are full again.
+- Own CPU is the CPU time of hooks, keeper and Metacontroller, or of the Go controller. Cluster CPU is the CPU time of
+  kube-apiserver, etcd and all other processes except the load.
+- Violations: the first number is hookbox's, the second is the Go controller's.
 `;
 }
 
-function pairText({ hookbox, goController, ratio, spread }: Pair): string {
-  const range = spread ? ` (${spread.map(figure).join(" to ")})` : "";
-  return `${figure(hookbox)} ÷ ${figure(goController)} = ${figure(ratio)}${range}`;
+function formatComparison({ hookbox, goController, ratio, spread }: FigureComparison): string {
+  const range = spread ? ` (${spread.map(formatFigure).join(" to ")})` : "";
+  return `${formatFigure(hookbox)} ÷ ${formatFigure(goController)} = ${formatFigure(ratio)}${range}`;
 }

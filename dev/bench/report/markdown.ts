@@ -5,7 +5,7 @@
 import type { Report, Result } from "../result.ts";
 import { compareWithGoController, describeComparison } from "./comparison.ts";
 import { combine, type Cost, costOf, distinct, type RequestRate, type Row, titleOf } from "./rows.ts";
-import { type Column, escapeMarkdown, figure, table } from "./table.ts";
+import { type Column, escapeMarkdown, formatFigure, table } from "./table.ts";
 
 /** A line of the overview: a row, or the ratio of two rows. */
 interface Line extends Cost, Pick<Row, "perSecond" | "p50" | "p95" | "p99"> {
@@ -46,8 +46,8 @@ function headingOf({ time, machine, engine }: Report): string {
 }
 
 const OVERVIEW: Column<Line>[] = [
-  { head: "shape", cell: ({ shape }) => shape, words: true },
-  { head: "implementation", cell: ({ implementation }) => implementation, words: true },
+  { head: "shape", cell: ({ shape }) => shape, isText: true },
+  { head: "implementation", cell: ({ implementation }) => implementation, isText: true },
   { head: "ready/asked", cell: ({ ready }) => ready },
   { head: "per second", cell: numberIn("perSecond") },
   { head: "p50 ms", cell: numberIn("p50") },
@@ -61,7 +61,7 @@ const OVERVIEW: Column<Line>[] = [
 ];
 
 function numberIn(key: keyof Cost | "perSecond" | "p50" | "p95" | "p99") {
-  return (line: Line) => line.isRatio && line[key] === undefined ? "" : figure(line[key]);
+  return (line: Line) => line.isRatio && line[key] === undefined ? "" : formatFigure(line[key]);
 }
 
 function overviewOf(rows: readonly Row[], goController: string | undefined): string {
@@ -134,10 +134,10 @@ export function describeTurn(result: Result): string {
   const { violations, ready, asked, perSecond, p50, p99 } = row;
   const parts = [
     `${ready} of ${asked} Ready`,
-    `${figure(perSecond)} a second`,
-    `p50 ${figure(p50)} ms`,
-    `p99 ${figure(p99)} ms`,
-    `own CPU ${figure(costOf(row).cpu)} ms each`,
+    `${formatFigure(perSecond)} a second`,
+    `p50 ${formatFigure(p50)} ms`,
+    `p99 ${formatFigure(p99)} ms`,
+    `own CPU ${formatFigure(costOf(row).cpu)} ms each`,
     ...(violations.length > 0 ? [`violations: ${violations.length}`] : []),
   ];
   return parts.join(", ");
@@ -179,9 +179,9 @@ function figuresTable(rows: readonly Row[]): string {
   const names = distinct(rows.flatMap(({ figures }) => Object.keys(figures)));
   const columns = rows.map((row): Column<string> => ({
     head: runName(row),
-    cell: (name) => figure(row.figures[name]),
+    cell: (name) => formatFigure(row.figures[name]),
   }));
-  return names.length === 0 ? "" : table(names, [{ head: "figure", cell: (name) => name, words: true }, ...columns]);
+  return names.length === 0 ? "" : table(names, [{ head: "figure", cell: (name) => name, isText: true }, ...columns]);
 }
 
 /**
@@ -204,9 +204,9 @@ function requestsTable(rows: readonly Row[]): string {
     return found.reduce((sum, { perObject }) => sum + perObject, 0);
   };
   return table(all.every(listed) ? kinds : [...kinds, rest], [
-    { head: "client", cell: ({ client }) => client ?? "not known", words: true },
-    { head: "verb", cell: ({ verb }) => verb, words: true },
-    { head: "resource", cell: ({ resource }) => resource, words: true },
+    { head: "client", cell: ({ client }) => client ?? "not known", isText: true },
+    { head: "verb", cell: ({ verb }) => verb, isText: true },
+    { head: "resource", cell: ({ resource }) => resource, isText: true },
     ...rows.map((row) => ({ head: runName(row), cell: (kind: RequestKind) => perObject(rate(row, kind)) })),
   ]);
 }
@@ -221,20 +221,20 @@ function perObject(rate: number): string {
 
 function processesTable(rows: readonly Row[]): string {
   return byRun(rows, ({ processes }) => processes, ({ name }) => name, [
-    { head: "process", cell: ({ name }) => name, words: true },
-    { head: "CPU s", cell: ({ cpuSeconds }) => figure(cpuSeconds) },
-    { head: "MiB at the end", cell: ({ rssMiB }) => figure(rssMiB) },
-    { head: "MiB at most", cell: ({ peakMiB }) => figure(peakMiB) },
+    { head: "process", cell: ({ name }) => name, isText: true },
+    { head: "CPU s", cell: ({ cpuSeconds }) => formatFigure(cpuSeconds) },
+    { head: "MiB at the end", cell: ({ rssMiB }) => formatFigure(rssMiB) },
+    { head: "MiB at most", cell: ({ peakMiB }) => formatFigure(peakMiB) },
   ]);
 }
 
 function hooksTable(rows: readonly Row[]): string {
   return byRun(rows, ({ hooks }) => hooks, ({ hook }) => hook, [
-    { head: "hook", cell: ({ hook }) => hook, words: true },
+    { head: "hook", cell: ({ hook }) => hook, isText: true },
     { head: "calls per object", cell: ({ callsPerObject }) => perObject(callsPerObject) },
-    { head: "request KB per call", cell: ({ requestKBPerCall }) => figure(requestKBPerCall) },
-    { head: "response KB per call", cell: ({ responseKBPerCall }) => figure(responseKBPerCall) },
-    { head: "ms per call", cell: ({ msPerCall }) => figure(msPerCall) },
+    { head: "request KB per call", cell: ({ requestKBPerCall }) => formatFigure(requestKBPerCall) },
+    { head: "response KB per call", cell: ({ responseKBPerCall }) => formatFigure(responseKBPerCall) },
+    { head: "ms per call", cell: ({ msPerCall }) => formatFigure(msPerCall) },
   ]);
 }
 
@@ -255,7 +255,7 @@ function byRun<Item>(
   );
   const columns: Column<Entry>[] = [
     { ...first, cell: ({ item, isFirst }) => isFirst ? first.cell(item) : "" },
-    ...(rows.length > 1 ? [{ head: "run", cell: ({ run }: Entry) => run, words: true }] : []),
+    ...(rows.length > 1 ? [{ head: "run", cell: ({ run }: Entry) => run, isText: true }] : []),
     ...others.map((column) => ({ ...column, cell: ({ item }: Entry) => column.cell(item) })),
   ];
   return entries.length === 0 ? "" : table(entries, columns);

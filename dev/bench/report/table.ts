@@ -4,14 +4,14 @@ export interface Column<Item> {
   head: string;
   cell: (item: Item) => string;
   /** Whether the column contains words, which are aligned left. Figures are aligned right. */
-  words?: boolean;
+  isText?: boolean;
 }
 
 /** Formats a table with one row for each item. Each row ends with a newline. */
 export function table<Item>(items: readonly Item[], columns: readonly Column<Item>[]): string {
   const texts = columns.map(({ head, cell }) => [head, ...items.map(cell)].map(escapeMarkdown));
   const set = texts.map((column, index) => {
-    const words = columns[index]?.words ?? false;
+    const words = columns[index]?.isText ?? false;
     const width = Math.max(words ? 1 : 2, ...column.map((text) => text.length));
     const pad = (text: string) => words ? text.padEnd(width) : text.padStart(width);
     const rule = words ? "-".repeat(width) : `${"-".repeat(width - 1)}:`;
@@ -23,7 +23,7 @@ export function table<Item>(items: readonly Item[], columns: readonly Column<Ite
 }
 
 /** Formats a figure with about three digits: `1,234`, `98.7`, `4.56`; a dash for undefined. */
-export function figure(value: number | undefined): string {
+export function formatFigure(value: number | undefined): string {
   if (value === undefined) return "–";
   const size = Math.abs(value);
   const digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;

@@ -9,14 +9,14 @@ import { fillPools, poolOf, untilFull, warmUp } from "./prepare.ts";
 
 /** Runs a shape with claims. @throws if the pools do not fill */
 export async function runClaims(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { api, signal, say } = context;
+  const { api, signal, progress } = context;
   const pools = await fillPools(context, shape);
   const isWarm = await warmUp(context, shape);
   if (isWarm && !await untilFull(context, pools, shape)) throw new Error("Cannot begin: the pools do not fill again");
   const shared = createSharingCheck();
   const claims = await followReady(api, "sandboxclaims", signal, shared.observe);
 
-  say(`${shape.count} claims …`);
+  progress(`${shape.count} claims …`);
   const { samples, due, full } = await context.measure(async (begun) => {
     const due = new Map<string, number>();
     let full = true;

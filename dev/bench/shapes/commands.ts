@@ -12,11 +12,11 @@ import { PATIENCE, type RunContext, type Shape, type ShapeResult } from "./shape
 
 /** Runs a shape with commands. A sample is the time from the request for the claim to the end of the command. */
 export async function runCommands(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { api, signal, say, command } = context;
+  const { api, signal, progress, command } = context;
   if (!command) throw new Error("Cannot run commands: this stage has no node that runs containers");
   await fillPools(context, shape);
   const claims = await followReady(api, "sandboxclaims", signal);
-  say(`${shape.count} claims with a command each …`);
+  progress(`${shape.count} claims with a command each …`);
   const samples: Sample[] = [];
   const ready: number[] = [];
   const violations: string[] = [];
@@ -50,10 +50,10 @@ export async function runCommands(context: RunContext, shape: Shape): Promise<Sh
 
 /** Runs a shape with the SDK. A sample is the time from the call of `create` to the end of the command. */
 export async function runSDK(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { say, sdk } = context;
+  const { progress, sdk } = context;
   if (!sdk) throw new Error("Cannot use the SDK: this stage has no node that runs hookbox's runtime");
   await fillPools(context, shape);
-  say(`${shape.count} sandboxes with a command each …`);
+  progress(`${shape.count} sandboxes with a command each …`);
   const samples: Sample[] = [];
   const created: number[] = [];
   const violations: string[] = [];

@@ -29,12 +29,12 @@ export function poolOf(shape: Shape, index: number): { namespace: string; name: 
 }
 
 /** Creates namespaces, a template in each, and the idle Sandboxes. Resolves when these are Ready. */
-export async function prepareCluster({ api, signal, say }: RunContext, shape: Shape): Promise<void> {
+export async function prepareCluster({ api, signal, progress }: RunContext, shape: Shape): Promise<void> {
   for (let index = 0; index < shape.namespaces; index++) {
     const namespace = namespaceOf(shape, index);
     await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
-    if (shape.asks !== "sandboxes") {
-      const template = shape.asks === "sdk" ? aRuntimeTemplate("template") : aTemplate("template");
+    if (shape.workload !== "sandboxes") {
+      const template = shape.workload === "sdk" ? aRuntimeTemplate("template") : aTemplate("template");
       await create(api, { resource: "sandboxtemplates", namespace }, template);
     }
   }
@@ -42,7 +42,7 @@ export async function prepareCluster({ api, signal, say }: RunContext, shape: Sh
   if (shape.standsApart) {
     await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: APART } });
   }
-  say(`${shape.standing} Sandboxes to stand idle …`);
+  progress(`${shape.standing} Sandboxes to stand idle …`);
   const watching = new AbortController();
   const sandboxes = await followReady(api, "sandboxes", AbortSignal.any([signal, watching.signal]));
   await createAll(api, shape.standing, (index) => ({
@@ -112,18 +112,18 @@ async function readyMembers(api: Api): Promise<number> {
  * @throws if the objects do not become Ready, or are not deleted
  */
 export async function warmUp(context: RunContext, shape: Shape): Promise<boolean> {
-  const { api, signal, say } = context;
-  const { asks, warmUp: count = 0 } = shape;
+  const { api, signal, progress } = context;
+  const { workload, warmUp: count = 0 } = shape;
   if (count === 0) return false;
-  const resource = asks === "sandboxes" ? "sandboxes" : "sandboxclaims";
-  say(`${count} to warm up …`);
+  const resource = workload === "sandboxes" ? "sandboxes" : "sandboxclaims";
+  progress(`${count} to warm up …`);
   const watching = new AbortController();
   const made = await followReady(api, resource, AbortSignal.any([signal, watching.signal]));
   const name = (index: number) => `warm-up-${index}`;
   const pathOf = (index: number) => ({ resource, namespace: namespaceOf(shape, index) }) as const;
   await createAll(api, count, (index) => ({
     path: pathOf(index),
-    body: asks === "sandboxes" ? aSandbox(name(index)) : aClaim(name(index), poolOf(shape, index).name),
+    body: workload === "sandboxes" ? aSandbox(name(index)) : aClaim(name(index), poolOf(shape, index).name),
   }));
   const isWarm = (key: string) => key.includes("/warm-up-");
   const areReady = await made.until(() => [...made.readyAt.keys()].filter(isWarm).length >= count, PATIENCE);

@@ -11,12 +11,12 @@ import { patienceFor, poolCount, type RunContext, type Shape, type ShapeResult }
 
 /** Runs a shape with Sandboxes. */
 export async function runSandboxes(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { api, signal, say } = context;
+  const { api, signal, progress } = context;
   await prepareCluster(context, shape);
   await warmUp(context, shape);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const before = sandboxes.readyAt.size;
-  say(`${shape.count} Sandboxes …`);
+  progress(`${shape.count} Sandboxes …`);
   const pathOf = (index: number) => {
     return { resource: "sandboxes", namespace: namespaceOf(shape, index), name: `sandbox-${index}` } as const;
   };
@@ -38,12 +38,12 @@ export async function runSandboxes(context: RunContext, shape: Shape): Promise<S
 
 /** Runs a shape with pool members. */
 export async function runMembers(context: RunContext, shape: Shape): Promise<ShapeResult> {
-  const { api, signal, say } = context;
+  const { api, signal, progress } = context;
   await prepareCluster(context, shape);
   const sandboxes = await followReady(api, "sandboxes", signal);
   const before = new Set(sandboxes.readyAt.keys());
   const asked = poolCount(shape) * shape.replicas;
-  say(`${asked} members …`);
+  progress(`${asked} members …`);
   const samples = await context.measure(async (begun) => {
     await createPools(context, shape);
     await sandboxes.until(() => sandboxes.readyAt.size - before.size >= asked, patienceFor(shape));

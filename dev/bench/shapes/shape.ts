@@ -17,7 +17,7 @@ export interface Shape {
    * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`,
    * `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
    */
-  asks: "claims" | "commands" | "sdk" | "sandboxes" | "members";
+  workload: "claims" | "commands" | "sdk" | "sandboxes" | "members";
   /** Number of objects. For members, it is `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;
@@ -73,7 +73,7 @@ export interface RunContext {
   command?: Command;
   /** The SDK on the same cluster; undefined: the nodes do not run the runtime. */
   sdk?: SandboxClient;
-  say(line: string): void;
+  progress(line: string): void;
 }
 
 /** The result of a shape, without its cost. */
@@ -104,8 +104,8 @@ export function varied(shape: Shape, parameter: Sweep["parameter"], value: numbe
 }
 
 /** Returns the number of pools. If a shape has more namespaces than pools, it has one pool in each namespace. */
-export function poolCount({ pools, namespaces, asks }: Shape): number {
-  return asks === "sandboxes" ? 0 : Math.max(pools, namespaces);
+export function poolCount({ pools, namespaces, workload }: Shape): number {
+  return workload === "sandboxes" ? 0 : Math.max(pools, namespaces);
 }
 
 /** Returns how many Sandboxes exist before and after the load. */

@@ -9,10 +9,10 @@ const ONE = { namespaces: 1, pools: 1, replicas: 0, standing: 0 };
  * of its code.
  */
 const WARM_UP = 500;
-const CLAIMS = { ...ONE, asks: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
+const CLAIMS = { ...ONE, workload: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
 /** On a real node, so the sandboxes are containers on this machine. */
-const SDK = { ...ONE, asks: "sdk", count: 20, replicas: 20 } as const;
-const COMMANDS = { ...ONE, asks: "commands", count: 20, replicas: 20 } as const;
+const SDK = { ...ONE, workload: "sdk", count: 20, replicas: 20 } as const;
+const COMMANDS = { ...ONE, workload: "commands", count: 20, replicas: 20 } as const;
 /** Gives the same arrivals in every run. */
 const SEED = 20_260_101;
 
@@ -21,7 +21,7 @@ export const SHAPES: readonly Shape[] = [
     ...ONE,
     name: "sandboxes-burst",
     about: "500 Sandboxes at once, 16 clients",
-    asks: "sandboxes",
+    workload: "sandboxes",
     count: 500,
     arrivals: BURST,
     warmUp: WARM_UP,
@@ -30,7 +30,7 @@ export const SHAPES: readonly Shape[] = [
     ...ONE,
     name: "sandboxes-stream",
     about: "300 Sandboxes at 30/s",
-    asks: "sandboxes",
+    workload: "sandboxes",
     count: 300,
     arrivals: rate(30),
     warmUp: WARM_UP,
@@ -39,7 +39,7 @@ export const SHAPES: readonly Shape[] = [
     ...ONE,
     name: "sandboxes-flood",
     about: "all Sandboxes at once; number of Sandboxes",
-    asks: "sandboxes",
+    workload: "sandboxes",
     count: 500,
     arrivals: BURST,
     warmUp: WARM_UP,
@@ -87,7 +87,15 @@ export const SHAPES: readonly Shape[] = [
     replicas: 1050,
     arrivals: rate(75),
   },
-  { ...ONE, name: "fill", about: "a pool of 300 fills", asks: "members", count: 300, replicas: 300, arrivals: BURST },
+  {
+    ...ONE,
+    name: "fill",
+    about: "a pool of 300 fills",
+    workload: "members",
+    count: 300,
+    replicas: 300,
+    arrivals: BURST,
+  },
   {
     ...CLAIMS,
     name: "claims-poisson",

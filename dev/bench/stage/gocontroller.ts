@@ -41,7 +41,7 @@ export function goControllers(binary: string, folder: string): Controllers {
       });
       started.push(record);
       await untilAnswering(`http://127.0.0.1:${health}/readyz`, record, signal);
-      return { hookURLs: [], engines: [] };
+      return { hookURLs: [], metacontrollers: [] };
     },
   };
 }

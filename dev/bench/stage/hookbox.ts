@@ -42,21 +42,24 @@ export function hookboxControllers(checkout: string, layout: Layout): Controller
     async start({ cluster, stops, ...context }) {
       const start = { ...context, checkout, layout };
       const { urls: hookURLs, urlOf } = await startHooks(start);
-      const engines: StartedMetacontroller[] = [];
-      stops.push(() => Promise.all(engines.map((engine) => engine.stop())));
-      await startMetacontrollers(start, cluster, urlOf, engines);
+      const metacontrollers: StartedMetacontroller[] = [];
+      stops.push(() => Promise.all(metacontrollers.map((metacontroller) => metacontroller.stop())));
+      await startMetacontrollers(start, cluster, urlOf, metacontrollers);
       startKeeperAndBinder(start, cluster.kubeconfig);
       return {
         hookURLs,
-        engines: engines.map(({ pid }, index) => ({ name: index === 0 ? "engine" : `engine ${index + 1}`, pid })),
-        engine: metacontrollerName(engines),
+        metacontrollers: metacontrollers.map(({ pid }, index) => ({
+          name: index === 0 ? "engine" : `engine ${index + 1}`,
+          pid,
+        })),
+        metacontroller: metacontrollerName(metacontrollers),
       };
     },
   };
 }
 
-function metacontrollerName([engine]: StartedMetacontroller[]): string {
-  return `${engine?.kind === "real" ? "Metacontroller" : "the fake Metacontroller"} ${engine?.version}`;
+function metacontrollerName([first]: StartedMetacontroller[]): string {
+  return `${first?.kind === "real" ? "Metacontroller" : "the fake Metacontroller"} ${first?.version}`;
 }
 
 /** Starts the hooks, and resolves when all of them answer. */
@@ -121,14 +124,14 @@ async function partOf<T>(checkout: string, path: string): Promise<T> {
 const [FIRST, SECOND] = SHARDS;
 
 /**
- * Applies CRDs and controllers, and starts the Metacontrollers. Each is added to `engines` as soon as it has started,
+ * Applies CRDs and controllers, and starts the Metacontrollers. Each is added to `started` as soon as it has started,
  * so that the caller can end it.
  */
 async function startMetacontrollers(
   { checkout, layout, folder, profiler }: Start,
   cluster: Cluster,
   urlOf: (hook: string) => string,
-  engines: StartedMetacontroller[],
+  started: StartedMetacontroller[],
 ): Promise<void> {
   const render = await partOf<typeof import("../../../packages/manifests/render.ts")>(
     checkout,
@@ -141,7 +144,7 @@ async function startMetacontrollers(
   // Older checkouts do not have the policy.
   if (existsSync(policy)) execFileSync(cluster.kubectl, [...apply, "-k", policy], { stdio: "pipe" });
   for (const name of layout.engines === "one" ? [""] : SHARDS) {
-    engines.push(
+    started.push(
       await startMetacontroller({
         kubeconfig: cluster.kubeconfig,
         logFile: join(folder, `logs/engine${name}.log`),

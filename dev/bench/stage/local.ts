@@ -31,10 +31,12 @@ export interface Controllers {
   /** YAML or JSON texts. */
   crds(): Promise<string[]>;
   /**
-   * Starts the implementation. `engines` are processes that are not in `started`. `engine` names what applies the
-   * hooks' answers.
+   * Starts the implementation. `metacontrollers` are processes that are not in `started`. `metacontroller` is their
+   * name and version.
    */
-  start(context: ControllerContext): Promise<{ hookURLs: string[]; engines: Watched[]; engine?: string }>;
+  start(
+    context: ControllerContext,
+  ): Promise<{ hookURLs: string[]; metacontrollers: Watched[]; metacontroller?: string }>;
 }
 
 interface LocalOptions {
@@ -46,7 +48,7 @@ interface LocalOptions {
   pods: number;
   /** The folder for CPU profiles of the measured part; undefined: none are taken. */
   profiles?: string | undefined;
-  say: (line: string) => void;
+  progress: (line: string) => void;
 }
 
 /** A few more nodes than necessary, because the scheduler distributes Pods, and old Pods end while new ones start. */
@@ -54,7 +56,7 @@ const LEAST_NODES = 8;
 
 /** Starts everything. `close` ends it and removes all files. */
 export async function openLocal(options: LocalOptions, signal: AbortSignal): Promise<Stage> {
-  const { controllers, nodes, say } = options;
+  const { controllers, nodes, progress } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookbox-bench-"));
   const ending = new AbortController();
   const started: ProcessRecord[] = [];
@@ -76,11 +78,11 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
     });
     stops.push(() => cluster.stop());
-    if (options.runtime) await importRuntimeImage(cluster.stateDir, { progress: say, signal });
+    if (options.runtime) await importRuntimeImage(cluster.stateDir, { progress, signal });
     // The processes end normally: a process that is killed writes no profile.
     stops.push(() => Promise.all(started.map(endGently)));
     const api = await connectLoad(cluster.kubeconfig, AbortSignal.any([signal, ending.signal]));
-    const { hookURLs, engines, engine } = await controllers.start({
+    const { hookURLs, metacontrollers, metacontroller } = await controllers.start({
       cluster,
       folder,
       started,
@@ -88,18 +90,18 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
       profiler,
     });
-    say(`${engine ?? "no Metacontroller"}, ${nodes} nodes`);
+    progress(`${metacontroller ?? "no Metacontroller"}, ${nodes} nodes`);
     return {
       api,
       requests: audit.requests,
       hookURLs,
       processes: [
         ...started,
-        ...engines,
+        ...metacontrollers,
         ...clusterProcesses(cluster),
         loadProcess(),
       ],
-      ...(engine === undefined ? {} : { engine }),
+      ...(metacontroller === undefined ? {} : { metacontroller }),
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
       ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
       ...(profiler ? { profile: () => profiler.take(cluster) } : {}),

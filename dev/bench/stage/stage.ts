@@ -17,8 +17,8 @@ export interface Stage {
   processes: Watched[];
   /** Base URLs of hooks that have `/metrics` about their calls. */
   hookURLs: string[];
-  /** What applies the hooks' answers, for readers; undefined: the bench has not started it. */
-  engine?: string;
+  /** Name and version of Metacontroller or its fake, for the report; undefined: the bench has not started one. */
+  metacontroller?: string;
   /** Runs a command in a Pod; undefined: the nodes run no containers. */
   command?: Command;
   /** The SDK, which uses port-forward; undefined: the nodes do not run the runtime. */

@@ -16,7 +16,7 @@ const turnOf = (isGoController: boolean, signal = new AbortController().signal) 
   implementation: isGoController ? "peer" : "this",
   round: 2,
   isGoController,
-  say: () => {},
+  progress: () => {},
   signal,
 });
 

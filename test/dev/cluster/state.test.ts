@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
 import { definitionsIn } from "../../../dev/cluster/api.ts";
 import { CLUSTER_VARIABLE, isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
-import { noteCluster, saveCluster, sweepClusters } from "../../../dev/cluster/notes.ts";
+import { noteCluster, removeAbandonedClusters, saveCluster } from "../../../dev/cluster/notes.ts";
 import { removeCluster } from "../../../dev/cluster/remove.ts";
 import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
 
@@ -70,19 +70,19 @@ test("findCluster() finds a whole cluster only", () => {
   expect(findCluster(join(folder, "absent"))).toBeUndefined();
 });
 
-test("startCluster() refuses a folder whose cluster is in use, or that holds something else", async () => {
+test("startCluster() refuses a folder whose cluster is in use, or that contains other files", async () => {
   const stateDir = cluster("used", { owner: thisProcess(), ready: false });
   await expect(startCluster({ stateDir, nodes: "none" })).rejects.toThrow(`process ${thisProcess().pid} uses it`);
   const up = cluster("up", { owner: undefined });
-  await expect(startCluster({ stateDir: up, nodes: "none" })).rejects.toThrow("it is up");
+  await expect(startCluster({ stateDir: up, nodes: "none" })).rejects.toThrow("a cluster runs there");
   const other = join(folder, "notes");
   mkdirSync(other);
   writeFileSync(join(other, "notes.txt"), "");
-  await expect(startCluster({ stateDir: other, nodes: "none" })).rejects.toThrow("holds something else");
+  await expect(startCluster({ stateDir: other, nodes: "none" })).rejects.toThrow("contains other files");
   expect([stateDir, up, other].every((path) => existsSync(path))).toBe(true);
 });
 
-test("sweepClusters() removes abandoned clusters and stale notes, and nothing else", async () => {
+test("removeAbandonedClusters() removes abandoned clusters and stale notes, and nothing else", async () => {
   const notes = join(folder, "clusters");
   const note = (name: string, change: Partial<ClusterRecord>) => {
     const stateDir = cluster(name, change);
@@ -95,17 +95,17 @@ test("sweepClusters() removes abandoned clusters and stale notes, and nothing el
   const replaced = note("replaced", { id: "0000000d", owner: GONE });
   cluster("replaced", { id: "0000000e" });
   const lines: string[] = [];
-  await sweepClusters(notes, (line) => lines.push(line));
+  await removeAbandonedClusters(notes, (line) => lines.push(line));
   expect(readdirSync(notes)).toEqual(["0000000a.json", "0000000b.json"]);
   expect([owned, detached, abandoned, replaced].map((path) => existsSync(path))).toEqual([true, true, false, true]);
   expect(lines).toEqual([expect.stringContaining(abandoned)]);
 });
 
-test("sweepClusters() leaves a cluster that was left running after it was noted", async () => {
+test("removeAbandonedClusters() leaves a cluster that was left running after it was noted", async () => {
   const notes = join(folder, "kept");
   const stateDir = cluster("kept-cluster", { owner: undefined });
   noteCluster(notes, stateDir, { ...RECORD, owner: GONE });
-  await sweepClusters(notes, () => {});
+  await removeAbandonedClusters(notes, () => {});
   expect([existsSync(stateDir), readdirSync(notes)]).toEqual([true, ["00000001.json"]]);
 });
 
@@ -118,7 +118,7 @@ test("saveCluster() has the record and the note say the same", () => {
   expect(JSON.parse(readFileSync(join(notes, "00000001.json"), "utf8")).record).toEqual(readRecord(stateDir));
 });
 
-test("sweepClusters() touches no cluster of another checkout, abandoned or not, as long as that exists", async () => {
+test("removeAbandonedClusters() touches no cluster of another checkout, abandoned or not, as long as that exists", async () => {
   const notes = join(folder, "others");
   const logFile = join(folder, "others.log");
   const sleep = startProcess({ name: "sleep", command: "sleep", args: ["60"], logFile });
@@ -126,20 +126,20 @@ test("sweepClusters() touches no cluster of another checkout, abandoned or not, 
   const abandoned = cluster("abandoned-elsewhere", { id: "0000001a", owner: GONE, processes: [sleep] });
   noteCluster(notes, abandoned, { ...RECORD, id: "0000001a", owner: GONE, processes: [sleep] }, other);
   noteCluster(notes, join(folder, "nowhere"), { ...RECORD, id: "0000001b", processes: [sleep] }, other);
-  await sweepClusters(notes, () => {});
+  await removeAbandonedClusters(notes, () => {});
   expect([existsSync(abandoned), isRunning(sleep), readdirSync(notes).length]).toEqual([true, true, 2]);
   rmSync(other, { recursive: true });
-  await sweepClusters(notes, () => {});
+  await removeAbandonedClusters(notes, () => {});
   expect([existsSync(abandoned), isRunning(sleep), readdirSync(notes).length]).toEqual([false, false, 0]);
 });
 
-test("sweepClusters() ends a cluster whose folder was deleted under it", async () => {
+test("removeAbandonedClusters() ends a cluster whose folder was deleted under it", async () => {
   const notes = join(folder, "lost");
   const logFile = join(folder, "lost.log");
   const sleep = startProcess({ name: "sleep", command: "sleep", args: ["60"], logFile });
   const stateDir = join(folder, "deleted");
   noteCluster(notes, stateDir, { ...RECORD, owner: undefined, processes: [sleep] });
-  await sweepClusters(notes, () => {});
+  await removeAbandonedClusters(notes, () => {});
   expect([isRunning(sleep), readdirSync(notes), existsSync(stateDir)]).toEqual([false, [], false]);
 });
 

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { compareWithGoController, pair } from "../../../../dev/bench/report/comparison.ts";
+import { compareFigure, compareWithGoController } from "../../../../dev/bench/report/comparison.ts";
 import { renderMarkdown } from "../../../../dev/bench/report/markdown.ts";
 import type { Result } from "../../../../dev/bench/result.ts";
 import { aReport, aRequest, aResult, frozen } from "./results.ts";
@@ -46,7 +46,7 @@ test.for([
     want: { hookbox: 4, goController: undefined, ratio: undefined, spread: undefined },
   },
 ])("pair() of $name", ({ hookbox, peer, want, reason }) => {
-  expect(pair(hookbox, peer), reason).toEqual(want);
+  expect(compareFigure(hookbox, peer), reason).toEqual(want);
 });
 
 const use = (name: string, cpuSeconds: number) => ({ name, cpuSeconds, rssMiB: 1, peakMiB: 1 });

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { figure, table } from "../../../../dev/bench/report/table.ts";
+import { formatFigure, table } from "../../../../dev/bench/report/table.ts";
 
 test.for([
   { value: undefined, want: "–" },
@@ -13,11 +13,11 @@ test.for([
   { value: 1234.5, want: "1,235" },
   { value: -12.34, want: "-12.3" },
 ])("figure($value) is $want", ({ value, want }) => {
-  expect(figure(value)).toBe(want);
+  expect(formatFigure(value)).toBe(want);
 });
 
 test("table() keeps a cell one cell, whatever it holds", () => {
-  expect(table([{ a: "x|y\nz" }], [{ head: "a_b", cell: ({ a }) => a, words: true }]).split("\n")).toEqual([
+  expect(table([{ a: "x|y\nz" }], [{ head: "a_b", cell: ({ a }) => a, isText: true }]).split("\n")).toEqual([
     "| a\\_b   |",
     "| ------ |",
     "| x\\|y z |",
