@@ -7,7 +7,7 @@ import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
 import { isCrossOrigin } from "./crossorigin.ts";
 
-/** Who wants to reach which sandbox. */
+/** A client that wants to reach a sandbox. */
 export interface AccessRequest {
   target: Target;
   /** The bearer token or the cookie; undefined: the request has none. */
