@@ -51,20 +51,21 @@ export const WARM_POOL_FLAGS = section("Of the hook sandboxwarmpool", {
     ...{ since, placeholder: "S", default: "300" },
   }),
   "max-batch-size": flag(wholeNumber(1), {
-    help: "most sandboxes made or given up at once",
+    help: "most Sandboxes that one answer creates, or marks for deletion",
     ...{ since, default: "300" },
   }),
   "max-refill-rate": flag(number(), {
-    help: "most sandboxes made per second for one pool; 0: no limit",
+    help: "most Sandboxes created per second for one pool; 0: no limit",
     ...{ since, placeholder: "R", default: "0" },
   }),
   "replenish-delay-seconds": flag(number(), {
-    help: "how long a pool waits to make new ones after it has lost some",
+    help: "how long a pool waits before it replaces Sandboxes that it has lost",
     ...{ since, placeholder: "S", default: "0" },
   }),
   "pool-interval-ms": flag(number(), {
-    help: "shortest time between two answers for one pool, in milliseconds: changes of its members in between are " +
-      "answered together; 0: none. Claims do not wait for it",
+    help:
+      "shortest time between two answers for one pool, in milliseconds. Changes of members in between are answered " +
+      "together. 0: no such time. Claims do not wait for it",
     ...{ since, default: "1000" },
   }),
   "template-network-policy": TEMPLATE_NETWORK_POLICY,

@@ -11,7 +11,7 @@ import { CLAIM_METADATA_FLAGS, LOG_LEVEL, otlpEndpoint, TEMPLATE_NETWORK_POLICY 
 /** Options of how claims get their Sandboxes. */
 export const BINDING_FLAGS = {
   "binder-workers": flag(wholeNumber(1, 1000), {
-    help: "claims that are served at once; half as many of one namespace",
+    help: "most claims that are served at the same time; half as many of one namespace",
     since: "0.1.0",
     default: "40",
   }),

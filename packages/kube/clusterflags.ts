@@ -5,7 +5,12 @@ const since = "0.1.0";
 
 /** Options that select the cluster. */
 export const CLUSTER_FLAGS = {
-  kubeconfig: flag(TEXT, { help: "which cluster", since, placeholder: "F", otherwise: "the one this Pod runs in" }),
+  kubeconfig: flag(TEXT, {
+    help: "kubeconfig of the cluster",
+    since,
+    placeholder: "F",
+    otherwise: "the cluster of this Pod",
+  }),
   context: flag(TEXT, {
     help: "context of the kubeconfig",
     ...{ since, placeholder: "C", otherwise: "its current one", needs: ["kubeconfig"] },
@@ -21,11 +26,11 @@ export function leaseFlags(lease: string) {
       otherwise: "this Pod's; with --kubeconfig hookbox-system, or default where that does not exist",
     }),
     identity: flag(TEXT, {
-      help: "name under which the Lease is held: a process that is restarted under its name takes it again at once",
+      help: "name of the holder of the Lease; a process that restarts with the same name gets the Lease at once",
       ...{ since, placeholder: "I", otherwise: "this Pod's name; with --kubeconfig a new one at each start" },
     }),
     "leader-election": flag(SWITCH, {
-      help: "act at once, Lease or not: for a single replica",
+      help: "start work without a Lease, for a single replica",
       ...{ since, default: "true" },
     }),
   };

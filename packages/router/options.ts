@@ -66,104 +66,111 @@ const on = { since, default: "true" };
 const seconds = (ms: number) => `${ms / 1000}s`;
 
 const PORTS = {
-  "http-bind-address": flag(NEEDED_ADDRESS, { help: "where clients come", since, default: ":8080" }),
-  port: flag(PORT, { help: "port where clients come, in place of --http-bind-address", since }),
+  "http-bind-address": flag(NEEDED_ADDRESS, { help: "address for requests of clients", since, default: ":8080" }),
+  port: flag(PORT, { help: "port for requests of clients, instead of --http-bind-address", since }),
   h2c: flag(SWITCH, {
-    help: "do not serve HTTP/2 in the clear, which gRPC needs, on the same port (never on Deno)",
+    help: "do not serve HTTP/2 without TLS on the same port; gRPC needs it. On Deno it is never served",
     ...on,
   }),
   "https-bind-address": flag(ADDRESS, {
-    help: "where clients come by TLS, HTTP/2 included",
+    help: "address for requests of clients with TLS, including HTTP/2",
     ...{ since, otherwise: "none", default: "", needs: ["tls-cert-file", "tls-key-file"] },
   }),
-  "tls-cert-file": flag(TEXT, { help: "certificate, PEM, read anew every minute", since, placeholder: "F" }),
-  "tls-key-file": flag(TEXT, { help: "its key, PEM, read anew every minute", since, placeholder: "F" }),
+  "tls-cert-file": flag(TEXT, { help: "certificate in PEM; read again every minute", since, placeholder: "F" }),
+  "tls-key-file": flag(TEXT, {
+    help: "key of the certificate in PEM; read again every minute",
+    since,
+    placeholder: "F",
+  }),
   "health-probe-bind-address": flag(ADDRESS, {
-    help: "where /healthz and /readyz are",
+    help: "address of /healthz and /readyz",
     ...{ since, otherwise: ":8081; with --kubeconfig none" },
   }),
   "metrics-bind-address": flag(ADDRESS, {
-    help: "where /metrics is; may be the same address. An address without host is 0.0.0.0, with --kubeconfig 127.0.0.1",
+    help: "address of /metrics; may be the same. Without a host, an address means 0.0.0.0, with --kubeconfig 127.0.0.1",
     ...{ since, otherwise: ":9090; with --kubeconfig none" },
   }),
 };
 
 const ROUTING = {
   "path-routing-prefix": flag(PATH_PREFIX, {
-    help: "also by path: P/<namespace>/<sandbox ID>/<port>/<rest>",
+    help: "also accept paths P/<namespace>/<sandbox ID>/<port>/<rest>",
     ...{ since, default: "" },
   }),
   "path-routing-rewrite-responses": flag(SWITCH, {
-    help: "leave Location and Set-Cookie of sandboxes named by path as they are",
+    help: "do not rewrite Location and Set-Cookie in answers to requests that name the sandbox by path",
     ...{ ...on, since: "0.3.0" },
   }),
-  domain: flag(DOMAIN, { help: "also by host: <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
+  domain: flag(DOMAIN, { help: "also accept hosts <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
   "upstream-host": flag(choice(["pod", "localhost", "client"], "H"), {
     help:
-      "the Host that sandboxes see: pod (address and port of the Pod), localhost (localhost and the port), or client " +
-      "(what the client asked for)",
+      "the header Host that sandboxes get: pod (address and port of the Pod), localhost (localhost and the port), or " +
+      "client (as the client sent it)",
     ...{ since: "0.3.0", default: "pod" },
   }),
 };
 
 const LIMITS = {
   "proxy-timeout": flag(DURATION, {
-    help: "longest silence of a body, both ways; event streams may be silent",
+    help: "end a request if its body or the body of its answer sends nothing for this long; not event streams",
     ...{ since, default: "180s" },
   }),
   "response-header-timeout": flag(DURATION, {
-    help: "longest wait for the head of an answer",
+    help: "how long to wait for the headers of an answer",
     ...{ since, default: seconds(RESPONSE_HEADER_TIMEOUT_MS) },
   }),
-  "dial-timeout": flag(DURATION, { help: "longest wait for a connection", since, default: "5s" }),
+  "dial-timeout": flag(DURATION, { help: "how long to wait for a connection to a sandbox", since, default: "5s" }),
   "stale-after": flag(DURATION, {
     help:
-      "fail /readyz after this silence of the API server, as Pods may have moved; must be longer than a restart of the " +
-      "API server; 0: never",
+      "/readyz fails if the API server has been silent for this long, because Pods may have moved; must be longer than " +
+      "a restart of the API server; 0: never",
     ...{ since: "0.3.0", default: "3m" },
   }),
   "upstream-max-retries": flag(wholeNumber(), {
-    help: "further tries where no connection came about",
+    help: "how often to try again if a connection fails",
     ...{ since, default: "3" },
   }),
   "upstream-retry-initial-delay": flag(DURATION, {
-    help: "wait before the first further try, then twice as long each time",
+    help: "delay before the first retry; doubles with each retry",
     ...{ since, default: "200ms" },
   }),
-  "upstream-retry-max-delay": flag(DURATION, { help: "longest wait before a further try", since, default: "800ms" }),
+  "upstream-retry-max-delay": flag(DURATION, { help: "longest delay before a retry", since, default: "800ms" }),
   "max-open-requests": flag(wholeNumber(), {
     help:
-      "requests and open streams at a time; those of one namespace are no more than there is room left for others; 0: " +
-      "any number",
+      "most requests and open streams at the same time; one namespace may not use more than it leaves free for others; " +
+      "0: no limit",
     ...{ since: "0.3.0", default: "10000" },
   }),
-  "max-request-body-bytes": flag(wholeNumber(), { help: "longest body of a request; 0: any", since, default: "0" }),
+  "max-request-body-bytes": flag(wholeNumber(), {
+    help: "largest body of a request; 0: no limit",
+    since,
+    default: "0",
+  }),
   "shutdown-delay": flag(DURATION, {
-    help: "how long connections are still taken after SIGTERM",
+    help: "how long to accept connections after SIGTERM",
     ...{ since, otherwise: "5s; with --kubeconfig 0" },
   }),
   "shutdown-timeout": flag(DURATION, {
-    help: "how long running requests may go on after SIGTERM",
+    help: "how long running requests may continue after SIGTERM",
     ...{ since, default: "30s" },
   }),
 };
 
 const WAKING = {
   wake: flag(SWITCH, {
-    help: "requests wake nothing (Sandboxes can say so for themselves, see docs/router.md)",
+    help: "requests resume no sandbox; a Sandbox can set this for itself, see docs/router.md",
     ...on,
   }),
   "wake-timeout": flag(DURATION, {
-    help: "longest wait for a sandbox that wakes up or starts",
+    help: "how long a request waits for a sandbox that resumes or starts",
     ...{ since, default: seconds(WAKE_TIMEOUT_MS) },
   }),
   "wakes-per-minute": flag(wholeNumber(), {
-    help: "Sandboxes of one namespace that requests wake; 0: any number",
+    help: "how many Sandboxes of one namespace requests may resume per minute; 0: no limit",
     ...{ since, default: "600" },
   }),
   "max-held-requests": flag(wholeNumber(), {
-    help:
-      "requests that wait for sandboxes at a time; those of one namespace are no more than there is room left for others",
+    help: "most requests that wait for sandboxes; one namespace may not use more than it leaves free for others",
     ...{ since, default: "10000" },
   }),
 };
@@ -173,7 +180,7 @@ const ROUTER_FLAGS = {
   ...section("Cluster", {
     ...CLUSTER_FLAGS,
     "cache-namespace": flag(TEXT, {
-      help: "only Sandboxes of this namespace",
+      help: "serve only the Sandboxes of this namespace",
       ...{ since, placeholder: "N", otherwise: "all namespaces" },
     }),
   }),
@@ -182,39 +189,39 @@ const ROUTER_FLAGS = {
   ...section("Authorization", ACCESS_FLAGS),
   ...section("Runtimes", {
     "runtime-port": flag(wholeNumber(1, 65_535), {
-      help: "port where runtimes in sandboxes say what goes on inside, and have terminals",
+      help: "port of the runtimes in sandboxes, for activity, metrics and terminals",
       ...{ since, placeholder: "P", default: "8080" },
     }),
     "terminal-page": flag(SWITCH, {
-      help: "no page with a terminal at /.hookbox/terminal/ of that port: the path is the sandbox's",
+      help: "do not serve the terminal page at /.hookbox/terminal/ of that port; the sandbox gets these requests",
       ...on,
     }),
   }),
   ...section("Dashboard", {
     dashboard: flag(SWITCH, {
       help:
-        "no page with all sandboxes at /.hookbox/; there is none with --path-routing-prefix either, as sandboxes' pages " +
-        "would be of its origin",
+        "do not serve the dashboard at /.hookbox/. With --path-routing-prefix it is never served, because the pages of " +
+        "sandboxes would have its origin",
       ...{ ...on, since: "0.3.0" },
     }),
   }),
   ...section("Timeouts and limits", LIMITS),
   ...section("Waking", WAKING),
   ...section("Idle suspension, for Sandboxes that ask for it by annotation (docs/router.md)", {
-    idle: flag(SWITCH, { help: "suspend nothing", ...on }),
+    idle: flag(SWITCH, { help: "do not suspend idle sandboxes", ...on }),
     "idle-check-interval": flag(durationFrom(100), {
       help: "how often to look for idle sandboxes; at least 100ms",
       since,
       default: "5s",
     }),
     identity: flag(TEXT, {
-      help: "name of this router among others",
+      help: "name that distinguishes this router from its other replicas",
       ...{ since, placeholder: "I", otherwise: "its host name" },
     }),
   }),
   ...section("Logging", {
-    "access-log": flag(SWITCH, { help: "no line for each request on standard output", ...on }),
-    "trace-context": flag(SWITCH, { help: "requests without a traceparent get none", ...on }),
+    "access-log": flag(SWITCH, { help: "do not log each request on standard output", ...on }),
+    "trace-context": flag(SWITCH, { help: "do not add a traceparent to requests that have none", ...on }),
     "otlp-endpoint": otlpEndpoint("for requests whose clients trace"),
     "log-level": LOG_LEVEL,
   }),
@@ -222,8 +229,7 @@ const ROUTER_FLAGS = {
 
 export const ROUTER = {
   name: "hookbox router",
-  about:
-    `Forwards requests to sandboxes, and wakes those that are suspended. A request names its sandbox by X-Sandbox-ID,
+  about: `Forwards requests to sandboxes, and resumes suspended sandboxes. A request names its sandbox by X-Sandbox-ID,
 X-Sandbox-Namespace (default "default") and X-Sandbox-Port (default 8888).`,
   flags: ROUTER_FLAGS,
 } satisfies Program;

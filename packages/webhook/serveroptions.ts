@@ -7,7 +7,7 @@ const since = "0.1.0";
 
 /** The options that the server has for any hook. */
 export const SERVER_FLAGS = {
-  port: flag(PORT, { help: "port to listen on; 0 takes a free one", since, default: "8080" }),
+  port: flag(PORT, { help: "port to listen on; 0: any free port", since, default: "8080" }),
   "metrics-port": flag(PORT, {
     help: "port to serve /metrics on instead of --port, so that Prometheus needs no access to the hooks",
     since: "0.3.0",
@@ -18,19 +18,19 @@ export const SERVER_FLAGS = {
   "max-losses-per-minute": flag(DELETION_RATE, {
     help:
       "most Pods, volumes and Sandboxes that answers may delete, drain, suspend or expire per minute, beyond what the " +
-      "parent's spec asks for, plus a sixtieth of that for each namespace; unused allowance of up to five minutes " +
-      "accumulates, starting from zero; unlimited: no limit",
+      "parent's spec asks for. Each namespace has a sixtieth of that for itself. What is not used accumulates for up to " +
+      "five minutes. unlimited: no limit",
     ...{ since, default: DEFAULT_DELETION_RATE },
   }),
   "otlp-endpoint": otlpEndpoint(
-    "for sandboxes whose clients trace, until they are Ready. On Deno its host has to be in --allow-net",
+    "for sandboxes whose clients trace, until they are Ready. On Deno, --allow-net must include its host",
   ),
   record: flag(TEXT, {
-    help: "folder to record requests and answers in, for hookbox replay: whole objects, with their values",
+    help: "folder for recordings of requests and answers, for hookbox replay. They contain complete objects",
     ...{ since, placeholder: "DIR", default: "" },
   }),
   "record-max-bytes": flag(number(1_000_000), {
-    help: "size of that folder: of more, the oldest files go",
+    help: "size of that folder; beyond it, the oldest files are deleted",
     ...{ since, default: "268435456" },
   }),
 };

@@ -28,7 +28,7 @@ const since = "0.3.0";
 
 export const CLOUDEVENTS_FLAGS = {
   "cloudevents-url": flag(RECEIVER, {
-    help: "where to send CloudEvents about what happens to Sandboxes",
+    help: "URL to which CloudEvents about Sandboxes are sent",
     ...{ since, otherwise: "nowhere", needs: ["cloudevents-secret-file"] },
   }),
   "cloudevents-secret-file": flag(TEXT, {
@@ -38,7 +38,7 @@ export const CLOUDEVENTS_FLAGS = {
     ...{ since, placeholder: "F", needs: ["cloudevents-url"] },
   }),
   "cloudevents-source": flag(SOURCE, {
-    help: "URI that names this cluster in each event",
+    help: "URI that identifies this cluster in each event",
     ...{ since, default: "/hookbox" },
   }),
 };

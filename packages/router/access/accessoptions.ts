@@ -51,32 +51,32 @@ const since = "0.1.0";
 export const ACCESS_FLAGS = {
   "authz-mode": flag(choice(["tokenreview", "scoped-token", "allow-all"], "MODE"), {
     help:
-      'tokenreview: the API server knows the token, and its user may "connect" to this Sandbox; scoped-token: the token ' +
-      "is signed for this Sandbox; allow-all: everybody",
+      'tokenreview: the API server accepts the token, and RBAC lets its user "connect" to this Sandbox; scoped-token: ' +
+      "the token is signed for this Sandbox; allow-all: no check",
     ...{ since, default: "tokenreview" },
   }),
   "authz-tokenreview-ttl": flag(DURATION, {
-    help: "how long an answer of the API server is good for",
+    help: "how long to cache an answer of the API server",
     since,
     default: "30s",
   }),
   "authz-tokenreview-cache-size": flag(wholeNumber(1, 1_000_000), {
-    help: "answers of the API server that are remembered",
+    help: "most answers of the API server in the cache",
     ...{ since, default: "2048" },
   }),
   "authz-tokenreview-audiences": flag(LIST, {
-    help: "for whom tokens must be made",
+    help: "audiences that tokens must have",
     ...{ since, otherwise: "the API server", default: "" },
   }),
-  "authz-tokenreview-require-token": flag(SWITCH, { help: "let in who shows no token", since, default: "true" }),
+  "authz-tokenreview-require-token": flag(SWITCH, { help: "let clients without a token in", since, default: "true" }),
   "authz-recheck-interval": flag(DURATION, {
     help:
-      "how often to check again whether the client of an open request or stream may connect; if not, it ends; 0: it " +
-      "ends only when its token expires",
+      "how often to check again whether the client of an open request or stream may still connect; if not, the request " +
+      "ends. 0: it ends only when the token expires",
     ...{ since: "0.3.0", default: "30s" },
   }),
   "authz-scoped-token-secret-file": flag(TEXT, {
-    help: "secrets of 32 bytes or more, one in each line; the first signs",
+    help: "file with secrets of 32 bytes or more, one per line; the first one signs",
     ...{ since, placeholder: "F" },
   }),
   "authz-scoped-token-public-keys-file": flag(TEXT, {
@@ -86,34 +86,34 @@ export const ACCESS_FLAGS = {
     ...{ since: "0.3.0", placeholder: "F" },
   }),
   "authz-cookie-query-param": flag(TOKEN_NAME, {
-    help: "browsers may carry the token as ?Q=…, and go on with it in the cookie",
+    help: "browsers may send the token as ?Q=…; the router then sets the cookie",
     ...{ since, placeholder: "Q", default: "", needs: ["authz-cookie-name"] },
   }),
-  "authz-cookie-name": flag(TOKEN_NAME, { help: "browsers may carry the token in the cookie C", since, default: "" }),
-  "authz-cookie-samesite": flag(SAME_SITE, { help: "Lax, Strict or None", since, default: "Lax" }),
+  "authz-cookie-name": flag(TOKEN_NAME, { help: "browsers may send the token in the cookie C", since, default: "" }),
+  "authz-cookie-samesite": flag(SAME_SITE, { help: "SameSite of the cookie", since, default: "Lax" }),
   "authz-cookie-insecure": flag(SWITCH, {
-    help: "cookies without Secure, for plain HTTP",
+    help: "set cookies without Secure, for HTTP without TLS",
     ...{ since, default: "false" },
   }),
   "authz-cookie-allowed-origins": flag(LIST, {
-    help: "origins whose pages may use the cookie, besides the sandbox's own",
+    help: "origins whose pages may use the cookie, in addition to the sandbox's own origin",
     ...{ since, placeholder: "O", default: "" },
   }),
   "allowed-hosts": ALLOWED_HOSTS,
   "client-requests-per-second": flag(wholeNumber(), {
-    help: "requests of one client per second, and twice as many at once; 0: any number",
+    help: "most requests of one client per second, with bursts of twice as many; 0: no limit",
     ...{ since, default: "0" },
   }),
   "client-max-concurrent": flag(wholeNumber(), {
-    help: "requests and open streams of one client at a time; 0: any number",
+    help: "most requests and open streams of one client at the same time; 0: no limit",
     ...{ since, default: "0" },
   }),
   "trusted-proxies": flag(PROXIES, {
-    help: "addresses or subnets of proxies in front, whose X-Forwarded-For tells clients apart",
+    help: "addresses or subnets of proxies whose X-Forwarded-For names the client",
     ...{ since, default: "" },
   }),
   "allow-loopback-pod-ip": flag(SWITCH, {
-    help: "Pods may have loopback addresses: for tests on one machine",
+    help: "allow Pods with loopback addresses, for tests on one machine",
     ...{ since, default: "false" },
   }),
 };
