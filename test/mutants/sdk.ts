@@ -20,8 +20,8 @@ export const SDK: readonly Mutant[] = [
   {
     name: "a file of a tar keeps its setuid bit",
     file: "packages/sdk/disk/extract.ts",
-    from: "await handle.chmod(dress.mode & PERMISSIONS);",
-    to: "await handle.chmod(dress.mode & 0o7777);",
+    from: "await handle.chmod(attributes.mode & PERMISSIONS);",
+    to: "await handle.chmod(attributes.mode & 0o7777);",
     tests: HOSTILE_TEST,
   },
   {
@@ -34,7 +34,7 @@ export const SDK: readonly Mutant[] = [
   {
     name: "a downloaded link leads out of its folder",
     file: "packages/sdk/disk/extract.ts",
-    from: "isForeign || up > parts.length - 1 ||",
+    from: "isForeign || levelsUp > parts.length - 1 ||",
     to: "isForeign ||",
     tests: HOSTILE_TEST,
   },

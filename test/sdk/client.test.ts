@@ -175,7 +175,7 @@ describe("what cannot succeed", () => {
 
   test("a namespace that does not exist: that it does not", async () => {
     const { client } = await aClient();
-    const why = 'namespace "nowhere" does not exist. Create it, or name another one.';
+    const why = 'namespace "nowhere" does not exist. Create the namespace, or use another one.';
     for (const options of [{ pool: "x" }, { image: "x" }, { template: "x" }]) {
       const thrown = await client.create({ ...options, namespace: "nowhere" }).catch((thrown) => thrown);
       expect(thrown).toMatchObject({ name: "NotFoundError", message: expect.stringContaining(why) });

@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { envOf, type EnvOptions } from "../options.ts";
 import { call, type CallOptions } from "../runtime/call.ts";
-import { repeating } from "../runtime/repeat.ts";
+import { withRetries } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Execution } from "./execution.ts";
 import { runCode, type RunCodeOptions } from "./run.ts";
@@ -132,7 +132,7 @@ async function createContext(
 async function listContexts(runtimeClient: RuntimeClient, options: CallOptions): Promise<CodeContext[]> {
   const list = () =>
     call(runtimeClient, "list contexts", options, (sent) => clientOf(runtimeClient).listContexts({}, sent));
-  return (await repeating(list, { repeatable: true, ...options })).contexts.map(contextOf);
+  return (await withRetries(list, { repeatable: true, ...options })).contexts.map(contextOf);
 }
 
 /** Ends the interpreter and removes the context. Sent only once: a repeated request would fail. */

@@ -5,7 +5,7 @@ import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/proce
 import { NotFoundError, UnsupportedError } from "../errors.ts";
 import type { EnvOptions } from "../options.ts";
 import { call, type CallOptions } from "../runtime/call.ts";
-import { inGrace, repeating } from "../runtime/repeat.ts";
+import { inGrace, withRetries } from "../runtime/repeat.ts";
 import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
 import { spanAttributes, traced } from "../tracing.ts";
@@ -160,7 +160,7 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
   }
   const list: Commands["list"] = async (options = {}) => {
     const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
-    return (await repeating(ask, { repeatable: true, ...options })).processes.map(infoOf);
+    return (await withRetries(ask, { repeatable: true, ...options })).processes.map(infoOf);
   };
   return {
     run,
@@ -281,7 +281,7 @@ async function startDetached(
   const start = () =>
     call(runtimeClient, action, { signal }, (sent) => clientOf(runtimeClient).startDetached(request, sent));
   // Safe to repeat: the runtime does not start a second process for the same request id.
-  return (await repeating(start, { repeatable: true, signal })).processId;
+  return (await withRetries(start, { repeatable: true, signal })).processId;
 }
 
 /** Sends all of the input, then closes it. If the command does not read its input, that is not an error. */

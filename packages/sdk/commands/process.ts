@@ -13,7 +13,7 @@ import { ConnectionError, InvalidArgumentError, NotFoundError, SandboxNotFoundEr
 import { envOf } from "../options.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
 import { call, type CallOptions } from "../runtime/call.ts";
-import { inTime, limitOf, pause, randomId, repeating } from "../runtime/repeat.ts";
+import { inTime, limitOf, pause, randomId, withRetries } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { streamOf } from "../runtime/streams.ts";
 import { NO_WAKE } from "../transport/transport.ts";
@@ -295,7 +295,7 @@ export function controlOf(runtimeClient: RuntimeClient, processId: number): Proc
           (sent) => isFinal ? processes.kill({ processId }, sent) : process.sendSignal(request, sent),
         );
       try {
-        await (isFinal ? repeating(send, { repeatable: true, ...options }) : send());
+        await (isFinal ? withRetries(send, { repeatable: true, ...options }) : send());
         return true;
       } catch (error) {
         if (error instanceof NotFoundError) return false;

@@ -5,7 +5,7 @@ import { type Api, pathOf } from "../../kube/api.ts";
 import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
 import { isEndless, lifetime } from "./bodies.ts";
 import { placeOf, readIfAny, refOf, type Target, wordsFor } from "./find.ts";
-import { ask } from "./kube.ts";
+import { callAPI } from "./kube.ts";
 import { type ClaimOrSandbox, readinessOf, shutdownTimeOf } from "./readiness.ts";
 import { statesOf } from "./states.ts";
 
@@ -132,7 +132,7 @@ export async function remove(
   const body = { propagationPolicy: "Background", ...uid === undefined ? {} : { preconditions: { uid } } };
   const object = refOf(target);
   try {
-    await ask(api, {
+    await callAPI(api, {
       method: "DELETE",
       path: pathOf(placeOf(target)),
       body,
@@ -164,7 +164,7 @@ async function patch<T>(
   action: string,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  return await ask<T>(api, {
+  return await callAPI<T>(api, {
     method: "PATCH",
     path: pathOf(placeOf(target)),
     body,

@@ -7,7 +7,7 @@ import { ConflictError, ConnectionError, type ObjectRef } from "../errors.ts";
 import type { CreateOptions } from "../options.ts";
 import { checkOptions, claimBody, coldPoolBody, sandboxBody, withoutEndless } from "./bodies.ts";
 import { placeOf, refOf, type Target, wordsFor } from "./find.ts";
-import { ask, askIfAny } from "./kube.ts";
+import { callAPI, callAPIIfFound } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 
 /** The new object, as the API server returned it. */
@@ -54,7 +54,7 @@ async function poolOf(api: Api, namespace: string, template: string, signal: Abo
   const place = { resource: "sandboxwarmpools", namespace } as const;
   const object = { kind: "SandboxTemplate", namespace, name: template };
   const action = `find a pool of template ${namespace}/${template}`;
-  const { items } = await ask<{ items: SandboxWarmPool[] }>(api, {
+  const { items } = await callAPI<{ items: SandboxWarmPool[] }>(api, {
     method: "GET",
     path: pathOf(place),
     action,
@@ -71,7 +71,7 @@ async function poolOf(api: Api, namespace: string, template: string, signal: Abo
   const made = { kind: "SandboxWarmPool", namespace, name };
   try {
     const body = coldPoolBody(name, template);
-    await ask(api, {
+    await callAPI(api, {
       method: "POST",
       path: pathOf(place),
       body,
@@ -101,12 +101,12 @@ async function createOnce<T extends KubeObject>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { name: _, ...collection } = place;
-  const post = () => ask<T>(api, { method: "POST", path: pathOf(collection), body, action, object, signal });
+  const post = () => callAPI<T>(api, { method: "POST", path: pathOf(collection), body, action, object, signal });
   try {
     return await post();
   } catch (error) {
     if (!(error instanceof ConnectionError)) throw error;
-    const found = await askIfAny<T>(api, { method: "GET", path: pathOf(place), action, object, signal });
+    const found = await callAPIIfFound<T>(api, { method: "GET", path: pathOf(place), action, object, signal });
     if (!found) return await post();
     const asked = (one: object) => (one as KubeObject).metadata.annotations?.[CLIENT_REQUESTED_ANNOTATION];
     if (asked(found) === asked(body)) return found;

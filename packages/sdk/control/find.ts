@@ -2,7 +2,7 @@
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { type ObjectRef, SandboxNotFoundError } from "../errors.ts";
-import { askIfAny, NO_NAMESPACE } from "./kube.ts";
+import { callAPIIfFound, NAMESPACE_ADVICE } from "./kube.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 
 /** Finds the claim of a name, or else the Sandbox. @throws {@link SandboxNotFoundError} if there is neither */
@@ -15,7 +15,7 @@ export async function find(
   const found = await findIfAny(api, namespace, name, signal);
   if (found) return found;
   const [why, remedy] = await isNamespaceMissing(api, namespace, signal)
-    ? [`namespace "${namespace}" does not exist`, NO_NAMESPACE]
+    ? [`namespace "${namespace}" does not exist`, NAMESPACE_ADVICE]
     : ["there is neither a claim nor a Sandbox of that name", "`hookbox get` lists those that there are."];
   const object = { kind: "Sandbox", namespace, name };
   throw new SandboxNotFoundError(`Cannot find sandbox ${namespace}/${name}: ${why}`, { object, remedy });
@@ -41,7 +41,7 @@ export async function findIfAny(api: Api, namespace: string, name: string, signa
 /** Reads a claim or Sandbox; undefined if it does not exist. */
 export async function readIfAny<T>(api: Api, target: Target, signal?: AbortSignal): Promise<T | undefined> {
   const object = refOf(target);
-  return await askIfAny<T>(api, {
+  return await callAPIIfFound<T>(api, {
     method: "GET",
     path: pathOf(placeOf(target)),
     action: `read ${object.kind} ${target.namespace}/${target.name}`,

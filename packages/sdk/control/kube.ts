@@ -1,4 +1,4 @@
-/** Sends requests to the API server, and converts failures to errors of the SDK. @module */
+/** Sends requests to the Kubernetes API server, and converts failures to errors of the SDK. @module */
 import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../../kube/api.ts";
 import {
   AuthenticationError,
@@ -13,51 +13,51 @@ import {
   SandboxNotFoundError,
   TimeoutError,
 } from "../errors.ts";
-import { repeating } from "../runtime/repeat.ts";
+import { withRetries } from "../runtime/repeat.ts";
 
 /** A request with its purpose ("create a claim") and its object, for error messages. */
 export interface ActionRequest extends ApiRequest {
   action: string;
   object: ObjectRef;
-  /** Whether it may be sent again if its response was lost. @default true for GET, PATCH and DELETE */
+  /** Whether the request may be sent again if its response was lost. @default true, except for POST */
   repeatable?: boolean;
 }
 
 /**
- * Sends a request and returns the body of the response. Repeats it if that is safe.
+ * Sends a request to the API server and returns the body of the response. Repeats the request if that is safe.
  *
- * @throws {@link SandboxError} if it fails
+ * @throws {@link SandboxError} if the request fails
  */
-export async function ask<T>(api: Api, asked: ActionRequest): Promise<T> {
-  const answer = await sent(api, asked);
-  if (!isOk(answer)) throw errorOfKube(answer, asked);
+export async function callAPI<T>(api: Api, request: ActionRequest): Promise<T> {
+  const answer = await sendWithRetries(api, request);
+  if (!isOk(answer)) throw errorOfKube(answer, request);
   return answer.body as T;
 }
 
-/** As {@link ask}, but returns undefined if the object does not exist. */
-export async function askIfAny<T>(api: Api, asked: ActionRequest): Promise<T | undefined> {
-  const answer = await sent(api, asked);
+/** As {@link callAPI}, but returns undefined if the object does not exist. */
+export async function callAPIIfFound<T>(api: Api, request: ActionRequest): Promise<T | undefined> {
+  const answer = await sendWithRetries(api, request);
   if (answer.status === 404) return undefined;
-  if (!isOk(answer)) throw errorOfKube(answer, asked);
+  if (!isOk(answer)) throw errorOfKube(answer, request);
   return answer.body as T;
 }
 
-async function sent(api: Api, { action, object, repeatable, ...request }: ActionRequest): Promise<Answer> {
+async function sendWithRetries(api: Api, { action, object, repeatable, ...request }: ActionRequest): Promise<Answer> {
   const send = async () => {
     try {
       return await api.send(request);
     } catch (error) {
       request.signal?.throwIfAborted();
       const why = error instanceof Error ? error.message : String(error);
-      const remedy = "Check the kubeconfig and its context, or whether the API server runs.";
+      const remedy = "Check the kubeconfig and its context, and whether the API server runs.";
       throw new ConnectionError(`Cannot ${action}: ${why}`, { object, cause: error, remedy, mayHaveArrived: true });
     }
   };
-  return await repeating(send, { repeatable: repeatable ?? request.method !== "POST", signal: request.signal });
+  return await withRetries(send, { repeatable: repeatable ?? request.method !== "POST", signal: request.signal });
 }
 
-/** Advice for a namespace that does not exist. */
-export const NO_NAMESPACE = "Create it, or name another one.";
+/** What users can do if a namespace does not exist. */
+export const NAMESPACE_ADVICE = "Create the namespace, or use another one.";
 
 /** Converts a failed response of the API server to an error. */
 export function errorOfKube(
@@ -65,7 +65,7 @@ export function errorOfKube(
   { action, object }: Pick<ActionRequest, "action" | "object">,
 ): SandboxError {
   const message = `Cannot ${action}: ${messageOf(answer)}`;
-  const { reason, details: more } = (answer.body ?? {}) as {
+  const { reason, details: statusDetails } = (answer.body ?? {}) as {
     reason?: string;
     details?: { retryAfterSeconds?: number };
   };
@@ -83,7 +83,9 @@ export function errorOfKube(
     case 409:
       return new ConflictError(message, details);
     case 429: {
-      const retryAfterMs = more?.retryAfterSeconds === undefined ? undefined : more.retryAfterSeconds * 1000;
+      const retryAfterMs = statusDetails?.retryAfterSeconds === undefined
+        ? undefined
+        : statusDetails.retryAfterSeconds * 1000;
       return new RateLimitError(message, { ...details, retryAfterMs });
     }
     case 504:
@@ -93,17 +95,20 @@ export function errorOfKube(
   return new SandboxError(message, details);
 }
 
-/** A 404 for a collection means that the CRD is missing. A 404 for a new object means that its namespace is missing. */
+/**
+ * Creates the error for status 404. For a collection, this status means that the CRD is missing; for a new object, that
+ * its namespace is missing.
+ */
 function notFound(
   action: string,
-  words: string,
+  statusMessage: string,
   details: { object: ObjectRef; reason: string | undefined },
 ): SandboxError {
-  const message = `Cannot ${action}: ${words}`;
-  const namespace = /^namespaces "([^"]+)" not found$/.exec(words)?.[1];
+  const message = `Cannot ${action}: ${statusMessage}`;
+  const namespace = /^namespaces "([^"]+)" not found$/.exec(statusMessage)?.[1];
   if (namespace !== undefined) {
     const why = `namespace "${namespace}" does not exist`;
-    return new NotFoundError(`Cannot ${action}: ${why}`, { ...details, remedy: NO_NAMESPACE });
+    return new NotFoundError(`Cannot ${action}: ${why}`, { ...details, remedy: NAMESPACE_ADVICE });
   }
   if (message.includes("could not find the requested resource")) {
     const remedy = "The cluster does not serve the Agent Sandbox API: install it with `hookbox install`.";

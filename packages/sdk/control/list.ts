@@ -3,7 +3,7 @@ import { controllerOf } from "../../api/objects/objects.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import type { ListOptions, SandboxInfo } from "../options.ts";
-import { ask } from "./kube.ts";
+import { callAPI } from "./kube.ts";
 import { type ClaimOrSandbox, infoOf } from "./readiness.ts";
 
 /** One page of a list, and the cursor of the next one. */
@@ -36,7 +36,7 @@ export async function listPage(
     ...labelSelector === undefined ? {} : { labelSelector },
     ...token === "" ? {} : { continue: token },
   };
-  const { items, metadata } = await ask<{ items: ClaimOrSandbox[]; metadata: { continue?: string } }>(api, {
+  const { items, metadata } = await callAPI<{ items: ClaimOrSandbox[]; metadata: { continue?: string } }>(api, {
     method: "GET",
     path: pathOf({ resource, namespace }),
     query,

@@ -4,7 +4,7 @@ import { type Api, isOk, type ObjectPath, pathOf, type WatchEvent } from "../../
 import { backoffMs } from "../../kube/backoff.ts";
 import type { ObjectRef } from "../errors.ts";
 import { pause } from "../runtime/repeat.ts";
-import { askIfAny, errorOfKube } from "./kube.ts";
+import { callAPIIfFound, errorOfKube } from "./kube.ts";
 
 /** Which object to watch, and from which state. */
 export interface StatesOptions<T> {
@@ -29,7 +29,7 @@ export async function* statesOf<T extends Pick<KubeObject, "metadata">>(
 ): AsyncGenerator<T | undefined> {
   let state = known;
   for (let failures = 0;; failures++) {
-    state ??= await askIfAny<T>(api, {
+    state ??= await callAPIIfFound<T>(api, {
       method: "GET",
       path: pathOf(path),
       action: `read ${object.kind} ${object.name}`,

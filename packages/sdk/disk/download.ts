@@ -9,7 +9,7 @@ import { readChunks } from "../files/read.ts";
 import { createTransferCount, type TransferOptions, type Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { LeadsOutError, partsOf, writeWhole } from "./extract.ts";
+import { OutsideFolderError, partsOf, writeWhole } from "./extract.ts";
 import { BadTarError, unpackInto } from "./unpack.ts";
 
 /** Downloads it. @throws as `Files.download` */
@@ -43,7 +43,7 @@ function partsOfName(remotePath: string): string[] {
   try {
     return partsOf(nameOf(remotePath));
   } catch (error) {
-    if (error instanceof LeadsOutError) throw noName(remotePath);
+    if (error instanceof OutsideFolderError) throw noName(remotePath);
     throw error;
   }
 }

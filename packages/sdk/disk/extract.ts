@@ -5,12 +5,12 @@ import { join, sep } from "node:path";
 import { bytePath, type FSPath } from "../../process/bytepaths.ts";
 import { ConflictError } from "../errors.ts";
 
-/** A name or a symlink would lead out of the folder. */
-export class LeadsOutError extends Error {
-  override name = "LeadsOutError";
+/** A path or a symlink leads out of the folder. */
+export class OutsideFolderError extends Error {
+  override name = "OutsideFolderError";
 }
 
-/** Mode and time of a file or folder. */
+/** Permissions and modification time of a file or folder. */
 export interface FileAttributes {
   /** Permission bits. Other bits, such as setuid, are ignored. */
   mode: number;
@@ -20,64 +20,66 @@ export interface FileAttributes {
 /** The mode bits that a sandbox may set. A setuid program would run as the user who downloads it. */
 const PERMISSIONS = 0o777;
 
-/** Writes below one folder. Paths are lists of names, from {@link partsOf}. */
+/** Writes below one folder. A path is a list of names, as {@link partsOf} returns it. */
 export interface Extractor {
   /**
    * Creates a folder and its missing parents.
    *
-   * @throws {@link ConflictError} if one of them exists and is not a folder; a symlink to a folder is not a folder
+   * @throws {@link ConflictError} if a file or a symlink (also to a folder) is in the place of one of these folders
    */
   folder(parts: string[]): Promise<void>;
-  /** Writes a file atomically. An existing file is replaced; an existing symlink too, not the file that it leads to. */
-  file(parts: string[], content: AsyncIterable<Uint8Array>, dress: FileAttributes): Promise<void>;
-  /** Creates a symlink. @throws {LeadsOutError} if it leads out of the folder, or may do so */
+  /** Writes a file atomically. Replaces an existing file, or an existing symlink (but not its target). */
+  file(parts: string[], content: AsyncIterable<Uint8Array>, attributes: FileAttributes): Promise<void>;
+  /** Creates a symlink. @throws {OutsideFolderError} if the symlink leads out of the folder, or may do so */
   link(parts: string[], linkname: string): Promise<void>;
-  /** Sets mode and time of a folder. To be called after everything in it is written. */
-  dress(parts: string[], dress: FileAttributes): Promise<void>;
+  /**
+   * Sets the attributes of a folder. Call this when all files in the folder are written: each write changes its time.
+   */
+  setAttributes(parts: string[], attributes: FileAttributes): Promise<void>;
 }
 
 /**
  * Splits the name of an entry into its parts.
  *
- * @throws {LeadsOutError} if it is absolute, contains "..", or has a special meaning on this system
+ * @throws {OutsideFolderError} if the name is absolute, contains "..", or has a special meaning on this system
  */
 export function partsOf(name: string): string[] {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   const isForeign = sep === "\\" && /[\\:]/.test(name);
   if (name.startsWith("/") || parts.includes("..") || name.includes("\0") || isForeign) {
-    throw new LeadsOutError(`${JSON.stringify(name)} leads out of the folder`);
+    throw new OutsideFolderError(`${JSON.stringify(name)} leads out of the folder`);
   }
   return parts;
 }
 
 /** Creates an extractor for an existing folder. @param top real path of the folder, without symlinks */
 export function createExtractor(top: string): Extractor {
-  const at = (parts: string[]) => join(top, ...parts);
-  const place = (parts: string[]) => bytePath(at(parts));
-  // Paths that are known to be real folders. They stay so, because the extractor never replaces a folder.
-  const known = new Set([""]);
+  const pathOf = (parts: string[]) => join(top, ...parts);
+  const bytePathOf = (parts: string[]) => bytePath(pathOf(parts));
+  // Paths that are real folders, not symlinks. They stay folders, because the extractor never replaces one.
+  const realFolders = new Set([""]);
   const folder = async (parts: string[]) => {
     for (let depth = 1; depth <= parts.length; depth++) {
       const path = parts.slice(0, depth).join("/");
-      if (known.has(path)) continue;
-      await makeRealFolder(at(parts.slice(0, depth)));
-      known.add(path);
+      if (realFolders.has(path)) continue;
+      await makeRealFolder(pathOf(parts.slice(0, depth)));
+      realFolders.add(path);
     }
   };
   return {
     folder,
-    file: async (parts, content, dress) => {
+    file: async (parts, content, attributes) => {
       await folder(parts.slice(0, -1));
-      await writeWhole(at(parts), content, dress);
+      await writeWhole(pathOf(parts), content, attributes);
     },
     link: async (parts, linkname) => {
       checkLink(parts, linkname);
       await folder(parts.slice(0, -1));
-      await putInPlace(at(parts), (temporary) => symlink(bytePath(linkname), temporary));
+      await putInPlace(pathOf(parts), (temporary) => symlink(bytePath(linkname), temporary));
     },
-    dress: async (parts, { mode, modifiedAt }) => {
-      await utimes(place(parts), modifiedAt, modifiedAt);
-      await chmod(place(parts), mode & PERMISSIONS);
+    setAttributes: async (parts, { mode, modifiedAt }) => {
+      await utimes(bytePathOf(parts), modifiedAt, modifiedAt);
+      await chmod(bytePathOf(parts), mode & PERMISSIONS);
     },
   };
 }
@@ -88,11 +90,11 @@ export function createExtractor(top: string): Extractor {
  */
 function checkLink(parts: string[], linkname: string): void {
   const steps = linkname.split("/").filter((step) => step !== "" && step !== ".");
-  const ups = steps.findIndex((step) => step !== "..");
-  const up = ups === -1 ? steps.length : ups;
+  const firstName = steps.findIndex((step) => step !== "..");
+  const levelsUp = firstName === -1 ? steps.length : firstName;
   const isForeign = sep === "\\" && /[\\:]/.test(linkname);
-  if (linkname.startsWith("/") || isForeign || up > parts.length - 1 || steps.slice(up).includes("..")) {
-    throw new LeadsOutError(`it leads out of the folder, to ${JSON.stringify(linkname)}`);
+  if (linkname.startsWith("/") || isForeign || levelsUp > parts.length - 1 || steps.slice(levelsUp).includes("..")) {
+    throw new OutsideFolderError(`it leads out of the folder, to ${JSON.stringify(linkname)}`);
   }
 }
 
@@ -100,22 +102,22 @@ async function makeRealFolder(path: string): Promise<void> {
   await mkdir(bytePath(path)).catch(async (error) => {
     if (error.code !== "EEXIST") throw error;
     if ((await lstat(bytePath(path))).isDirectory()) return;
-    throw new ConflictError(`Cannot make folder ${JSON.stringify(path)}: something that is not a folder is there`);
+    throw new ConflictError(`Cannot create folder ${JSON.stringify(path)}: a file or symlink with this name exists`);
   });
 }
 
-/** Writes a temporary file in the same folder, then renames it. */
+/** Writes a file atomically: writes a temporary file in the same folder, then renames it. */
 export async function writeWhole(
   path: string,
   content: AsyncIterable<Uint8Array>,
-  dress: FileAttributes,
+  attributes: FileAttributes,
 ): Promise<void> {
   await putInPlace(path, async (temporary) => {
     const handle = await open(temporary, "wx", 0o600);
     try {
       for await (const chunk of content) await handle.writeFile(chunk);
-      await handle.utimes(dress.modifiedAt, dress.modifiedAt);
-      await handle.chmod(dress.mode & PERMISSIONS);
+      await handle.utimes(attributes.modifiedAt, attributes.modifiedAt);
+      await handle.chmod(attributes.mode & PERMISSIONS);
     } finally {
       await handle.close();
     }
@@ -132,6 +134,6 @@ async function putInPlace(path: string, make: (temporary: FSPath) => Promise<voi
     const isFolder = await lstat(bytePath(path)).then((stats) => stats.isDirectory(), () => false);
     const isTaken = ["EISDIR", "ENOTEMPTY", "EEXIST", "EPERM"].includes((error as { code: string }).code);
     if (!isFolder || !isTaken) throw error;
-    throw new ConflictError(`Cannot write ${JSON.stringify(path)}: a folder is there`);
+    throw new ConflictError(`Cannot write ${JSON.stringify(path)}: a folder with this name exists`);
   }
 }

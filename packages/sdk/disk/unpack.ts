@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Header } from "tar-stream";
 import { dateOf, extractNames, namesOf } from "../../process/tarheaders.ts";
 import type { TransferCount, TransferOptions } from "../files/transfer.ts";
-import { createExtractor, type Extractor, type FileAttributes, LeadsOutError, partsOf } from "./extract.ts";
+import { createExtractor, type Extractor, type FileAttributes, OutsideFolderError, partsOf } from "./extract.ts";
 
 /** The archive is invalid or incomplete, or contains a name that leads out of the folder. */
 export class BadTarError extends Error {
@@ -30,7 +30,7 @@ const PATH_CHARACTERS = 256;
 interface Unpacking extends UnpackOptions {
   extractor: Extractor;
   /** Modes of folders, which are set at the end: in a folder without write permission, no files can be created. */
-  folders: Map<string, { parts: string[]; dress: FileAttributes }>;
+  folders: Map<string, { parts: string[]; attributes: FileAttributes }>;
   /**
    * Counts a path that is kept in memory. A sandbox may send endlessly many that need no space on the disk.
    *
@@ -65,7 +65,7 @@ export async function unpackInto(source: AsyncIterable<Uint8Array>, options: Unp
     throw broken ?? whatFailed(error, await reading.then(() => undefined, (why) => why));
   }
   const folders = [...unpacking.folders.values()].reverse();
-  for (const { parts, dress } of folders) await unpacking.extractor.dress(parts, dress);
+  for (const { parts, attributes } of folders) await unpacking.extractor.setAttributes(parts, attributes);
 }
 
 function createKeep(most = 256 << 20): Unpacking["keep"] {
@@ -91,7 +91,7 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
   const { name, linkname } = namesOf(entry.header);
   const parts = safeParts(name);
   if (parts.length === 0 || isLeftOut(unpacking, parts.join("/"), type)) return;
-  const dress = {
+  const attributes = {
     mode: mode ?? (type === "directory" ? 0o755 : 0o644),
     modifiedAt: dateOf(entry.header) ?? new Date(0),
   };
@@ -99,10 +99,10 @@ async function unpackEntry(unpacking: Unpacking, entry: TarEntry): Promise<void>
     const path = parts.join("/");
     if (!unpacking.folders.has(path)) unpacking.keep(path);
     await extractor.folder(parts);
-    unpacking.folders.set(path, { parts, dress });
+    unpacking.folders.set(path, { parts, attributes });
     tally.done.directories++;
   } else if (type === "file" || type === "contiguous-file") {
-    await extractor.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), dress);
+    await extractor.file(parts, tally.watch(entry as AsyncIterable<Uint8Array>), attributes);
     tally.file();
   } else if (type === "symlink") {
     await makeLink(unpacking, parts, linkname ?? "");
@@ -115,7 +115,7 @@ function safeParts(name: string): string[] {
   try {
     return partsOf(name);
   } catch (error) {
-    if (!(error instanceof LeadsOutError)) throw error;
+    if (!(error instanceof OutsideFolderError)) throw error;
     throw new BadTarError(`the sandbox sent the name ${JSON.stringify(name)}, which leads out of the folder`);
   }
 }
@@ -139,7 +139,7 @@ async function makeLink(unpacking: Unpacking, parts: string[], linkname: string)
     await extractor.link(parts, linkname);
     tally.done.links++;
   } catch (error) {
-    if (!(error instanceof LeadsOutError)) throw error;
+    if (!(error instanceof OutsideFolderError)) throw error;
     skip(unpacking, parts.join("/"), error.message);
   }
 }

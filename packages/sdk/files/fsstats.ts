@@ -1,13 +1,13 @@
-/** Converts entries to the types of `node:fs`. @module */
+/** Converts entries of a sandbox's file system to the types of `node:fs`. @module */
 import { type Entry, folderOf } from "./entry.ts";
 
-/** Whether an entry is a file, a folder or a symlink. */
+/** What an entry is. All methods return false for devices, sockets and pipes. */
 export interface FSKind {
-  /** Returns whether it is a regular file. */
+  /** Returns whether the entry is a regular file. */
   isFile(): boolean;
-  /** Returns whether it is a folder. */
+  /** Returns whether the entry is a folder. */
   isDirectory(): boolean;
-  /** Returns whether it is a symlink. */
+  /** Returns whether the entry is a symlink. */
   isSymbolicLink(): boolean;
 }
 
@@ -15,7 +15,7 @@ export interface FSKind {
 export interface FSStats extends FSKind {
   /** Size in bytes. */
   size: number;
-  /** Type and permission bits. `mode & 0o777` has only the permission bits. */
+  /** File type and permissions, as in `fs.Stats`. `mode & 0o777` has only the permissions. */
   mode: number;
   mtime: Date;
   mtimeMs: number;
@@ -30,7 +30,7 @@ export interface FSDirent extends FSKind {
 
 const TYPE_BITS = { file: 0o100000, directory: 0o040000, symlink: 0o120000, other: 0 };
 
-/** Converts an entry to stats. */
+/** Converts an entry to the equivalent of `fs.Stats`. */
 export function statsOf({ type, size, mode, modifiedAt }: Entry): FSStats {
   return {
     ...kindOf(type),
@@ -41,7 +41,9 @@ export function statsOf({ type, size, mode, modifiedAt }: Entry): FSStats {
   };
 }
 
-/** Converts an entry to a directory entry. @param folder path of the listed folder, as the caller wrote it */
+/**
+ * Converts an entry to the equivalent of `fs.Dirent`. @param folder path of the listed folder, as the caller wrote it
+ */
 export function direntOf({ name, path, type }: Entry, folder: string): FSDirent {
   return { ...kindOf(type), name, parentPath: folderOf(path) || folder };
 }

@@ -6,19 +6,19 @@ import { ConnectionError } from "../errors.ts";
 /** Waits before the second, third and fourth try, in milliseconds. */
 export const REPEAT_WAITS_MS = [100, 400, 1600];
 
-/** Whether a request may be repeated. */
+/** When to repeat a request. */
 interface Repeatable {
-  /** Whether repeating it has no further effect. If false, it is repeated only if the request cannot have arrived. */
+  /** Whether the request is idempotent. If not, it is repeated only if the first one cannot have arrived. */
   repeatable: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Calls `act` until it succeeds or fails for another reason than the connection; at most four times.
+ * Calls `act` again if the connection fails and a repetition is safe. Calls it at most four times.
  *
  * @throws the error of the last try, or the reason of the signal
  */
-export async function repeating<T>(act: () => Promise<T>, { repeatable, signal }: Repeatable): Promise<T> {
+export async function withRetries<T>(act: () => Promise<T>, { repeatable, signal }: Repeatable): Promise<T> {
   for (let tries = 0;; tries++) {
     try {
       return await act();

@@ -6,7 +6,7 @@ import { PORT_SILENT } from "../transport/direct.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { boundedMessages, outputAt, textUpTo, WORDS_BYTES } from "./bounded.ts";
-import { repeating } from "./repeat.ts";
+import { withRetries } from "./repeat.ts";
 
 /** Port of the runtime. */
 const RUNTIME_PORT = 8080;
@@ -65,7 +65,7 @@ export function createRuntimeClient(
     async request(path, { repeatable = false, action, headers, ...request }) {
       const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
       const isStream = request.body instanceof ReadableStream;
-      const asked = isStream ? send() : repeating(send, { repeatable, signal: request.signal });
+      const asked = isStream ? send() : withRetries(send, { repeatable, signal: request.signal });
       const answer = await asked.catch((error) => {
         throw orSilent(error, known, action, object);
       });

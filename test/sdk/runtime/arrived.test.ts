@@ -4,7 +4,7 @@ import { refusalOf } from "../../../packages/router/proxy/failure.ts";
 import { type Refusal, unanswered, unreachable } from "../../../packages/router/refusal.ts";
 import { ConnectionError } from "../../../packages/sdk/errors.ts";
 import { errorOfAnswer } from "../../../packages/sdk/runtime/answers.ts";
-import { repeating } from "../../../packages/sdk/runtime/repeat.ts";
+import { withRetries } from "../../../packages/sdk/runtime/repeat.ts";
 import { hurry } from "../../hurry.ts";
 import { OBJECT } from "../localtransport.ts";
 
@@ -60,7 +60,7 @@ test("what may have arrived is sent again only if that changes nothing, and what
       times++;
       throw await errorOf(refusal);
     };
-    await repeating(send, { repeatable }).catch(() => {});
+    await withRetries(send, { repeatable }).catch(() => {});
     return times;
   };
   const lost = unanswered("demo", "it closed the connection before it answered");
