@@ -38,14 +38,14 @@ export type ServeClaimsOptions =
  * @throws if there is no usable cluster, if the Lease's namespace does not exist, or if the port is in use
  */
 export async function runBinder(options: BinderOptions, signal: AbortSignal): Promise<void> {
-  await runClusterProcess(USER_AGENT, options, async ({ serveSide, ...setup }) => {
+  await runClusterProcess(USER_AGENT, options, async ({ serveInternal, ...setup }) => {
     const registry = createRegistry(options.otlpEndpoint !== undefined);
     const metrics = createBinderMetrics(registry);
     const text = { text: () => registry.metrics(), contentType: registry.contentType };
     const address = healthAddress(options);
     let isListed = false;
     const app = createHealthApp(() => isListed && !signal.aborted, text, "not everything has been listed");
-    if (address) await serveSide(app, address);
+    if (address) await serveInternal(app, address);
     setup.log("info", "Starting", { server: setup.credentials.server, leaderElection: options.leaderElection });
     const namespace = await leaseNamespace({ ...options, ...setup, userAgent: USER_AGENT });
     await bindClaims({ ...options, ...setup, namespace }, metrics, () => isListed = true, signal);

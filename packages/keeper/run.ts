@@ -34,7 +34,7 @@ export async function runKeeper(
 ): Promise<void> {
   const cloudEvents = cloudEventsOf(options);
   if (cloudEvents) await readSecrets(cloudEvents.secretFile);
-  await runClusterProcess(USER_AGENT, options, async ({ serveSide, ...setup }) => {
+  await runClusterProcess(USER_AGENT, options, async ({ serveInternal, ...setup }) => {
     const { log, credentials } = setup;
     const metrics = createKeeperMetrics(options.otlpEndpoint !== undefined);
     const lease = { userAgent: USER_AGENT, onAnswer: counter(metrics) };
@@ -44,7 +44,7 @@ export async function runKeeper(
     const budget = createDeletionBudget({ perMinute: options.maxLossesPerMinute, now: () => performance.now() });
     let isReady = true;
     const address = healthAddress(options);
-    if (address) await serveSide(createHealthApp(() => isReady && !signal.aborted, metrics), address);
+    if (address) await serveInternal(createHealthApp(() => isReady && !signal.aborted, metrics), address);
     const work: Work = async (leading) => {
       isReady = false;
       metrics.leading.set(1);

@@ -19,13 +19,16 @@ export interface ClusterProcessOptions {
   otlpEndpoint: string | undefined;
 }
 
-/** What a process is given for its work. */
+/** What a process needs to work with a cluster. */
 export interface ClusterProcess {
   log: Log;
   credentials: Credentials;
   tracer: Tracer | undefined;
-  /** Serves probes and metrics until the work has ended. @throws {Error} if the port is in use */
-  serveSide(app: Hono, address: { host: string; port: number }): Promise<void>;
+  /**
+   * Serves probes and metrics, on a port that users do not reach, until the process ends. @throws {Error} if the port
+   * is in use
+   */
+  serveInternal(app: Hono, address: { host: string; port: number }): Promise<void>;
 }
 
 /** How long requests for probes and metrics that are still running may take at the end. */
@@ -51,7 +54,7 @@ export async function runClusterProcess(
       log,
       credentials,
       tracer: tracing?.tracer,
-      async serveSide(app, address) {
+      async serveInternal(app, address) {
         servers.push(await serve(app, { ...address, log, graceMs: GRACE_MS }));
       },
     });

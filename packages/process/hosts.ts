@@ -5,14 +5,14 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Converts an IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) to IPv4. Returns other addresses unchanged. */
-export function plainAddress(address: string): string {
+/** Converts an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) to IPv4. Returns other addresses unchanged. */
+export function unmapIPv4(address: string): string {
   return address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
 }
 
-/** Returns whether an address of a socket is a loopback address, so that only programs on this machine can use it. */
+/** Returns whether the address of a socket is a loopback address. Only programs on this machine can connect to it. */
 export function isLoopback(address: string): boolean {
-  const plain = plainAddress(address);
+  const plain = unmapIPv4(address);
   const family = isIP(plain);
   return family !== 0 && loopback.check(plain, family === 4 ? "ipv4" : "ipv6");
 }
@@ -24,13 +24,13 @@ export interface RequestTarget {
 }
 
 /**
- * Returns whether a request may come from a web page whose host name was made to resolve to this machine (DNS
- * rebinding). Such a request has the page's own name as Host, and the browser treats this server as the page's origin.
+ * Returns whether a request may be an attack by DNS rebinding: a web page lets its own host name resolve to this
+ * machine, so that the browser takes this server for the page's origin. The Host header is then the name of the page.
  *
  * | local address | Host | rebound |
  * |---|---|---|
  * | not loopback | any | no: network policies and tokens decide who has access |
- * | loopback | none, an address, `localhost` or a name below it, one of `allowed` | no |
+ * | loopback | none, an IP address, `localhost`, `*.localhost`, or a name in `allowed` | no |
  * | loopback | another name | yes |
  *
  * @param allowed further names, without ports, in lower case
@@ -42,12 +42,12 @@ export function isRebound({ host, localAddress }: RequestTarget, allowed: readon
   return !isAddress && name !== "localhost" && !name.endsWith(".localhost") && !allowed.includes(name);
 }
 
-/** Returns the error for such a request, with the option that allows it. */
-export function reboundText({ host }: RequestTarget): string {
-  return `Cannot let you in: "${host}" is not a name of this machine; --allowed-hosts adds names`;
+/** Returns the error message for a request that {@link isRebound}, with the option that allows its host. */
+export function reboundMessage({ host }: RequestTarget): string {
+  return `Cannot serve host "${host}": it is not a name of this machine; to allow it, use --allowed-hosts`;
 }
 
-/** Parses the names of `--allowed-hosts`, separated by commas. */
-export function hostsOf(text: string): string[] {
+/** Parses the value of `--allowed-hosts`: names, separated by commas. */
+export function parseHosts(text: string): string[] {
   return text.toLowerCase().split(",").map((name) => name.trim()).filter(Boolean);
 }

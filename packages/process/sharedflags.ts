@@ -2,7 +2,7 @@
 import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { TEMPLATE_POLICIES } from "../api/templatepolicy.ts";
 import { choice, flag, type FlagType, HTTP_URL, LIST, oneOf } from "./flags.ts";
-import { hostsOf } from "./hosts.ts";
+import { parseHosts } from "./hosts.ts";
 import { LOG_LEVELS } from "./log.ts";
 
 /** The option `--log-level`. */
@@ -22,7 +22,7 @@ export function otlpEndpoint(traced: string) {
 }
 
 /** The option `--allowed-hosts`. */
-export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: hostsOf }, {
+export const ALLOWED_HOSTS = flag({ ...LIST, placeholder: "H,I", read: parseHosts }, {
   help: "names besides localhost that requests without a token may use over loopback",
   since: "0.1.0",
   default: "",

@@ -1,7 +1,7 @@
 /** Decides which sandbox a request is for and whether its client may reach it. @module */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { isRebound, reboundText } from "../process/hosts.ts";
+import { isRebound, reboundMessage } from "../process/hosts.ts";
 import { errorFields } from "../process/log.ts";
 import { type Admission, allowAllGate, chooseTarget, type ChosenTarget } from "./access/gate.ts";
 import { decideCrossOrigin, originForSandbox } from "./access/crossorigin.ts";
@@ -15,7 +15,10 @@ import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 
 /** What the router needs to forward an admitted request. */
 export type AdmittedRequest =
-  & Pick<Exchange, "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayYetListen">
+  & Pick<
+    Exchange,
+    "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayNotListenYet"
+  >
   & {
     /** Checks again whether the client may still connect; undefined: the client has no token to check. */
     check: (() => object | Promise<object>) | undefined;
@@ -82,7 +85,7 @@ function rebindingRefusal(
 ): Refusal | undefined {
   const asked = { host: hostOf(request), localAddress: request.socket.localAddress };
   const isKept = isAnonymous && route.via !== "host" && isRebound(asked, allowedHosts);
-  return isKept ? { status: 403, detail: reboundText(asked) } : undefined;
+  return isKept ? { status: 403, detail: reboundMessage(asked) } : undefined;
 }
 
 function isSocket(client: ServerResponse | Socket): client is Socket {
@@ -119,7 +122,7 @@ function admittedRequest(
       rewrites: pathRoutingRewriteResponses || via !== "path",
       resourcePolicy: mayEmbed ? "cross-origin" : "same-origin",
     },
-    mayYetListen: () => locator.mayYetListen(target, record.startedAt),
+    mayNotListenYet: () => locator.mayNotListenYet(target, record.startedAt),
     locate: async (signal) => locator.now(target) ?? (await locator.hold(target, signal)).address,
   };
 }

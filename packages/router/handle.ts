@@ -97,7 +97,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (pass?.redirect) return sendRedirect(response, pass.redirect);
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         const end = (refusal: Refusal) => sendRefusal(request, response, refusal);
-        if (passed.check) parts.recheck({ client: response, ...passed, check: passed.check, end });
+        if (passed.check) parts.recheck({ stream: response, ...passed, check: passed.check, end });
         dispatch(parts, record, passed, { request, response, expectsContinue });
       });
     },
@@ -115,7 +115,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (isRefusal(passed)) return refuse(passed);
         if (parts.terminalPage?.owns(passed)) return refuse(NO_UPGRADE);
         const end = (refusal: Refusal) => status === GONE ? refuse(refusal) : socket.destroy();
-        if (passed.check) parts.recheck({ client: socket, ...passed, check: passed.check, end });
+        if (passed.check) parts.recheck({ stream: socket, ...passed, check: passed.check, end });
         const onAnswered = (answered: number) => status = answered || GONE;
         dispatchUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });
@@ -146,10 +146,10 @@ function dispatch(
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
 ): void {
   const { request, response } = incoming;
-  const go = (address: string | Refusal, extra: string[]) => {
+  const go = (address: string | Refusal, addedToResponse: string[]) => {
     if (typeof address !== "string") return sendRefusal(request, response, address);
     const form = grpcFormOf(request);
-    const exchange = { ...incoming, ...passed, extra };
+    const exchange = { ...incoming, ...passed, addedToResponse };
     if (form) forwardGrpc(exchange, form, address, settings);
     else forward(exchange, address, settings);
   };

@@ -16,42 +16,43 @@ import { listen, type Listening } from "./server.ts";
 import { installErrorBoundary } from "./errorboundary.ts";
 
 const USER_AGENT = "hookbox-router";
-/** How often the certificate files are read again, in milliseconds: they can be replaced while the router runs. */
-const REREAD_MS = 60_000;
+/** How often the router reads the certificate files again, in milliseconds. Somebody may have renewed them. */
+const CERT_RELOAD_MS = 60_000;
 
 /**
- * Runs the router until `signal` fires. Then running requests get `shutdownTimeout` to finish.
+ * Runs the router until the signal is aborted. Requests that are then running have `shutdownTimeout` to finish.
  *
- * @throws if there is no usable cluster, or if a port is taken
+ * @throws if there is no usable cluster, or if a port is in use
  */
 export async function runRouter(options: RouterOptions, signal: AbortSignal): Promise<void> {
-  await runClusterProcess(USER_AGENT, options, async ({ log, credentials, tracer, serveSide }) => {
-    const ending = new AbortController();
-    const api = connect(credentials, { signal: ending.signal, userAgent: USER_AGENT });
+  await runClusterProcess(USER_AGENT, options, async ({ log, credentials, tracer, serveInternal }) => {
+    const shutdown = new AbortController();
+    const api = connect(credentials, { signal: shutdown.signal, userAgent: USER_AGENT });
     const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer };
-    const router = assembleRouter(api, options, outputs, ending.signal, dashboardOf(options, credentials, log));
+    const router = assembleRouter(api, options, outputs, shutdown.signal, dashboardOf(options, credentials, log));
     installErrorBoundary((error) => {
       router.metrics.exceptions.inc();
-      log("error", "Cannot go on with a connection", errorFields(error));
-    }, ending.signal);
+      log("error", "Unexpected error in a connection", errorFields(error));
+    }, shutdown.signal);
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     try {
-      await serveProbes(router, options, serveSide, signal);
+      await serveProbes(router, options, serveInternal, signal);
       await Promise.race([router.ready, stopped]);
       if (signal.aborted) return;
       const servers = await listenAll(router, options, log, stopped);
       await stopped;
-      await sleep(options.shutdownDelay, ending.signal);
+      await sleep(options.shutdownDelay, shutdown.signal);
       await Promise.all(servers.map((server) => server.stop()));
     } finally {
-      ending.abort();
+      shutdown.abort();
       router.close();
     }
   });
 }
 
 /**
- * The dashboard is off with path routing: sandbox pages would have the dashboard's origin and could act for its user.
+ * Returns undefined if the dashboard is off. It is always off with path routing: pages of sandboxes would have the
+ * origin of the dashboard, and could act with the rights of its user.
  */
 function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log): Dashboard | undefined {
   if (!options.dashboard || options.pathRoutingPrefix !== undefined) return undefined;
@@ -68,13 +69,13 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
 async function serveProbes(
   router: Router,
   { healthProbeBindAddress: health, metricsBindAddress: metrics }: RouterOptions,
-  serveSide: ClusterProcess["serveSide"],
+  serveInternal: ClusterProcess["serveInternal"],
   signal: AbortSignal,
 ): Promise<void> {
   const ready = () => router.isReady() && !signal.aborted;
   const isShared = health && metrics && health.host === metrics.host && health.port === metrics.port;
-  if (health) await serveSide(createHealthApp(ready, isShared ? router.metrics : undefined), health);
-  if (metrics && !isShared) await serveSide(createHealthApp(ready, router.metrics), metrics);
+  if (health) await serveInternal(createHealthApp(ready, isShared ? router.metrics : undefined), health);
+  if (metrics && !isShared) await serveInternal(createHealthApp(ready, router.metrics), metrics);
 }
 
 async function listenAll(
@@ -85,21 +86,21 @@ async function listenAll(
 ): Promise<Listening[]> {
   const { handler, metrics } = router;
   const { httpBindAddress: http, https, h2c, shutdownTimeout: graceMs, authz } = options;
-  const plain = await listen(handler, { ...http, graceMs, h2c });
-  log("info", "Serving", { host: http.host, port: plain.port, authzMode: authz.mode });
-  if (!https) return [plain];
-  const read = () => ({ cert: readFileSync(https.certFile), key: readFileSync(https.keyFile) });
-  const secure = await listen(handler, { ...https.bind, graceMs, h2c: false, tls: read() });
-  log("info", "Serving with TLS", { host: https.bind.host, port: secure.port });
+  const httpServer = await listen(handler, { ...http, graceMs, h2c });
+  log("info", "Serving", { host: http.host, port: httpServer.port, authzMode: authz.mode });
+  if (!https) return [httpServer];
+  const readCertificate = () => ({ cert: readFileSync(https.certFile), key: readFileSync(https.keyFile) });
+  const tlsServer = await listen(handler, { ...https.bind, graceMs, h2c: false, tls: readCertificate() });
+  log("info", "Serving with TLS", { host: https.bind.host, port: tlsServer.port });
   const timer = setInterval(() => {
     try {
-      secure.renew(read());
+      tlsServer.setCertificate(readCertificate());
       metrics.certReloads.inc({ outcome: "success" });
     } catch (error) {
       metrics.certReloads.inc({ outcome: "error" });
-      log("error", "Cannot read the certificate again", { ...errorFields(error), stack: undefined });
+      log("error", "Cannot reload the certificate", { ...errorFields(error), stack: undefined });
     }
-  }, REREAD_MS);
+  }, CERT_RELOAD_MS);
   stopped.then(() => clearInterval(timer));
-  return [plain, secure];
+  return [httpServer, tlsServer];
 }

@@ -11,7 +11,7 @@ import {
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createIdleConnections, type IdleConnections, listenOn, sortByVersion } from "../process/connections.ts";
 import type { Handler } from "./handle.ts";
-import { MOST_HEADER_BYTES } from "./proxy/exchange.ts";
+import { MAX_HEADER_BYTES } from "./proxy/exchange.ts";
 import { cutOff, isHttp2 } from "./proxy/versions.ts";
 import { runInBoundary } from "./errorboundary.ts";
 
@@ -42,8 +42,8 @@ export interface Listening {
   port: number;
   /** Stops accepting connections, waits up to `graceMs` for running requests, then closes the rest. */
   stop(): Promise<void>;
-  /** Sets the certificate for new connections; has no effect without TLS. */
-  renew(tls: Certificate): void;
+  /** Changes the certificate for new connections. Has no effect if the port has no TLS. */
+  setCertificate(tls: Certificate): void;
 }
 
 /**
@@ -58,7 +58,7 @@ const HTTP1 = {
   headersTimeout: 60_000,
   // No limit for a whole request, as a body may be long: the proxy ends requests in which no data moves.
   requestTimeout: 0,
-  maxHeaderSize: MOST_HEADER_BYTES,
+  maxHeaderSize: MAX_HEADER_BYTES,
   shouldUpgradeCallback: asksForAnotherProtocol,
 };
 /** Most streams of one connection: each uses memory for headers and record until a limit of the router ends it. */
@@ -94,7 +94,7 @@ export async function listen(handler: Handler, options: ServerOptions): Promise<
   return {
     port: taken,
     stop: () => stop(front, http1, open, graceMs),
-    renew: (context) => "setSecureContext" in front && front.setSecureContext(context),
+    setCertificate: (context) => "setSecureContext" in front && front.setSecureContext(context),
   };
 }
 

@@ -24,7 +24,7 @@ export const ROUTER_PROXY: readonly Mutant[] = [
   {
     name: "who has woken a sandbox does not wait for its app",
     file: "packages/router/proxy/failure.ts",
-    from: '"ECONNREFUSED" && mayYetListen()',
+    from: '"ECONNREFUSED" && mayNotListenYet()',
     to: '"ECONNREFUSED" && false',
     tests: ["test/router/wake/lateport.test.ts"],
   },

@@ -41,7 +41,7 @@ export const ROUTER_USERS: readonly Mutant[] = [
   {
     name: "an ambiguous request is taken",
     file: "packages/router/server.ts",
-    from: "maxHeaderSize: MOST_HEADER_BYTES,",
+    from: "maxHeaderSize: MAX_HEADER_BYTES,",
     to: "maxHeaderSize: 64 * 1024,\n  insecureHTTPParser: true,",
     tests: ["test/router/proxy/smuggling.test.ts"],
   },

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { plainAddress } from "../../process/hosts.ts";
+import { unmapIPv4 } from "../../process/hosts.ts";
 
 type ReceivedRequest = Pick<IncomingMessage, "socket" | "headers">;
 
@@ -22,10 +22,10 @@ export type ProtoOf = (request: ReceivedRequest) => "http" | "https";
 export function createAddressOf(trusted: readonly string[]): AddressOf {
   const isProxy = proxyTest(trusted);
   return ({ socket, headers }) => {
-    const peer = plainAddress(socket.remoteAddress ?? "");
+    const peer = unmapIPv4(socket.remoteAddress ?? "");
     if (!isProxy(peer)) return peer;
     let client = peer;
-    for (const address of valuesOf(headers["x-forwarded-for"]).map(plainAddress).reverse()) {
+    for (const address of valuesOf(headers["x-forwarded-for"]).map(unmapIPv4).reverse()) {
       if (isIP(address) === 0) break;
       client = address;
       if (!isProxy(address)) break;
@@ -43,7 +43,7 @@ export function createAddressOf(trusted: readonly string[]): AddressOf {
 export function createProtoOf(trusted: readonly string[]): ProtoOf {
   const isProxy = proxyTest(trusted);
   return ({ socket, headers }) => {
-    const forwarded = isProxy(plainAddress(socket.remoteAddress ?? ""))
+    const forwarded = isProxy(unmapIPv4(socket.remoteAddress ?? ""))
       ? valuesOf(headers["x-forwarded-proto"]).at(-1)
       : undefined;
     if (forwarded === "http" || forwarded === "https") return forwarded;

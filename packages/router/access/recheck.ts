@@ -5,14 +5,14 @@ import { isRefusal, type Refusal } from "../refusal.ts";
 
 /** A request or stream that may stay open for long. */
 interface OpenRequest {
-  /** Emits `close` when the request or stream is over. */
-  client: Pick<EventEmitter, "once">;
+  /** Emits `close` when the request or stream has ended. */
+  stream: Pick<EventEmitter, "once">;
   /**
    * When the token expires, in seconds since the epoch; undefined: not known. If it has expired already, `check`
    * decides.
    */
   expires: number | undefined;
-  /** Decides again whether the client may connect: returns a refusal, or any other object if it may. */
+  /** Checks again whether the client may connect. Returns a refusal if not, otherwise any other object. */
   check(): object | Promise<object>;
   /** Ends the request or stream; called at most once, and not after `close`. */
   end(refusal: Refusal): void;
@@ -22,28 +22,29 @@ interface OpenRequest {
 export type Recheck = (open: OpenRequest) => void;
 
 /**
- * After this many checks in a row without an answer, a stream ends. Fewer are tolerated: the API server may be down.
+ * A stream ends if so many checks in a row fail. Fewer failures are tolerated, because the API server may be down for a
+ * moment.
  */
-const MOST_UNANSWERED = 10;
+const MAX_FAILED_CHECKS = 10;
 const EXPIRED: Refusal = {
   status: 401,
   detail: "The token has expired.",
   headers: { "WWW-Authenticate": "Bearer" },
 };
-const NO_DECISION: Refusal = { status: 500, detail: "Cannot find out who may connect." };
+const CHECK_FAILED: Refusal = { status: 500, detail: "Cannot check whether the client may still connect." };
 
 /**
- * Creates the recheck.
+ * Creates the function that rechecks open requests and streams.
  *
  * @param everyMs time between two checks, in milliseconds; 0: a stream ends only with its token
  */
 export function createRecheck(everyMs: number): Recheck {
-  const periodMs = everyMs || LONGEST_MS;
+  const periodMs = everyMs || EXPIRY_PERIOD_MS;
   const deadlines = createDeadlines(periodMs);
-  return ({ client, expires, check, end }) => {
+  return ({ stream, expires, check, end }) => {
     const expiresAt = expires !== undefined && expires * 1000 > Date.now() ? expires * 1000 : Infinity;
     let isOver = false;
-    let unanswered = 0;
+    let failedChecks = 0;
     let timer: NodeJS.Timeout | undefined;
     let stop = () => {};
     const finish = (refusal?: Refusal) => {
@@ -54,9 +55,9 @@ export function createRecheck(everyMs: number): Recheck {
       if (refusal) end(refusal);
     };
     const checkAgain = async () => {
-      const decision = everyMs === 0 ? {} : await Promise.resolve().then(check).catch(() => NO_DECISION);
-      unanswered = isRefusal(decision) && !isDenial(decision) ? unanswered + 1 : 0;
-      if (isRefusal(decision) && (isDenial(decision) || unanswered >= MOST_UNANSWERED)) return finish(decision);
+      const decision = everyMs === 0 ? {} : await Promise.resolve().then(check).catch(() => CHECK_FAILED);
+      failedChecks = isRefusal(decision) && !isDenial(decision) ? failedChecks + 1 : 0;
+      if (isRefusal(decision) && (isDenial(decision) || failedChecks >= MAX_FAILED_CHECKS)) return finish(decision);
       scheduleNext();
     };
     const scheduleNext = () => {
@@ -66,15 +67,18 @@ export function createRecheck(everyMs: number): Recheck {
       if (leftMs < periodMs) timer = setTimeout(() => finish(EXPIRED), Math.max(0, leftMs));
       else stop = deadlines.begin(() => void checkAgain());
     };
-    client.once("close", () => finish());
+    stream.once("close", () => finish());
     scheduleNext();
   };
 }
 
-/** Period if `everyMs` is 0, in milliseconds: far below the longest timer of Node (24.8 days). */
-const LONGEST_MS = 24 * 60 * 60 * 1000;
+/**
+ * If there are no checks, the time until the next look at the expiry of a token, in milliseconds. Timers of Node cannot
+ * be longer than 24.8 days.
+ */
+const EXPIRY_PERIOD_MS = 24 * 60 * 60 * 1000;
 
-/** Tells whether the refusal is a decision; other refusals mean that no decision could be made. */
+/** Returns whether a refusal denies access. Other refusals mean that the check failed. */
 function isDenial({ status }: Refusal): boolean {
   return status < 500 && status !== 429;
 }

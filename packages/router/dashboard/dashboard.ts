@@ -101,7 +101,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       response.writeHead(answer.status, { ...API_ANSWER_HEADERS, "Content-Type": type });
       if (method === "GET") {
         const check = () => checkAgain(apiProxy, path, token, gone.signal);
-        recheck({ client: response, expires: expiryOf(token), check, end: () => cutOff(response) });
+        recheck({ stream: response, expires: expiryOf(token), check, end: () => cutOff(response) });
       }
       // A watch is open even if it has no events yet.
       response.flushHeaders();

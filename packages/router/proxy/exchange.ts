@@ -1,4 +1,4 @@
-/** A request on its way to a sandbox, and the settings of the proxy that forwards it. @module */
+/** A request that the proxy forwards to a sandbox, and the settings of the proxy. @module */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hostOf, type Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
@@ -8,33 +8,33 @@ import type { FailureReason } from "./failure.ts";
 import { headersForSandbox, hostForSandbox, type UpstreamHost } from "./headers.ts";
 import { rawHeadersOf } from "./versions.ts";
 
-/** The longest head of a message, in bytes, from clients and from sandboxes. Node's own limit is 16 KiB. */
-export const MOST_HEADER_BYTES = 64 * 1024;
+/** Largest size of the headers of a request or response, in bytes. Node's default is 16 KiB. */
+export const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Settings of the proxy. Times in milliseconds. */
 export interface ProxySettings {
   dialler: Dialler;
-  /** Longest wait for the head of an answer after the request has been sent. */
+  /** How long a sandbox may take to send the headers of its response, after the request has been sent. */
   responseHeaderTimeout: number;
-  /** Longest silence in a body, in both directions; event streams may be silent forever. */
+  /** How long a body may pause, in both directions. There is no limit for event streams. */
   proxyTimeout: number;
-  /** Tries after the first one, if there was no connection. */
+  /** How often the proxy tries again if it cannot connect. */
   upstreamMaxRetries: number;
   upstreamRetryInitialDelay: number;
   upstreamRetryMaxDelay: number;
-  /** 0: no limit. */
+  /** Largest request body. 0: no limit. */
   maxRequestBodyBytes: number;
   /** Which Host header sandboxes get. */
   upstreamHost: UpstreamHost;
-  /** Returns the UID of the sandbox's Pod at an address; undefined: it has no Pod there any more. */
+  /** Returns the UID of the sandbox's Pod with this IP address; undefined: the sandbox has no Pod there any more. */
   podUIDAt(target: Target, address: string): string | undefined;
-  /** Lists the sandbox's Pods at the API server, after another Pod answered at the address. Never throws. */
+  /** Lists the sandbox's Pods from the API server. Called if another Pod answered at the address. Never throws. */
   refreshPods(target: Target): Promise<void>;
   onRetry(target: Target): void;
   onUpstreamError(target: Target, reason: FailureReason): void;
 }
 
-/** A request on its way to a sandbox. */
+/** A request that the proxy forwards to a sandbox, and its response. */
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -44,31 +44,31 @@ export interface Exchange {
   /** Path and query for the sandbox. */
   path: string;
   proto: "http" | "https";
-  /** Names of client headers that the sandbox does not get, in lower case. */
+  /** Names of the client's headers that are not forwarded, in lower case. */
   withheld: ReadonlySet<string>;
   /** Headers that the sandbox gets in addition to the client's: names and values in turn. */
   added: readonly string[];
-  /** How the headers of the answer are changed. */
+  /** How the proxy changes the headers of the response. */
   rules: AnswerRules;
-  /** Headers added to the sandbox's answer: names and values in turn. */
-  extra: string[];
+  /** Headers that the proxy adds to the sandbox's response: names and values in turn. */
+  addedToResponse: string[];
   /** The client waits for "100 Continue" before it sends its body. */
   expectsContinue: boolean;
-  /** Looks up the address again before another try; `signal` fires when the client disconnects. */
+  /** Looks up the address again before a retry. The signal is aborted when the client disconnects. */
   locate(signal: AbortSignal): Promise<string | Refusal>;
-  /** True if the sandbox has just woken, so that its app may not listen yet. */
-  mayYetListen(): boolean;
+  /** Returns whether the sandbox was resumed a moment ago, so that its app may not listen yet. */
+  mayNotListenYet(): boolean;
 }
 
-/** The parts of an exchange that its request headers depend on. `podIP`: address of the sandbox. */
-type Addressed = Pick<Exchange, "request" | "target" | "address" | "proto" | "withheld" | "added"> & {
+/** What the request headers depend on. `podIP`: address of the sandbox. */
+type RequestHeaderInput = Pick<Exchange, "request" | "target" | "address" | "proto" | "withheld" | "added"> & {
   settings: ProxySettings;
   podIP: string;
 };
 
-/** Returns the request headers for the sandbox as a flat list, without those that frame the body. */
+/** Returns the request headers for the sandbox, without those for the length of the body: names and values in turn. */
 export function requestHeaders(
-  { request, target, address, proto, withheld, added, settings, podIP }: Addressed,
+  { request, target, address, proto, withheld, added, settings, podIP }: RequestHeaderInput,
 ): string[] {
   const clientHost = hostOf(request);
   const forwarding = {
@@ -83,10 +83,10 @@ export function requestHeaders(
   return headers;
 }
 
-/** Returns a refusal if the head shows that the body is not acceptable; undefined: it may be. */
+/** Returns a refusal if the headers show that the proxy cannot forward the body; undefined: they do not. */
 export function bodyProblem({ headers }: IncomingMessage, maxRequestBodyBytes: number): Refusal | undefined {
-  const coding = headers["transfer-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+  const transferEncoding = headers["transfer-encoding"];
+  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== "chunked") {
     return { status: 501, detail: "Transfer codings other than chunked are not supported." };
   }
   const tooLong = maxRequestBodyBytes > 0 && Number(headers["content-length"] ?? 0) > maxRequestBodyBytes;

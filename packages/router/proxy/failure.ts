@@ -5,7 +5,7 @@ import process from "node:process";
 import { OTHER_POD, REASON_HEADER } from "../../api/router/protocol.ts";
 import type { Target } from "../destination.ts";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
-import { MOST_HEADER_BYTES, type ProxySettings } from "./exchange.ts";
+import { MAX_HEADER_BYTES, type ProxySettings } from "./exchange.ts";
 
 /** Why there was no answer. Source: Agent Sandbox API, section 5.5 (`sandbox_router_upstream_errors_total`). */
 export type FailureReason = "dial" | "timeout" | "eof" | "other";
@@ -47,7 +47,7 @@ function causeOf(error: Error): string {
   if (code === "ECONNREFUSED") return "nothing listens on the port";
   if (code === "EDIALTIMEOUT") return error.message;
   if (isClosedByPeer(error)) return "it closed the connection before it answered";
-  if (code === "HPE_HEADER_OVERFLOW") return `its answer has more than ${MOST_HEADER_BYTES / 1024} KiB of headers`;
+  if (code === "HPE_HEADER_OVERFLOW") return `its answer has more than ${MAX_HEADER_BYTES / 1024} KiB of headers`;
   if (code?.startsWith("HPE_")) return "its answer is not HTTP";
   return code ?? error.message;
 }
@@ -108,7 +108,7 @@ interface RetriedRequest {
   /** The client has disconnected or has its answer: nothing more is sent. */
   isOver: boolean;
   locate(signal: AbortSignal): Promise<string | Refusal>;
-  mayYetListen(): boolean;
+  mayNotListenYet(): boolean;
 }
 
 /** How a request continues: with an attempt at an address, or with a refusal. */
@@ -122,11 +122,11 @@ interface RetrySteps<State> {
  * sandbox has just woken and its app may not listen yet.
  */
 export function mayTryAgain(
-  { tries, settings, mayYetListen }: Pick<RetriedRequest, "tries" | "settings" | "mayYetListen">,
+  { tries, settings, mayNotListenYet }: Pick<RetriedRequest, "tries" | "settings" | "mayNotListenYet">,
   error: Error,
 ): boolean {
   if (tries < settings.upstreamMaxRetries) return true;
-  return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayYetListen();
+  return (error as NodeJS.ErrnoException).code === "ECONNREFUSED" && mayNotListenYet();
 }
 
 /** Returns the delay before another try, in milliseconds: doubled each time, up to the longest. */

@@ -25,7 +25,7 @@ import { answerHeaders } from "./answerheaders.ts";
 import {
   bodyProblem,
   type Exchange,
-  MOST_HEADER_BYTES,
+  MAX_HEADER_BYTES,
   type ProxySettings,
   requestHeaders,
   tooLarge,
@@ -86,7 +86,7 @@ function attempt(state: ForwardState, address: string): void {
       path: state.path,
       headers: framedHeaders(state),
       timeout: settings.responseHeaderTimeout,
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
     });
   } catch {
     return refuse(state, { status: 400, detail: "Invalid request path or headers." });
@@ -144,7 +144,7 @@ function answered(state: ForwardState, answer: IncomingMessage): void {
   if (why !== undefined) return refuse(state, unanswered(state.target.name, why));
   try {
     const headers = answerHeaders(answer, state.podIP, state.rules);
-    headers.push(...state.extra);
+    headers.push(...state.addedToResponse);
     beginAnswer(request, response, { status: answer.statusCode ?? 502, message: answer.statusMessage ?? "", headers });
   } catch {
     return refuse(state, unanswered(state.target.name, "it sent an invalid HTTP response"));

@@ -131,7 +131,7 @@ function answered(
   // If a call has no answer, its status is in the headers.
   let [head, trailers] = splitTrailers(passed, web, media);
   try {
-    beginAnswer(request, response, { status, message: "", headers: [...head, ...state.extra] });
+    beginAnswer(request, response, { status, message: "", headers: [...head, ...state.addedToResponse] });
   } catch {
     return refuse(state, unanswered(state.target.name, "it sent an invalid HTTP response"));
   }

@@ -17,11 +17,11 @@ import {
   retry,
   retryElsewhere,
 } from "./failure.ts";
-import { type Exchange, MOST_HEADER_BYTES, type ProxySettings, requestHeaders } from "./exchange.ts";
+import { type Exchange, MAX_HEADER_BYTES, type ProxySettings, requestHeaders } from "./exchange.ts";
 import { answerHeaders } from "./answerheaders.ts";
 
 /** A request to switch protocols on its way. `head`: bytes that the client sent after it. */
-export interface UpgradeExchange extends Omit<Exchange, "response" | "extra" | "expectsContinue"> {
+export interface UpgradeExchange extends Omit<Exchange, "response" | "addedToResponse" | "expectsContinue"> {
   socket: Socket;
   head: Uint8Array;
   /** Called once, with the status that the client got: 0 if it had disconnected. */
@@ -71,7 +71,7 @@ function attempt(state: UpgradeState, address: string): void {
       path: state.path,
       headers: upgradeHeaders(state),
       timeout: settings.responseHeaderTimeout,
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       createConnection: (options) => settings.dialler.connect({ ...options as NetConnectOpts, allowHalfOpen: true }),
     });
   } catch {

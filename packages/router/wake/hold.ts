@@ -18,7 +18,7 @@ export interface Locator {
   now(target: Target): string | Refusal | undefined;
   hold: Hold;
   reachability(target: Target): Reachability;
-  mayYetListen: RecentWakes["mayYetListen"];
+  mayNotListenYet: RecentWakes["mayNotListenYet"];
 }
 
 /** Creates the locator. @param now in milliseconds since the epoch */
@@ -30,7 +30,7 @@ export function createLocator(
 ): Locator {
   return {
     hold,
-    mayYetListen: recentWakes.mayYetListen,
+    mayNotListenYet: recentWakes.mayNotListenYet,
     now(target) {
       const entry = index.find(target.namespace, target.name);
       const reachability = reachabilityOf(target, entry, now());

@@ -97,7 +97,7 @@ export interface RecentWakes {
    *
    * @param since when the request began, by `performance.now()`
    */
-  mayYetListen(target: Target, since: number): boolean;
+  mayNotListenYet(target: Target, since: number): boolean;
 }
 
 /** If there are more entries, expired ones are removed. */
@@ -118,7 +118,7 @@ export function createRecentWakes(index: SandboxIndex, wakeTimeout: number, now:
       if (until.size >= MANY_ENTRIES) { for (const [key, end] of until) if (end <= at) until.delete(key); }
       until.set(`${namespace}/${name}`, since + wakeTimeout);
     },
-    mayYetListen({ namespace, name }, since) {
+    mayNotListenYet({ namespace, name }, since) {
       const at = performance.now();
       if (at - since >= wakeTimeout) return false;
       const key = `${namespace}/${name}`;

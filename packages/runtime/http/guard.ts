@@ -4,7 +4,7 @@
  * @module
  */
 import type { MiddlewareHandler } from "hono";
-import { isRebound, reboundText } from "../../process/hosts.ts";
+import { isRebound, reboundMessage } from "../../process/hosts.ts";
 import type { RefusalCode } from "../files/refused.ts";
 import type { TokenCheck } from "../token.ts";
 import type { HTTPEnv } from "./httppath.ts";
@@ -59,7 +59,7 @@ export function pageRefusal(
 ): string | undefined {
   if (isForeign(header)) return "Cannot let you in: a page of another origin needs a token";
   const asked = { host: header("host"), localAddress };
-  return isRebound(asked, allowedHosts) ? reboundText(asked) : undefined;
+  return isRebound(asked, allowedHosts) ? reboundMessage(asked) : undefined;
 }
 
 /** Message for requests that arrive while the runtime stops; their work would soon be killed. */

@@ -199,10 +199,10 @@ describe("createRecheck()", () => {
     let close = () => {};
     const client = { once: (_: string, listener: () => void) => close = listener };
     const check = () => (asked++, Promise.reject(new Error("unreachable")));
-    recheck({ client: client as never, expires: undefined, check, end: ({ status }) => ended.push(status) });
+    recheck({ stream: client as never, expires: undefined, check, end: ({ status }) => ended.push(status) });
     await until(() => ended.length > 0);
     expect([asked, ended]).toEqual([10, [500]]);
-    recheck({ client: client as never, expires: Date.now() / 1000 + 0.01, check, end: () => ended.push(0) });
+    recheck({ stream: client as never, expires: Date.now() / 1000 + 0.01, check, end: () => ended.push(0) });
     close();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(ended).toEqual([500]);

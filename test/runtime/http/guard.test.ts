@@ -59,7 +59,8 @@ test("a page whose name was made to lead here runs no command and reads no file"
   const host = { Host: "evil.example:8888" };
   const { status, text } = await simple(runtime.port, { ...host, Origin: "http://evil.example:8888" });
   expect([status, JSON.parse(text)]).toEqual([403, {
-    message: 'Cannot let you in: "evil.example:8888" is not a name of this machine; --allowed-hosts adds names',
+    message:
+      'Cannot serve host "evil.example:8888": it is not a name of this machine; to allow it, use --allowed-hosts',
   }]);
   expect(existsSync(join(made.root.path, "made"))).toBe(false);
   // A browser says no Origin where it reads from what it takes for the page's own.
