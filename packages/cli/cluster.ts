@@ -4,7 +4,7 @@ import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
 import { connect, openText } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { chooseKubeconfig, type Chosen, kubeconfigPlaces, readContexts } from "../kube/kubeconfig.ts";
-import { ask } from "../sdk/control/kube.ts";
+import { callAPI } from "../sdk/control/kube.ts";
 import { CLAIM, type Kind, KINDS, SANDBOX } from "../summary/kinds.ts";
 import type { Cluster, CommandContext, ConnectionOptions } from "./commandcontext.ts";
 import { Failure } from "./failure.ts";
@@ -77,7 +77,7 @@ interface Selection {
 export async function getObject(api: Api, kind: Kind, namespace: string, name: string): Promise<KubeObject> {
   const path = pathOf({ resource: kind.resource, namespace, name });
   const action = `get ${kind.kind} ${namespace}/${name}`;
-  return await ask(api, { method: "GET", path, action, object: { kind: kind.kind, namespace, name } });
+  return await callAPI(api, { method: "GET", path, action, object: { kind: kind.kind, namespace, name } });
 }
 
 /** Reads a list, sorted by namespace and name. @throws {SandboxError} if it cannot be read */
@@ -92,7 +92,7 @@ export async function listObjects(
   const objects: KubeObject[] = [];
   for (;;) {
     type List = { items: KubeObject[]; metadata?: { continue?: string }; apiVersion: string };
-    const list = await ask<List>(api, { ...request, query: { ...query }, action: `list ${kind.resource}`, object });
+    const list = await callAPI<List>(api, { ...request, query: { ...query }, action: `list ${kind.resource}`, object });
     // The API server does not set the kind of items in a list.
     for (const item of list.items) objects.push({ ...item, apiVersion: list.apiVersion, kind: kind.kind });
     if (!list.metadata?.continue) return objects;

@@ -1,6 +1,6 @@
 /**
- * The hook protocol of Metacontroller, `version: v2`: schemas, types, and the limits of `resyncAfterSeconds`. Source:
- * Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2.
+ * The protocol between Metacontroller and hooks, `version: v2`: schemas, types, and limits of `resyncAfterSeconds`.
+ * Source: Metacontroller 4.17.2, pkg/controller/{composite,decorator,common/customize}/api/v2.
  * @module
  */
 import { parseExactly } from "../api/objects/json.ts";
@@ -8,8 +8,8 @@ import * as z from "zod";
 import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
 
 /**
- * How long Metacontroller waits for an answer of `sync`, in milliseconds: the `timeout` in the manifests of our
- * controllers.
+ * How long Metacontroller waits for an answer of `sync`, in milliseconds. The manifests of our controllers set the same
+ * `timeout`.
  */
 export const SYNC_TIMEOUT_MS = 10_000;
 
@@ -18,8 +18,8 @@ const objectMapSchema = z.record(z.string(), z.record(z.string(), kubeObjectSche
 export type ObjectMap = z.infer<typeof objectMapSchema>;
 
 /**
- * What a hook receives: a parent, its children (attachments, for a decorator), and the related objects that customize
- * named.
+ * What a hook receives: a parent, its children (of a decorator: its attachments), and the related objects that the
+ * answer of the customize hook selects.
  */
 export interface Observed<Parent> {
   parent: Parent;
@@ -33,9 +33,11 @@ export interface Desired<Status> {
   /** Replaces the parent's whole status. */
   status: Status;
   children: DesiredObject[];
-  /** Seconds until the next call, above 0, with or without a fraction; absent: the next call comes when something changes. */
+  /** Seconds until the next call, above 0; may have a fraction. Absent: the next call comes when an object changes. */
   resyncAfterSeconds?: number;
-  /** The reason why each observed child that is left out must be deleted, by {@link childKey}. Read by the guard; not sent. */
+  /**
+   * The reason for each deletion: why an observed child is not in `children`, by {@link childKey}. Only for the guard.
+   */
   deletions?: Readonly<Record<string, string>>;
 }
 
@@ -61,7 +63,9 @@ export interface RelatedRule {
   };
 }
 
-/** Parses the request of a composite sync or finalize hook. There are no defaults: a request without `children` is refused. */
+/**
+ * Parses the request of a composite sync or finalize hook. Refuses a request without `children`: there is no default.
+ */
 export function compositeRequestSchema<Parent>(parent: z.ZodType<Parent>): z.ZodType<Observed<Parent>> {
   return z.object({ parent, children: objectMapSchema, related: objectMapSchema, finalizing: z.boolean() });
 }
@@ -113,24 +117,27 @@ export const customizeAnswerSchema = z.strictObject({
 });
 
 /**
- * Shortest delay that the guard allows, in seconds: long enough for Metacontroller to apply the answer first. A hook
- * that always asked for less would be called endlessly.
+ * Shortest delay that the guard allows, in seconds: long enough for Metacontroller to apply the answer first. With a
+ * shorter delay in each answer, a hook would be called in a busy loop.
  */
 export const SHORTEST_RESYNC_SECONDS = 0.03;
 /**
- * Longest delay that the guard allows, in seconds: Metacontroller counts int64 nanoseconds, so 293 years become a
- * negative delay, which means "now".
+ * Longest delay that the guard allows, in seconds. Metacontroller counts nanoseconds in an int64, so a delay of 293
+ * years becomes negative, which means "now".
  */
 export const LONGEST_RESYNC_SECONDS = 9e9;
 /**
- * Shortest delay with which our hooks wait for a point in time, in seconds: with less, a timer could fire before the
- * clock has reached it.
+ * Shortest delay with which our hooks wait for a point in time, in seconds. With a shorter delay, a timer could fire
+ * before the clock has reached this point.
  */
 export const SHORTEST_WAIT_SECONDS = 0.05;
-/** Longest delay that our hooks ask for, in seconds: nothing depends on a longer one. */
+/** Longest delay in the answers of our hooks, in seconds. No hook needs a longer delay. */
 export const LONGEST_WAIT_SECONDS = 86_400;
 
-/** Returns the shortest of some delays, limited to what the guard allows; undefined: there is none. */
+/**
+ * Returns the shortest of the delays that are defined, in seconds. It is at least {@link SHORTEST_RESYNC_SECONDS}, and
+ * at most {@link LONGEST_WAIT_SECONDS}. Undefined: no delay is defined.
+ */
 export function soonestResync(first: number, ...waits: number[]): number;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined;
 export function soonestResync(...waits: (number | undefined)[]): number | undefined {
@@ -152,8 +159,8 @@ export function childKey(object: { kind: string; metadata: { name: string } }): 
  * Lists the objects of one kind, parsed, in order of name.
  *
  * @param key as {@link kindKey} returns it
- * @throws {RangeError} if the key is absent: Metacontroller sends one for every child rule, so its absence means that
- *   the controller lacks that rule, not that there are no children
+ * @throws {RangeError} if the key is absent. Metacontroller sends a key for every child rule, also if there are no such
+ *   children. An absent key means that the controller has no rule for the kind
  */
 export function listKind<T>(objects: ObjectMap, key: string, schema: z.ZodType<T>): T[] {
   const named = objects[key];

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { systemClock } from "../../process/clock.ts";
-import { ask } from "../../sdk/control/kube.ts";
+import { callAPI } from "../../sdk/control/kube.ts";
 import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { UsageError } from "../failure.ts";
 import { anonymousAccess, type Authenticate, parseAddress, tokensIn } from "../mcp/access.ts";
@@ -207,7 +207,7 @@ function flagOf(name: string): string {
 
 /** Returns the names of the pools in a namespace, without those that are being deleted. */
 export async function listPools(api: Api, namespace: string, signal: AbortSignal): Promise<string[]> {
-  const { items } = await ask<{ items: KubeObject[] }>(api, {
+  const { items } = await callAPI<{ items: KubeObject[] }>(api, {
     method: "GET",
     path: pathOf({ resource: "sandboxwarmpools", namespace }),
     action: "list pools",

@@ -18,7 +18,7 @@ export function definePool(command: Command, context: CommandContext): void {
 
 function createStatus(context: CommandContext): Command {
   const command = new Command("status")
-    .description("Show members, claims of the last hour, and how many of them got a member (the default)")
+    .description("Show the members of pools, and how many claims of the last hour got a member (the default)")
     .argument("[name]", "one pool (default: all)")
     .option("-o, --output <format>", "json or yaml");
   withAllNamespaces(command).action(async (name: string | undefined) => {
@@ -49,12 +49,12 @@ interface SimulateOptions {
 
 const MORE = `
 Examples:
-  hookbox pool simulate                              with the recent claims of the only pool
-  hookbox pool simulate python --target 0.95         with the recent claims of this pool
-  hookbox pool simulate python --rate 2 --for 1h     with two claims per second at random times
+  hookbox pool simulate                              for the only pool, with its recent claims
+  hookbox pool simulate python --target 0.95         for the pool "python", with its recent claims
+  hookbox pool simulate python --rate 2 --for 1h     for this pool, with two claims per second at random times
   hookbox pool simulate --rate 2 --refill 4s         for a pool that does not exist yet`;
 
-/** Used to simulate a pool that does not exist yet, which needs no cluster. */
+/** Stands for the cluster in the simulation of a pool that does not exist yet. Such a simulation needs no cluster. */
 const NO_CLUSTER = {
   api: { send: () => Promise.reject(new Error()), watch: () => Promise.reject(new Error()) },
   namespace: "default",
@@ -65,14 +65,14 @@ function createSimulate(context: CommandContext): Command {
     .description("Recommend a size for a pool")
     .argument(
       "[name]",
-      "the pool (default: the only one; for a pool that does not exist: --rate or --trace, and --refill)",
+      "the pool (default: the only one; for a new pool, omit the name and set --refill, and --rate or --trace)",
     )
-    .option("--target <share>", "wanted share of claims that get a member (default: 0.99)")
-    .option("--rate <n>", "claims per second, instead of the claims of the pool")
+    .option("--target <share>", "share of claims that should get a member (default: 0.99)")
+    .option("--rate <n>", "claims per second, instead of the past claims of the pool")
     .option("--for <time>", "how long claims arrive at that rate (default: 1h)")
     .option("--trace <file>", "file with the times of claims: seconds or RFC 3339, one per line")
-    .option("--refill <time>", "time until a new member is ready (default: as measured)")
-    .option("--start <time>", "time until a Sandbox for one claim is ready (default: as measured)")
+    .option("--refill <time>", "time until a new member is ready (default: mean of the pool)")
+    .option("--start <time>", "time until a claim without a member is ready (default: mean of the pool)")
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", MORE)
     .action(async (name: string | undefined) => {
@@ -92,8 +92,8 @@ function createSimulate(context: CommandContext): Command {
       };
       const isPlanned = name === undefined && (study.rate !== undefined || study.trace !== undefined);
       const { api, namespace } = isPlanned ? NO_CLUSTER : await context.connectCluster(options);
-      const found = await poolSimulation(api, { ...study, namespace });
-      const text = format === "json" || format === "yaml" ? await serialize(found, format) : renderSimulation(found);
+      const result = await poolSimulation(api, { ...study, namespace });
+      const text = format === "json" || format === "yaml" ? await serialize(result, format) : renderSimulation(result);
       context.stdout.write(text);
     });
   return withCluster(command);
@@ -101,7 +101,7 @@ function createSimulate(context: CommandContext): Command {
 
 const NONE = "<none>";
 
-/** Formats pools as `kubectl get` does. @param withNamespace for pools of all namespaces */
+/** Formats pools as a table, as `kubectl get` does. @param withNamespace adds the column NAMESPACE */
 export function renderPoolTable(
   rows: readonly PoolRow[],
   { now, withNamespace = false }: { now: Date; withNamespace?: boolean },
@@ -122,7 +122,9 @@ export function renderPoolTable(
   return renderTable(["NAMESPACE", ...headers], cells.map((row, index) => [rows[index]?.namespace ?? "", ...row]));
 }
 
-/** Formats a simulation: its input, a line for each size, and the smallest size that reaches the target. */
+/**
+ * Formats the result of a simulation: its input, a row for each size, and the smallest size that reaches the target.
+ */
 export function renderSimulation(study: PoolStudy): string {
   const { outcomes, smallest, target, pool } = study;
   const headers = ["REPLICAS", "HIT RATE", "AT ONCE", "WAITED", "COLD", "WAIT P50", "P95", "P99", "IDLE", "NOTE"];
@@ -137,7 +139,7 @@ function inputLines({ pool, demand: { source, claims, spanSeconds }, refill, sta
   const subject = pool ? `Pool ${pool.namespace}/${pool.name}` : "A pool";
   const sources = { claims: "those that still exist", rate: "at random times", trace: "of the trace" };
   const per = ({ seconds, measured }: PoolStudy["refill"]) =>
-    `${lengthOf(seconds)} (${measured > 0 ? `mean of ${measured}` : "given"})`;
+    `${formatSeconds(seconds)} (${measured > 0 ? `mean of ${measured}` : "given"})`;
   const span = humanDuration(spanSeconds * 1000);
   return `${subject}: ${claims.toLocaleString("en-US")} claims in ${span}, ${sources[source]}\n` +
     `A new member takes ${per(refill)}, a cold start ${per(start)}`;
@@ -152,21 +154,21 @@ function cellsOf(outcome: PoolOutcome, { smallest, pool, demand: { spanSeconds }
     String(ready),
     String(waited),
     String(cold),
-    lengthOf(wait.p50),
-    lengthOf(wait.p95),
-    lengthOf(wait.p99),
+    formatSeconds(wait.p50),
+    formatSeconds(wait.p95),
+    formatSeconds(wait.p99),
     // Average number of unused Sandboxes: what the pool costs in addition to the Sandboxes in use.
     spanSeconds > 0 ? (idleSeconds / spanSeconds).toFixed(1) : NONE,
     notes.join(", "),
   ];
 }
 
-/** Rounds down, so that 100 % is shown only if it is exact. */
+/** Formats a share in percent. Rounds down, so that it shows 100.0% only if no claim was missed. */
 function percent(share: number): string {
   return `${(Math.floor(share * 1000 + 1e-9) / 10).toFixed(1)}%`;
 }
 
-function lengthOf(seconds: number): string {
+function formatSeconds(seconds: number): string {
   if (seconds === 0) return "0s";
   return seconds < 10 ? `${Number(seconds.toFixed(1))}s` : humanDuration(seconds * 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * The Hono app of port 8888: the protocol of the published Python runtime (Agent Sandbox runtime reference, sections
- * 8.1.4 and 9.1; `timeout_seconds` and `timed_out`: 1.0 delta, section 1.5).
+ * The Hono app of port 8888, which has the protocol of the published Python runtime. Source: Agent Sandbox runtime
+ * reference, sections 8.1.4 and 9.1; for `timeout_seconds` and `timed_out`, 1.0 delta, section 1.5.
  *
  * | request | response |
  * |---|---|
@@ -11,8 +11,8 @@
  *
  * `POST /execute` adds `timed_out: true` at the time limit, and `truncated: true` if output was cut off.
  *
- * Ranges and `HEAD` are also supported. Errors are `{message}`. The published client removes the leading slash of a
- * path that it writes or reads, but not of one that it lists or checks. So `/a` means `a` if that exists.
+ * Ranges and `HEAD` are also supported. Errors are `{message}`. The published client removes the leading slash of the
+ * path for upload and download, but not for list and exists. So `/a` means `a` below the root, if `a` exists there.
  *
  * @module
  */
@@ -31,15 +31,17 @@ import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, pathAfter, rawPath, wirePath } from "../http/httppath.ts";
 import type { TokenCheck } from "../token.ts";
 
-/** What the app serves and uses. */
+/** Settings of the app. */
 export interface LegacyOptions extends ExecuteOptions {
+  /** The folder that clients can read and write. */
   root: Root;
+  /** Largest file of `POST /upload`, in bytes. */
   maxUpload: number;
   /** Undefined: no token is required. */
   token: TokenCheck | undefined;
-  /** Other names of this machine; see packages/process/hosts.ts. */
+  /** Host names that requests may use in addition to localhost; see packages/process/hosts.ts. */
   allowedHosts: readonly string[];
-  /** Called for each request except `GET /`. */
+  /** Records activity, so that the sandbox does not count as idle. Called for each request except `GET /`. */
   touch(): void;
   /** Aborts when the runtime begins to stop. */
   stop: AbortSignal;
@@ -47,7 +49,7 @@ export interface LegacyOptions extends ExecuteOptions {
 }
 
 /** Largest body of `POST /execute`, in bytes. */
-const COMMAND_BYTES = 4 * 1024 * 1024;
+const MAX_COMMAND_BYTES = 4 * 1024 * 1024;
 
 /** Creates the app of port 8888. */
 export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
@@ -63,7 +65,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   }));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
   app.post("/execute", async (c) => {
-    const request = parseExecute(await readText(c, COMMAND_BYTES));
+    const request = parseExecute(await readText(c, MAX_COMMAND_BYTES));
     return "detail" in request ? c.json(request, 422) : c.json(await execute(request, options));
   });
   app.post("/upload", (c) => upload(c, options));
@@ -78,7 +80,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
     (c) => wrongMethod(c, "GET"),
   );
   app.notFound((c) => c.json({ detail: "Not Found" }, 404));
-  app.onError((error, c) => answer(error, c, options.log));
+  app.onError((error, c) => errorResponse(error, c, options.log));
   return app;
 }
 
@@ -87,7 +89,7 @@ async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: Legacy
   try {
     stored = await takeFile(c, async (filename, content) => {
       if (filename === "") throw new Refused("INVALID_ARGUMENT", "Cannot store the file: it has no name");
-      // The parser has replaced bytes that are not UTF-8 by this character, so the file would get another name.
+      // U+FFFD: the parser has replaced bytes that are not UTF-8, so the file would get another name than the client wants.
       if (filename.includes("\ufffd")) {
         throw new Refused(
           "INVALID_ARGUMENT",
@@ -98,7 +100,7 @@ async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: Legacy
       return filename;
     });
   } catch (error) {
-    // For a body that is not a form, FastAPI reports that the field is missing.
+    // The published runtime uses FastAPI, which reports a missing field if the body is not a form.
     if (!(error instanceof FormError)) throw error;
   }
   if (stored === undefined) return c.json(missingField("file"), 422);
@@ -151,7 +153,7 @@ function wrongMethod(c: Context, allowed: string): Response {
   return c.json({ detail: "Method Not Allowed" }, 405, { Allow: allowed });
 }
 
-function answer(error: unknown, c: Context, log: Log): Response {
+function errorResponse(error: unknown, c: Context, log: Log): Response {
   if (error instanceof OutsideError) return c.json({ message: "Access denied" }, 403);
   const refused = refusedFor(error, decodeURIComponentOrAsIs(c.req.path));
   if (refused?.code === "NOT_FOUND") return c.json({ message: "File not found" }, 404);
