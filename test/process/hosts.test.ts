@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostsOf, isLoopback, isRebound } from "../../packages/process/hosts.ts";
+import { isLoopback, isRebound, parseHosts } from "../../packages/process/hosts.ts";
 
 test.for(["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "0:0:0:0:0:0:0:1"])("%s is loopback", (address) => {
   expect(isLoopback(address)).toBe(true);
@@ -29,5 +29,5 @@ test.for<[host: string | undefined, localAddress: string | undefined, isRebound:
   ["evil.example", "10.0.0.1", false],
   ["evil.example", undefined, false],
 ])("Host %s over %s: rebound %s", ([host, localAddress, expected]) => {
-  expect(isRebound({ host, localAddress }, hostsOf(" own.example,,Other.example"))).toBe(expected);
+  expect(isRebound({ host, localAddress }, parseHosts(" own.example,,Other.example"))).toBe(expected);
 });
