@@ -57,8 +57,12 @@ describe("routeOf() by host", () => {
   });
 
   test("finds all ways to read it, and leaves the choice to those who know more", () => {
-    const readings = [{ namespace: "team-a", name: "demo", port: 80 }, { namespace: "a", name: "demo-team", port: 80 }];
-    expect(route("/", "80-demo-team-a.preview.example")).toMatchObject({ target: readings[0], readings });
+    const candidates = [{ namespace: "team-a", name: "demo", port: 80 }, {
+      namespace: "a",
+      name: "demo-team",
+      port: 80,
+    }];
+    expect(route("/", "80-demo-team-a.preview.example")).toMatchObject({ target: candidates[0], candidates });
   });
 
   test("takes one Host header, no more", () => {
