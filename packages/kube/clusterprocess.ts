@@ -25,7 +25,7 @@ export interface ClusterProcess {
   credentials: Credentials;
   tracer: Tracer | undefined;
   /**
-   * Serves probes and metrics, on a port that users do not reach, until the process ends. @throws {Error} if the port
+   * Serves probes and metrics, on a port of their own, until the process ends. @throws {Error} if the port
    * is in use
    */
   serveInternal(app: Hono, address: { host: string; port: number }): Promise<void>;

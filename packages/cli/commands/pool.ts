@@ -71,8 +71,11 @@ function createSimulate(context: CommandContext): Command {
     .option("--rate <n>", "claims per second, instead of the past claims of the pool")
     .option("--for <time>", "how long claims arrive at that rate (default: 1h)")
     .option("--trace <file>", "file with the times of claims: seconds or RFC 3339, one per line")
-    .option("--refill <time>", "time until a new member is ready (default: mean of the pool)")
-    .option("--start <time>", "time until a claim without a member is ready (default: mean of the pool)")
+    .option("--refill <time>", "time until a new member is ready (default: mean of past members)")
+    .option(
+      "--start <time>",
+      "time until a claim without a member is ready (default: mean of past claims, else as --refill)",
+    )
     .option("-o, --output <format>", "json or yaml")
     .addHelpText("after", MORE)
     .action(async (name: string | undefined) => {

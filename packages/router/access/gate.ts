@@ -10,7 +10,7 @@ import { isCrossOrigin } from "./crossorigin.ts";
 /** A client that wants to reach a sandbox. */
 export interface AccessRequest {
   target: Target;
-  /** The bearer token or the cookie; undefined: the request has none. */
+  /** The token from the header, the query or the cookie; undefined: the request has none. */
   token: string | undefined;
   /** Address of the client. */
   address: string;
@@ -37,7 +37,7 @@ export interface Admission {
   client: string;
   /** Whether the client has no token that the gate has checked. */
   isAnonymous: boolean;
-  /** Whether pages of other origins may embed the response: its URL contains a token, so it needs no cookie. */
+  /** Whether pages of other origins may embed the response. They may if its URL contains the token. */
   mayEmbed: boolean;
   /** When the client's token expires, in seconds since 1970; undefined: not known, or the client has no token. */
   expires: number | undefined;
