@@ -31,7 +31,7 @@ test.for([
   { args: [], message: "Cannot run: name a shape, or see --help" },
   { args: ["burst"], message: 'Cannot run shape "burst": there are ' },
   { args: ["fill", "--count", "x"], message: 'Cannot use --count "x": it is not a number of at least 0' },
-  { args: ["fill", "--process", "a"], message: 'Cannot account for process "a": write it as NAME=PID' },
+  { args: ["fill", "--process", "a"], message: 'Cannot measure process "a": write it as NAME=PID' },
   { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are deno, node, defaults, ' },
   { args: ["fill", "--peer", "p"], message: "Cannot use --peer without --peer-crds: name the folder of its CRDs" },
   {
