@@ -26,7 +26,8 @@ import {
   RESOURCES,
 } from "./child.ts";
 import { diagnose, DRY_RUN, dryRunVerdict } from "./diagnose.ts";
-import { INTERVALS, lookReconciler, type Outcome, type Reconciler, type Situation } from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
+import { INTERVALS, lookReconciler, type Outcome, type Situation } from "./reconciler.ts";
 import { leavingChildren, stuckOrOurs } from "./stuckchildren.ts";
 import { publishProblems } from "./unresolved.ts";
 

@@ -18,8 +18,7 @@ import { createStore } from "../kube/store.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { createProgress, type Progress, type Waited } from "./progress.ts";
 import { extensionOwner } from "./readopt.ts";
-import type { Reconciler } from "./reconciler.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 import { wakeTime, wokenAt } from "./wake.ts";
 
 /** After a hook has recovered, a claim that was requeued shortly before may still be handled for so long. */

@@ -9,7 +9,8 @@ import { type Expiring, expiryTime, isPublished, lifetimeOf } from "../api/expir
 import { answerError, type Api, isOk, type ObjectPath, pathOf, timeAt } from "../kube/api.ts";
 import { DEFERRED_RETRY_SECONDS, type LossBudget } from "../process/deletionbudget.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
+import type { Report } from "./reconciler.ts";
 
 /** Propagation policy of a deletion: `Background` deletes dependents afterwards, `Foreground` deletes them first. */
 type Propagation = "Background" | "Foreground";

@@ -13,7 +13,8 @@ import { isObject } from "../api/objects/json.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import { type Child, findChild, RESOURCES } from "./child.ts";
 import { extensionOwner } from "./readopt.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
+import type { Report } from "./reconciler.ts";
 
 /**
  * Returns the merge patch that removes `spec.podTemplate.spec` from the last-applied annotation of a pool's Sandbox;

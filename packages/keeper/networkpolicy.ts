@@ -12,21 +12,13 @@ import { type Clock, systemClock } from "../process/clock.ts";
 import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
 import { kubeObjectSchema } from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
-import {
-  INTERVALS,
-  type Intervals,
-  lookReconciler,
-  type Outcome,
-  type Reconciler,
-  type Report,
-  type Situation,
-} from "./reconciler.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Report, type Situation } from "./reconciler.ts";
 import { isWhole, ownershipChange } from "./policyownership.ts";
 import { policyRefusal } from "./policyrefusal.ts";
 import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
 import { publishProblems } from "./unresolved.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 
 /**
  * Returns the reason to check the policy of a template; undefined: there is none.

@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "../process/flags.ts";
 import { DEFAULT_DELETION_RATE, DELETION_RATE } from "../process/deletionbudget.ts";
-import { CLOUDEVENTS_FLAGS } from "./cloudevents/options.ts";
+import { CLOUDEVENTS_FLAGS } from "../cloudevents/options.ts";
 
 export const KEEPER = {
   name: "hookbox keeper",

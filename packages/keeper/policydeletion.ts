@@ -6,10 +6,10 @@ import type { EventHandler } from "../kube/watch.ts";
 import type { Clock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, TEMPLATE_REF_HASH_LABEL } from "../api/objects/keys.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { type Intervals, lookReconciler, type Reconciler, type Report } from "./reconciler.ts";
+import { type Intervals, lookReconciler, type Report } from "./reconciler.ts";
 import { hashKey, type References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 
 /** After `settle`, pools and claims have finished their work for a deleted template. In milliseconds. */
 const DELETION_INTERVALS: Intervals = { settle: 3000, problem: 30_000, calm: 300_000 };

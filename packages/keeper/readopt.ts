@@ -19,10 +19,10 @@ import {
   type ObjectMeta,
   type OwnerReference,
 } from "../api/objects/objects.ts";
-import type { Reconciler, Report } from "./reconciler.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
+import type { Report } from "./reconciler.ts";
 import { hashKey, type References, type Referred } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
 
 /**
  * Returns the pool of an orphaned Sandbox according to its labels, as the hash of the name; undefined: not an orphan of

@@ -1,33 +1,7 @@
-/**
- * Defines a reconciler of the keeper, and the kind of reconciler that checks an object repeatedly while its status
- * requires it.
- * @module
- */
+/** Creates a reconciler that checks an object repeatedly while its status requires it. @module */
 import type { ObjectMeta } from "../api/objects/objects.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-
-/**
- * One task of the keeper for the objects of a kind.
- *
- * `memory` holds what the reconciler remembers of each object, by UID. The queue removes the entries of objects that
- * are gone. A reconciler must work without its memory: a new process begins with an empty one.
- */
-export interface Reconciler<T> {
-  name: string;
-  memory: Map<string, unknown>;
-  /**
-   * Called when a list begins: forgets which versions were handled. After a restore of etcd, earlier writes may be
-   * undone and a version may occur twice, so every listed object is examined again. Absent: no version is remembered.
-   */
-  listing?(): void;
-  /**
-   * Returns when to reconcile the object as it is now, in milliseconds since the epoch; undefined: not at all. Called
-   * at every event, so it must be cheap and send no request.
-   */
-  dueAt(object: T, now: number): number | undefined;
-  /** Reconciles the object, and remembers that, so that {@link dueAt} changes. @throws to be tried again, with back-off */
-  reconcile(object: T, now: number): Promise<void>;
-}
 
 /** What the keeper does to objects. */
 export type Action =

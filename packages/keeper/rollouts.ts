@@ -12,7 +12,7 @@ import type { Log } from "../process/log.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { extensionOwner } from "./readopt.ts";
-import type { Reconciler } from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
 
 /** The objects to annotate for a hook. */
 interface Asked {

@@ -7,14 +7,8 @@ import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import { type Api, pathOf } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
-import {
-  INTERVALS,
-  type Intervals,
-  lookReconciler,
-  type Reconciler,
-  type Report,
-  type Situation,
-} from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
+import { INTERVALS, type Intervals, lookReconciler, type Report, type Situation } from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
 import { knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
 import { publishProblems } from "./unresolved.ts";

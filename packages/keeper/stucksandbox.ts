@@ -16,11 +16,11 @@ import { answerError, type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { findObject, patchOf } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
-import type { Getter, Kept } from "./kept.ts";
-import { type Intervals, lookReconciler, type Reconciler, type Report, type Situation } from "./reconciler.ts";
+import type { Getter, Kept } from "../kube/kept.ts";
+import { type Intervals, lookReconciler, type Report, type Situation } from "./reconciler.ts";
 import { extensionOwner } from "./readopt.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 
 interface StuckSandboxOptions extends AllowedDomains {
   api: Api;

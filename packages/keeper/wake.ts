@@ -7,7 +7,7 @@ import { findCondition } from "../api/objects/conditions.ts";
 import { WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import { createProgress, type Progress, type Waited } from "./progress.ts";
-import type { Reconciler } from "./reconciler.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
 
 /**
  * When to requeue a lost object, in milliseconds since it began to wait. The intervals grow. Without this, a hook that

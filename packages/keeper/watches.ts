@@ -13,8 +13,8 @@ import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
 import type { Log } from "../process/log.ts";
 import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import type { Store } from "../kube/store.ts";
-import { type Kept, type Named, toKeep } from "./kept.ts";
-import type { ReconcileQueue } from "./reconcilequeue.ts";
+import { type Kept, type Named, toKeep } from "../kube/kept.ts";
+import type { ReconcileQueue } from "../kube/reconcilequeue.ts";
 
 /** The event handlers of each kind, in the order of their calls. The keys are the plural names of the kinds. */
 export interface EventHandlers {

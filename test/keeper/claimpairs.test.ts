@@ -1,8 +1,7 @@
 /** What the keeper keeps of claims and Sandboxes to requeue claims, whichever comes first. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ClaimPair, claimRequeueing } from "../../packages/keeper/claimwake.ts";
-import { createReconcileQueue } from "../../packages/keeper/reconcilequeue.ts";
-import type { Reconciler } from "../../packages/keeper/reconciler.ts";
+import { createReconcileQueue, type Reconciler } from "../../packages/kube/reconcilequeue.ts";
 import { claimOf, PATCH, patched, putSandbox, sandboxOf, SUSPENDED, woken } from "./claimstate.ts";
 import { CLAIMS_SANDBOX } from "./extensions.ts";
 import { begin, pass, server } from "./stage.ts";

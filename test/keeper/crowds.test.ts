@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createBindings } from "../../packages/keeper/observability/bindings.ts";
 import { claimRequeueing } from "../../packages/keeper/claimwake.ts";
-import { createReconcileQueue } from "../../packages/keeper/reconcilequeue.ts";
+import { createReconcileQueue } from "../../packages/kube/reconcilequeue.ts";
 import { readoptReconciler } from "../../packages/keeper/readopt.ts";
 import { createReferences } from "../../packages/keeper/references.ts";
 import { aSandbox } from "../sandboxes.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { cloudEventsOf } from "../../packages/keeper/cloudevents/options.ts";
+import { cloudEventsOf } from "../../packages/cloudevents/options.ts";
 import { KEEPER, readOptions } from "../../packages/keeper/options.ts";
 import { termOf } from "../../packages/process/flaghelp.ts";
 import { KEEPER_LEASE } from "../../packages/api/installation.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { Kept } from "../../packages/keeper/kept.ts";
+import type { Kept } from "../../packages/kube/kept.ts";
 import { createStore } from "../../packages/kube/store.ts";
 import { createWaiting, requeueOnChange } from "../../packages/keeper/watches.ts";
 

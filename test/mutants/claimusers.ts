@@ -69,10 +69,10 @@ export const CLAIM_USERS: readonly Mutant[] = [
   },
   {
     name: "other events wait until the keeper has nothing to do",
-    file: "packages/keeper/reconcilequeue.ts",
+    file: "packages/kube/reconcilequeue.ts",
     from: "queue.inARow++ < MOST_IN_A_ROW",
     to: "queue.inARow++ >= 0",
-    tests: ["test/keeper/reconcilequeue.test.ts"],
+    tests: ["test/kube/reconcilequeue.test.ts"],
   },
   {
     name: "all claims that cannot be served are judged at once",

@@ -69,10 +69,10 @@ export const TEAM_LIMITS: readonly Mutant[] = [
   },
   {
     name: "the keeper takes objects in the order in which they come, whose they are",
-    file: "packages/keeper/reconcilequeue.ts",
+    file: "packages/kube/reconcilequeue.ts",
     from: "turns.add(namespace, uid, () => turn(queue, entry));",
     to: 'turns.add(namespace && "", uid, () => turn(queue, entry));',
-    tests: ["test/keeper/reconcilequeue.test.ts"],
+    tests: ["test/kube/reconcilequeue.test.ts"],
   },
   {
     name: "each of many volumes is tried that a quota refuses",

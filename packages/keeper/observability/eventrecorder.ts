@@ -8,8 +8,7 @@ import { eventOf, isYoung, type Occurrence } from "../../kube/event.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import type { Log } from "../../process/log.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
-import type { Reconciler } from "../reconciler.ts";
-import { createReconcileQueue } from "../reconcilequeue.ts";
+import { createReconcileQueue, type Reconciler } from "../../kube/reconcilequeue.ts";
 
 /** What an observed object shows. */
 export interface Sight {

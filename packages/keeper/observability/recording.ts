@@ -1,15 +1,12 @@
 /** Assembles everything that the keeper reports about objects: Events, CloudEvents and metrics. @module */
-import type { Sandbox } from "../../api/sandbox.ts";
 import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import type { Log } from "../../process/log.ts";
 import type { ObjectMeta } from "../../api/objects/objects.ts";
 import type { Api } from "../../kube/api.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
-import { cloudEventOf } from "../cloudevents/cloudevent.ts";
-import { createDelivery, type DeliveryOptions } from "../cloudevents/delivery.ts";
-import { createLifecycle } from "../cloudevents/lifecycle.ts";
-import type { CloudEventsOptions } from "../cloudevents/options.ts";
-import { createReceiver } from "../cloudevents/receiver.ts";
+import type { Result } from "../../cloudevents/delivery.ts";
+import { sendCloudEvents } from "../../cloudevents/send.ts";
+import type { CloudEventsOptions } from "../../cloudevents/options.ts";
 import { createBindings } from "./bindings.ts";
 import { type EventHandler, isolated } from "../../kube/watch.ts";
 import { isYoung } from "../../kube/event.ts";
@@ -73,6 +70,14 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
   signal.addEventListener("abort", () => {
     if (metrics.inventory === inventory) metrics.inventory = undefined;
   });
+  const reporting = {
+    log,
+    onResult(result: Result, waiting: number) {
+      metrics.cloudEvents.inc({ result });
+      metrics.cloudEventsWaiting.set(waiting);
+    },
+  };
+  signal.addEventListener("abort", () => metrics.cloudEventsWaiting.set(0));
   return {
     handlers: {
       sandboxes: [
@@ -81,7 +86,7 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
         isolate("Sandboxes that are guarded", eventSource(childrenKept, record)),
         isolate("the count of Sandboxes", census),
         isolate("claims' Sandboxes", bindings.sandboxes),
-        ...(cloudEvents ? [isolate("Sandboxes' CloudEvents", lifecycleFor(cloudEvents, metrics, log, signal))] : []),
+        ...(cloudEvents ? [isolate("Sandboxes' CloudEvents", sendCloudEvents(cloudEvents, reporting, signal))] : []),
       ],
       sandboxclaims: [
         isolate("claims' expiry", eventSource(claimExpired, recordOfClaim)),
@@ -104,19 +109,4 @@ export function createRecording(options: RecordingOptions, signal: AbortSignal):
       recordOfClaim(claimDeleted(metadata, propagation === "Foreground" ? "DeleteForeground" : "Delete", Date.now()));
     },
   };
-}
-
-function lifecycleFor(
-  options: CloudEventsOptions,
-  { cloudEvents, cloudEventsWaiting }: KeeperMetrics,
-  log: Log,
-  signal: AbortSignal,
-): EventHandler<Sandbox> {
-  const onResult: DeliveryOptions["onResult"] = (result, waiting) => {
-    cloudEvents.inc({ result });
-    cloudEventsWaiting.set(waiting);
-  };
-  const deliver = createDelivery({ receiver: createReceiver(options), log, onResult }, signal);
-  signal.addEventListener("abort", () => cloudEventsWaiting.set(0));
-  return createLifecycle((event) => deliver(cloudEventOf(event, options.source)));
 }

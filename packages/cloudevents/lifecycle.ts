@@ -1,11 +1,11 @@
 /** Derives the lifecycle events of Sandboxes from what the watch shows. @module */
-import { lifetimeOf } from "../../api/expiry.ts";
-import { type Condition, findCondition } from "../../api/objects/conditions.ts";
-import { controllerOf, type ObjectMeta } from "../../api/objects/objects.ts";
-import type { Sandbox } from "../../api/sandbox.ts";
-import { traceContextOf } from "../../api/tracecontext.ts";
-import type { EventHandler } from "../../kube/watch.ts";
-import { timeOf, viewSandbox } from "../../summary/views.ts";
+import { lifetimeOf } from "../api/expiry.ts";
+import { type Condition, findCondition } from "../api/objects/conditions.ts";
+import { controllerOf, type ObjectMeta } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import { traceContextOf } from "../api/tracecontext.ts";
+import type { EventHandler } from "../kube/watch.ts";
+import { timeOf, viewSandbox } from "../summary/views.ts";
 
 /** All lifecycle events. */
 export const LIFECYCLE = [

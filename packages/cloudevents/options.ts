@@ -1,5 +1,5 @@
 /** Defines the keeper's options for CloudEvents. @module */
-import { flag, type FlagType, TEXT, type Values } from "../../process/flags.ts";
+import { flag, type FlagType, TEXT, type Values } from "../process/flags.ts";
 
 /** Where to send CloudEvents, and which source they name. */
 export interface CloudEventsOptions {

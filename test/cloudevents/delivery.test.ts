@@ -1,8 +1,8 @@
 /** CloudEvents on their way to a receiver that fails: order, patience, and how much waits. @module */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CloudEvent, cloudEventOf } from "../../packages/keeper/cloudevents/cloudevent.ts";
-import { createDelivery, type Result } from "../../packages/keeper/cloudevents/delivery.ts";
-import { type Outcome, outcomeOf } from "../../packages/keeper/cloudevents/receiver.ts";
+import { type CloudEvent, cloudEventOf } from "../../packages/cloudevents/cloudevent.ts";
+import { createDelivery, type Result } from "../../packages/cloudevents/delivery.ts";
+import { type Outcome, outcomeOf } from "../../packages/cloudevents/receiver.ts";
 import { NOW } from "../sandboxes.ts";
 
 const DAY_MS = 24 * 3600_000;

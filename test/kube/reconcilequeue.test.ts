@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Reconciler } from "../../packages/keeper/reconciler.ts";
-import { createReconcileQueue, type ReconcileQueue } from "../../packages/keeper/reconcilequeue.ts";
+import { createReconcileQueue, type ReconcileQueue, type Reconciler } from "../../packages/kube/reconcilequeue.ts";
 
 type Thing = { metadata: { name: string; uid: string; namespace?: string }; due?: number };
 

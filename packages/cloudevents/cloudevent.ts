@@ -3,8 +3,8 @@
  * Partitioning and Distributed Tracing.
  * @module
  */
-import { sandboxCRD } from "../../api/sandbox.ts";
-import { cut } from "../../kube/event.ts";
+import { sandboxCRD } from "../api/sandbox.ts";
+import { cut } from "../kube/event.ts";
 import type { LifecycleEvent } from "./lifecycle.ts";
 
 /** A CloudEvent in the form in which it is sent. */

@@ -4,11 +4,10 @@
  * up to a limit.
  * @module
  */
-import { backoffMs } from "../../kube/backoff.ts";
-import { type Clock, systemClock } from "../../process/clock.ts";
-import { COMPLAINT_MS, type Log } from "../../process/log.ts";
-import type { Reconciler } from "../reconciler.ts";
-import { createReconcileQueue } from "../reconcilequeue.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
+import { COMPLAINT_MS, type Log } from "../process/log.ts";
+import { createReconcileQueue, type Reconciler } from "../kube/reconcilequeue.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 import type { Outcome, Receiver } from "./receiver.ts";
 

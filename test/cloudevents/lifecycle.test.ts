@@ -1,8 +1,8 @@
 /** The events in the life of a Sandbox: the rules, and the event handler that applies them. @module */
 import { CloudEvent as SDKEvent } from "cloudevents";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { cloudEventOf } from "../../packages/keeper/cloudevents/cloudevent.ts";
-import { createLifecycle, LIFECYCLE, type LifecycleEvent } from "../../packages/keeper/cloudevents/lifecycle.ts";
+import { cloudEventOf } from "../../packages/cloudevents/cloudevent.ts";
+import { createLifecycle, LIFECYCLE, type LifecycleEvent } from "../../packages/cloudevents/lifecycle.ts";
 import { inTrace, SPAN, TRACE } from "../collector.ts";
 import { aSandbox, NOW } from "../sandboxes.ts";
 

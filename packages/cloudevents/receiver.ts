@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { Webhook } from "standardwebhooks";
-import { causeOf } from "../../process/log.ts";
+import { causeOf } from "../process/log.ts";
 import type { CloudEvent } from "./cloudevent.ts";
 
 /** The result of one try. */

@@ -1,14 +1,14 @@
 /**
- * Decides what the keeper keeps of objects on which it may act later. Small objects are kept in full. Of large ones,
+ * Decides what a queue keeps of objects that are reconciled later. Small objects are kept in full. Of large ones,
  * only name and UID are kept, and the full object is fetched when it is needed, a few at the same time: otherwise a few
  * dozen would fill the memory.
  * @module
  */
-import type { WorkQueue } from "../kube/workqueue.ts";
+import type { WorkQueue } from "./workqueue.ts";
 import { isLarge } from "../api/objects/size.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
-import type { Api, ObjectPath } from "../kube/api.ts";
-import { findObject } from "../kube/requests.ts";
+import type { Api, ObjectPath } from "./api.ts";
+import { findObject } from "./requests.ts";
 
 /**
  * Size above which an object is not kept in full: the characters of its keys and texts, plus eight for each value. Few
