@@ -80,7 +80,7 @@ export { CommandExitError } from "./commands/output.ts";
 export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty.ts";
 export type { FSEncoding, FSWatchEvent, SandboxFS } from "./files/fs.ts";
 export type { FSCode, FSError } from "./files/fserrors.ts";
-export type { FSDirent, FSKind, FSStats } from "./files/fsstats.ts";
+export type { FSDirent, FSKind, FSStats } from "./files/fs.ts";
 export type { Files } from "./files/files.ts";
 export type { Disk, Entry } from "./files/entry.ts";
 export type { Bytes, ReadOptions } from "./files/read.ts";

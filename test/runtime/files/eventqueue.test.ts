@@ -1,6 +1,6 @@
 /** createEventQueue(): order, the limit, silence, the end. @module */
 import { expect, test } from "vitest";
-import { createEventQueue } from "../../../packages/runtime/files/eventqueue.ts";
+import { createEventQueue } from "../../../packages/runtime/files/watch.ts";
 
 function makeQueue(most = 3, idleMs = 60_000) {
   return createEventQueue<string>({ most, overflow: "overflow", idle: "idle", idleMs });
