@@ -46,6 +46,10 @@ const OBJECT_CODES = {
     "The object is not Ready, and no cause was found.",
     "Look at the evidence, and at the logs of the Pod and of hookbox.",
   ),
+  PodsForbidden: transient(
+    "You may not read the Pod, and nothing else shows why the object is not Ready.",
+    "Ask for the right to get Pods in the namespace; ClusterRole hookbox-view has this right.",
+  ),
   // Claims and the objects to which they refer.
   WarmPoolNotFound: final(
     "The claim's pool does not exist.",

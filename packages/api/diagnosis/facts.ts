@@ -142,5 +142,5 @@ export interface ContainerFact {
 export interface ContainerStateFact {
   waiting?: { reason?: string; message?: string };
   running?: { startedAt?: string };
-  terminated?: { exitCode?: number; reason?: string; message?: string; finishedAt?: string };
+  terminated?: { exitCode?: number; reason?: string; message?: string; startedAt?: string; finishedAt?: string };
 }

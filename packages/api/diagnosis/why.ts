@@ -4,6 +4,8 @@
  */
 import type { Facts, Subject } from "./facts.ts";
 import { type Cause, cause, type Evidence, type Finding, isSame, named, type ObjectRef } from "./finding.ts";
+import { lackedRight } from "./messages.ts";
+import { secondsSince } from "./scene.ts";
 import { claimFinding } from "./rules/claim.ts";
 import { poolFinding } from "./rules/pool.ts";
 import { sandboxFinding } from "./rules/sandbox.ts";
@@ -20,7 +22,8 @@ import { templateFinding } from "./rules/template.ts";
  * | Sandbox | itself, its children, its Pod and what the Pod needs |
  */
 export function why(facts: Facts, now: Date): Finding {
-  const { path, isGuess, ...found } = causeOf(facts, now);
+  const likely = causeOf(facts, now);
+  const { path, isGuess, ...found } = withoutPods(facts, likely, now) ?? likely;
   const evidence = isGuess ? [...found.evidence, ...unreadEvidence(facts)] : found.evidence;
   const isOk = found.code === "Ready";
   return { ...found, evidence, isOk, chain: chainOf(facts.subject, path, found.object) };
@@ -61,6 +64,26 @@ function unread(subject: Subject, facts: Facts): Cause {
     summary: `${named(subject)} could not be read.`,
     evidence: told.length > 0 ? told : [{ object: subject, where: "metadata.name", text: "nobody has read it" }],
     remedy: `Ask for the right to get ${PLURALS[subject.kind]} in namespace "${subject.namespace}".`,
+  });
+}
+
+/** After this many seconds, a Sandbox that starts normally is Ready; a Pod that is not shows the cause. */
+const STARTING_SECONDS = 60;
+
+/** Nothing shows the cause, and the caller may not read the Pod, which would. */
+function withoutPods({ subject, claim, sandbox, unreadable = [] }: Facts, found: Cause, now: Date): Cause | undefined {
+  const refusal = unreadable.find(({ what, message }) => what === "pods" && lackedRight(message) !== undefined);
+  const isUnknown = found.code === "Starting" || found.code === "NotReady";
+  const { creationTimestamp } = (claim ?? sandbox)?.metadata ?? {};
+  if (!refusal || !isUnknown || secondsSince(creationTimestamp, now) < STARTING_SECONDS) return undefined;
+  const { namespace } = subject;
+  const { code: _, ...evident } = found;
+  return cause("PodsForbidden", {
+    ...evident,
+    summary: `Cannot tell why ${named(subject)} is not ready: you may not read Pods in namespace "${namespace}".`,
+    remedy: `Ask for the right to get pods in namespace "${namespace}". ClusterRole hookbox-view has it: ` +
+      `kubectl create rolebinding NAME --clusterrole=hookbox-view --user=YOU -n ${namespace}.`,
+    hopeless: false,
   });
 }
 

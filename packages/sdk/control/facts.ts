@@ -12,7 +12,9 @@ import type {
 } from "../../api/diagnosis/facts.ts";
 import type { Finding } from "../../api/diagnosis/finding.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
+import { LONGEST_BACK_OFF_SECONDS } from "../../api/diagnosis/rules/containers.ts";
 import { worstMember } from "../../api/diagnosis/sandboxcause.ts";
+import { secondsSince } from "../../api/diagnosis/scene.ts";
 import { why } from "../../api/diagnosis/why.ts";
 import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
@@ -44,7 +46,8 @@ export async function explain(api: Api, subject: Subject, signal?: AbortSignal):
  *
  * | object | requests |
  * |---|---|
- * | does not exist, or is Ready | 1 |
+ * | does not exist, or has been Ready for five minutes | 1 |
+ * | has become Ready since then | 3 |
  * | Sandbox | 3, and those for the objects that its Pod refers to |
  * | claim | 4 to 10, and those for the Pod of its Sandbox |
  * | pool | 4, and those of its worst Sandbox |
@@ -80,6 +83,9 @@ async function readClaimFacts(reader: FactReader, facts: Facts, asked: Date): Pr
   const ready = findCondition(claim?.status?.conditions, "Ready");
   if (ready && lacksMetadata(ready.message)) facts.events = await reader.events(namespace, name);
   if (!claim || isSettled(facts, asked)) return;
+  if (ready?.status === "True" && !lacksMetadata(ready.message)) {
+    return await readSandboxAndPod(reader, facts, claim.status?.sandbox?.name ?? name);
+  }
   const pool = claim.spec.warmPoolRef.name;
   const isBound = claim.status?.sandbox?.name !== undefined;
   const [poolFound, ...events] = await Promise.all([
@@ -210,9 +216,16 @@ async function readAround(reader: FactReader, facts: Facts): Promise<void> {
   await Promise.all(reads);
 }
 
-/** Returns whether the facts so far are enough: the object is Ready or suspended, has expired, or is being deleted. */
+/**
+ * Returns whether the facts so far are enough: the object is Ready or suspended, has expired, or is being deleted. What
+ * has become Ready only a short time ago may be in a crash loop, which its Pod shows.
+ */
 function isSettled(facts: Facts, asked: Date): boolean {
-  return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(why(facts, asked).code);
+  const { code, since } = why(facts, asked);
+  if (code === "Ready" && facts.subject.kind !== "SandboxWarmPool") {
+    return secondsSince(since, asked) >= LONGEST_BACK_OFF_SECONDS;
+  }
+  return ["Ready", "Expired", "BeingDeleted", "Suspended"].includes(code);
 }
 
 function set<K extends keyof Facts>(facts: Facts, key: K, value: Facts[K] | undefined): void {

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { expect } from "vitest";
 import type { ContainerFact, Facts, PodFact, PodSpecFact, Subject } from "../../../packages/api/diagnosis/facts.ts";
 import { why } from "../../../packages/api/diagnosis/why.ts";
+import { claimStatus, poolStatus, sandboxStatus, type Status } from "../../../packages/summary/status.ts";
 import type { Condition } from "../../../packages/api/objects/conditions.ts";
 import { aClaim, aPool, type Over } from "../../pools.ts";
 import { aSandbox, NOW } from "../../sandboxes.ts";
@@ -116,6 +117,17 @@ export function expectCause({ facts, want, says }: Case): void {
   expect(isOk).toBe(false);
   expect(chain[0]).toEqual(facts.subject);
   expect(chain.at(-1)).toEqual(object);
+  // A list must not call good what `why` finds something wrong with, though it knows less.
+  expect(statusIn(facts)?.tone).not.toBe("good");
+}
+
+/** The status of the facts' subject, as lists show it; undefined: there is no such object. */
+export function statusIn({ subject, claim, pool, sandbox, pod }: Facts): Status | undefined {
+  if (subject.kind === "SandboxClaim") {
+    return claim ? claimStatus(claim, sandbox ?? undefined, pod ?? undefined, NOW) : undefined;
+  }
+  if (subject.kind === "SandboxWarmPool") return pool ? poolStatus(pool, NOW) : undefined;
+  return sandbox ? sandboxStatus(sandbox, pod ?? undefined, NOW) : undefined;
 }
 
 /** A label or annotation of the contract. */

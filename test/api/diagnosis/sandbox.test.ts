@@ -25,6 +25,9 @@ const lost = (times: string) => ({
   ],
 });
 
+const PODS_FORBIDDEN =
+  'pods "demo" is forbidden: User "ann" cannot get resource "pods" in API group "" in the namespace "team-a"';
+
 const cases: Case[] = [
   {
     name: "its former Pod, whatever became of that",
@@ -176,6 +179,20 @@ const cases: Case[] = [
     facts: podFacts(aPod(), { sandbox: { ...aWaitingSandbox(), status: {} } }),
     want: ["Starting", "Sandbox/demo", false],
     says: "it has no status yet",
+  },
+  {
+    name: "its Pod may not be read, though it has been starting for long",
+    facts: sandboxFacts({ metadata: { creationTimestamp: ago(90) } }, {
+      unreadable: [{ what: "pods", message: PODS_FORBIDDEN }],
+    }),
+    want: ["PodsForbidden", "Sandbox/demo", false],
+    says: 'Cannot tell why Sandbox "demo" is not ready: you may not read Pods in namespace "team-a"',
+  },
+  {
+    name: "its Pod may not be read, and it is young",
+    facts: sandboxFacts({}, { unreadable: [{ what: "pods", message: PODS_FORBIDDEN }] }),
+    want: ["Starting", "Sandbox/demo", false],
+    says: "is starting",
   },
   {
     name: "nothing says why",

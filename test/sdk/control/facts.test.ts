@@ -33,6 +33,35 @@ test("what is Ready, or does not exist, costs one request", async () => {
   expect(ready.paths()).toEqual(["sandboxes/demo"]);
 });
 
+test("of what became Ready a moment ago the Pod is read, too: it may be between two crashes", async () => {
+  const container = {
+    name: "main",
+    ready: true,
+    restartCount: 4,
+    state: { running: { startedAt: ago(5) } },
+    lastState: { terminated: { exitCode: 3, startedAt: ago(50), finishedAt: ago(47) } },
+  };
+  const { api, paths } = serving({
+    "sandboxclaims/job": aClaim("job", { status: { sandbox: { name: "demo" }, ...isReady } }),
+    "sandboxes/demo": aWaitingSandbox({ status: isReady }),
+    "pods/demo": aPod({ phase: "Running", containerStatuses: [container] }),
+    "node-1": { metadata: { name: "node-1" } },
+  });
+  expect(why(await readFacts(api, CLAIM, undefined, NOW), NOW).code).toBe("CrashLoop");
+  expect(why(await readFacts(api, SUBJECT, undefined, NOW), NOW).code).toBe("CrashLoop");
+  const events = "events?involvedObject.name=demo";
+  expect(paths()).toEqual([
+    "sandboxclaims/job",
+    "sandboxes/demo",
+    "pods/demo",
+    events,
+    "sandboxes/demo",
+    "pods/demo",
+    events,
+    "nodes/node-1",
+  ]);
+});
+
 test("a Ready claim whose Sandbox does not follow it: its Events say why", async () => {
   const message = "Pod is Ready; spec.additionalPodMetadata of the claim is not applied yet";
   const status = { sandbox: { name: "demo" }, conditions: [aCondition("Ready", "True", "DependenciesReady", message)] };

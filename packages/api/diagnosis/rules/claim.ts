@@ -10,12 +10,14 @@ import { CLAIM_UID_LABEL, FOR_CLAIM_ANNOTATION } from "../../objects/keys.ts";
 import { controllerOf } from "../../objects/objects.ts";
 import type { Sandbox } from "../../sandbox.ts";
 import type { SandboxClaim } from "../../sandboxclaim.ts";
+import type { Code } from "../catalogue.ts";
 import type { Facts } from "../facts.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { kubectl } from "../remedy.ts";
 import { conditionEvidence, evidenceOf, refOf, secondsSince } from "../scene.ts";
 import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
 import { type ClaimScene, ofClaimsVariable, rejected, stuckSandbox, withPool } from "./claimrefused.ts";
+import { isCrashLooping } from "./containers.ts";
 import { poolUnable, templateNotFound } from "./pool.ts";
 import { sandboxFinding } from "./sandbox.ts";
 import { poolPolicyMissing } from "./template.ts";
@@ -57,9 +59,14 @@ function expired({ claim, at, now }: ClaimScene): Cause | undefined {
   });
 }
 
-function ready({ claim, at }: ClaimScene): Cause | undefined {
+/** The claim is Ready, and its Sandbox not only for the moment between two crashes. */
+function ready({ facts, claim, at, isBound, now }: ClaimScene): Cause | undefined {
   const condition = findCondition(claim.status?.conditions, "Ready");
   if (condition?.status !== "True") return undefined;
+  const { sandbox, pod } = facts;
+  if (isBound && sandbox && pod && isCrashLooping(pod, now) && sandboxFinding(facts, sandbox, now).code !== "Ready") {
+    return undefined;
+  }
   return cause("Ready", {
     object: at,
     summary: `SandboxClaim "${at.name}" is Ready, with Sandbox "${claim.status?.sandbox?.name ?? ""}".`,
@@ -94,8 +101,25 @@ function missing(scene: ClaimScene): Cause | undefined {
 
 /** The template's NetworkPolicy is missing, and no sandbox of the template starts without it. */
 function policyMissing(scene: ClaimScene): Cause | undefined {
-  const found = scene.isBound ? undefined : poolPolicyMissing(scene.facts, scene.poolRef, scene.now);
-  return found && withPool(scene, found);
+  if (scene.isBound) return undefined;
+  const found = poolPolicyMissing(scene.facts, scene.poolRef, scene.now);
+  return found ? withPool(scene, found) : policyMissingByCondition(scene);
+}
+
+/** The binder's message, if neither pool nor template was read. */
+const UNFENCED = /^No sandbox of SandboxTemplate "([^"]+)" starts without its NetworkPolicy: (.*)$/s;
+
+function policyMissingByCondition({ facts: { template }, claim, at }: ClaimScene): Cause | undefined {
+  const condition = findCondition(claim.status?.conditions, "Ready");
+  const [, name, words] = UNFENCED.exec(condition?.message ?? "") ?? [];
+  if (template || !condition || name === undefined) return undefined;
+  const object = { ...at, kind: "SandboxTemplate", name };
+  return cause("NetworkPolicyMissing", {
+    object,
+    summary: `${named(object)} has no NetworkPolicy in force, so that no sandbox of it starts: ${words}.`,
+    evidence: [conditionEvidence(at, condition)],
+    since: condition.lastTransitionTime,
+  });
 }
 
 /** The claim's Sandbox, bound to it or created for it, shows the cause. Or the Sandbox no longer exists. */
@@ -116,6 +140,29 @@ function ofSandbox(scene: ClaimScene): Cause | undefined {
       { object: at, where: "status.sandbox.name", text: name },
       ...evidenceOf(at, claim.status?.conditions, "Ready"),
     ],
+  });
+}
+
+/** Reasons that a claim's condition copies from its Sandbox, and what they mean. */
+const COPIED: Record<string, { code: Code; says: string }> = {
+  SandboxSuspended: { code: "Suspended", says: "is suspended" },
+  SandboxExpired: { code: "Expired", says: "has expired" },
+  PodSucceeded: { code: "PodSucceeded", says: "has finished its work" },
+  PodFailed: { code: "PodFailed", says: "has failed: its Pod ended and does not start again" },
+  SandboxMissing: { code: "SandboxLost", says: "does not exist any more" },
+};
+
+/** The claim's Sandbox was not read, and the claim's condition reports its state. */
+function ofUnreadSandbox({ facts: { sandbox }, claim, at, isBound }: ClaimScene): Cause | undefined {
+  const condition = findCondition(claim.status?.conditions, "Ready");
+  const copied = COPIED[condition?.reason ?? ""];
+  if (!isBound || sandbox !== undefined || !condition || !copied) return undefined;
+  const object = { ...at, kind: "Sandbox", name: claim.status?.sandbox?.name ?? "" };
+  return cause(copied.code, {
+    object,
+    summary: `${named(object)} ${copied.says}.`,
+    evidence: [conditionEvidence(at, condition)],
+    since: condition.lastTransitionTime,
   });
 }
 
@@ -191,6 +238,7 @@ const RULES = [
   policyMissing,
   rejected,
   ofSandbox,
+  ofUnreadSandbox,
   unbound,
   nameTaken,
   unserved,

@@ -1,10 +1,19 @@
 /**
  * Finds containers that cannot be started, end again and again, or run without becoming ready. @module
  */
-import type { ContainerStateFact } from "../facts.ts";
+import type { ContainerFact, ContainerStateFact, PodFact } from "../facts.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
 import { change, remedyOfFailed } from "../remedy.ts";
-import { type Container, containersOf, eventEvidence, eventsOf, type PodScene, waitingEvidence } from "../scene.ts";
+import {
+  type Container,
+  containersOf,
+  eventEvidence,
+  eventsOf,
+  type PodScene,
+  secondsSince,
+  timeOf,
+  waitingEvidence,
+} from "../scene.ts";
 
 type End = NonNullable<ContainerStateFact["terminated"]>;
 
@@ -15,6 +24,31 @@ const NEVER_RAN = ["StartError", "ContainerCannotRun"];
 const KILLED = /failed (?:liveness|startup) probe/;
 /** Exit codes of SIGKILL and SIGTERM. */
 const SIGNALLED = [137, 143];
+
+/** Source of the three: k8s.io/kubernetes pkg/kubelet, 1.36. */
+export const LONGEST_BACK_OFF_SECONDS = 300;
+const FIRST_BACK_OFF_SECONDS = 10;
+const FORGOTTEN_SECONDS = 600;
+
+/**
+ * Tells whether a container of the Pod runs, but was restarted so recently that the kubelet would still wait before the
+ * next restart. Such a Pod can be Ready for some seconds between two crashes.
+ */
+export function isCrashLooping({ status }: PodFact, now: Date): boolean {
+  return [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []]
+    .some((container) => wasRestarted(container, now));
+}
+
+function wasRestarted({ restartCount = 0, state, lastState }: ContainerFact, now: Date): boolean {
+  const end = lastState?.terminated;
+  const { startedAt } = state?.running ?? {};
+  if (restartCount === 0 || !end || startedAt === undefined) return false;
+  // The kubelet forgets earlier restarts of a container that has run for long.
+  const lasted = (timeOf(end.finishedAt) - timeOf(end.startedAt)) / 1000;
+  if (end.startedAt !== undefined && lasted >= FORGOTTEN_SECONDS) return false;
+  return secondsSince(startedAt, now) <
+    Math.min(LONGEST_BACK_OFF_SECONDS, FIRST_BACK_OFF_SECONDS * 2 ** (restartCount - 1));
+}
 
 /** A container crashes, was killed because of its memory or a probe, or cannot be started. */
 export function crash(scene: PodScene): Cause | undefined {
@@ -48,7 +82,7 @@ function crashCause(scene: PodScene, container: Container): Cause | undefined {
   const end = lastEnd(container);
   const restarts = status.restartCount ?? 0;
   const isCrashing = reason === "CrashLoopBackOff" ||
-    (!status.ready && end !== undefined && restarts >= MANY_RESTARTS) ||
+    (!status.ready && end !== undefined && restarts >= MANY_RESTARTS) || wasRestarted(status, scene.now) ||
     (status.state?.terminated !== undefined && end?.exitCode !== 0 && !status.ready);
   if (!isCrashing) return undefined;
   const base = {

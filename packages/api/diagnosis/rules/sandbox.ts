@@ -12,7 +12,7 @@ import { type Cause, cause, type Evidence } from "../finding.ts";
 import { sandboxCause } from "../sandboxcause.ts";
 import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
 import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
-import { crash, probe, readinessGate } from "./containers.ts";
+import { crash, isCrashLooping, probe, readinessGate } from "./containers.ts";
 import { image, imageCode } from "./image.ts";
 import { ended, expired, multiplePods, podLost, suspended } from "./lifecycle.ts";
 import { nodeNotReady, podSandbox, terminating } from "./node.ts";
@@ -88,7 +88,9 @@ function deleting({ sandbox, at }: Scene): Cause | undefined {
   return beingDeleted(sandbox.metadata, at);
 }
 
-function ready({ sandbox, at, facts: { subject } }: Scene): Cause | undefined {
+/** The Sandbox is Ready, and not only for the moment between two crashes. */
+function ready({ sandbox, at, facts: { subject }, pod, now }: Scene): Cause | undefined {
+  if (pod && isCrashLooping(pod, now)) return undefined;
   const { conditions, observedGeneration } = sandbox.status ?? {};
   const condition = findCondition(conditions, "Ready");
   const { generation } = sandbox.metadata;

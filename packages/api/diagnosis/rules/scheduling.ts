@@ -44,6 +44,38 @@ const REASONS: [Code, RegExp][] = [
   ["NodeSelectorMismatch", /didn't match Pod's node affinity/],
 ];
 
+/** Splits the scheduler's message into its reasons, without the number of nodes. */
+function reasonsIn(message: string): string[] {
+  const [told = ""] = message.split(/\. ?preemption:/);
+  return told.replace(/^\d+\/\d+ nodes are available: /, "").split(/, (?=\d)/)
+    .map((part) => part.replace(/^\d+ /, "").replace(/\.$/, ""));
+}
+
+/** What each reason is called in a list; the scheduler's own words about resources are short enough. */
+const SHORT: Partial<Record<Code, string>> = {
+  PodAffinityUnsatisfied: "affinity",
+  VolumeNodeConflict: "volume on another node",
+  UntoleratedTaint: "taint",
+  NodeSelectorMismatch: "node selector",
+};
+
+/**
+ * Returns the reasons of the scheduler's message in a few words each, such as `Insufficient cpu`; empty: it gives none
+ * that is known.
+ */
+export function unschedulableReasons(message: string): string[] {
+  if (message.includes("no nodes available")) return ["no nodes"];
+  if (/unbound immediate persistentvolumeclaim/i.test(message)) return ["unbound volume"];
+  const reasons = reasonsIn(message);
+  return [
+    ...new Set(
+      REASONS.flatMap(([code, words]) =>
+        reasons.filter((reason) => words.test(reason)).map((reason) => SHORT[code] ?? reason)
+      ),
+    ),
+  ];
+}
+
 /** The scheduler has found no node. */
 export function unschedulable(scene: PodScene): Cause | undefined {
   const { pod, podRef, facts, now } = scene;
@@ -96,9 +128,7 @@ function schedulerSilent(scene: PodScene): Cause | undefined {
  */
 function codeOf({ pod, facts: { nodes } }: PodScene, message: string): Code {
   if (message.includes("no nodes available") || nodes?.length === 0) return "NoNodes";
-  const [told = ""] = message.split(/\. ?preemption:/);
-  const reasons = told.replace(/^\d+\/\d+ nodes are available: /, "").split(/, (?=\d)/)
-    .map((part) => part.replace(/^\d+ /, ""));
+  const reasons = reasonsIn(message);
   const [code] = REASONS.find(([, words]) => reasons.some((reason) => words.test(reason))) ??
     ["Unschedulable" as const];
   if (!nodes || (code !== "UntoleratedTaint" && code !== "NodeSelectorMismatch")) return code;
