@@ -77,7 +77,7 @@ export type {
   RunOptions,
 } from "./commands/commands.ts";
 export { CommandExitError } from "./commands/output.ts";
-export type { PTY, PTYOptions, Terminal, TerminalSize } from "./pty.ts";
+export type { PTY, PTYConnectOptions, PTYOptions, Terminal, TerminalSize } from "./pty.ts";
 export type { FSEncoding, FSWatchEvent, SandboxFS } from "./files/fs.ts";
 export type { FSCode, FSError } from "./files/fserrors.ts";
 export type { FSDirent, FSKind, FSStats } from "./files/fs.ts";

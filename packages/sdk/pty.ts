@@ -1,9 +1,13 @@
 /** Defines `sandbox.pty`: programs that run in a terminal. @module */
+import { createClient } from "@connectrpc/connect";
+import { ProcessesService } from "../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import type { CommandOptions } from "./commands/commands.ts";
 import { collect } from "./commands/output.ts";
-import { controlOf, eventsInTime, type ProcessEvent, requestOf } from "./commands/process.ts";
+import { controlOf, eventsInTime, eventsOf, type ProcessEvent, requestOf } from "./commands/process.ts";
 import { eventsOfExec, startByExec } from "./commands/withoutruntime.ts";
-import { type CallOptions, orAborted } from "./runtime/call.ts";
+import { NotFoundError } from "./errors.ts";
+import { call, type CallOptions, orAborted } from "./runtime/call.ts";
+import { withRetries } from "./runtime/repeat.ts";
 import { lacksRuntime, type RuntimeClient } from "./runtime/runtimeclient.ts";
 
 /** Size of a terminal, in characters; from 1 to 65535. */
@@ -18,6 +22,25 @@ export interface PTYOptions extends CommandOptions, TerminalSize {
   command?: string | string[];
   /** Called with the bytes that the terminal displays. If it returns a promise, the program waits until it resolves. */
   onData?: (bytes: Uint8Array) => unknown;
+  /**
+   * Keeps the program running if `signal` is aborted or `onData` throws, so that `connect` can open its terminal again.
+   *
+   * @default false
+   */
+  background?: boolean;
+}
+
+/** Options of `pty.connect`. */
+export interface PTYConnectOptions extends TerminalSize {
+  /**
+   * Called with the bytes that the terminal has displayed so far, as far as the sandbox keeps them (the last 4 MiB), and
+   * then with new ones.
+   *
+   * @param isPast whether the terminal displayed the bytes before this call: do not send the answers that they cause
+   */
+  onData?: (bytes: Uint8Array, isPast: boolean) => unknown;
+  /** Ends the connection. The program continues to run. */
+  signal?: AbortSignal;
 }
 
 /** An open terminal and the program that runs in it. */
@@ -49,6 +72,13 @@ export interface PTY {
    * ```
    */
   create(options: PTYOptions): Promise<Terminal>;
+  /**
+   * Opens the terminal of a running program again. `commands.list` lists the programs that have a terminal. Several
+   * clients can use one terminal; its size is the one that was set last.
+   *
+   * @throws {@link NotFoundError} if no program with a terminal runs under this id
+   */
+  connect(processId: number, options: PTYConnectOptions): Promise<Terminal>;
 }
 
 const SHELL = ["/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; else exec sh; fi"];
@@ -68,17 +98,39 @@ export function createPTY(runtimeClient: RuntimeClient): PTY {
         throw error;
       }
     },
+    connect: (processId, options) => connectTo(runtimeClient, processId, options),
   };
 }
 
+async function connectTo(
+  runtimeClient: RuntimeClient,
+  processId: number,
+  { cols, rows, onData = () => {}, signal }: PTYConnectOptions,
+): Promise<Terminal> {
+  const action = `connect to terminal ${processId}`;
+  const client = createClient(ProcessesService, runtimeClient.connectTransport);
+  const list = () => call(runtimeClient, action, { signal }, (sent) => client.list({}, sent));
+  const { processes } = await withRetries(list, { repeatable: true, signal });
+  const found = processes.find((one) => one.processId === processId && one.terminal && one.end === undefined);
+  if (found === undefined) {
+    throw new NotFoundError(`Cannot ${action}: no program runs in it`, { object: runtimeClient.object });
+  }
+  const { write, resize, kill } = controlOf(runtimeClient, processId);
+  await resize({ cols, rows }, { signal });
+  const receive = (bytes: Uint8Array, offset = 0) => onData(bytes, offset < Number(found.outputBytes));
+  const events = eventsOf(runtimeClient, { processId, isTerminal: true }, action, signal);
+  const wait = createWait(runtimeClient, events, receive);
+  return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
+}
+
 async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
-  const { cols, rows, command = SHELL, onData, ...more } = options;
+  const { cols, rows, command = SHELL, onData, background = false, ...more } = options;
   const start = { ...requestOf(command, more), pty: { cols, rows }, stdin: true, lossless: true };
   const events = eventsInTime(runtimeClient, start, ACTION, options);
   const first = await events.next();
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(runtimeClient, processId);
-  const wait = createWait(runtimeClient, events, onData, kill);
+  const wait = createWait(runtimeClient, events, onData, background ? undefined : kill);
   return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
@@ -102,12 +154,12 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
   return { processId: undefined, write, resize: session.resize, kill, wait };
 }
 
-/** Passes output to `onData` until the program ends. If the events fail or `onData` throws, the program is killed. */
+/** Passes output to `onData` until the program ends. If the events fail or `onData` throws, `kill` is called. */
 function createWait(
   { object }: RuntimeClient,
   events: AsyncIterable<ProcessEvent>,
-  onData: PTYOptions["onData"] = () => {},
-  kill: () => Promise<boolean>,
+  onData: (bytes: Uint8Array, offset?: number) => unknown = () => {},
+  kill: () => Promise<unknown> = () => Promise.resolve(),
 ): Terminal["wait"] {
   const ended = collect(passBytes(events, onData), { action: ACTION, object, maxOutputLength: 0 });
   // If nobody calls `wait`, the failure is not reported.
@@ -115,9 +167,12 @@ function createWait(
   return async ({ signal } = {}) => ({ exitCode: (await orAborted(ended, signal)).exitCode });
 }
 
-async function* passBytes(events: AsyncIterable<ProcessEvent>, onData: NonNullable<PTYOptions["onData"]>) {
+async function* passBytes(
+  events: AsyncIterable<ProcessEvent>,
+  onData: (bytes: Uint8Array, offset?: number) => unknown,
+) {
   for await (const event of events) {
-    if (event.type === "output") await onData(event.bytes);
+    if (event.type === "output") await onData(event.bytes, event.offset);
     yield event;
   }
 }

@@ -50,3 +50,46 @@ test("a shell has the PATH that commands have, whatever /etc/profile says", asyn
   await terminal.wait();
   expect(shown).toContain(`[${stdout.trim()}]`);
 });
+
+test("a terminal in the background outlives its client, and can be opened again with what it has shown", async () => {
+  const { runtimeClient } = await aSandbox();
+  const pty = createPTY(runtimeClient);
+  const leaving = new AbortController();
+  let first = "";
+  const before = await pty.create({
+    cols: 80,
+    rows: 24,
+    command: ["/bin/sh"],
+    env: { PS1: "> " },
+    background: true,
+    signal: leaving.signal,
+    onData: (bytes) => void (first += new TextDecoder().decode(bytes)),
+  });
+  await before.write("mine=kept; echo $((40+2))\n");
+  await eventually(() => first).toContain("42");
+  leaving.abort(new Error("left"));
+  await expect(before.wait()).rejects.toThrow("left");
+  const shown = { past: "", new: "" };
+  const again = await pty.connect(before.processId!, {
+    cols: 90,
+    rows: 30,
+    onData: (bytes, isPast) => void (shown[isPast ? "past" : "new"] += new TextDecoder().decode(bytes)),
+  });
+  await eventually(() => shown.past).toContain("42");
+  await again.write("stty size; echo $mine; exit 3\n");
+  expect(await again.wait()).toEqual({ exitCode: 3 });
+  expect(shown.new).toContain("30 90");
+  expect(shown.new).toContain("kept");
+  await expect(pty.connect(before.processId!, { cols: 80, rows: 24 })).rejects.toThrow("no program runs in it");
+});
+
+test("a terminal that is not in the background ends with its client", async () => {
+  const { runtimeClient } = await aSandbox();
+  const leaving = new AbortController();
+  const { processId } = await createPTY(runtimeClient).create({ cols: 80, rows: 24, signal: leaving.signal });
+  leaving.abort();
+  const commands = createCommands(runtimeClient);
+  await eventually(async () =>
+    (await commands.list()).find((one) => one.processId === processId && one.exitCode === undefined)
+  ).toBeUndefined();
+});

@@ -72,7 +72,8 @@ export function wordsFor(command: string | string[]): string {
 /** What happens to a process. */
 export type ProcessEvent =
   | { type: "started"; processId: number }
-  | { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array }
+  /** `offset`: bytes of output before these; absent if the sandbox does not count them. */
+  | { type: "output"; stream: "stdout" | "stderr"; bytes: Uint8Array; offset?: number }
   /** Output that the sandbox did not keep. */
   | { type: "lost" }
   | { type: "end"; exitCode: number; signal: string; timedOut: boolean };
@@ -80,7 +81,8 @@ export type ProcessEvent =
 /** The process: to be started, or running already. */
 type ProcessSource =
   | { start: MessageInitShape<typeof StartDetachedRequestSchema> & { requestId: string } }
-  | { processId: number };
+  /** `isTerminal`: it waits for its readers, and it was seen to run, so that no request has to resume the sandbox. */
+  | { processId: number; isTerminal?: boolean };
 
 /**
  * Waits before each new connection, in milliseconds. After output, or a connection of more than {@link STABLE_MS}, they
@@ -104,7 +106,7 @@ const ACKNOWLEDGE_BYTES = 256 * 1024;
  * @param isGivenUp returns whether the caller cancelled the call; a failed request is then not repeated
  * @throws {@link ConnectionError} if the sandbox cannot be reached for about ten seconds, or was restarted
  */
-async function* eventsOf(
+export async function* eventsOf(
   runtimeClient: RuntimeClient,
   source: ProcessSource,
   action: string,
@@ -173,7 +175,8 @@ function createFollower(runtimeClient: RuntimeClient, source: ProcessSource, sig
   const client = createClient(ProcessesService, runtimeClient.connectTransport);
   const options: ConnectCallOptions = signal ? { signal } : {};
   const requestId = "start" in source ? source.start.requestId : "";
-  const isLossless = "start" in source && source.start.lossless === true;
+  const isTerminal = "processId" in source && source.isTerminal === true;
+  const isLossless = "start" in source ? source.start.lossless === true : isTerminal;
   let processId = "start" in source ? undefined : source.processId;
   let offset = 0;
   let acknowledged = 0;
@@ -190,7 +193,7 @@ function createFollower(runtimeClient: RuntimeClient, source: ProcessSource, sig
       const from = { processId: processId ?? 0, offset: BigInt(offset), requestId };
       // A process that this call started ended when its sandbox was suspended, so the request must not resume the
       // sandbox.
-      return client.attach(from, { ...options, headers: "start" in source ? NO_WAKE : {} });
+      return client.attach(from, { ...options, headers: "start" in source || isTerminal ? NO_WAKE : {} });
     },
     take(event: AttachResponse["event"]): ProcessEvent | undefined {
       if (event.case === "started") return { type: "started", processId: processId = event.value.processId };
@@ -203,7 +206,7 @@ function createFollower(runtimeClient: RuntimeClient, source: ProcessSource, sig
       if (data?.case === undefined) return undefined;
       offset = Number(at) + data.value.length;
       acknowledge();
-      return { type: "output", stream: data.case, bytes: data.value };
+      return { type: "output", stream: data.case, bytes: data.value, offset: Number(at) };
     },
   };
 }
