@@ -1,24 +1,37 @@
-/** The panel of one object: its state with the reason, its history, the log of its container, and actions. @module */
-import type { ComponentChildren } from "preact";
+/** The panel of one object: what it is, actions, the reason for its state, its history, its inside and its YAML. @module */
+import type { V1Container } from "@kubernetes/client-node";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { stringify } from "yaml";
+import type { EventFact, PodFact } from "../api/diagnosis/facts.ts";
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { why } from "../api/diagnosis/why.ts";
+import { podNameOf } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
-import { humanDuration } from "../summary/age.ts";
-import type { Api } from "../kube/api.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
+import { type Api, isOk } from "../kube/api.ts";
 import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
+import { humanDuration } from "../summary/age.ts";
+import { sandboxStatus, type Status, statusText } from "../summary/status.ts";
 import { Actions } from "./actions.tsx";
-import { useCollection } from "./state.ts";
+import { Files } from "./files.tsx";
 import { History, type PoolWatches } from "./history.tsx";
-import { Files, Log, Terminal } from "./inside.tsx";
-import type { Listed } from "./route.ts";
+import { Terminals } from "./inside.tsx";
+import { Log } from "./log.tsx";
+import { type ContainerUsage, Overview, type Related, statusOf } from "./overview.tsx";
+import { Copy, Fold, ObjectLink, Trouble, WithCommands } from "./parts.tsx";
 import { Ports } from "./ports.tsx";
+import type { Listed } from "./route.ts";
 import type { Session } from "./session.ts";
+import { useClock, useCollection } from "./state.ts";
 import { type Moment, timelineOf } from "./timeline.ts";
 
 /** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
 const POLL_MS = 5000;
+/** The same while the object starts or ends. */
+const SOON_MS = 1000;
 
 /** The object that the panel shows, and what it needs for that. */
 interface DetailProps {
@@ -35,14 +48,24 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { namespace, name } = open;
   const { objects: [object], isListed, trouble } = useCollection(api, list, namespace, name);
   const version = object?.metadata.resourceVersion;
-  const finding = usePolled<Finding>(() => findingOf(api, list, open), [api, version]);
-  const moments = usePolled<Moment[]>(() => object ? momentsOf(api, object) : Promise.resolve([]), [api, version]);
+  const now = useClock();
+  const tone = useRef<Status["tone"] | undefined>(undefined);
+  const pause = () => tone.current === "progress" ? SOON_MS : POLL_MS;
+  const finding = usePolled<Finding>(() => findingOf(api, list, open), [api, version], pause);
+  const around = usePolled<Around>(() => object ? readAround(api, object) : Promise.resolve(undefined), [
+    api,
+    version,
+  ], pause);
+  const related: Related = around ?? {};
+  const status = object && statusOf(object, related, now);
+  tone.current = status?.tone;
   const heading = useRef<HTMLHeadingElement>(null);
   // Before the panel is painted, so that all keys from then on go to the panel.
   useLayoutEffect(() => heading.current?.focus(), []);
-  const close = ({ key, target }: KeyboardEvent) =>
-    key === "Escape" && !(target as Element).closest("dialog") && onClose();
+  const close = ({ key, target, defaultPrevented }: KeyboardEvent) =>
+    key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal") && onClose();
   const sandbox = object && sandboxOf(object);
+  const inside = sandbox === undefined ? undefined : { token: session.token, namespace, sandbox };
   return (
     <aside aria-label={name} onKeyDown={close}>
       <div class="bar">
@@ -50,67 +73,126 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
         <button type="button" aria-label="Close" onClick={onClose}>×</button>
       </div>
       <p class="kind">{list.kind} in {namespace}</p>
-      {trouble && <p role="alert">{trouble}</p>}
-      {isListed && !object && <p role="alert">It no longer exists.</p>}
-      {object && <Actions api={api} list={list} object={object} />}
-      {object && finding && list.kind !== "SandboxTemplate" && <Why finding={finding} />}
-      {object && list.kind === "SandboxWarmPool" && <History pool={object} watches={watches} />}
-      {object && moments && moments.length > 0 && <Timeline moments={moments} />}
-      {sandbox && (
+      <Trouble text={trouble} />
+      {isListed && !object && <p role="alert" class="whole">It no longer exists.</p>}
+      {object && <Overview object={object} related={related} now={now} />}
+      {object && <Actions api={api} object={object} related={related} sandboxes={watches.sandboxes} />}
+      {object && finding && <Why finding={finding} status={status} />}
+      {object && list.kind === "SandboxWarmPool" && (
+        <>
+          <Members pool={object as SandboxWarmPool} sandboxes={watches.sandboxes.objects as Sandbox[]} now={now} />
+          <History pool={object} watches={watches} />
+        </>
+      )}
+      {around && around.moments.length > 0 && <Timeline moments={around.moments} />}
+      {inside && (
         <>
           <Fold title="Log">
-            <Log session={session} namespace={namespace} pod={sandbox} />
+            <Log session={session} namespace={namespace} pod={related.pod} name={inside.sandbox} />
           </Fold>
           <Fold title="Files">
-            <Files token={session.token} namespace={namespace} sandbox={sandbox} />
+            <Files {...inside} />
           </Fold>
           <Fold title="Terminal">
-            <Terminal token={session.token} namespace={namespace} sandbox={sandbox} />
+            <Terminals {...inside} />
           </Fold>
           <Fold title="Ports">
-            <Ports token={session.token} namespace={namespace} sandbox={sandbox} />
+            <Ports {...inside} known={portsOf(related)} domain={undefined} />
           </Fold>
         </>
       )}
       {object && (
-        <Fold title="Object">
-          <pre>{JSON.stringify(object, undefined, 2)}</pre>
+        <Fold title="YAML">
+          <Yaml object={object} />
         </Fold>
       )}
     </aside>
   );
 }
 
-/** A section whose contents exist only while it is open. */
-function Fold({ title, children }: { title: string; children: ComponentChildren }) {
-  const [isOpen, setOpen] = useState(false);
+/** Returns an object as YAML, without `managedFields`. Pure. */
+export function yamlOf({ apiVersion, kind, metadata: { managedFields: _, ...metadata }, ...rest }: KubeObject): string {
+  return stringify({ apiVersion, kind, metadata, ...rest }, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+function Yaml({ object }: { object: KubeObject }) {
+  const text = yamlOf(object);
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{title}</summary>
-      {isOpen && children}
-    </details>
+    <>
+      <p class="actions">
+        <Copy text={text} what="the YAML" />
+      </p>
+      <pre class="yaml" tabIndex={0}>{text}</pre>
+    </>
   );
 }
 
-function Why({ finding: { isOk, code, summary, evidence, remedy, chain } }: { finding: Finding }) {
+function Why(
+  { finding: { isOk, code, summary, evidence, remedy, chain }, status }: {
+    finding: Finding;
+    status: Status | undefined;
+  },
+) {
+  const tone = isOk ? "good" : status?.tone ?? "bad";
   return (
-    <section aria-label="Why">
-      <h3>{isOk ? "State" : "Why"}</h3>
-      <p class={isOk ? "ok" : "trouble"}>
-        <b>{code}</b>: {summary}
+    <section aria-label="Why" class="why">
+      <h3>{tone === "bad" ? "Why" : "State"}</h3>
+      <p class={tone}>
+        <b>{code}</b>: <WithCommands text={summary} />
       </p>
-      {!isOk && <p>{remedy}</p>}
+      {!isOk && (
+        <p>
+          <WithCommands text={remedy} />
+        </p>
+      )}
       {evidence.length > 0 && (
         <dl>
           {evidence.map(({ object, where, text }) => (
             <div key={`${object.kind}/${object.name} ${where}`}>
-              <dt>{object.kind}/{object.name} {where}</dt>
+              <dt>
+                <ObjectLink of={object}>{object.kind}/{object.name}</ObjectLink> {where}
+              </dt>
               <dd>{text}</dd>
             </div>
           ))}
         </dl>
       )}
-      {chain.length > 1 && <p class="chain">{chain.map(({ kind, name }) => `${kind}/${name}`).join(" → ")}</p>}
+      {chain.length > 1 && (
+        <p class="chain">
+          {chain.map((one, index) => (
+            <span key={`${one.kind}/${one.name}`}>
+              {index > 0 && " → "}
+              <ObjectLink of={one}>{one.kind}/{one.name}</ObjectLink>
+            </span>
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Most members that are listed: the list of Sandboxes shows all of them. */
+const MOST_MEMBERS = 50;
+
+function Members({ pool, sandboxes, now }: { pool: SandboxWarmPool; sandboxes: readonly Sandbox[]; now: Date }) {
+  const members = sandboxes.filter(({ metadata }) => controllerOf(metadata)?.uid === pool.metadata.uid);
+  if (members.length === 0) return null;
+  return (
+    <section aria-label="Members">
+      <h3>Sandboxes that no claim uses yet</h3>
+      <ul class="members">
+        {members.slice(0, MOST_MEMBERS).map((member) => {
+          const status = sandboxStatus(member, undefined, now);
+          const { namespace = "", name, uid } = member.metadata;
+          return (
+            <li key={uid}>
+              <ObjectLink of={{ kind: "Sandbox", namespace, name }} />{" "}
+              <span class={`badge ${status.tone}`}>{statusText(status)}</span>
+            </li>
+          );
+        })}
+      </ul>
+      {members.length > MOST_MEMBERS && <p class="faint">And {members.length - MOST_MEMBERS} more.</p>}
     </section>
   );
 }
@@ -121,11 +203,11 @@ function Timeline({ moments }: { moments: Moment[] }) {
     <section aria-label="Timeline">
       <h3>Timeline</h3>
       <ol class="timeline">
-        {moments.map(({ at, what, detail, isTrouble }) => (
-          <li key={`${at} ${what} ${detail}`} class={isTrouble ? "trouble" : ""}>
-            <time dateTime={at} title={at}>+{humanDuration(Date.parse(at) - begin)}</time>
+        {moments.map(({ at, what, kind, detail, isTrouble }) => (
+          <li key={`${at} ${kind} ${what} ${detail}`} class={isTrouble ? "bad" : ""}>
+            <time dateTime={at} title={new Date(at).toLocaleString()}>+{humanDuration(Date.parse(at) - begin)}</time>
             <span>
-              <b>{what}</b> {detail}
+              <b>{what}</b> <span class="faint">{kind}</span> {detail}
             </span>
           </li>
         ))}
@@ -134,7 +216,7 @@ function Timeline({ moments }: { moments: Moment[] }) {
   );
 }
 
-/** Returns the Sandbox whose Pod has a log; undefined: there is none. A Pod has the name of its Sandbox. */
+/** Returns the Sandbox that has files, terminals and ports; undefined: there is none. */
 function sandboxOf({ kind, metadata, ...object }: KubeObject): string | undefined {
   if (kind === "Sandbox") return metadata.name;
   if (kind !== "SandboxClaim") return undefined;
@@ -146,41 +228,91 @@ async function findingOf(
   { kind }: Listed,
   { namespace, name }: DetailProps["open"],
 ): Promise<Finding | undefined> {
+  // The page may not read NetworkPolicies, so that it cannot judge a template.
   if (kind === "SandboxTemplate") return undefined;
   return why(await readFacts(api, { kind, namespace, name }), new Date());
 }
 
-/** Reads the objects for the timeline. */
-async function momentsOf(api: Api, object: KubeObject): Promise<Moment[]> {
-  const reader = createFactReader(api);
-  const { namespace = "", name } = object.metadata;
-  const sandboxName = sandboxOf(object);
-  if (sandboxName === undefined) return timelineOf({ events: await reader.events(namespace, name) });
-  const owner = controllerOf(object.metadata);
-  const claimName = object.kind === "SandboxClaim" ? name : owner?.kind === "SandboxClaim" ? owner.name : undefined;
-  const [claim, sandbox, pod, events, claimEvents] = await Promise.all([
-    claimName ? reader.one<KubeObject>({ resource: "sandboxclaims", namespace, name: claimName }) : undefined,
-    reader.one<KubeObject>({ resource: "sandboxes", namespace, name: sandboxName }),
-    reader.one<KubeObject>({ resource: "pods", namespace, name: sandboxName }),
-    reader.events(namespace, sandboxName),
-    claimName && claimName !== sandboxName ? reader.events(namespace, claimName) : [],
-  ]);
-  const objects = { claim: claim ?? undefined, sandbox: sandbox ?? undefined, pod: pod ?? undefined };
-  return timelineOf({ ...objects, events: [...events, ...claimEvents] });
+/** Lists the ports that the containers of a Pod declare. */
+function portsOf({ pod, sandbox }: Related): { port: number; name: string | undefined }[] {
+  const { containers = [] } = (pod?.spec ?? sandbox?.spec.podTemplate.spec ?? {}) as { containers?: V1Container[] };
+  return containers.flatMap(({ ports = [] }) =>
+    ports.map(({ containerPort, name }) => ({ port: containerPort, name }))
+  );
 }
 
-/** Calls `read` after each change, and every five seconds. Returns the last result until there is a new one. */
-function usePolled<T>(read: () => Promise<T | undefined>, changes: unknown[]): T | undefined {
+/** The objects that belong to the open one, and what happened to them. */
+interface Around extends Related {
+  moments: Moment[];
+}
+
+/** Reads the objects that belong to the open one, and their Events. */
+async function readAround(api: Api, object: KubeObject): Promise<Around> {
+  const reader = createFactReader(api);
+  const { namespace = "", name } = object.metadata;
+  const one = async <T extends unknown>(resource: "sandboxclaims" | "sandboxes" | "pods", which: string) =>
+    await reader.one<T>({ resource, namespace, name: which }) ?? undefined;
+  if (object.kind === "SandboxTemplate" || object.kind === "SandboxWarmPool") {
+    const [events, pools = []] = await Promise.all([
+      reader.events(namespace, name),
+      object.kind === "SandboxTemplate"
+        ? reader.list<SandboxWarmPool>({ resource: "sandboxwarmpools", namespace })
+        : undefined,
+    ]);
+    const users = pools.filter(({ spec }) => spec.sandboxTemplateRef.name === name);
+    return { pools: users, moments: timelineOf({ other: object, events }) };
+  }
+  const sandboxName = sandboxOf(object);
+  const owner = controllerOf(object.metadata);
+  const claimName = object.kind === "SandboxClaim" ? name : owner?.kind === "SandboxClaim" ? owner.name : undefined;
+  const podName = object.kind === "Sandbox" ? podNameOf(object) : sandboxName;
+  const names = new Set([sandboxName, podName, claimName].filter((one) => one !== undefined));
+  const [claim, sandbox, pod, usage, ...events] = await Promise.all([
+    claimName === undefined ? undefined : one<SandboxClaim>("sandboxclaims", claimName),
+    sandboxName === undefined ? undefined : one<Sandbox>("sandboxes", sandboxName),
+    podName === undefined ? undefined : one<PodFact>("pods", podName),
+    podName === undefined ? undefined : usageOf(api, namespace, podName),
+    ...[...names].map((each) => reader.events(namespace, each)),
+  ]);
+  const moments = timelineOf({ claim, sandbox, pod, events: (events as EventFact[][]).flat() });
+  return { claim, sandbox, pod, usage, moments };
+}
+
+/** Whether the cluster has the metrics API, by connection. */
+const metricsApis = new WeakMap<Api, Promise<boolean>>();
+
+/** Reads what the containers of a Pod use; undefined: there are no metrics of it, or the user may not read them. */
+async function usageOf(api: Api, namespace: string, pod: string): Promise<ContainerUsage[] | undefined> {
+  if (!metricsApis.has(api)) metricsApis.set(api, hasMetrics(api));
+  if (!await metricsApis.get(api)) return undefined;
+  const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods/${pod}`;
+  const answer = await api.send({ method: "GET", path });
+  if (answer.status === 403) metricsApis.set(api, Promise.resolve(false));
+  return isOk(answer) ? (answer.body as { containers?: ContainerUsage[] }).containers : undefined;
+}
+
+async function hasMetrics(api: Api): Promise<boolean> {
+  const answer = await api.send({ method: "GET", path: "/apis" }).catch(() => undefined);
+  const { groups = [] } = (answer?.body ?? {}) as { groups?: { name: string }[] };
+  return groups.some(({ name }) => name === "metrics.k8s.io");
+}
+
+/**
+ * Calls `read` after each change, and again after each pause. Returns the last result until there is a new one.
+ *
+ * @param pause returns milliseconds
+ */
+function usePolled<T>(read: () => Promise<T | undefined>, changes: unknown[], pause: () => number): T | undefined {
   const [result, setResult] = useState<T>();
   useEffect(() => {
     let isOver = false;
     let timer: ReturnType<typeof setTimeout>;
     const poll = async () => {
       // Ignored: the next call may succeed, and the panel's top says if the object is not up to date.
-      const found = await read().catch(() => {});
+      const found = document.hidden ? undefined : await read().catch(() => undefined);
       if (isOver) return;
       if (found !== undefined) setResult(found);
-      timer = setTimeout(poll, POLL_MS);
+      timer = setTimeout(poll, pause());
     };
     void poll();
     return () => {

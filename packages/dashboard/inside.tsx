@@ -1,9 +1,9 @@
-/** Shows the inside of a sandbox: its files and a terminal, through the SDK, and the log of its container. @module */
+/** Opens the inside of a sandbox through the router: the SDK's handle, plain requests, and terminals. @module */
 /// <reference lib="dom" />
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
-import { logOf, type Session } from "./session.ts";
+import type { Terminal } from "../sdk/pty.ts";
+import { Trouble } from "./parts.tsx";
 
 /** The sandbox, and the token to open it with. */
 export interface InsideProps {
@@ -13,9 +13,6 @@ export interface InsideProps {
   sandbox: string;
 }
 
-/** Characters of the log that are kept: with more, browsers become slow. */
-const MAX_LOG_CHARACTERS = 200_000;
-
 /** Opens the sandbox. This resumes a suspended sandbox, so it happens only at the user's request. */
 export async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
   const { SandboxClient } = await import("../sdk/client.ts");
@@ -24,129 +21,185 @@ export async function open({ token, namespace, sandbox }: InsideProps): Promise<
   return await client.connect(sandbox);
 }
 
-/** Browses folders and files, one folder at a time. */
-export function Files(props: InsideProps) {
+/** Sends a GET to a port of the sandbox. @param path with the query; begins with a slash */
+export async function getFrom(
+  { token, namespace, sandbox }: InsideProps,
+  port: number | string,
+  path: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const headers = {
+    "Authorization": `Bearer ${token}`,
+    "X-Sandbox-ID": sandbox,
+    "X-Sandbox-Namespace": namespace,
+    "X-Sandbox-Port": String(port),
+  };
+  // No cookies, as above.
+  return await fetch(location.origin + path, {
+    headers,
+    signal,
+    cache: "no-store",
+    credentials: "omit",
+    redirect: "manual",
+  });
+}
+
+/** A terminal that is open on the page. */
+interface Tab {
+  /** Differs from that of all other tabs. */
+  key: number;
+  /** The process to connect to; undefined: a new shell. */
+  processId: number | undefined;
+}
+
+/** A program with a terminal that runs in the sandbox. */
+interface RunningTerminal {
+  processId: number;
+  startedAt: Date;
+}
+
+let lastKey = 0;
+
+/** Terminals in the sandbox, one at a time. Offers to reconnect to shells that were left running. */
+export function Terminals(props: InsideProps) {
   const [handle, setHandle] = useState<SandboxHandle>();
-  const [folder, setFolder] = useState("");
-  const [entries, setEntries] = useState<Entry[]>();
+  const [tabs, setTabs] = useState<Tab[]>([]);
+  const [active, setActive] = useState<number>();
+  const [left, setLeft] = useState<RunningTerminal[]>([]);
+  const [isFull, setFull] = useState(false);
   const [trouble, setTrouble] = useState<string>();
-  const [doing, setDoing] = useState<string>();
-  const attempt = (what: string, work: () => Promise<void>) => {
-    setDoing(what);
-    return work().then(() => setTrouble(undefined), (error) => setTrouble(error.message)).finally(() =>
-      setDoing(undefined)
-    );
+  const add = (processId?: number) => {
+    const key = ++lastKey;
+    setTabs((before) => [...before, { key, processId }]);
+    setLeft((before) => before.filter((one) => one.processId !== processId));
+    setActive(key);
   };
-  const list = async (sandbox: SandboxHandle, path: string) => {
-    setEntries(await sandbox.files.list(path || "."));
-    setFolder(path);
-  };
-  const show = (sandbox: SandboxHandle, path: string) => attempt("Opening…", () => list(sandbox, path));
   useEffect(() => {
-    void attempt("Opening…", async () => {
-      const sandbox = await open(props);
-      setHandle(sandbox);
-      await list(sandbox, "");
-    });
-  }, [props.token, props.namespace, props.sandbox]);
-  const download = (entry: Entry) =>
-    attempt(`Downloading ${entry.name}…`, async () => {
-      const url = URL.createObjectURL(await handle!.files.read(entry.path, { format: "blob" }));
-      Object.assign(document.createElement("a"), { href: url, download: entry.name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    });
-  const upload = (files: FileList | null) =>
-    attempt("Uploading…", async () => {
-      for (const file of files ?? []) {
-        await handle!.files.write(folder === "" ? file.name : `${folder}/${file.name}`, file);
-      }
-      await list(handle!, folder);
-    });
-  return (
-    <>
-      {trouble && <p role="alert">{trouble}</p>}
-      {handle && entries && (
-        <>
-          <p class="chain">/{folder}</p>
-          <ul class="files">
-            {folder !== "" && (
-              <li>
-                <button type="button" onClick={() => show(handle, folder.replace(/\/?[^/]*$/, ""))}>..</button>
-              </li>
-            )}
-            {entries.map((entry) => (
-              <li key={entry.name}>
-                <button
-                  type="button"
-                  onClick={() =>
-                    entry.type === "directory"
-                      ? show(handle, folder === "" ? entry.name : `${folder}/${entry.name}`)
-                      : download(entry)}
-                >
-                  {entry.name}
-                  {entry.type === "directory" && "/"}
-                </button>
-                {entry.type === "file" && <span>{entry.size.toLocaleString("en")} B</span>}
-              </li>
-            ))}
-          </ul>
-          <label>
-            Upload <input type="file" multiple onChange={({ currentTarget }) => upload(currentTarget.files)} />
-          </label>
-        </>
-      )}
-      {/* Below: what is above must not move under a pointer. */}
-      {doing && <p role="status">{doing}</p>}
-    </>
-  );
-}
-
-/** Runs a shell in the sandbox. */
-export function Terminal(props: InsideProps) {
-  const frame = useRef<HTMLDivElement>(null);
-  const [status, setStatus] = useState("Connecting…");
-  useEffect(() => {
-    const ending = new AbortController();
-    openTerminal(frame.current!, () => open(props), setStatus, ending.signal).catch((error) =>
-      ending.signal.aborted || setStatus(error.message)
-    );
-    return () => ending.abort();
-  }, [props.token, props.namespace, props.sandbox]);
-  return (
-    <>
-      {status && <p role="status">{status}</p>}
-      <div ref={frame} class="terminal" />
-    </>
-  );
-}
-
-/** Shows the end of the log of a Pod's container, and follows it. */
-export function Log(
-  { session: { base, token }, namespace, pod }: { session: Session; namespace: string; pod: string },
-) {
-  const [text, setText] = useState("");
-  const [end, setEnd] = useState("");
-  const frame = useRef<HTMLPreElement>(null);
-  useEffect(() => {
-    const ending = new AbortController();
-    const read = async () => {
-      for await (const part of logOf(base, token, { namespace, pod }, ending.signal)) {
-        setText((before) => (before + part).slice(-MAX_LOG_CHARACTERS));
-      }
-      setEnd("The container has ended.");
+    let isOver = false;
+    const start = async () => {
+      const opened = await open(props);
+      // Without the runtime, there is no list, and a shell cannot be opened again.
+      const running = await opened.commands.list().catch(() => []);
+      if (isOver) return;
+      setHandle(opened);
+      const shells = running.filter(({ terminal, exitCode }) => terminal && exitCode === undefined);
+      setLeft(shells);
+      if (shells.length === 0) add();
     };
-    read().catch((error) => ending.signal.aborted || setEnd(String(error.message ?? error)));
-    return () => ending.abort();
-  }, [base, token, namespace, pod]);
-  useEffect(() => {
-    const element = frame.current!;
-    element.scrollTop = element.scrollHeight;
-  }, [text]);
+    start().catch((error) => isOver || setTrouble(error.message));
+    return () => void (isOver = true);
+  }, [props.token, props.namespace, props.sandbox]);
+  const close = (key: number) => {
+    const others = tabs.filter((one) => one.key !== key);
+    setTabs(others);
+    if (active === key) setActive(others.at(-1)?.key);
+    if (others.length === 0) setFull(false);
+  };
   return (
-    <>
-      <pre ref={frame} class="log" tabIndex={0}>{text}</pre>
-      {end && <p role="status">{end}</p>}
-    </>
+    <div class={isFull ? "terminals full" : "terminals"}>
+      <div class="actions" role="tablist" aria-label="Terminals">
+        {tabs.map(({ key }, index) => (
+          <span key={key} class="tab">
+            <button type="button" role="tab" aria-selected={key === active} onClick={() => setActive(key)}>
+              Shell {index + 1}
+            </button>
+          </span>
+        ))}
+        {handle && <button type="button" onClick={() => add()}>New terminal</button>}
+        {tabs.length > 0 && (
+          <button type="button" aria-pressed={isFull} onClick={() => setFull(!isFull)}>
+            {isFull ? "Leave full size" : "Full size"}
+          </button>
+        )}
+      </div>
+      {left.map(({ processId, startedAt }) => (
+        <p key={processId} class="actions">
+          A shell runs since {startedAt.toLocaleTimeString()}, process {processId}.
+          <button type="button" onClick={() => add(processId)}>Reconnect</button>
+        </p>
+      ))}
+      <Trouble text={trouble} />
+      {!handle && !trouble && <p role="status">Connecting…</p>}
+      {handle &&
+        tabs.map(({ key, processId }) => (
+          <Shell
+            key={key}
+            handle={handle}
+            processId={processId}
+            isShown={key === active}
+            onClose={() => close(key)}
+          />
+        ))}
+      {tabs.length > 0 && !isFull && (
+        <p class="faint">
+          If you leave this page, shells run on, and you can reconnect to them. While one runs, the sandbox is not
+          suspended as idle. "End" ends it.
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ShellProps {
+  handle: SandboxHandle;
+  /** The process to connect to; undefined: a new shell is started. */
+  processId: number | undefined;
+  isShown: boolean;
+  /** The shell has ended, and its terminal can go. */
+  onClose(): void;
+}
+
+/** One terminal. If it is removed, its shell runs on. */
+function Shell({ handle, processId, isShown, onClose }: ShellProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const shell = useRef<Terminal | undefined>(undefined);
+  const [status, setStatus] = useState("Connecting…");
+  const [attempt, setAttempt] = useState(0);
+  const known = useRef(processId);
+  const screen = useRef<{ focus(): void } | undefined>(undefined);
+  const isOver = status !== "" && status !== "Connecting…";
+  useEffect(() => {
+    const ending = new AbortController();
+    setStatus("Connecting…");
+    const run = async () => {
+      const opened = await openTerminal(frame.current!, handle, known.current, setStatus, ending.signal);
+      if (opened === undefined) return;
+      screen.current = opened.screen;
+      shell.current = opened.shell;
+      known.current = opened.shell.processId;
+      const { exitCode } = await opened.shell.wait();
+      known.current = undefined;
+      setStatus(`The shell has ended with exit code ${exitCode}.`);
+    };
+    run().catch((error) => {
+      if (ending.signal.aborted) return;
+      if (error.code === "NOT_FOUND") known.current = undefined;
+      setStatus(error.message);
+    });
+    return () => ending.abort();
+  }, [handle, attempt]);
+  useEffect(() => {
+    if (isShown) screen.current?.focus();
+  }, [isShown]);
+  const end = async () => {
+    await shell.current?.kill().catch((error) => setStatus(error.message));
+    onClose();
+  };
+  return (
+    <div class="shell" hidden={!isShown} role="tabpanel" aria-label="Terminal">
+      <div class="actions">
+        {status && <span role="status">{status}</span>}
+        {isOver && (
+          <button type="button" onClick={() => setAttempt(attempt + 1)}>
+            {known.current === undefined ? "Start a new shell" : "Reconnect"}
+          </button>
+        )}
+        {isOver && known.current === undefined
+          ? <button type="button" onClick={onClose}>Close</button>
+          : <button type="button" onClick={end}>End</button>}
+      </div>
+      <div ref={frame} class="terminal" />
+    </div>
   );
 }
 
@@ -179,40 +232,49 @@ function createOrderedSender(
 }
 
 /**
- * Opens a shell and shows it until it ends or `signal` fires.
+ * Shows a shell until `signal` fires; the shell then runs on.
  *
- * @param onStatus called with the status for the user; "" while the shell runs
+ * @param processId undefined: a new shell is started
+ * @param onStatus called with the status for the user; "" when the shell is open
+ * @returns undefined if `signal` has fired
  * @throws {SandboxError} if the shell cannot be opened
  */
 async function openTerminal(
   frame: HTMLElement,
-  open: () => Promise<SandboxHandle>,
+  handle: SandboxHandle,
+  processId: number | undefined,
   onStatus: (status: string) => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ shell: Terminal; screen: { focus(): void } } | undefined> {
   // Loaded on demand, as it is larger than the rest of the page.
   const [{ Terminal }, { FitAddon }] = await Promise.all([import("@xterm/xterm"), import("@xterm/addon-fit")]);
-  const sandbox = await open();
-  if (signal.aborted) return;
+  if (signal.aborted) return undefined;
   const screen = new Terminal({ fontSize: 13, cursorBlink: true, theme: { background: "#14171c" } });
   const fit = new FitAddon();
   screen.loadAddon(fit);
   screen.open(frame);
   fit.fit();
+  let pastWrites = 0;
+  const onData = (bytes: Uint8Array, isPast = false) => {
+    if (isPast) pastWrites++;
+    screen.write(bytes, () => void (isPast && pastWrites--));
+  };
+  signal.addEventListener("abort", () => screen.dispose());
   const { cols, rows } = screen;
-  const shell = await sandbox.pty.create({ cols, rows, onData: (bytes) => screen.write(bytes) });
-  const onError = (error: Error) => onStatus(error.message);
-  screen.onData(createOrderedSender((text) => shell.write(text), onError));
-  screen.onResize((size) => void shell.resize(size).catch(onError));
-  const observer = new ResizeObserver(() => fit.fit());
+  const size = { cols, rows, onData, signal };
+  const shell = processId === undefined
+    ? await handle.pty.create({ ...size, background: true })
+    : await handle.pty.connect(processId, size);
+  const onError = (error: Error) => signal.aborted || onStatus(error.message);
+  const send = createOrderedSender((text) => shell.write(text), onError);
+  // A program may have asked the terminal something in the past, and must not get the answer again.
+  screen.onData((text) => pastWrites === 0 && send(text));
+  screen.onResize((now) => void shell.resize(now).catch(onError));
+  // A hidden terminal has no size.
+  const observer = new ResizeObserver(() => frame.clientWidth > 0 && fit.fit());
   observer.observe(frame);
-  signal.addEventListener("abort", () => {
-    observer.disconnect();
-    screen.dispose();
-    void shell.kill().catch(() => {});
-  });
+  signal.addEventListener("abort", () => observer.disconnect());
   onStatus("");
   screen.focus();
-  const { exitCode } = await shell.wait();
-  onStatus(`Ended with exit code ${exitCode}.`);
+  return { shell, screen };
 }

@@ -9,7 +9,7 @@ import { columnsOf } from "../summary/columns.ts";
 import { byPool, servedInHour } from "../summary/pools.ts";
 import type { Api } from "../kube/api.ts";
 import { useClock, useCollection, useDraft } from "./state.ts";
-import { CreateClaim } from "./actions.tsx";
+import { CreateClaim } from "./create.tsx";
 import type { PoolWatches } from "./history.tsx";
 import type { Route } from "./route.ts";
 import { Table } from "./table.tsx";

@@ -1,13 +1,35 @@
-/** Sends a request to a port of a sandbox, and shows the answer as text: no page of a sandbox runs here. @module */
+/**
+ * Sends a request to a port of a sandbox, and shows the answer as text: no page of a sandbox runs here. Links to the
+ * ports' own pages, if the router gives sandboxes hosts of their own. @module
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { InsideProps } from "./inside.tsx";
+import { getFrom, type InsideProps } from "./inside.tsx";
 
 /** Most characters of an answer that are shown. */
 const MAX_CHARACTERS = 20_000;
 
+/** Returns the address of a port's own page. Pure. @param domain the router's option `--domain` */
+export function previewOf(
+  { namespace, sandbox }: Pick<InsideProps, "namespace" | "sandbox">,
+  port: string,
+  path: string,
+  { domain, origin }: { domain: string; origin: string },
+): string {
+  const address = new URL(path, origin);
+  const own = domain.includes(":") || address.port === "" ? domain : `${domain}:${address.port}`;
+  return `${address.protocol}//${port}-${sandbox}-${namespace}.${own}${address.pathname}${address.search}`;
+}
+
+interface PortsProps extends InsideProps {
+  /** Ports that the Pod declares. */
+  known: readonly { port: number; name: string | undefined }[];
+  /** The router's option `--domain`; undefined: sandboxes have no hosts of their own. */
+  domain: string | undefined;
+}
+
 /** A form that requests a path from a port. */
-export function Ports({ token, namespace, sandbox }: InsideProps) {
-  const [port, setPort] = useState("8080");
+export function Ports({ known, domain, ...inside }: PortsProps) {
+  const [port, setPort] = useState(String(known[0]?.port ?? 8080));
   const [path, setPath] = useState("/");
   const [answer, setAnswer] = useState<{ head: string; text: string }>();
   const [isSending, setSending] = useState(false);
@@ -16,21 +38,8 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
   const send = async () => {
     setSending(true);
     try {
-      const headers = {
-        "Authorization": `Bearer ${token}`,
-        "X-Sandbox-ID": sandbox,
-        "X-Sandbox-Namespace": namespace,
-        "X-Sandbox-Port": port,
-      };
       const url = new URL(path, location.origin);
-      const response = await fetch(location.origin + url.pathname + url.search, {
-        headers,
-        signal: ending.current.signal,
-        cache: "no-store",
-        // No cookies are sent or stored: a sandbox's cookies must not stay in this origin.
-        credentials: "omit",
-        redirect: "manual",
-      });
+      const response = await getFrom(inside, port, url.pathname + url.search, ending.current.signal);
       const type = response.headers.get("content-type") ?? "no content type";
       setAnswer({ head: headOf(response, type), text: await textOf(response, type) });
     } catch (error) {
@@ -54,6 +63,7 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
             min={1}
             max={65535}
             required
+            list="ports"
             value={port}
             onInput={({ currentTarget }) => setPort(currentTarget.value)}
           />
@@ -61,7 +71,19 @@ export function Ports({ token, namespace, sandbox }: InsideProps) {
         <label>
           Path <input type="text" value={path} onInput={({ currentTarget }) => setPath(currentTarget.value)} />
         </label>
+        <datalist id="ports">
+          {known.map(({ port, name }) => <option key={port} value={port}>{name}</option>)}
+        </datalist>
         <button type="submit" disabled={isSending}>Send GET</button>
+        {domain !== undefined && port !== "" && (
+          <a
+            href={previewOf(inside, port, path, { domain, origin: location.origin })}
+            target="_blank"
+            rel="noopener noreferrer"
+          >
+            Open preview
+          </a>
+        )}
       </form>
       {answer && (
         <section aria-label="Answer">

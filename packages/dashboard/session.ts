@@ -58,14 +58,29 @@ export async function troubleOf(api: Api, request: ApiRequest): Promise<string |
   }
 }
 
-/** Yields the log of a container as it grows. @throws {Error} with the API server's message if there is no log */
+/** Which log to read, and how much of it. */
+interface LogRequest {
+  namespace: string;
+  pod: string;
+  /** Absent: the only container. */
+  container?: string;
+  /** Reads the log of the container's run before this one. */
+  previous?: boolean;
+  /** Waits for more at the end. */
+  follow: boolean;
+  /** Absent: the whole log. */
+  tailLines?: number;
+}
+
+/** Yields the log of a container. @throws {Error} with the API server's message if there is no log */
 export async function* logOf(
   base: string,
   token: string,
-  { namespace, pod }: { namespace: string; pod: string },
+  { namespace, pod, ...query }: LogRequest,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const url = `${base}/api/v1/namespaces/${namespace}/pods/${pod}/log?follow=true&tailLines=500`;
+  const parameters = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]));
+  const url = `${base}/api/v1/namespaces/${namespace}/pods/${pod}/log?${parameters}`;
   const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` }, signal });
   if (response.status !== 200) throw new Error(messageOf(await answerOf(response)));
   const decoder = new TextDecoder();

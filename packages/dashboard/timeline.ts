@@ -1,25 +1,35 @@
-/** Lists what happened to a sandbox, and when, from the objects that belong to it. Pure. @module */
+/** Lists what happened to an object and to those that belong to it, and when. Pure. @module */
 import type { Condition } from "../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION } from "../api/objects/keys.ts";
-import type { KubeObject } from "../api/objects/objects.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { ACTIVE_ANNOTATION, FIRST_ACTIVE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/router/protocol.ts";
 import type { EventFact } from "../api/diagnosis/facts.ts";
 
-/** One event in the history of a sandbox. */
+/** One event in the history of an object. */
 export interface Moment {
   /** In RFC 3339. */
   at: string;
   what: string;
+  /** Kind of the object that it happened to, such as `Pod`. */
+  kind: string;
   /** Text from the object that reports the event; absent: there is none. */
   detail?: string;
   isTrouble?: boolean;
 }
 
-/** The objects of a sandbox; undefined: there is none, or it is not known. */
-interface SandboxObjects {
-  claim?: KubeObject | undefined;
-  sandbox?: KubeObject | undefined;
-  pod?: KubeObject | undefined;
+interface Observed {
+  metadata: ObjectMeta;
+  status?: unknown;
+}
+
+/** The objects of a timeline; undefined: there is none, or it is not known. */
+interface TimelineObjects {
+  claim?: Observed | undefined;
+  sandbox?: Observed | undefined;
+  pod?: Observed | undefined;
+  /** A pool or a template. */
+  other?: KubeObject | undefined;
+  /** Events about objects with the same names; those about other objects are left out. */
   events: readonly EventFact[];
 }
 
@@ -40,53 +50,66 @@ const POD_MOMENTS: Record<string, string> = {
 const REQUEST_MS = 5000;
 
 /** Lists the events, oldest first. */
-export function timelineOf({ claim, sandbox, pod, events }: SandboxObjects): Moment[] {
+export function timelineOf(objects: TimelineObjects): Moment[] {
+  const { claim, sandbox, pod, other } = objects;
   const { annotations = {}, creationTimestamp: created } = sandbox?.metadata ?? {};
   const oldest = Date.parse(created ?? "") - REQUEST_MS;
   /** Ignores annotations older than the Sandbox: they were copied from another Sandbox. */
   const own = (at: string | undefined) => Date.parse(at ?? "") < oldest ? undefined : at;
   const moments: (Moment | undefined)[] = [
-    moment(created, "Sandbox created"),
-    moment(claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
-    moment(own(annotations[ASSIGNED_AT_ANNOTATION]), "Assigned to claim"),
-    moment(own(annotations[WOKEN_AT_ANNOTATION]), "Woken", "by a request"),
-    moment(own(annotations[FIRST_ACTIVE_ANNOTATION]), "First request"),
+    moment("Sandbox", created, "Sandbox created"),
+    moment("SandboxClaim", claim?.metadata.creationTimestamp, "Claimed", claim?.metadata.name),
+    moment(other?.kind ?? "", other?.metadata.creationTimestamp, "Created"),
+    moment("Sandbox", own(annotations[ASSIGNED_AT_ANNOTATION]), "Assigned to claim"),
+    moment("Sandbox", own(annotations[WOKEN_AT_ANNOTATION]), "Woken", "by a request"),
+    moment("Sandbox", own(annotations[FIRST_ACTIVE_ANNOTATION]), "First request"),
     // After a space comes the router that saw the request.
-    moment(own(annotations[ACTIVE_ANNOTATION]?.split(" ")[0]), "Last request"),
-    moment(pod?.metadata.creationTimestamp, "Pod created"),
-    ...podMoments(pod),
-    ...conditionsOf(sandbox).flatMap(({ type, status, reason, message, lastTransitionTime }) => {
-      if (type === "Ready" && status === "True") return moment(lastTransitionTime, "Ready");
-      if (type === "Suspended" && status === "True") return moment(lastTransitionTime, "Suspended", message);
-      if (type === "Finished" && status === "True") return moment(lastTransitionTime, "Finished", reason);
+    moment("Sandbox", own(annotations[ACTIVE_ANNOTATION]?.split(" ")[0]), "Last request"),
+    moment("Pod", pod?.metadata.creationTimestamp, "Pod created"),
+    ...podMoments(pod?.status as PodStatus | undefined),
+    ...conditionsOf(sandbox?.status).flatMap(({ type, status, reason, message, lastTransitionTime: at }) => {
+      if (type === "Ready" && status === "True") return moment("Sandbox", at, "Ready");
+      if (type === "Suspended" && status === "True") return moment("Sandbox", at, "Suspended", message);
+      if (type === "Finished" && status === "True") return moment("Sandbox", at, "Finished", reason);
       return undefined;
     }),
-    ...events.map(({ reason, message, last, first }): Moment | undefined => {
-      const at = last ?? first;
-      return at === undefined
-        ? undefined
-        : { at, what: reason, detail: message, isTrouble: /^Fail|Err|BackOff/.test(reason) };
-    }),
+    ...objects.events.map((event) => eventMoment(event, objects)),
   ];
   return moments.filter((one) => one !== undefined).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-function podMoments(pod: KubeObject | undefined): (Moment | undefined)[] {
-  const { conditions = [], containerStatuses = [] } = (pod?.["status"] ?? {}) as PodStatus;
+/** Returns undefined for an Event of another object: one of another kind, or an earlier one of the same name. */
+function eventMoment(event: EventFact, { claim, sandbox, pod, other }: TimelineObjects): Moment | undefined {
+  const { object: { kind, name }, uid, reason, message, last, first } = event;
+  const at = last ?? first;
+  const found = [["SandboxClaim", claim], ["Sandbox", sandbox], ["Pod", pod], [other?.kind, other]] as const;
+  const known = found.find(([one, object]) => one === kind && object)?.[1]?.metadata;
+  const isKnown = known !== undefined && known.name === name && (uid === undefined || uid === known.uid);
+  // A Sandbox gets a new Pod of the same name when it is resumed; Pods from before the Sandbox belonged to another one.
+  const { name: sandboxName, creationTimestamp: since = "" } = sandbox?.metadata ?? {};
+  const isEarlierPod = kind === "Pod" && !isKnown && sandbox !== undefined &&
+    [sandboxName, pod?.metadata.name].includes(name) && Date.parse(first ?? at ?? "") >= Date.parse(since);
+  if (at === undefined || !(isKnown || isEarlierPod)) return undefined;
+  const isTrouble = /^Fail|Err|BackOff|Unhealthy|Evict/.test(reason);
+  const isOld = isEarlierPod && pod !== undefined;
+  return { at, what: reason, kind: isOld ? "earlier Pod" : kind, detail: message, ...isTrouble ? { isTrouble } : {} };
+}
+
+function podMoments({ conditions = [], containerStatuses = [] }: PodStatus = {}): (Moment | undefined)[] {
   return [
     ...conditions.map(({ type, status, lastTransitionTime }) =>
       status === "True" && Object.hasOwn(POD_MOMENTS, type)
-        ? moment(lastTransitionTime, POD_MOMENTS[type] ?? "")
+        ? moment("Pod", lastTransitionTime, POD_MOMENTS[type] ?? "")
         : undefined
     ),
-    ...containerStatuses.map(({ name, state }) => moment(state?.running?.startedAt, "Container started", name)),
+    ...containerStatuses.map(({ name, state }) => moment("Pod", state?.running?.startedAt, "Container started", name)),
   ];
 }
 
-function conditionsOf(object: KubeObject | undefined): Condition[] {
-  return (object?.["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+function conditionsOf(status: unknown): Condition[] {
+  return (status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }
 
-function moment(at: string | undefined, what: string, detail?: string): Moment | undefined {
-  return at === undefined ? undefined : { at, what, ...(detail ? { detail } : {}) };
+function moment(kind: string, at: string | undefined, what: string, detail?: string): Moment | undefined {
+  return at === undefined ? undefined : { at, what, kind, ...(detail ? { detail } : {}) };
 }

@@ -58,17 +58,18 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await apply(example("sandbox"));
     await page.getByRole("row", { name: /^demo True/ }).click();
     await page.getByRole("button", { name: "Suspend" }).click();
+    await page.getByRole("dialog").getByText("Deletes the Pod").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
     await page.getByRole("row", { name: /^demo False SandboxSuspended/ }).waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("row", { name: /^demo True/ }).waitFor();
     await page.getByRole("button", { name: "New sandbox" }).click();
-    await page.getByLabel("Pool").fill("agents");
+    await page.getByLabel("Pool or template").selectOption("pool/agents");
     await page.getByLabel("Name (optional)").fill("from-the-page");
     await picture("create");
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("link", { name: "Claims" }).click();
-    await page.getByRole("row", { name: /^from-the-page True/ }).waitFor();
-    await page.getByRole("row", { name: /^from-the-page/ }).click();
+    await page.getByRole("heading", { name: "from-the-page" }).waitFor();
+    await page.getByRole("region", { name: "Overview" }).getByText("Running", { exact: true }).waitFor();
     await page.getByRole("complementary").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("It no longer exists.").waitFor();
@@ -117,9 +118,10 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
       mimeType: "text/plain",
       buffer: Buffer.from("hello from the page\n"),
     });
-    await page.getByRole("button", { name: "note.txt" }).waitFor();
+    await page.getByRole("button", { name: "note.txt", exact: true }).click();
+    await page.getByText("hello from the page").waitFor();
     const downloading = page.waitForEvent("download");
-    await page.getByRole("button", { name: "note.txt" }).click();
+    await page.getByRole("button", { name: "Download", exact: true }).click();
     expect(await textOf(await (await downloading).createReadStream())).toBe("hello from the page\n");
     await page.getByText("Terminal", { exact: true }).click();
     await page.locator(".xterm-rows").filter({ hasText: /[#$]/ }).waitFor();

@@ -13,10 +13,8 @@ const condition = (type: string, second: number, status = "True") => ({
 
 test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their times", () => {
   const moments = timelineOf({
-    claim: { apiVersion: "v1", kind: "SandboxClaim", metadata: { name: "session", creationTimestamp: at(20) } },
+    claim: { metadata: { name: "session", creationTimestamp: at(20) } },
     sandbox: {
-      apiVersion: "v1",
-      kind: "Sandbox",
       metadata: {
         name: "p-1",
         creationTimestamp: at(1),
@@ -30,8 +28,6 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
       status: { conditions: [condition("Ready", 22), condition("Suspended", 1, "False")] },
     },
     pod: {
-      apiVersion: "v1",
-      kind: "Pod",
       metadata: { name: "p-1", creationTimestamp: at(2) },
       status: {
         conditions: [condition("PodScheduled", 3), condition("Ready", 6), condition("ContainersReady", 6)],
@@ -60,6 +56,44 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
   expect(moments.filter(({ isTrouble }) => isTrouble).map(({ what }) => what)).toEqual(["FailedMount"]);
 });
 
+const event = (kind: string, name: string, second: number, more = {}) => ({
+  object: { kind, name },
+  reason: "Happened",
+  message: `to ${kind} ${name}`,
+  last: at(second),
+  ...more,
+});
+
+test("Events of other objects with the same name are left out: by kind, and by UID", () => {
+  const moments = timelineOf({
+    claim: { metadata: { name: "x", uid: "claim-uid" } },
+    sandbox: { metadata: { name: "x", uid: "sandbox-uid", creationTimestamp: at(10) } },
+    pod: { metadata: { name: "x", uid: "pod-uid" } },
+    events: [
+      event("Deployment", "x", 11),
+      event("Sandbox", "x", 12, { uid: "sandbox-before" }),
+      event("Sandbox", "x", 13, { uid: "sandbox-uid" }),
+      event("SandboxClaim", "x", 14, { uid: "claim-uid" }),
+      event("Pod", "x", 15, { uid: "pod-uid", reason: "BackOff" }),
+      event("Pod", "x", 16, { uid: "pod-before" }),
+      event("Pod", "x", 5, { uid: "pod-of-another-sandbox" }),
+      event("Sandbox", "y", 17),
+    ],
+  });
+  expect(moments.slice(1).map(({ at, kind, isTrouble }) => [Number(at.slice(17, 19)), kind, isTrouble])).toEqual([
+    [13, "Sandbox", undefined],
+    [14, "SandboxClaim", undefined],
+    [15, "Pod", true],
+    [16, "earlier Pod", undefined],
+  ]);
+});
+
+test("the Events of a pool are those of the pool itself", () => {
+  const pool = { apiVersion: "v1", kind: "SandboxWarmPool", metadata: { name: "x", uid: "mine" } };
+  const events = [event("SandboxWarmPool", "x", 1, { uid: "mine" }), event("Sandbox", "x", 2), event("Pod", "x", 3)];
+  expect(timelineOf({ other: pool, events }).map(({ kind }) => kind)).toEqual(["SandboxWarmPool"]);
+});
+
 test("timelineOf() of nothing is empty", () => {
   expect(timelineOf({ events: [] })).toEqual([]);
 });
@@ -72,13 +106,13 @@ test("what routers said of another sandbox, from which this one was copied, is l
     "router.agents.x-k8s.io/active-at": `${at(6)} router-1`,
   };
   const metadata = { name: "copy", creationTimestamp: at(20), annotations };
-  const moments = timelineOf({ sandbox: { apiVersion: "v1", kind: "Sandbox", metadata }, events: [] });
+  const moments = timelineOf({ sandbox: { metadata }, events: [] });
   expect(moments.map(({ what }) => what)).toEqual(["Sandbox created"]);
 });
 
 test("a Sandbox that was made for a claim is assigned to it, though it was asked for in the second before", () => {
   const annotations = { "agents.x-k8s.io/assigned-at": "2026-01-01T00:00:09.980Z" };
   const metadata = { name: "session", creationTimestamp: at(10), annotations };
-  const moments = timelineOf({ sandbox: { apiVersion: "v1", kind: "Sandbox", metadata }, events: [] });
+  const moments = timelineOf({ sandbox: { metadata }, events: [] });
   expect(moments.map(({ what }) => what)).toEqual(["Assigned to claim", "Sandbox created"]);
 });

@@ -47,9 +47,9 @@ const TOO_LONG: Refusal = { status: 413, detail: "The body is too long." };
 const NO_ANSWER: Refusal = { status: 502, detail: "The API server cannot be reached." };
 const FAILED: Refusal = { status: 500, detail: "The router cannot read a file of the dashboard." };
 
-/** Allows inline styles, as xterm.js writes its sizes and colours into style elements. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; connect-src 'self'; " +
+/** Allows inline styles, as xterm.js writes its sizes and colours into style elements, and images from sandboxes. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob:; " +
+  "connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 /** Prevents browsers from showing an answer of the API server as a page of this origin. */
 const API_ANSWER_HEADERS = {
@@ -63,7 +63,7 @@ const MAX_BODY = 256 * 1024;
 const BODY_MS = 10_000;
 const MAX_BODIES = 256;
 const MAX_BODIES_EACH = 32;
-const WITH_BODY = new Set(["POST", "PATCH"]);
+const WITH_BODY = new Set(["POST", "PATCH", "DELETE"]);
 
 /** Creates the dashboard from its parts. */
 export function createDashboard(options: DashboardOptions): Dashboard {
@@ -224,9 +224,12 @@ const ALLOWED: Record<string, RegExp[]> = {
     new RegExp(`^/api/v1/(?:nodes|namespaces)(?:/${NAME})?$`),
     new RegExp(`^/apis/storage\\.k8s\\.io/v1/storageclasses(?:/${NAME})?$`),
     new RegExp(`^/api/v1/namespaces/${NAME}/pods/${NAME}/log$`),
+    // Whether the cluster has metrics, and what one Pod uses.
+    /^\/apis$/,
+    new RegExp(`^/apis/metrics\\.k8s\\.io/v1beta1/namespaces/${NAME}/pods/${NAME}$`),
   ],
-  POST: [collection(AGENTS, "sandboxes"), collection(EXTENSIONS, "sandboxclaims")],
-  PATCH: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxwarmpools")],
+  POST: [collection(AGENTS, "sandboxes"), collection(EXTENSIONS, "sandboxclaims|sandboxwarmpools")],
+  PATCH: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims|sandboxwarmpools")],
   DELETE: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims")],
 };
 

@@ -14,9 +14,13 @@ test.for([
   ["GET", "/api/v1/namespaces/team-a/pods/demo"],
   ["GET", "/api/v1/namespaces/team-a/pods/demo/log"],
   ["GET", "/api/v1/nodes/n.example"],
+  ["GET", "/apis"],
+  ["GET", "/apis/metrics.k8s.io/v1beta1/namespaces/team-a/pods/demo"],
   ["POST", `${EXTENSIONS}/namespaces/team-a/sandboxclaims`],
+  ["POST", `${EXTENSIONS}/namespaces/team-a/sandboxwarmpools`],
   ["PATCH", `${AGENTS}/namespaces/team-a/sandboxes/demo`],
   ["PATCH", `${EXTENSIONS}/namespaces/team-a/sandboxwarmpools/python`],
+  ["PATCH", `${EXTENSIONS}/namespaces/team-a/sandboxclaims/session`],
   ["DELETE", `${AGENTS}/namespaces/team-a/sandboxes/demo`],
   ["DELETE", `${EXTENSIONS}/namespaces/team-a/sandboxclaims/session`],
 ])("%s %s is passed on", ([method, path]) => {
@@ -42,6 +46,9 @@ test.for([
   ["GET", `${AGENTS}/namespaces/a//sandboxes`],
   ["GET", `${AGENTS}/sandboxes\n/x`],
   ["GET", "/apis/agents-x-k8s.io/v1beta1/sandboxes"],
+  ["GET", "/apis/"],
+  ["GET", "/apis/metrics.k8s.io/v1beta1/nodes"],
+  ["POST", `${EXTENSIONS}/namespaces/team-a/sandboxtemplates`],
   ["GET", "/"],
   ["constructor", `${AGENTS}/sandboxes`],
 ])("%s %s is not", ([method, path]) => {

@@ -1,0 +1,136 @@
+/** Small parts of the panel: links to objects, commands and texts that can be copied, sections that open. @module */
+/// <reference lib="dom" />
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ObjectRef } from "../api/diagnosis/finding.ts";
+import { addressOf, LISTS, routeOf } from "./route.ts";
+
+/** Returns the address of an object's panel; undefined: its kind has no panel. */
+export function addressOfObject({ kind, namespace, name }: ObjectRef): string | undefined {
+  const list = LISTS.find((one) => one.kind === kind);
+  if (list === undefined || namespace === undefined) return undefined;
+  const shown = routeOf(location.hash).namespace;
+  return addressOf({ ...routeOf(""), list, namespace: shown, open: { namespace, name } });
+}
+
+/** The name of an object: a link if its kind has a panel. @param children the text of the link; default: its name */
+export function ObjectLink({ of, children = of.name }: { of: ObjectRef; children?: ComponentChildren }) {
+  const address = addressOfObject(of);
+  return address === undefined ? <span>{children}</span> : <a href={address}>{children}</a>;
+}
+
+/** A button that copies a text to the clipboard. @param what what is copied, for screen readers */
+export function Copy({ text, what }: { text: string; what: string }) {
+  const [answer, setAnswer] = useState("");
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (answer === "") return;
+    const timer = setTimeout(() => setAnswer(""), 2000);
+    return () => clearTimeout(timer);
+  }, [answer]);
+  return (
+    <button
+      ref={button}
+      type="button"
+      class="copy"
+      aria-label={`Copy ${what}`}
+      onClick={async () => setAnswer(await copyText(text, button.current!) ? "Copied" : "Select and copy by hand")}
+    >
+      <span aria-live="polite">{answer || "Copy"}</span>
+    </button>
+  );
+}
+
+/** Copies a text. @param near an element of the same dialog or page. @returns whether the browser has copied it */
+async function copyText(text: string, near: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Without HTTPS, or without the permission, browsers only copy what is selected.
+    const area = document.createElement("textarea");
+    area.value = text;
+    near.after(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    near.focus();
+    return isCopied;
+  }
+}
+
+/** Matches a command: up to the end of its clause or sentence. */
+const COMMAND =
+  /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
+
+/** Splits a sentence into text and commands, in order. Pure. */
+export function commandsIn(sentence: string): { text: string; isCommand: boolean }[] {
+  const parts: { text: string; isCommand: boolean }[] = [];
+  let end = 0;
+  for (const { 0: text, index } of sentence.matchAll(COMMAND)) {
+    if (index > end) parts.push({ text: sentence.slice(end, index), isCommand: false });
+    parts.push({ text, isCommand: true });
+    end = index + text.length;
+  }
+  if (end < sentence.length) parts.push({ text: sentence.slice(end), isCommand: false });
+  return parts;
+}
+
+/** A sentence whose commands can be copied. */
+export function WithCommands({ text }: { text: string }) {
+  return (
+    <>
+      {commandsIn(text).map(({ text, isCommand }) =>
+        isCommand
+          ? (
+            <span key={text} class="command">
+              <code>{text}</code>
+              <Copy text={text} what="the command" />
+            </span>
+          )
+          : text
+      )}
+    </>
+  );
+}
+
+/** A section whose contents exist only while it is open. */
+export function Fold({ title, children }: { title: string; children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="fold" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children}
+    </details>
+  );
+}
+
+/** A dialog that is open while it is mounted. Escape and a button close it. */
+export function Dialog(
+  { title, onClose, children }: { title: string; onClose(): void; children: ComponentChildren },
+) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="ask" aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** Shows an error completely. Nothing if there is none. */
+export function Trouble({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <p role="alert" class="whole">
+      <WithCommands text={text} />
+    </p>
+  );
+}
+
+/** Offers bytes as a file that the browser saves. */
+export function saveAs(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content);
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,126 @@
+/** Shows a file of a sandbox as text or as an image, and edits text. @module */
+/// <reference lib="dom" />
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Entry } from "../sdk/files/entry.ts";
+import type { SandboxHandle } from "../sdk/sandbox.ts";
+import { bytesText } from "./overview.tsx";
+import { Trouble } from "./parts.tsx";
+
+/** Largest file that the page shows, in bytes. */
+const MOST_BYTES = 2 << 20;
+
+const IMAGE = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i;
+
+/** What the viewer shows. */
+type Content = { text: string } | { image: string } | { why: string };
+
+/** Shows a file as text or as an image. Text can be edited. */
+export function Viewer(
+  { handle: { files }, entry, onDownload, onClose }: {
+    handle: SandboxHandle;
+    entry: Entry;
+    onDownload(): void;
+    onClose(): void;
+  },
+) {
+  const [content, setContent] = useState<Content>();
+  const [draft, setDraft] = useState<string>();
+  const [saved, setSaved] = useState("");
+  const [trouble, setTrouble] = useState<string>();
+  const known = useRef(entry);
+  useEffect(() => {
+    let isOver = false;
+    let url: string | undefined;
+    const read = async () => {
+      const found = await contentOf(files, entry);
+      if ("image" in found) url = found.image;
+      if (isOver && url !== undefined) URL.revokeObjectURL(url);
+      if (!isOver) setContent(found);
+    };
+    read().catch((error) => setTrouble(error.message));
+    return () => {
+      isOver = true;
+      if (url !== undefined) URL.revokeObjectURL(url);
+    };
+  }, []);
+  const save = async () => {
+    try {
+      const { modifiedAt, size } = await files.stat(entry.path);
+      if (modifiedAt.getTime() !== known.current.modifiedAt.getTime() || size !== known.current.size) {
+        known.current = { ...known.current, modifiedAt, size };
+        setTrouble("The sandbox has changed the file since you opened it. Save again to replace that version.");
+        return;
+      }
+      await files.write(entry.path, draft ?? "");
+      known.current = await files.stat(entry.path);
+      setContent({ text: draft ?? "" });
+      setDraft(undefined);
+      setTrouble(undefined);
+      setSaved("Saved.");
+    } catch (error) {
+      setTrouble((error as Error).message);
+    }
+  };
+  const isText = content !== undefined && "text" in content;
+  return (
+    <section aria-label={entry.name}>
+      <div class="actions">
+        <b>{entry.name}</b>
+        <span class="faint">{bytesText(entry.size)}, changed {entry.modifiedAt.toLocaleString()}</span>
+        {isText && draft === undefined && (
+          <button
+            type="button"
+            onClick={() => {
+              setSaved("");
+              setDraft(content.text);
+            }}
+          >
+            Edit
+          </button>
+        )}
+        {draft !== undefined && <button type="button" onClick={save}>Save</button>}
+        {draft !== undefined && <button type="button" onClick={() => setDraft(undefined)}>Discard</button>}
+        <button type="button" onClick={onDownload}>Download</button>
+        <button type="button" onClick={onClose}>Back to the folder</button>
+      </div>
+      <Trouble text={trouble} />
+      {saved && <p role="status">{saved}</p>}
+      {content === undefined && !trouble && <p role="status">Reading…</p>}
+      {draft !== undefined
+        ? (
+          <textarea
+            aria-label={`Content of ${entry.name}`}
+            spellcheck={false}
+            rows={20}
+            value={draft}
+            onInput={({ currentTarget }) => setDraft(currentTarget.value)}
+          />
+        )
+        : content && ("text" in content
+          ? <pre tabIndex={0}>{content.text || "(empty)"}</pre>
+          : "image" in content
+          ? <img class="view" src={content.image} alt={entry.name} />
+          : <p>{content.why}</p>)}
+    </section>
+  );
+}
+
+/** Reads a file for the viewer. */
+async function contentOf(files: SandboxHandle["files"], { name, path, size }: Entry): Promise<Content> {
+  if (size > MOST_BYTES) {
+    return { why: `The file has ${bytesText(size)}. The page shows files up to ${bytesText(MOST_BYTES)}.` };
+  }
+  // Not "text": that would replace bytes that are no text, and saving would lose them.
+  const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES });
+  if (IMAGE.test(name)) {
+    const type = /\.svg$/i.test(name) ? "image/svg+xml" : "";
+    return { image: URL.createObjectURL(new Blob([bytes], { type })) };
+  }
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    if (!text.includes("\0")) return { text };
+  } catch {
+    // Not text.
+  }
+  return { why: "The file is neither text nor an image. You can download it." };
+}
