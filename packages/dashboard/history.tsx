@@ -5,13 +5,10 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type Assignment, assignmentsOf, byPool, type ServedCounts } from "../summary/pools.ts";
-import type { Api } from "../kube/api.ts";
-import { type Collection, useClock, useCollection } from "./state.ts";
-import { LISTS, type Route } from "./route.ts";
+import { type Collection, useClock } from "./state.ts";
 
 const SPAN_MS = 300_000;
 const SPANS = 12;
-const [SANDBOXES, CLAIMS] = LISTS;
 
 /**
  * Counts assignments in the last hour by spans of five minutes, oldest first. Pure.
@@ -32,18 +29,6 @@ export function spansOf(assignments: readonly Assignment[], now: number): Served
 export interface PoolWatches {
   claims: Collection;
   sandboxes: Collection;
-}
-
-/**
- * Watches claims and Sandboxes while pools are shown, once for both list and panel: each watch is an open connection,
- * and a browser allows six to one router.
- */
-export function usePoolWatches(api: Api, { list, namespace }: Route): PoolWatches {
-  const isPools = list.kind === "SandboxWarmPool";
-  return {
-    claims: useCollection(api, isPools ? CLAIMS : undefined, namespace || undefined),
-    sandboxes: useCollection(api, isPools ? SANDBOXES : undefined, namespace || undefined),
-  };
 }
 
 /** Draws the claims of a pool, and its hit rate. */

@@ -1,77 +1,366 @@
-/** Lists all objects of a kind, filtered by words and namespace. @module */
-import { useMemo, useState } from "preact/hooks";
-import type { Condition } from "../api/objects/conditions.ts";
+/** Lists all objects of a kind: filter, namespace, counts per status, order, and what to do if there are none. @module */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { columnsOf } from "../summary/columns.ts";
+import { type Api, timeAt } from "../kube/api.ts";
 import { byPool, servedInHour } from "../summary/pools.ts";
-import type { Api } from "../kube/api.ts";
-import { useClock, useCollection, useDraft } from "./state.ts";
 import { CreateClaim } from "./create.tsx";
-import type { PoolWatches } from "./history.tsx";
-import type { Route } from "./route.ts";
-import { Table } from "./table.tsx";
+import { Namespaces } from "./namespaces.tsx";
+import { Dialog } from "./parts.tsx";
+import { addressOf, type Route } from "./route.ts";
+import { countsOf, filtered, inOrder, listColumns, makeColumn, naturalWidths, rowsOf } from "./rows.ts";
+import { EndSelected } from "./selection.tsx";
+import { useClock } from "./state.ts";
+import { shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
+import { Table, type TableControl } from "./table.tsx";
+
+interface ListProps {
+  api: Api;
+  route: Route;
+  watches: Watches;
+  /** Namespaces that the user may list; undefined: not known, or the user may not list them. */
+  namespaces: readonly string[] | undefined;
+  change: ChangeRoute;
+}
+
+/** Changes parts of the route. With `replace`, the back button does not return to the route as it was. */
+export type ChangeRoute = (part: Partial<Route>, how?: "replace") => void;
+
+/** How long the user must stop typing before the filter gets into the URL, in milliseconds: browsers limit such changes. */
+const TYPING_MS = 300;
 
 /** Shows the kind and the namespace that the route names. */
-export function List(
-  { api, route, watches, go }: { api: Api; route: Route; watches: PoolWatches; go(route: Route): void },
-) {
-  const { list, namespace, open } = route;
-  const { objects, isListed, trouble } = useCollection(api, list, namespace || undefined);
-  const [words, setWords] = useState("");
-  const draft = useDraft(namespace, ({ value }) => go({ ...route, namespace: value.trim(), open: undefined }));
+export function List({ api, route, watches, namespaces, change }: ListProps) {
+  const { list, namespace, status, sort, open } = route;
+  const { objects, isListed, trouble } = shownOf(list, watches);
+  const [words, setWords] = useFilter(route, change);
   const [isCreating, setCreating] = useState(false);
-  const now = useClock();
-  const columns = useMemo(() => columnsOf(list, { isWide: true, allNamespaces: namespace === "" }), [list, namespace]);
-  const served = useServed(route, objects, watches);
-  const headers = [
-    ...columns.map(({ header, isWide = false }) => ({ title: header, isWide })),
-    ...served ? SERVED.map((title) => ({ title, isWide: true })) : [],
-  ];
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = objects.map((object) => ({
-    object,
-    cells: [...columns.map(({ cell }) => cell(object, now)), ...served?.get(object.metadata.uid) ?? []].map((cell) =>
-      cell === "<none>" ? "" : cell
-    ),
-  })).filter(({ cells }) => wanted.every((word) => cells.some((cell) => cell.toLowerCase().includes(word))));
-  const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace}/${metadata.name}`;
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const clock = useClock();
+  const now = useMemo(() => new Date(clock.getTime() + timeAt(api) - Date.now()), [clock]);
+  const served = useServed(route, watches);
+  const columns = useMemo(() => {
+    const own = listColumns(list, { allNamespaces: namespace === "" });
+    const more = SERVED.map((header, index) =>
+      makeColumn(header, ({ metadata }) => served?.get(metadata.uid)?.[index] ?? "")
+    );
+    return served ? [...own, ...more] : own;
+  }, [list, namespace, served]);
+  const statusOf = useStatusOf(watches, now);
+  const all = useMemo(
+    () => rowsOf(objects, columns, statusOf, now),
+    [objects, columns, watches.pods.objects, watches.sandboxes.objects, now],
+  );
+  const widths = useRef<Record<string, number>>({});
+  widths.current = useMemo(() => naturalWidths(columns, all, widths.current), [columns, all]);
+  const matching = useMemo(() => filtered(all, words, now), [all, words]);
+  const counts = useMemo(() => countsOf(matching, status), [matching, status]);
+  const rows = useMemo(() => {
+    const chosen = status === "" ? matching : matching.filter((row) => row.status?.name === status);
+    return inOrder(chosen, columns, sort);
+  }, [matching, status, columns, sort?.column, sort?.isDescending]);
+  const control = useRef<TableControl | null>(null);
+  const openKey = open && `${open.namespace}/${open.name}`;
+  useReturn(openKey, control);
+  const [isHelping, setHelping] = useState(false);
+  const search = useKeys({
+    control,
+    onHelp: () => setHelping(true),
+    onEscape: () => open && change({ open: undefined }),
+  });
+  const canEnd = list.kind === "Sandbox" || list.kind === "SandboxClaim";
+  const chosen = canEnd ? rows.filter(({ key }) => selected.has(key)) : [];
+  const title = list.title.toLowerCase();
+  const choose = (next: string) => change({ namespace: next, open: undefined });
+  const openOf = ({ metadata: { namespace = "", name } }: KubeObject) => ({ namespace, name });
   return (
-    <section class="list">
+    <section class="list" aria-label={list.title}>
       <div class="bar">
         <input
+          ref={search}
           type="search"
           aria-label="Filter"
-          placeholder="Filter"
+          placeholder={`Filter ${title}, such as age>1d`}
+          title="Every word must be in a column or a label. age>1d and age<10m compare the age."
           value={words}
           onInput={({ currentTarget }) => setWords(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+            event.preventDefault();
+            control.current?.focus(rows[0]?.key);
+          }}
         />
-        <input type="text" aria-label="Namespace" placeholder="All namespaces" {...draft} />
-        <span role="status">{isListed ? `${rows.length} of ${objects.length}` : trouble ? "" : "Loading…"}</span>
+        <Namespaces value={namespace} known={namespaces} objects={objects} onChange={choose} />
+        <span role="status">{isListed ? `${rows.length} of ${objects.length}` : ""}</span>
+        <button type="button" class="help" aria-label="Keys" title="Keys (?)" onClick={() => setHelping(true)}>
+          ?
+        </button>
         <button type="button" onClick={() => setCreating(true)}>New sandbox</button>
       </div>
-      {trouble && (
-        <p role="alert">
-          {trouble}
-          {namespace === "" && !isListed && " If you may not list all namespaces, enter one above."}
+      {counts.length > 0 && (
+        <StatusCounts
+          counts={counts}
+          selected={status}
+          onSelect={(name) => change({ status: name })}
+        />
+      )}
+      {chosen.length > 0 && (
+        <EndSelected
+          api={api}
+          objects={chosen.map(({ object }) => object)}
+          onEnd={() => setSelected(new Set())}
+        />
+      )}
+      {trouble && isListed && <p role="alert">{trouble}</p>}
+      {watches.pods.trouble && isForbidden(watches.pods.trouble) && (
+        <p class="quiet">
+          Your user may not list Pods {scopeOf(namespace)}, so STATUS shows only what the objects themselves report.
         </p>
       )}
       <Table
-        headers={headers}
+        label={list.title}
+        columns={columns}
         rows={rows}
-        keyOf={({ object }) => keyOf(object)}
-        cellsOf={({ cells }) => cells}
-        toneOf={({ object }) => toneOf(object)}
-        open={open && `${open.namespace}/${open.name}`}
-        onOpen={({ object: { metadata: { namespace = "", name } } }) => go({ ...route, open: { namespace, name } })}
-      />
-      {isListed && rows.length === 0 && (
-        <p class="empty">{objects.length === 0 ? "None found." : "No rows match the filter."}</p>
-      )}
+        widths={widths.current}
+        sort={sort}
+        onSort={(sort) => change({ sort })}
+        open={openKey}
+        onOpen={({ object }) => change({ open: openOf(object) })}
+        addressOf={({ object }) => addressOf({ ...route, open: openOf(object) })}
+        selection={canEnd ? { keys: selected, onChange: setSelected } : undefined}
+        control={control}
+      >
+        <Empty
+          {...{ title, namespace, trouble, isListed }}
+          count={objects.length}
+          filter={[words.trim(), status].filter(Boolean).join(" ")}
+          onClear={() => {
+            setWords("");
+            change({ status: "", filter: "" });
+          }}
+          onCreate={() => setCreating(true)}
+        />
+      </Table>
       {isCreating && <CreateClaim api={api} namespace={namespace} onClose={() => setCreating(false)} />}
+      {isHelping && <Keys onClose={() => setHelping(false)} />}
     </section>
+  );
+}
+
+interface EmptyProps {
+  title: string;
+  namespace: string;
+  trouble: string | undefined;
+  isListed: boolean;
+  /** Number of objects before the filter. */
+  count: number;
+  filter: string;
+  onClear(): void;
+  onCreate(): void;
+}
+
+/** Takes the place of the rows: says why there are none, and what to do. */
+function Empty({ title, namespace, trouble, isListed, count, filter, onClear, onCreate }: EmptyProps) {
+  if (!isListed && trouble === undefined) {
+    return (
+      <Message>
+        <p role="status">Loading {title}…</p>
+      </Message>
+    );
+  }
+  if (!isListed && isForbidden(trouble)) {
+    return (
+      <Message>
+        <p role="alert">Your user may not list {title} {scopeOf(namespace)}.</p>
+        <p>
+          {namespace === "" ? "Choose one of your namespaces above" : "Choose another namespace above"}, or ask an
+          administrator for the ClusterRole <code>hookbox-view</code>.
+        </p>
+        <p class="faint">{trouble}</p>
+      </Message>
+    );
+  }
+  if (!isListed) {
+    return (
+      <Message>
+        <p role="alert">Cannot list {title}. The page tries again.</p>
+        <p class="faint">{trouble}</p>
+      </Message>
+    );
+  }
+  if (count > 0) {
+    return (
+      <Message>
+        <p>No {title} match "{filter}". The filter hides {count}.</p>
+        <button type="button" onClick={onClear}>Clear the filter</button>
+      </Message>
+    );
+  }
+  return (
+    <Message>
+      <p>There are no {title} {scopeOf(namespace)}.</p>
+      {(title === "sandboxes" || title === "claims") && (
+        <>
+          <p>A claim asks a pool for a sandbox.</p>
+          <button type="button" onClick={onCreate}>New sandbox</button>
+        </>
+      )}
+      {title in MANIFESTS && (
+        <>
+          <p>
+            {MANIFESTS[title]?.text} To create one, give this to <code>kubectl apply -f -</code>:
+          </p>
+          <pre>{MANIFESTS[title]?.yaml(namespace || "default")}</pre>
+        </>
+      )}
+    </Message>
+  );
+}
+
+/** By title of a list: what its objects are for, and an example. */
+const MANIFESTS: Record<string, { text: string; yaml(namespace: string): string }> = {
+  pools: {
+    text: "A pool keeps sandboxes of a template running in advance, so that claims get theirs at once.",
+    yaml: (namespace) =>
+      `apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata:
+  name: agents
+  namespace: ${namespace}
+spec:
+  replicas: 3
+  sandboxTemplateRef:
+    name: agent`,
+  },
+  templates: {
+    text: "A template describes the sandboxes of pools.",
+    yaml: (namespace) =>
+      `apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata:
+  name: agent
+  namespace: ${namespace}
+spec:
+  podTemplate:
+    spec:
+      containers:
+        - name: main
+          image: busybox:1.37
+          command: [sleep, infinity]`,
+  },
+};
+
+function Message({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}
+
+function scopeOf(namespace: string): string {
+  return namespace === "" ? "in all namespaces" : `in namespace ${namespace}`;
+}
+
+function isForbidden(trouble: string | undefined): boolean {
+  return /status 403|is forbidden|cannot (?:list|watch) resource/.test(trouble ?? "");
+}
+
+/** Returns what the filter shows, and a function to change it. The URL follows when the user stops typing. */
+function useFilter({ filter }: Route, change: ChangeRoute): [string, (words: string) => void] {
+  const [words, setWords] = useState(filter);
+  const written = useRef(filter);
+  // The back button, or a link.
+  useEffect(() => {
+    if (filter !== written.current) setWords(filter);
+    written.current = filter;
+  }, [filter]);
+  useEffect(() => {
+    if (words === filter) return;
+    const timer = setTimeout(() => {
+      written.current = words;
+      // The back button leads to the list without a filter, not to each letter.
+      change({ filter: words }, filter === "" ? undefined : "replace");
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [words, filter]);
+  return [words, setWords];
+}
+
+/** When the panel closes, its row gets the focus, unless something else has it. */
+function useReturn(open: string | undefined, control: { current: TableControl | null }): void {
+  const last = useRef(open);
+  useEffect(() => {
+    const closed = last.current;
+    last.current = open;
+    if (open === undefined && closed !== undefined && document.activeElement === document.body) {
+      control.current?.focus(closed);
+    }
+  }, [open]);
+}
+
+interface KeysProps {
+  control: { current: TableControl | null };
+  onHelp(): void;
+  onEscape(): void;
+}
+
+/** Follows the keys of the whole page. Returns the reference for the filter. */
+function useKeys({ control, onHelp, onEscape }: KeysProps) {
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const follow = (event: KeyboardEvent) => {
+      const target = event.target as Element;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape" && target === search.current) {
+        // The browser clears the field; a second Escape leaves it.
+        if (search.current?.value !== "") return;
+        control.current?.focus();
+      } else if (target.closest("input:not([type=checkbox]), textarea, select, dialog, .terminal, [contenteditable]")) {
+        return;
+      } else if (event.key === "/") search.current?.focus();
+      else if (event.key === "?") onHelp();
+      else if (event.key === "Escape") onEscape();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", follow);
+    return () => removeEventListener("keydown", follow);
+  });
+  return search;
+}
+
+const KEYS: readonly [keys: string[], text: string][] = [
+  [["/"], "go to the filter"],
+  [["↑", "↓", "PageUp", "PageDown", "Home", "End"], "move in the list; ↑ above the first row: the headers"],
+  [["Enter"], "open the row; on a header: sort"],
+  [["Space"], "select the row; with Shift: all rows from the last selected one"],
+  [["Esc"], "close the panel, and return to its row"],
+  [["?"], "show the keys"],
+];
+
+/** Shows the keys, and what the filter understands. */
+function Keys({ onClose }: { onClose(): void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <table class="keys">
+        <tbody>
+          {KEYS.map(([keys, text]) => (
+            <tr key={text}>
+              <td>{keys.map((key) => <kbd key={key}>{key}</kbd>)}</td>
+              <td>{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <h3>Filter</h3>
+      <p>
+        A row matches if each word is in one of its columns or labels: <code>team=a python</code>.{" "}
+        <code>age&gt;1d</code> and <code>age&lt;10m</code> compare the age.
+      </p>
+      <div class="actions">
+        <button type="button" autofocus onClick={onClose}>Close</button>
+      </div>
+    </Dialog>
   );
 }
 
@@ -83,8 +372,7 @@ const SERVED = ["SERVED (1H)", "COLD", "HIT RATE"];
  */
 function useServed(
   { list }: Route,
-  pools: readonly KubeObject[],
-  { claims: { objects: claims }, sandboxes: { objects: sandboxes } }: PoolWatches,
+  { pools: { objects: pools }, claims: { objects: claims }, sandboxes: { objects: sandboxes } }: Watches,
 ): Map<unknown, string[]> | undefined {
   const isPools = list.kind === "SandboxWarmPool";
   return useMemo(() => {
@@ -93,21 +381,8 @@ function useServed(
     const all = byPool(pools as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
     return new Map(all.map((objects) => {
       const { warm, cold, unknown } = servedInHour(objects, Date.now());
-      const rate = warm + cold === 0 ? "<none>" : `${Math.floor((100 * warm) / (warm + cold))}%`;
+      const rate = warm + cold === 0 ? "" : `${Math.floor((100 * warm) / (warm + cold))}%`;
       return [objects.pool.metadata.uid, [String(warm + cold + unknown), String(cold), rate]];
     }));
   }, [isPools, pools, claims, sandboxes]);
-}
-
-/**
- * Returns how a row looks: `ok` for a Ready object; `trouble` if it fails, or is not Ready although it neither starts
- * nor is suspended.
- */
-function toneOf(object: KubeObject): string {
-  const { conditions = [] } = (object["status"] ?? {}) as { conditions?: Condition[] };
-  const ready = conditions.find(({ type }) => type === "Ready");
-  if (conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True")) return "trouble";
-  if (ready === undefined) return "";
-  if (ready.status === "True") return "ok";
-  return /Suspended|DependenciesNotReady|NotFull/.test(ready.reason) ? "" : "trouble";
 }

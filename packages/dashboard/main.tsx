@@ -4,10 +4,11 @@ import "./policy.ts";
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
-import { usePoolWatches } from "./history.tsx";
-import { List } from "./list.tsx";
-import { addressOf, LISTS, type Route, routeOf } from "./route.ts";
+import { type ChangeRoute, List } from "./list.tsx";
+import { useNamespaces } from "./namespaces.tsx";
+import { addressOf, listRoute, LISTS, type Route, routeOf } from "./route.ts";
 import { connect } from "./session.ts";
+import { useWatches } from "./status.tsx";
 
 /** Path of the router's proxy to the API server. */
 const API = new URL("api", location.href.replace(/[?#].*$/, "")).pathname;
@@ -26,9 +27,13 @@ function App() {
 
 function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): void; onSignOut(): void }) {
   const api = useMemo(() => connect(API, token, onRefused), [token]);
-  const [route, go] = useRoute();
+  const [route, change] = useRoute();
   const { list, open } = route;
-  const watches = usePoolWatches(api, route);
+  const watches = useWatches(api, route);
+  const namespaces = useNamespaces(api);
+  useEffect(() => {
+    document.title = `${open ? `${open.name} · ` : ""}${list.title} · hookbox`;
+  }, [list, open?.name]);
   return (
     <>
       <header>
@@ -37,7 +42,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
           {LISTS.map((one) => (
             <a
               key={one.title}
-              href={addressOf({ ...route, list: one, open: undefined })}
+              href={addressOf({ ...listRoute(one, route.namespace), filter: route.filter })}
               aria-current={one === list ? "page" : undefined}
             >
               {one.title}
@@ -47,7 +52,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
         <button type="button" onClick={onSignOut}>Sign out</button>
       </header>
       <main class={open ? "split" : ""}>
-        <List key={list.kind} api={api} route={route} watches={watches} go={go} />
+        <List key={list.kind} api={api} route={route} watches={watches} namespaces={namespaces} change={change} />
         {open && (
           <Detail
             key={`${list.kind}/${open.namespace}/${open.name}`}
@@ -55,7 +60,7 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
             list={list}
             open={open}
             watches={watches}
-            onClose={() => go({ ...route, open: undefined })}
+            onClose={() => change({ open: undefined })}
           />
         )}
       </main>
@@ -63,15 +68,22 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
   );
 }
 
-/** Returns the route in the URL, and a function to go to another one. */
-function useRoute(): [Route, (route: Route) => void] {
+/** Returns the route in the URL, and a function to change it. */
+function useRoute(): [Route, ChangeRoute] {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const follow = () => setHash(location.hash);
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  return [useMemo(() => routeOf(hash), [hash]), (route) => void (location.hash = addressOf(route))];
+  // The URL, not the last rendering, is the source: two changes may come between two renderings.
+  const change: ChangeRoute = (part, how) => {
+    const next = addressOf({ ...routeOf(location.hash), ...part });
+    if (how !== "replace") return void (location.hash = next);
+    history.replaceState(null, "", next);
+    setHash(next);
+  };
+  return [useMemo(() => routeOf(hash), [hash]), change];
 }
 
 /** The sign-in form. @param onToken called with the entered token, without spaces around it */

@@ -17,32 +17,65 @@ export const LISTS: readonly Listed[] = [
   { kind: "SandboxTemplate", resource: "sandboxtemplates", title: "Templates" },
 ];
 
+/** The order of a list. */
+export interface Sort {
+  /** Header of the column as {@link slugOf} writes it, such as `pod-ip`. */
+  column: string;
+  isDescending: boolean;
+}
+
 /** A list, and the open object in it, if any. */
 export interface Route {
   list: Listed;
   /** Namespace of the listed objects; empty: all namespaces. */
   namespace: string;
+  /** Words that each shown row contains; empty: no filter. */
+  filter: string;
+  /** Name of the only STATUS that is shown; empty: all. */
+  status: string;
+  /** undefined: by namespace and name. */
+  sort: Sort | undefined;
   open: { namespace: string; name: string } | undefined;
 }
 
-/** Reads a URL's hash: `#/pools?namespace=team-a&open=team-a/python`. Invalid parts are ignored. */
+/** Returns the route to a list without a filter, in the default order; add `open` for a link to an object. */
+export function listRoute(list: Listed, namespace = ""): Route {
+  return { list, namespace, filter: "", status: "", sort: undefined, open: undefined };
+}
+
+/**
+ * Reads a URL's hash: `#/pools?namespace=team-a&filter=gpu&sort=-age&open=team-a/python`. A `-` before the column means
+ * descending. Invalid parts are ignored.
+ */
 export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const parameters = new URLSearchParams(query);
   const [namespace = "", name = ""] = (parameters.get("open") ?? "").split("/");
+  const [, minus, column] = /^(-?)([a-z0-9-]+)$/.exec(parameters.get("sort") ?? "") ?? [];
   return {
     list: LISTS.find(({ title }) => title.toLowerCase() === path) ?? LISTS[0]!,
     namespace: parameters.get("namespace") ?? "",
+    filter: parameters.get("filter") ?? "",
+    status: parameters.get("status") ?? "",
+    sort: column === undefined ? undefined : { column, isDescending: minus === "-" },
     open: namespace && name ? { namespace, name } : undefined,
   };
 }
 
 /** Writes the hash of a route. */
-export function addressOf({ list, namespace, open }: Route): string {
+export function addressOf({ list, namespace, filter, status, sort, open }: Route): string {
   const parameters = new URLSearchParams({
     ...namespace === "" ? {} : { namespace },
+    ...filter === "" ? {} : { filter },
+    ...status === "" ? {} : { status },
+    ...sort === undefined ? {} : { sort: `${sort.isDescending ? "-" : ""}${sort.column}` },
     ...open === undefined ? {} : { open: `${open.namespace}/${open.name}` },
   });
   const query = parameters.toString().replaceAll("%2F", "/");
   return `#/${list.title.toLowerCase()}${query && `?${query}`}`;
+}
+
+/** Writes the header of a column for {@link Sort}: `POD IP` as `pod-ip`. */
+export function slugOf(header: string): string {
+  return header.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 }

@@ -1,11 +1,9 @@
-/** State that components share: the objects of a kind, the current time, and the text that a user types. @module */
-import type { TargetedEvent } from "preact";
+/** State that components share: the objects of a kind, and the current time. @module */
 import { useEffect, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
-import { type Api, pathOf } from "../kube/api.ts";
+import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
 import { createStore } from "../kube/store.ts";
 import { listAndWatch } from "../kube/watch.ts";
-import type { Kind } from "../summary/kinds.ts";
 
 /** The objects of a kind as far as they are known. */
 export interface Collection {
@@ -15,6 +13,16 @@ export interface Collection {
   isListed: boolean;
   /** Why the objects are not up to date; undefined: they are. */
   trouble: string | undefined;
+}
+
+/** What to watch. */
+export interface Watched {
+  kind: string;
+  resource: ObjectPath["resource"];
+  /** Parameters such as a labelSelector; absent: all objects. */
+  query?: Record<string, string>;
+  /** Returns the fields of an object that the page needs. @default the whole object */
+  keep?(object: KubeObject): KubeObject;
 }
 
 const NONE: Collection = { objects: [], isListed: false, trouble: undefined };
@@ -28,7 +36,7 @@ const NONE: Collection = { objects: [], isListed: false, trouble: undefined };
  */
 export function useCollection(
   api: Api,
-  kind: Pick<Kind, "kind" | "resource"> | undefined,
+  kind: Watched | undefined,
   namespace: string | undefined,
   name?: string,
 ): Collection {
@@ -49,14 +57,14 @@ export function useCollection(
       });
     };
     setCollection(NONE);
-    const store = createStore({ keep: (object: KubeObject) => object });
+    const store = createStore({ keep: kind.keep ?? ((object: KubeObject) => object) });
     store.onChange(() => show({ trouble: undefined }));
     store.onSynced(() => show({ isListed: true, trouble: undefined }));
     const parse = (object: unknown) => ({ ...object as KubeObject, kind: kind.kind });
     const path = pathOf({ resource: kind.resource, namespace });
     const log = (_: string, message: string, fields: Record<string, unknown> = {}) =>
       show({ trouble: String(fields["error"] ?? message) });
-    const query: Record<string, string> = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+    const query = { ...kind.query, ...name === undefined ? {} : { fieldSelector: `metadata.name=${name}` } };
     void listAndWatch(api, { path, query, parse }, store, { log, signal: ending.signal });
     return () => ending.abort();
   }, [api, kind, namespace, name]);
@@ -71,25 +79,6 @@ export function useClock(): Date {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-/**
- * Returns attributes of an input that shows `value`, or what the user is typing: without them, each rendering would
- * restore the old value.
- *
- * @param onEnter called when the user has entered another value
- */
-export function useDraft(value: string | number, onEnter: (input: HTMLInputElement) => void) {
-  const [typed, setTyped] = useState<string>();
-  return {
-    value: typed ?? value,
-    onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => setTyped(currentTarget.value),
-    onBlur: () => setTyped(undefined),
-    onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
-      setTyped(undefined);
-      onEnter(currentTarget);
-    },
-  };
 }
 
 function sorted(objects: Iterable<KubeObject>): KubeObject[] {

@@ -33,18 +33,18 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
   test("lists, filters and explains sandboxes, live", async () => {
     const { page, wrong, picture } = await open();
     await page.getByRole("link", { name: "Claims" }).click();
-    await page.getByRole("row", { name: /^session True DependenciesReady/ }).click();
+    await page.getByRole("row", { name: /^session Running/ }).click();
     await page.getByText("Ready: Nothing is wrong").or(page.getByText(/^Ready: /)).waitFor();
     await page.getByText("Assigned to claim").waitFor();
     await picture("claim");
     await page.getByRole("link", { name: "Sandboxes" }).click();
     await page.getByLabel("Filter").fill("no such words");
-    await page.getByText("No rows match the filter.").waitFor();
+    await page.getByText('No sandboxes match "no such words".').waitFor();
     await page.getByLabel("Filter").fill("session");
     await eventually(() => page.getByRole("row").count()).toBe(2);
     await page.getByLabel("Filter").fill("");
     await apply(example("sandbox"));
-    await page.getByRole("row", { name: /^demo True/ }).waitFor();
+    await page.getByRole("row", { name: /^demo Running/ }).waitFor();
     await picture("sandboxes");
     await page.getByRole("link", { name: "Pools" }).click();
     await page.getByRole("row", { name: /^agents/ }).click();
@@ -56,13 +56,13 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
   test("suspends, resumes, creates and deletes, as far as its user may", async () => {
     const { page, picture } = await open();
     await apply(example("sandbox"));
-    await page.getByRole("row", { name: /^demo True/ }).click();
+    await page.getByRole("row", { name: /^demo Running/ }).click();
     await page.getByRole("button", { name: "Suspend" }).click();
     await page.getByRole("dialog").getByText("Deletes the Pod").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
-    await page.getByRole("row", { name: /^demo False SandboxSuspended/ }).waitFor();
+    await page.getByRole("row", { name: /^demo Suspended/ }).waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByRole("row", { name: /^demo True/ }).waitFor();
+    await page.getByRole("row", { name: /^demo Running/ }).waitFor();
     await page.getByRole("button", { name: "New sandbox" }).click();
     await page.getByLabel("Pool or template").selectOption("pool/agents");
     await page.getByLabel("Name (optional)").fill("from-the-page");
@@ -86,12 +86,13 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     async () => {
       const { page, picture } = await open();
       await apply(JSON.stringify(BROKEN));
-      await page.getByRole("row", { name: /^broken False/ }).click();
+      await page.getByRole("row", { name: /^broken ErrImageNeverPull/ }).click();
       await page.getByText(/^ImageNotPresent: The node does not have the image/).waitFor();
       await picture("why");
       await page.getByLabel("Namespace").fill("");
       await page.getByLabel("Namespace").press("Enter");
-      await page.getByRole("alert").filter({ hasText: /cannot list resource.*enter one above/ }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "Your user may not list sandboxes in all namespaces." })
+        .waitFor();
       await page.goBack();
       await page.getByRole("heading", { name: "broken" }).waitFor();
       await page.setViewportSize({ width: 400, height: 800 });
@@ -111,7 +112,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     // Why one is not Ready yet is asked of nodes, too, which this user may not see.
     await kubectl("wait", "--for=condition=Ready", "sandbox/agent", "--timeout=600s");
     const { page, wrong, picture } = await open();
-    await page.getByRole("row", { name: /^agent True/ }).click();
+    await page.getByRole("row", { name: /^agent Running/ }).click();
     await page.getByText("Files", { exact: true }).click();
     await page.getByLabel("Upload").setInputFiles({
       name: "note.txt",

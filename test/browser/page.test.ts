@@ -1,19 +1,14 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { beforeAll, expect, test } from "vitest";
 import type { FakeApi } from "../kube/fakeapi.ts";
-import { serveApi } from "../kube/servedapi.ts";
-import { startMain } from "../mainprocess.ts";
 import { findChromium } from "./chromium.ts";
-import { type Shown, signIn } from "./signin.ts";
+import { buildPage, type InMemory, openInMemory } from "./inmemory.ts";
 
-const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
 let chromium: string;
 
 beforeAll(async () => {
   chromium = await findChromium();
-  await build({ root: PAGE });
+  await buildPage();
 });
 
 test("shows three thousand sandboxes, and draws those that are seen", async () => {
@@ -45,7 +40,7 @@ test("keeps the namespace that is being typed while the list changes", async () 
   expect(await namespace.inputValue()).toBe("team-");
   await namespace.pressSequentially("a");
   await namespace.press("Enter");
-  await page.getByText("None found.").waitFor();
+  await page.getByText("There are no sandboxes in namespace team-a.").waitFor();
   expect(new URL(page.url()).hash).toBe("#/sandboxes?namespace=team-a");
   await namespace.fill("");
   await namespace.press("Enter");
@@ -54,15 +49,10 @@ test("keeps the namespace that is being typed while the list changes", async () 
 });
 
 /** Opens the dashboard of an API server with `count` Sandboxes, `many-0000` and so on. */
-async function open(count: number): Promise<Shown & { api: FakeApi }> {
-  const { api, kubeconfig } = await serveApi();
-  const review = { status: { userInfo: { username: "someone" } } };
-  api.intercept = ({ path }) => path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : undefined;
-  for (let index = 0; index < count; index++) add(api, index);
-  const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
-  const router = await startMain("node", args, "Serving");
-  const [{ port }] = router.said("Serving") as [{ port: number }];
-  return { api, ...await signIn(chromium, `http://127.0.0.1:${port}/.hookbox/`, "any") };
+function open(count: number): Promise<InMemory> {
+  return openInMemory(chromium, (api) => {
+    for (let index = 0; index < count; index++) add(api, index);
+  });
 }
 
 function add(api: FakeApi, index: number): void {

@@ -1,0 +1,228 @@
+/** Turns the objects of a list into rows: columns, filter, order, counts per status, and the widths that fit. Pure. @module */
+import { lifetimeOf } from "../api/expiry.ts";
+import type { KubeObject } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { columnsOf } from "../summary/columns.ts";
+import { type Status, statusText, type Tone } from "../summary/status.ts";
+import { type Listed, slugOf, type Sort } from "./route.ts";
+
+/** A column of a list. */
+export interface Column {
+  header: string;
+  /** Empty: nothing to show. */
+  cell(object: KubeObject, now: Date): string;
+  /** If there is no room for all columns, those with the highest number go first. */
+  rank: number;
+}
+
+/** An object of a list. */
+export interface Row {
+  /** Namespace and name. */
+  key: string;
+  object: KubeObject;
+  /** One for each column. */
+  cells: readonly string[];
+  /** undefined: the kind has none. */
+  status: Status | undefined;
+}
+
+/** Columns that STATUS replaces. */
+const REPLACED: Partial<Record<Listed["kind"], readonly string[]>> = {
+  Sandbox: ["READY", "REASON", "MODE"],
+  SandboxClaim: ["READY", "REASON"],
+  SandboxWarmPool: ["REASON"],
+};
+/** The most important columns, which stay when there is little room. All others go from the right. */
+const RANKS = ["NAME", "STATUS", "NAMESPACE", "READY", "DESIRED", "HIT RATE", "AGE", "IMAGES", "CLAIM", "SANDBOX"];
+
+/** Returns the columns of a list, without what a list computes from several objects. */
+export function listColumns(list: Listed, { allNamespaces }: { allNamespaces: boolean }): Column[] {
+  const columns = columnsOf(list, { isWide: true, allNamespaces })
+    .filter(({ header }) => header !== "STATUS" && !REPLACED[list.kind]?.includes(header))
+    .map(({ header, cell }) => makeColumn(header, cell));
+  if (list.kind === "SandboxTemplate") return columns;
+  const at = columns.findIndex(({ header }) => header === "NAME") + 1;
+  return columns.toSpliced(at, 0, makeColumn(STATUS, () => ""));
+}
+
+/** Makes a column, with a rank that depends on its header. */
+export function makeColumn(header: string, cell: Column["cell"]): Column {
+  const rank = RANKS.indexOf(header);
+  return { header, cell, rank: rank < 0 ? RANKS.length : rank };
+}
+
+const STATUS = "STATUS";
+
+/**
+ * Makes the rows.
+ *
+ * @param now an object created after it counts as created now: the clock of the browser may be slow
+ */
+export function rowsOf(
+  objects: readonly KubeObject[],
+  columns: readonly Column[],
+  statusOf: (object: KubeObject) => Status | undefined,
+  now: Date,
+): Row[] {
+  return objects.map((object) => {
+    const { namespace, name, creationTimestamp = "" } = object.metadata;
+    const created = Date.parse(creationTimestamp);
+    const then = created > now.getTime() ? new Date(created) : now;
+    const status = statusOf(object);
+    const cells = columns.map(({ header, cell }) => {
+      const text = header === STATUS ? status && statusText(status) || "" : cell(object, then);
+      return text === "<none>" ? "" : text;
+    });
+    return { key: `${namespace}/${name}`, object, cells, status };
+  });
+}
+
+const AGE_WORD = /^age([<>])(?:(\d+)([smhdw]))?/;
+const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/**
+ * Returns the rows that match every word of a filter. A word matches if a column or a label (`team=a`) contains it, in
+ * upper or lower case. `age>1d` and `age<10m` compare the age; a number with a unit that is still missing matches all.
+ */
+export function filtered(rows: readonly Row[], filter: string, now: Date): readonly Row[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  const isMatch = words.map((word): (row: Row) => boolean => {
+    const [isAge, sign, count, unit = ""] = AGE_WORD.exec(word) ?? [];
+    if (isAge === undefined) return (row) => textOf(row).includes(word);
+    const limit = now.getTime() - Number(count) * (UNIT_MS[unit] ?? NaN);
+    if (Number.isNaN(limit)) return () => true;
+    return (row) => (createdAt(row) < limit) === (sign === ">");
+  });
+  return rows.filter((row) => isMatch.every((matches) => matches(row)));
+}
+
+/** Returns the text that a filter searches, in lower case. No word contains a line break, so none matches two columns. */
+function textOf({ cells, object }: Row): string {
+  const labels = Object.entries(object.metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [...cells, ...labels].join("\n").toLowerCase();
+}
+
+/** How many rows have a status. */
+export interface StatusCount {
+  name: string;
+  tone: Tone;
+  count: number;
+}
+
+const TONES: readonly Tone[] = ["bad", "progress", "good", "off"];
+
+/** Counts the rows of each status, problems first. @param selected a status that is counted even if no row has it */
+export function countsOf(rows: readonly Row[], selected = ""): StatusCount[] {
+  const counts = new Map<string, StatusCount>();
+  if (selected !== "") counts.set(selected, { name: selected, tone: "off", count: 0 });
+  for (const { status } of rows) {
+    if (!status) continue;
+    const { name, tone } = status;
+    counts.set(name, { name, tone, count: (counts.get(name)?.count ?? 0) + 1 });
+  }
+  const rank = ({ tone }: StatusCount) => TONES.indexOf(tone);
+  return [...counts.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count || (a.name < b.name ? -1 : 1));
+}
+
+const COLLATOR = new Intl.Collator("en", { numeric: true });
+
+/**
+ * Returns the rows in an order; rows that are alike keep theirs, and rows without a value come last. AGE and EXPIRES are
+ * in the order of time, STATUS begins with problems, and numbers in a text count as numbers.
+ */
+export function inOrder(rows: readonly Row[], columns: readonly Column[], sort: Sort | undefined): readonly Row[] {
+  const index = columns.findIndex(({ header }) => slugOf(header) === sort?.column);
+  const header = columns[index]?.header;
+  if (header === undefined) return rows;
+  const valued = rows.map((row) => ({ row, value: valueOf(row, header, row.cells[index] ?? "") }));
+  const sign = sort?.isDescending ? -1 : 1;
+  return valued.sort(({ value: a }, { value: b }) => {
+    if (a === "" || b === "") return Number(a === "") - Number(b === "");
+    return sign * (typeof a === "number" && typeof b === "number" ? a - b : COLLATOR.compare(String(a), String(b)));
+  }).map(({ row }) => row);
+}
+
+function valueOf(row: Row, header: string, cell: string): number | string {
+  if (cell === "") return "";
+  if (header === "AGE") return -createdAt(row);
+  if (header === "EXPIRES") return Date.parse(expiryOf(row.object) ?? "") || "";
+  if (header === STATUS && row.status) return `${TONES.indexOf(row.status.tone)} ${cell}`;
+  return cell;
+}
+
+/** In milliseconds since the epoch; 0: not known. */
+function createdAt({ object: { metadata } }: Row): number {
+  return Date.parse(metadata.creationTimestamp ?? "") || 0;
+}
+
+function expiryOf(object: KubeObject): string | undefined {
+  // These casts are safe: the API server has validated what it stores.
+  if (object.kind === "SandboxClaim") return (object as SandboxClaim).spec.lifecycle?.shutdownTime;
+  return lifetimeOf(object as Sandbox).shutdownTime;
+}
+
+/** Widths of letters and of the space around a cell, in pixels: the font is the browser's own, so they are estimates. */
+const LETTER = 8.2;
+const HEADER_LETTER = 8.6;
+const PADDING = 18;
+const ICON = 20;
+const LEAST_LETTERS = 5;
+const MOST_LETTERS = 48;
+
+/**
+ * Returns how wide the columns want to be, in pixels: as wide as their longest cell, up to a limit.
+ *
+ * @param before earlier widths: a column never becomes narrower, so that columns stay where they are
+ */
+export function naturalWidths(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  before: Readonly<Record<string, number>> = {},
+): Record<string, number> {
+  return Object.fromEntries(columns.map(({ header }, index) => {
+    let letters = LEAST_LETTERS;
+    for (const { cells } of rows) letters = Math.max(letters, cells[index]?.length ?? 0);
+    const text = Math.min(letters, MOST_LETTERS) * LETTER + (header === STATUS ? ICON : 0);
+    // The header has a sort mark after it.
+    const width = Math.ceil(PADDING + Math.max(text, header.length * HEADER_LETTER + 12));
+    return [header, Math.max(width, before[header] ?? 0)];
+  }));
+}
+
+/** Which columns are shown, and how wide, in pixels. */
+export interface Layout {
+  shown: { header: string; index: number; width: number }[];
+  /** Headers of the columns that have no room. */
+  hidden: string[];
+}
+
+/** How narrow a column may become before another one goes; other columns keep their widths. */
+const LEAST: Record<string, number> = { NAME: 150, STATUS: 170 };
+
+/**
+ * Chooses the columns that fit into `room` pixels. The least important ones go first, NAME and STATUS never. These two
+ * share what is missing, and all columns share what is left, in proportion to their widths.
+ */
+export function layoutOf(columns: readonly Column[], natural: Readonly<Record<string, number>>, room: number): Layout {
+  let shown = columns.map(({ header, rank }, index) => {
+    const width = natural[header] ?? 0;
+    return { header, rank, index, width, least: Math.min(width, LEAST[header] ?? width) };
+  });
+  const hidden: string[] = [];
+  const sum = (of: "width" | "least") => shown.reduce((all, one) => all + one[of], 0);
+  while (sum("least") > room && shown.length > 2) {
+    const last = shown.reduce((a, b) => b.rank >= a.rank ? b : a);
+    shown = shown.filter((one) => one !== last);
+    hidden.unshift(last.header);
+  }
+  const [most, least] = [sum("width"), sum("least")];
+  const share = most > least ? Math.max(0, room - least) / (most - least) : 1;
+  const widthOf = (one: typeof shown[0]) =>
+    most <= room ? one.width * room / most : one.least + (one.width - one.least) * share;
+  return {
+    shown: shown.map((one) => ({ header: one.header, index: one.index, width: Math.floor(widthOf(one)) })),
+    hidden,
+  };
+}

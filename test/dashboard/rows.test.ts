@@ -1,0 +1,224 @@
+/** What the lists of the dashboard show, in which order and how wide. @module */
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { LISTS, type Sort } from "../../packages/dashboard/route.ts";
+import {
+  countsOf,
+  filtered,
+  inOrder,
+  layoutOf,
+  listColumns,
+  makeColumn,
+  naturalWidths,
+  type Row,
+  rowsOf,
+} from "../../packages/dashboard/rows.ts";
+import { endingsOf } from "../../packages/dashboard/selection.tsx";
+import type { Status, Tone } from "../../packages/summary/status.ts";
+
+const NOW = new Date("2026-01-02T00:00:00Z");
+const [SANDBOXES, CLAIMS, POOLS, TEMPLATES] = LISTS as [
+  typeof LISTS[0],
+  typeof LISTS[0],
+  typeof LISTS[0],
+  typeof LISTS[0],
+];
+const ago = (seconds: number) => new Date(NOW.getTime() - 1000 * seconds).toISOString();
+const DAY = 86_400;
+
+/** A Sandbox, and its status as the test wants it. */
+function aRow(
+  { name, tone = "good", status = "Running", age = 60, note, ...more }: {
+    name: string;
+    tone?: Tone;
+    status?: string;
+    note?: string;
+    age?: number;
+    labels?: Record<string, string>;
+    shutdownTime?: string;
+  },
+): { object: KubeObject; status: Status } {
+  const { labels = {}, shutdownTime } = more;
+  return {
+    object: {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: { namespace: "team-a", name, uid: `uid-${name}`, creationTimestamp: ago(age), labels },
+      spec: { podTemplate: { spec: { containers: [] } }, ...shutdownTime === undefined ? {} : { shutdownTime } },
+    },
+    status: { name: status, tone, ...note === undefined ? {} : { note } },
+  };
+}
+
+const COLUMNS = listColumns(SANDBOXES, { allNamespaces: true });
+
+function rows(...all: Parameters<typeof aRow>[0][]): Row[] {
+  const made = all.map(aRow);
+  const statuses = new Map(made.map(({ object, status }) => [object, status]));
+  return rowsOf(made.map(({ object }) => object), COLUMNS, (object) => statuses.get(object), NOW);
+}
+
+const names = (some: readonly Row[]) => some.map(({ object }) => object.metadata.name);
+const cellOf = (row: Row | undefined, header: string) =>
+  row?.cells[COLUMNS.findIndex((column) => column.header === header)];
+
+test.for([
+  { list: SANDBOXES, want: ["NAME", "STATUS", "CLAIM", "AGE", "POD IP", "NODE", "EXPIRES", "POOL"] },
+  { list: CLAIMS, want: ["NAME", "STATUS", "SANDBOX", "AGE", "POOL", "POD IP", "EXPIRES"] },
+  { list: POOLS, want: ["NAME", "STATUS", "READY", "DESIRED", "TEMPLATE", "AGE", "UPDATES"] },
+  { list: TEMPLATES, want: ["NAME", "IMAGES", "AGE", "RUNTIME"] },
+])("listColumns() of $list.title has one STATUS in place of READY, REASON and MODE", ({ list, want }) => {
+  const headers = (allNamespaces: boolean) => listColumns(list, { allNamespaces }).map(({ header }) => header);
+  expect(headers(false)).toEqual(want);
+  expect(headers(true)).toEqual(["NAMESPACE", ...want]);
+});
+
+describe("rowsOf()", () => {
+  test("shows the status with its note, and nothing for what is not known", () => {
+    const [row] = rows({ name: "a", status: "CrashLoopBackOff", tone: "bad", note: "6 restarts, exit code 3" });
+    expect(row?.key).toBe("team-a/a");
+    expect(cellOf(row, "STATUS")).toBe("CrashLoopBackOff (6 restarts, exit code 3)");
+    expect(cellOf(row, "CLAIM")).toBe("");
+  });
+
+  test.for([{ age: -300, want: "0s" }, { age: -1, want: "0s" }, { age: 61, want: "61s" }])(
+    "shows age $want of an object created $age s ago: the clock of the browser may be slow",
+    ({ age, want }) => {
+      expect(cellOf(rows({ name: "a", age })[0], "AGE")).toBe(want);
+    },
+  );
+});
+
+describe("filtered()", () => {
+  const all = rows(
+    { name: "old", age: 2 * DAY, labels: { team: "blue" } },
+    { name: "young", age: 300, status: "Starting", tone: "progress" },
+    { name: "new", age: 5 },
+  );
+
+  test.for([
+    { filter: "", want: ["old", "young", "new"] },
+    { filter: "  OLD ", want: ["old"] },
+    { filter: "start young", want: ["young"] },
+    { filter: "start old", want: [] },
+    { filter: "team=blue", want: ["old"] },
+    { filter: "age>1d", want: ["old"] },
+    { filter: "age<1d", want: ["young", "new"] },
+    { filter: "age<1h young", want: ["young"] },
+    { filter: "age>2", want: ["old", "young", "new"] },
+    { filter: "age>", want: ["old", "young", "new"] },
+  ])("$filter leaves $want", ({ filter, want }) => {
+    expect(names(filtered(all, filter, NOW))).toEqual(want);
+  });
+
+  test("no word matches the end of one column with the beginning of the next", () => {
+    expect(filtered(all, "team-aold", NOW)).toEqual([]);
+  });
+});
+
+describe("countsOf()", () => {
+  const all = rows(
+    { name: "a" },
+    { name: "b" },
+    { name: "c", status: "Suspended", tone: "off" },
+    { name: "d", status: "Unschedulable", tone: "bad" },
+    { name: "e", status: "Starting", tone: "progress" },
+  );
+
+  test("counts each status, problems first", () => {
+    expect(countsOf(all).map(({ name, count }) => [name, count])).toEqual([
+      ["Unschedulable", 1],
+      ["Starting", 1],
+      ["Running", 2],
+      ["Suspended", 1],
+    ]);
+  });
+
+  test("keeps the selected status when its last row has left, so that a click can end the selection", () => {
+    expect(countsOf(all, "Waking")).toContainEqual({ name: "Waking", tone: "off", count: 0 });
+    expect(countsOf(all, "Starting").filter(({ name }) => name === "Starting")).toEqual([
+      { name: "Starting", tone: "progress", count: 1 },
+    ]);
+  });
+});
+
+describe("inOrder()", () => {
+  const all = rows(
+    { name: "s-10", age: 5, status: "Running", tone: "good" },
+    { name: "s-2", age: 2 * DAY, status: "Suspended", tone: "off", shutdownTime: ago(-60) },
+    { name: "s-9", age: 300, status: "CrashLoopBackOff", tone: "bad", shutdownTime: ago(-30 * DAY) },
+  );
+  const by = (column: string, isDescending = false): Sort => ({ column, isDescending });
+
+  test.for([
+    { sort: undefined, want: ["s-10", "s-2", "s-9"] },
+    { sort: by("name"), want: ["s-2", "s-9", "s-10"] },
+    { sort: by("name", true), want: ["s-10", "s-9", "s-2"] },
+    { sort: by("age"), want: ["s-10", "s-9", "s-2"] },
+    { sort: by("age", true), want: ["s-2", "s-9", "s-10"] },
+    { sort: by("status"), want: ["s-9", "s-10", "s-2"] },
+    { sort: by("expires"), want: ["s-2", "s-9", "s-10"] },
+    { sort: by("expires", true), want: ["s-9", "s-2", "s-10"] },
+    { sort: by("claim"), want: ["s-10", "s-2", "s-9"] },
+    { sort: by("no-such-column"), want: ["s-10", "s-2", "s-9"] },
+  ])("$sort.column, descending: $sort.isDescending", ({ sort, want }) => {
+    expect(names(inOrder(all, COLUMNS, sort))).toEqual(want);
+  });
+});
+
+describe("layoutOf()", () => {
+  const columns = ["NAMESPACE", "NAME", "STATUS", "AGE", "NODE", "POD IP"].map((header) =>
+    makeColumn(header, () => "")
+  );
+  const natural = { NAMESPACE: 100, NAME: 300, STATUS: 200, AGE: 60, NODE: 120, "POD IP": 120 };
+  const headers = (room: number) => layoutOf(columns, natural, room).shown.map(({ header }) => header);
+
+  test("drops the least important columns first, and never NAME and STATUS", () => {
+    expect(headers(900)).toEqual(["NAMESPACE", "NAME", "STATUS", "AGE", "NODE", "POD IP"]);
+    expect(headers(700)).toEqual(["NAMESPACE", "NAME", "STATUS", "AGE", "NODE"]);
+    expect(headers(500)).toEqual(["NAMESPACE", "NAME", "STATUS", "AGE"]);
+    expect(headers(450)).toEqual(["NAMESPACE", "NAME", "STATUS"]);
+    expect(headers(100)).toEqual(["NAME", "STATUS"]);
+    expect(layoutOf(columns, natural, 450).hidden).toEqual(["AGE", "NODE", "POD IP"]);
+  });
+
+  test.for([1500, 900, 800, 700, 600, 500, 450, 400])("fills %d pixels, and no more", (room) => {
+    const { shown } = layoutOf(columns, natural, room);
+    const sum = shown.reduce((all, { width }) => all + width, 0);
+    expect(sum).toBeLessThanOrEqual(room);
+    expect(sum).toBeGreaterThan(room - columns.length);
+    expect(shown.find(({ header }) => header === "NAME")?.width).toBeGreaterThanOrEqual(150);
+  });
+});
+
+test("naturalWidths() follow the longest cell of all rows, and never become narrower", () => {
+  const short = naturalWidths(COLUMNS, rows({ name: "a" }));
+  const long = naturalWidths(COLUMNS, rows({ name: "a" }, { name: "a-name-that-is-longer" }), short);
+  expect(long["NAME"]).toBeGreaterThan(short["NAME"]!);
+  expect(long["AGE"]).toBe(short["AGE"]);
+  expect(naturalWidths(COLUMNS, rows({ name: "a" }), long)).toEqual(long);
+});
+
+test("endingsOf() ends a claimed sandbox with its claim, once, and says what a pool replaces", () => {
+  const owned = (name: string, kind: string, owner: string) => {
+    const { object } = aRow({ name });
+    const reference = { apiVersion: "v1", kind, name: owner, uid: `uid-${owner}`, controller: true };
+    return { ...object, metadata: { ...object.metadata, ownerReferences: [reference] } };
+  };
+  const { object: bare } = aRow({ name: "bare" });
+  const { object: session } = aRow({ name: "session" });
+  const claim = { ...session, kind: "SandboxClaim" };
+  const endings = endingsOf([
+    bare,
+    owned("s-1", "SandboxClaim", "session"),
+    claim,
+    owned("s-2", "SandboxClaim", "other"),
+    owned("p-1", "SandboxWarmPool", "agents"),
+  ]);
+  expect(endings.map(({ kind, name, uid, how }) => [kind, name, uid, how])).toEqual([
+    ["Sandbox", "bare", "uid-bare", "itself"],
+    ["SandboxClaim", "session", "uid-session", "itself"],
+    ["SandboxClaim", "other", "uid-other", "claimed"],
+    ["Sandbox", "p-1", "uid-p-1", "member"],
+  ]);
+});
