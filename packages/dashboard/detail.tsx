@@ -26,7 +26,7 @@ import { Ports } from "./ports.tsx";
 import type { Listed } from "./route.ts";
 import type { Session } from "./session.ts";
 import { useClock, useCollection } from "./state.ts";
-import { type Moment, timelineOf } from "./timeline.ts";
+import { type Moment, stepsOf, timelineOf } from "./timeline.ts";
 
 /** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
 const POLL_MS = 5000;
@@ -77,6 +77,9 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
       {isListed && !object && <p role="alert" class="whole">It no longer exists.</p>}
       {object && <Overview object={object} related={related} now={now} />}
       {object && <Actions api={api} object={object} related={related} sandboxes={watches.sandboxes} />}
+      {sandbox !== undefined || list.kind === "SandboxClaim"
+        ? status?.tone === "progress" && <Steps {...related} />
+        : null}
       {object && finding && <Why finding={finding} status={status} />}
       {object && list.kind === "SandboxWarmPool" && (
         <>
@@ -168,6 +171,20 @@ function Why(
         </p>
       )}
     </section>
+  );
+}
+
+/** How far a sandbox is on its way to Ready. */
+function Steps(related: Related) {
+  return (
+    <ol class="steps" aria-label="Progress">
+      {stepsOf(related).map(({ what, isDone }) => (
+        <li key={what} class={isDone ? "done" : ""}>
+          <span aria-hidden="true">{isDone ? "✓" : "○"}</span> {what}
+          {!isDone && <span class="hidden">: not yet</span>}
+        </li>
+      ))}
+    </ol>
   );
 }
 

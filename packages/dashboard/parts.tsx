@@ -110,7 +110,12 @@ export function Dialog(
   { title, onClose, children }: { title: string; onClose(): void; children: ComponentChildren },
 ) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    dialog.current?.showModal();
+    // A dialog that is removed while it is open leaves the focus on the page's body.
+    return () => before?.focus();
+  }, []);
   return (
     <dialog ref={dialog} class="ask" aria-label={title} onClose={onClose}>
       <h2>{title}</h2>

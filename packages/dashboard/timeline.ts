@@ -78,6 +78,28 @@ export function timelineOf(objects: TimelineObjects): Moment[] {
   return moments.filter((one) => one !== undefined).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
+/** One step on the way to Ready. */
+interface Step {
+  what: string;
+  isDone: boolean;
+}
+
+/** Lists the steps from the request to Ready, in order. */
+export function stepsOf({ claim, sandbox, pod }: Omit<TimelineObjects, "other" | "events">): Step[] {
+  const { conditions = [], containerStatuses = [] } = (pod?.status ?? {}) as PodStatus;
+  const has = (type: string) => conditions.some((one) => one.type === type && one.status === "True");
+  const started = containerStatuses.length > 0 && containerStatuses.every(({ state }) => state?.running !== undefined);
+  const isReady = conditionsOf(sandbox?.status).some(({ type, status }) => type === "Ready" && status === "True");
+  const assigned = (claim?.status as { sandbox?: { name?: string } } | undefined)?.sandbox?.name !== undefined;
+  return [
+    ...claim === undefined ? [] : [{ what: "Sandbox assigned", isDone: assigned }],
+    { what: "Pod scheduled", isDone: has("PodScheduled") || started },
+    { what: "Containers started", isDone: started },
+    { what: "Pod ready", isDone: has("Ready") },
+    { what: "Ready", isDone: isReady && (claim === undefined || assigned) },
+  ];
+}
+
 /** Returns undefined for an Event of another object: one of another kind, or an earlier one of the same name. */
 function eventMoment(event: EventFact, { claim, sandbox, pod, other }: TimelineObjects): Moment | undefined {
   const { object: { kind, name }, uid, reason, message, last, first } = event;

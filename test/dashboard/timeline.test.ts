@@ -1,6 +1,6 @@
 /** What the dashboard tells of a sandbox's life. @module */
 import { expect, test } from "vitest";
-import { timelineOf } from "../../packages/dashboard/timeline.ts";
+import { stepsOf, timelineOf } from "../../packages/dashboard/timeline.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 const condition = (type: string, second: number, status = "True") => ({
@@ -115,4 +115,30 @@ test("a Sandbox that was made for a claim is assigned to it, though it was asked
   const metadata = { name: "session", creationTimestamp: at(10), annotations };
   const moments = timelineOf({ sandbox: { metadata }, events: [] });
   expect(moments.map(({ what }) => what)).toEqual(["Assigned to claim", "Sandbox created"]);
+});
+
+test("stepsOf() lists what has happened on the way to Ready, and what has not", () => {
+  const done = (objects: Parameters<typeof stepsOf>[0]) => stepsOf(objects).map(({ what, isDone }) => [what, isDone]);
+  const metadata = { name: "x" };
+  expect(done({ claim: { metadata } })).toEqual([
+    ["Sandbox assigned", false],
+    ["Pod scheduled", false],
+    ["Containers started", false],
+    ["Pod ready", false],
+    ["Ready", false],
+  ]);
+  const claim = { metadata, status: { sandbox: { name: "x" } } };
+  const pod = {
+    metadata,
+    status: { conditions: [condition("PodScheduled", 1)], containerStatuses: [{ name: "main", state: {} }] },
+  };
+  expect(stepsOf({ claim, pod }).map(({ isDone }) => isDone)).toEqual([true, true, false, false, false]);
+  const running = { metadata, status: { containerStatuses: [{ name: "main", state: { running: {} } }] } };
+  const sandbox = { metadata, status: { conditions: [condition("Ready", 3)] } };
+  expect(done({ sandbox, pod: running })).toEqual([
+    ["Pod scheduled", true],
+    ["Containers started", true],
+    ["Pod ready", false],
+    ["Ready", true],
+  ]);
 });

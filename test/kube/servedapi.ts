@@ -47,7 +47,10 @@ export async function serveApi(
     for await (const chunk of request) text += chunk;
     const method = request.method as "GET";
     const answer = await api.send({ method, path: url.pathname, query, ...(text ? { body: JSON.parse(text) } : {}) });
-    response.writeHead(answer.status, { "Content-Type": "application/json" }).end(JSON.stringify(answer.body));
+    // A log is not JSON.
+    const isText = typeof answer.body === "string";
+    const content = isText ? answer.body as string : JSON.stringify(answer.body);
+    response.writeHead(answer.status, { "Content-Type": isText ? "text/plain" : "application/json" }).end(content);
   });
   const port = await listenOn(server, "127.0.0.1", 0);
   onTestFinished(() => {
