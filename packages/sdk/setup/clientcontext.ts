@@ -5,7 +5,7 @@ import { podNameOf } from "../../api/objects/names.ts";
 import { WAKE_TIMEOUT_MS } from "../../api/router/protocol.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { Api } from "../../kube/api.ts";
-import { clusterCredentials, type Credentials } from "../../kube/credentials.ts";
+import type { Credentials } from "../../kube/credentials.ts";
 import { setMode } from "../control/change.ts";
 import { readSandbox, refOf, type Target } from "../control/find.ts";
 import { readinessOf } from "../control/readiness.ts";
@@ -22,9 +22,7 @@ import {
 import { createRouterTransport, type RouterAccess } from "../transport/router.ts";
 import type { SandboxTransport } from "../transport/transport.ts";
 import { type ClientOptions, hasProcess, variable } from "./clientoptions.ts";
-import { existsSync } from "node:fs";
-import { connect } from "../../kube/connection.ts";
-import { chooseKubeconfig, type Chosen, kubeconfigPlaces } from "../../kube/kubeconfig.ts";
+import type { FoundCluster } from "./cluster.ts";
 
 /** User agent of the SDK, as the API server's audit log shows it. */
 const USER_AGENT = "hookbox-sdk";
@@ -104,7 +102,7 @@ async function findOrTake(options: ClientOptions): Promise<FoundCluster> {
     });
   }
   // This module needs a disk and certificates, so it must not be part of a bundle for browsers.
-  const { findCluster } = await import("./clientcontext.ts");
+  const { findCluster } = await import("./cluster.ts");
   return await findCluster(options, USER_AGENT);
 }
 
@@ -183,52 +181,3 @@ export async function findPod(
 }
 
 const noDiagnosis: Diagnose = () => Promise.resolve(undefined);
-
-/** A connection to a cluster. */
-export interface FoundCluster {
-  api: Api;
-  /** Undefined if the caller passed an `api`. */
-  credentials: Credentials | undefined;
-  /** Namespace of the kubeconfig context or of the Pod. Undefined if there is none. */
-  namespace: string | undefined;
-  /** Whether this program runs in a Pod of the cluster. */
-  isInside: boolean;
-}
-
-const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-
-/**
- * Finds the cluster; sends no request.
- *
- * @throws {@link InvalidArgumentError} if there is no cluster, or its kubeconfig cannot be read
- */
-export async function findCluster(options: ClientOptions, userAgent: string): Promise<FoundCluster> {
-  const { credentials, isInside } = await credentialsOf(options);
-  const api = connect(credentials, { userAgent, signal: new AbortController().signal });
-  return { api, credentials, namespace: credentials.namespace, isInside };
-}
-
-/** Searches in the order of kubectl, except that the Pod's ServiceAccount comes before `~/.kube/config`. */
-function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isInside: boolean } {
-  if (kubeconfig !== undefined) return { chosen: { path: kubeconfig, context }, isInside: false };
-  const env = { KUBECONFIG: variable("KUBECONFIG"), HOME: variable("HOME") };
-  const places = kubeconfigPlaces(env);
-  const chosen = chooseKubeconfig(places, context);
-  if (chosen && env.KUBECONFIG !== undefined) return { chosen, isInside: false };
-  if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
-  if (chosen) return { chosen, isInside: false };
-  throw new InvalidArgumentError(`Cannot find a cluster: there is no ${places.join(" nor ")}, and this is not a Pod`, {
-    remedy: "Give the option `kubeconfig`, or set KUBECONFIG.",
-  });
-}
-
-async function credentialsOf(options: ClientOptions): Promise<{ credentials: Credentials; isInside: boolean }> {
-  try {
-    const { chosen, isInside } = placeOf(options);
-    const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context });
-    return { credentials, isInside };
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) throw error;
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}

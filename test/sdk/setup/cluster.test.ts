@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { InvalidArgumentError } from "../../../packages/sdk/errors.ts";
-import { findCluster } from "../../../packages/sdk/setup/clientcontext.ts";
+import { findCluster } from "../../../packages/sdk/setup/cluster.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 let home: string;
