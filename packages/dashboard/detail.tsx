@@ -63,7 +63,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   // Before the panel is painted, so that all keys from then on go to the panel.
   useLayoutEffect(() => heading.current?.focus(), []);
   const close = ({ key, target, defaultPrevented }: KeyboardEvent) =>
-    key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal") && onClose();
+    key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal, textarea") && onClose();
   const sandbox = object && sandboxOf(object);
   const inside = sandbox === undefined ? undefined : { token: session.token, namespace, sandbox };
   return (
@@ -181,7 +181,7 @@ function Steps(related: Related) {
       {stepsOf(related).map(({ what, isDone }) => (
         <li key={what} class={isDone ? "done" : ""}>
           <span aria-hidden="true">{isDone ? "✓" : "○"}</span> {what}
-          {!isDone && <span class="hidden">: not yet</span>}
+          {!isDone && <span class="unseen">: not yet</span>}
         </li>
       ))}
     </ol>

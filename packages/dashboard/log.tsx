@@ -90,6 +90,7 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
   const [trouble, setTrouble] = useState<string>();
   const [words, setWords] = useState("");
   const [isAtEnd, setAtEnd] = useState(true);
+  const [attempt, setAttempt] = useState(0);
   const frame = useRef<HTMLDivElement>(null);
   const log = useRef(createLogLines(MOST_LINES));
   useEffect(() => {
@@ -121,7 +122,12 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
     setEnd(undefined);
     read().catch((error) => signal.aborted || setTrouble(error.message));
     return () => ending.abort();
-  }, [base, token, run]);
+  }, [base, token, run, attempt]);
+  const readAgain = () => {
+    log.current = createLogLines(MOST_LINES);
+    setTrouble(undefined);
+    setAttempt(attempt + 1);
+  };
   const toEnd = () => {
     const element = frame.current!;
     element.scrollTop = element.scrollHeight;
@@ -177,6 +183,7 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
       </div>
       {lines.length === 0 && !trouble && <p role="status">{end ? "The log is empty." : "No output yet."}</p>}
       <Trouble text={trouble} />
+      {trouble && <button type="button" onClick={readAgain}>Read again</button>}
       {end && lines.length > 0 && <p role="status">{end}</p>}
     </>
   );

@@ -196,7 +196,9 @@ export function Overview({ object, related, now }: { object: KubeObject; related
     <section aria-label="Overview" class="overview">
       {status && (
         <p class="status">
-          <span class={`badge ${status.tone}`}>{statusText(status)}</span> {status.detail}
+          <span class={`badge ${status.tone}`}>{statusText(status)}</span>
+          {/* If something is wrong, the section "Why" says the same with its evidence. */}
+          {status.tone === "good" && status.detail && ` ${status.detail}`}
         </p>
       )}
       <dl class="facts">

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../api/diagnosis/finding.ts";
+import { lackedRight } from "../api/diagnosis/messages.ts";
 import { addressOf, LISTS, routeOf } from "./route.ts";
 
 /** Returns the address of an object's panel; undefined: its kind has no panel. */
@@ -124,12 +125,30 @@ export function Dialog(
   );
 }
 
-/** Shows an error completely. Nothing if there is none. */
+/** Says which ClusterRole has a right that the API server found missing; undefined: the error is another one. Pure. */
+export function adviceOf(message: string): string | undefined {
+  const lacked = lackedRight(message);
+  if (lacked === undefined) return undefined;
+  const role = /^(?:get|list|watch) /.test(lacked.right) ? "hookbox-view" : "hookbox-edit";
+  const [, namespace] = /in the namespace "([^"]+)"/.exec(message) ?? [];
+  const [kind, where] = namespace === undefined ? ["clusterrolebinding", ""] : ["rolebinding", ` -n ${namespace}`];
+  return `ClusterRole ${role} has this right. An administrator can grant it: ` +
+    `kubectl create ${kind} NAME --clusterrole=${role} --user=${lacked.account}${where}.`;
+}
+
+/** Shows an error completely, with what to do if a right is missing. Nothing if there is none. */
 export function Trouble({ text }: { text: string | undefined }) {
-  return text === undefined ? null : (
-    <p role="alert" class="whole">
+  if (text === undefined) return null;
+  const advice = adviceOf(text);
+  return (
+    <div role="alert" class="whole">
       <WithCommands text={text} />
-    </p>
+      {advice && (
+        <p>
+          <WithCommands text={advice} />
+        </p>
+      )}
+    </div>
   );
 }
 

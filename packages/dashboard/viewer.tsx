@@ -51,9 +51,10 @@ export function Viewer(
         setTrouble("The sandbox has changed the file since you opened it. Save again to replace that version.");
         return;
       }
-      await files.write(entry.path, draft ?? "");
+      const text = (draft ?? "").replaceAll("\n", lineEnd);
+      await files.write(entry.path, text);
       known.current = await files.stat(entry.path);
-      setContent({ text: draft ?? "" });
+      setContent({ text });
       setDraft(undefined);
       setTrouble(undefined);
       setSaved("Saved.");
@@ -61,18 +62,22 @@ export function Viewer(
       setTrouble((error as Error).message);
     }
   };
-  const isText = content !== undefined && "text" in content;
+  const text = content !== undefined && "text" in content ? content.text : undefined;
+  // Browsers write all line ends of a textarea as "\n".
+  const lineEnd = text?.includes("\r\n") ? "\r\n" : "\n";
+  const canEdit = text !== undefined && text.replaceAll(lineEnd, "").search(/[\r\n]/) < 0;
   return (
     <section aria-label={entry.name}>
       <div class="actions">
         <b>{entry.name}</b>
         <span class="faint">{bytesText(entry.size)}, changed {entry.modifiedAt.toLocaleString()}</span>
-        {isText && draft === undefined && (
+        {text !== undefined && !canEdit && <span class="faint">Read only: its line ends differ.</span>}
+        {canEdit && draft === undefined && (
           <button
             type="button"
             onClick={() => {
               setSaved("");
-              setDraft(content.text);
+              setDraft(text.replaceAll("\r\n", "\n"));
             }}
           >
             Edit

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deletionText, expiryChange, leavingMembers, suspensionText } from "../../packages/dashboard/actions.tsx";
 import { yamlOf } from "../../packages/dashboard/detail.tsx";
 import { bytesText, factsOf } from "../../packages/dashboard/overview.tsx";
-import { addressOfObject, commandsIn } from "../../packages/dashboard/parts.tsx";
+import { addressOfObject, adviceOf, commandsIn } from "../../packages/dashboard/parts.tsx";
 import { previewOf } from "../../packages/dashboard/ports.tsx";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
@@ -231,4 +231,17 @@ describe("addressOfObject()", () => {
       .toBe("#/sandboxes?namespace=team-a&open=team-a/x");
     expect(addressOfObject({ kind: "Node", name: "n" })).toBeUndefined();
   });
+});
+
+test("adviceOf() names the role for a right that is missing, and how to grant it", () => {
+  const refusal = (verb: string, where: string) =>
+    `sandboxes.agents.x-k8s.io "x" is forbidden: User "ada" cannot ${verb} resource "sandboxes" ` +
+    `in API group "agents.x-k8s.io"${where}`;
+  expect(adviceOf(refusal("patch", ' in the namespace "team-a"'))).toContain(
+    "kubectl create rolebinding NAME --clusterrole=hookbox-edit --user=ada -n team-a.",
+  );
+  expect(adviceOf(refusal("list", " at the cluster scope"))).toContain(
+    "kubectl create clusterrolebinding NAME --clusterrole=hookbox-view --user=ada.",
+  );
+  expect(adviceOf('sandboxes "x" is forbidden: exceeded quota: small')).toBeUndefined();
 });
