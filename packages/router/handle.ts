@@ -74,7 +74,7 @@ const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CON
 /** Creates the handler from its parts. */
 export function createHandler(parts: HandlerParts): Handler {
   const { observer } = parts;
-  return {
+  const handler: Handler = {
     request(request, response, expectsContinue) {
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
       const record = observer.begin(request);
@@ -107,6 +107,10 @@ export function createHandler(parts: HandlerParts): Handler {
       const record = observer.begin(request);
       let status = GONE;
       socket.once("close", () => observer.end(record, status));
+      if (parts.dashboard?.owns(request)) {
+        const onAnswered = (answered: number) => void (status = answered);
+        return parts.dashboard.upgrade({ request, socket, head, serve: handler.request, onAnswered });
+      }
       const refuse = (refusal: Refusal) => {
         status = refusal.status;
         refuseRaw(socket, refusal);
@@ -121,6 +125,7 @@ export function createHandler(parts: HandlerParts): Handler {
       });
     },
   };
+  return handler;
 }
 
 /** The logged status of a request whose client closed the connection before there was an answer (as in nginx). */

@@ -204,6 +204,17 @@ const ROUTER_FLAGS = {
         "sandboxes would have its origin",
       ...{ ...on, since: "0.3.0" },
     }),
+    "dashboard-cluster-name": flag(TEXT, {
+      help:
+        "name of the cluster, which the dashboard shows next to the user. Everyone who can reach the router can read it",
+      ...{ since: "0.3.0", placeholder: "N", default: "" },
+    }),
+    "dashboard-token-storage": flag(choice(["memory", "session"], "S"), {
+      help:
+        "where the dashboard keeps the user's token: memory (a reload asks for it again), or session (the browser's " +
+        "sessionStorage, until the tab is closed). See docs/dashboard.md for the risk",
+      ...{ since: "0.3.0", default: "memory" },
+    }),
   }),
   ...section("Timeouts and limits", LIMITS),
   ...section("Waking", WAKING),

@@ -61,6 +61,7 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
     log,
     domain: options.domain,
     addressOf: createAddressOf(options.trustedProxies),
+    settings: { clusterName: options.dashboardClusterName, tokenStorage: options.dashboardTokenStorage },
     authzRecheckInterval: options.authzRecheckInterval,
   });
 }

@@ -17,7 +17,7 @@ const PROCESSES: [string, "node" | "deno", string[]][] = [
       "--allow-net",
       "--allow-read",
       "--allow-sys=hostname",
-      "--allow-env=LOG_TOKENS,LOG_STREAM,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT",
+      "--allow-env=LOG_TOKENS,LOG_STREAM,KUBERNETES_SERVICE_HOST,KUBERNETES_SERVICE_PORT,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
       "packages/router/main.ts",
     ],
   ],

@@ -17,7 +17,10 @@ import { type BrowserOptions, credentialsOf } from "./credentials.ts";
  * | neither of them, `Referer` of another host | like the row above: browsers send no `Sec-Fetch-Site` over plain HTTP |
  * | none of these | no: a program sends the request |
  */
-export function isCrossOrigin(request: IncomingMessage, { authzCookieAllowedOrigins }: BrowserOptions): boolean {
+export function isCrossOrigin(
+  request: IncomingMessage,
+  { authzCookieAllowedOrigins }: Pick<BrowserOptions, "authzCookieAllowedOrigins">,
+): boolean {
   const { origin, referer, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined) {
     return !authzCookieAllowedOrigins.includes(origin) && hostOfOrigin(origin) !== hostOf(request);

@@ -6,6 +6,7 @@ import type { APIProxy } from "../../kube/apiproxy.ts";
 import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
+import { isCrossOrigin } from "../access/crossorigin.ts";
 import { createRecheck } from "../access/recheck.ts";
 import { expiryOf } from "../access/reviews.ts";
 import { createPageFiles, type PageFiles, SAFE_HEADERS, sendPageFile, sendRefusal } from "../answer.ts";
@@ -14,15 +15,27 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from "../limits.ts";
 import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
 import { isRefusal, type Refusal, unauthorized } from "../refusal.ts";
 import { createIdentify } from "./identity.ts";
+import { createTunnel, type TunnelLimits, type TunnelUpgrade } from "./tunnel.ts";
 
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
+const SETTINGS = `${BASE}settings.json`;
 
 /** Answers requests under {@link BASE}. */
 export interface Dashboard {
   /** Tells whether a request is for the dashboard: then it names no sandbox. */
   owns(request: IncomingMessage): boolean;
   answer(request: IncomingMessage, response: ServerResponse): void;
+  /** Opens the WebSocket over which a page sends its requests. */
+  upgrade(upgrade: TunnelUpgrade): void;
+}
+
+/** What the page must know before its user has signed in. Everyone who can reach the router can read it. */
+interface DashboardSettings {
+  /** Name of the cluster; empty: it has none. */
+  clusterName: string;
+  /** Where the page keeps the token: `memory`, or `session` for the browser's sessionStorage. */
+  tokenStorage: "memory" | "session";
 }
 
 /** Parts and limits of the dashboard. */
@@ -32,12 +45,15 @@ export interface DashboardOptions {
   /** Hosts below this domain belong to sandboxes; undefined: there are none. */
   domain: string | undefined;
   addressOf: AddressOf;
+  settings: DashboardSettings;
+  tunnel?: TunnelLimits;
   /** Most open requests to the API server, including watches; one user can have a fifth of them. @default 500 */
   maxOpenRequests?: number;
   /** How often to check whether a watch or log may continue, in milliseconds. @default {30_000} */
   authzRecheckInterval?: number;
 }
 
+const FOREIGN: Refusal = { status: 403, detail: "A page of another origin may not use the dashboard's API." };
 const NO_FILE: Refusal = { status: 404, detail: "There is no such file of the dashboard." };
 const NOT_BUILT: Refusal = { status: 404, detail: "The dashboard is not built: npm run build makes it." };
 const READ_ONLY: Refusal = { status: 405, detail: "Only GET and HEAD are allowed.", headers: { Allow: "GET, HEAD" } };
@@ -74,11 +90,14 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const bodies = createConcurrencyLimit(MAX_BODIES, MAX_BODIES_EACH);
   const identify = createIdentify(apiProxy);
   const recheck = createRecheck(authzRecheckInterval);
+  const tunnel = createTunnel(addressOf, options.tunnel);
 
   async function passToAPI(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
     const path = url.slice(API.length - 1);
     const [, token] = TOKEN.exec(headers.authorization ?? "") ?? [];
+    // A proxy in front may add the user's token to every request of the browser, whichever page has sent it.
+    if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return sendRefusal(request, response, FOREIGN);
     if (!isAllowed(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_ALLOWED);
     if (token === undefined) return sendRefusal(request, response, unauthorized(token));
     const gone = new AbortController();
@@ -128,6 +147,13 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     });
   }
 
+  function sendSettings(request: IncomingMessage, response: ServerResponse): void {
+    // If the page sends no token but the request has one, a proxy in front has signed the user in.
+    const isSignedIn = TOKEN.test(request.headers.authorization ?? "");
+    const body = JSON.stringify({ ...options.settings, domain, isSignedIn });
+    response.writeHead(200, { ...API_ANSWER_HEADERS, "Content-Type": "application/json" }).end(body);
+  }
+
   return {
     owns(request) {
       const { url = "", headers } = request;
@@ -135,9 +161,12 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       return domain === undefined || targetsFromHost(hostOf(request), domain) === undefined;
     },
     answer(request, response) {
-      if ((request.url ?? "").startsWith(API)) void passToAPI(request, response);
+      const { url = "", method } = request;
+      if (url.startsWith(API)) void passToAPI(request, response);
+      else if (url === SETTINGS && method === "GET") sendSettings(request, response);
       else sendFile(request, response);
     },
+    upgrade: tunnel,
   };
 }
 
@@ -228,7 +257,12 @@ const ALLOWED: Record<string, RegExp[]> = {
     /^\/apis$/,
     new RegExp(`^/apis/metrics\\.k8s\\.io/v1beta1/namespaces/${NAME}/pods/${NAME}$`),
   ],
-  POST: [collection(AGENTS, "sandboxes"), collection(EXTENSIONS, "sandboxclaims|sandboxwarmpools")],
+  POST: [
+    collection(AGENTS, "sandboxes"),
+    collection(EXTENSIONS, "sandboxclaims|sandboxwarmpools"),
+    // The page shows who has signed in.
+    /^\/apis\/authentication\.k8s\.io\/v1\/selfsubjectreviews$/,
+  ],
   PATCH: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims|sandboxwarmpools")],
   DELETE: [object(AGENTS, "sandboxes"), object(EXTENSIONS, "sandboxclaims")],
 };

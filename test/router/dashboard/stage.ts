@@ -1,7 +1,7 @@
 /** A dashboard's server on a port, and an API server that knows tokens, for its tests. @module */
 import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, request, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { APIProxy, ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
 import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
@@ -22,16 +22,18 @@ interface StageOptions extends Partial<DashboardOptions> {
   delay?: (token: string) => Promise<void> | undefined;
   /** How it answers who asks who he is. @default 201 */
   reviewStatus?: number;
+  /** Answers what is not the dashboard's. @default with 418 */
+  sandbox?: RequestListener;
 }
 
 const REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 /** Starts one; what is not the dashboard's is answered 418. `asked` are its requests of whom the API server knows, those aside that ask who they are. */
 export async function start(
-  { apiProxy = answerEmpty, userOf = subjectOf, delay, reviewStatus = 201, ...options }: StageOptions = {},
+  { apiProxy = answerEmpty, userOf = subjectOf, delay, reviewStatus = 201, sandbox, ...options }: StageOptions = {},
 ) {
   const asked: ProxiedRequest[] = [];
-  const seen = { reviews: 0, unknown: 0 };
+  const seen = { reviews: 0, unknown: 0, upgrades: [] as number[] };
   const dashboard = createDashboard({
     apiProxy: async (request) => {
       // API servers say so before they look at a token.
@@ -52,11 +54,17 @@ export async function start(
     log: () => {},
     domain: undefined,
     addressOf: createAddressOf([]),
+    settings: { clusterName: "", tokenStorage: "memory" },
     ...options,
   });
-  const server = createServer((incoming, response) => {
+  const serve = (incoming: IncomingMessage, response: ServerResponse) => {
     if (dashboard.owns(incoming)) dashboard.answer(incoming, response);
+    else if (sandbox) sandbox(incoming, response);
     else response.writeHead(418).end();
+  };
+  const server = createServer(serve);
+  server.on("upgrade", (incoming: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    dashboard.upgrade({ request: incoming, socket, head, serve, onAnswered: (status) => seen.upgrades.push(status) });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -19,6 +19,7 @@ test("a body of one-byte chunks takes little memory while it waits for its last"
     apiProxy: () => Promise.resolve(answerOf(201, { status: { userInfo: { username: "ada" } } })),
     log: () => {},
     domain: undefined,
+    settings: { clusterName: "", tokenStorage: "memory" },
     addressOf: () => "here",
   });
   const { port } = await startBackend((request, response) => {

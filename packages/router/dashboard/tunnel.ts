@@ -1,0 +1,358 @@
+/**
+ * Takes many requests of the dashboard over one WebSocket. Each becomes an ordinary request to the router's own handler
+ * on a connection in memory, so that all checks and limits apply to it.
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { type ClientRequest, createServer, type IncomingMessage, request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
+import { type Duplex, duplexPair } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import * as z from "zod";
+import {
+  CONNECTION_WINDOW,
+  createReceiveWindow,
+  createSendWindow,
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FRAME_BYTES,
+  HEAD_BYTES,
+  MOST_STREAMS,
+  MOST_UNPROVEN_STREAMS,
+  MULTIPLEX_PATH,
+  MULTIPLEX_PROTOCOL,
+  provesToken,
+  type ReceiveWindow,
+  type RequestHead,
+  sendBytes,
+  type SendWindow,
+  STREAM_WINDOW,
+} from "../../api/router/multiplex.ts";
+import type { AddressOf } from "../access/clientaddress.ts";
+import { isCrossOrigin } from "../access/crossorigin.ts";
+import { hostOf } from "../destination.ts";
+import { runInBoundary } from "../errorboundary.ts";
+import type { Handler } from "../handle.ts";
+import { createConcurrencyLimit } from "../limits.ts";
+import { MAX_HEADER_BYTES } from "../proxy/exchange.ts";
+import { refuseRaw } from "../proxy/upgrade.ts";
+import { cutOff } from "../proxy/versions.ts";
+import { isRefusal, type Refusal, tooMany, unauthorized } from "../refusal.ts";
+
+/** Limits of the tunnel; times in milliseconds. */
+export interface TunnelLimits {
+  /** Most connections in all. @default 500 */
+  mostConnections?: number;
+  /** Most connections from one address. @default 100 */
+  mostOfAddress?: number;
+  /** How long a connection may be open before its first request. @default 10_000 */
+  firstRequestMs?: number;
+  /** How often to check that a connection still works. @default 60_000 */
+  silenceMs?: number;
+  /** How long a connection may have no request; pages close it earlier. @default 600_000 */
+  idleMs?: number;
+}
+
+/** A request to open the WebSocket. */
+export interface TunnelUpgrade {
+  request: IncomingMessage;
+  socket: Socket;
+  head: Uint8Array;
+  /** Handles each request that comes over the WebSocket. */
+  serve: Handler["request"];
+  /** Called with the status that the client got. */
+  onAnswered(status: number): void;
+}
+
+const NO_SOCKET: Refusal = { status: 404, detail: `The dashboard's WebSocket is at ${MULTIPLEX_PATH}.` };
+const FOREIGN: Refusal = { status: 403, detail: "Only the dashboard's own page may open this WebSocket." };
+const NOT_ALLOWED: Refusal = {
+  status: 403,
+  detail: "Over this connection, requests go to the dashboard's API, or name a sandbox by X-Sandbox-ID.",
+};
+const BAD_HEAD: Refusal = { status: 400, detail: "Invalid request path or headers." };
+const API = "/.hookbox/api/";
+const BEARER = /^Bearer +\S/i;
+/** A page cannot set these headers with `fetch`, or the router takes them from the request for the WebSocket. */
+const NOT_FROM_PAGE =
+  /^(accept-charset|accept-encoding|connection|content-length|cookie2?|date|dnt|expect|forwarded|host|http2-settings|keep-alive|origin|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*|x-real-ip|proxy-.*|sec-.*|service-worker.*)$/i;
+/** Taken from the request for the WebSocket: what the browser and proxies in front say about the client. */
+const FROM_UPGRADE = ["user-agent", "x-forwarded-for", "x-forwarded-proto"] as const;
+/** Not passed to the page: they concern a connection, or the page must not see them. */
+const NOT_TO_PAGE = new Set(["connection", "keep-alive", "transfer-encoding", "set-cookie", "trailer", "upgrade"]);
+/** Most bytes that wait for a client that does not read. Well-behaved clients stay below: each stream has one frame. */
+const MOST_WAITING = 2 * MOST_STREAMS * FRAME_BYTES;
+const TOKEN_CHARACTERS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const headSchema = z.object({
+  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
+  path: z.string().startsWith("/"),
+  headers: z.array(z.tuple([z.string().regex(TOKEN_CHARACTERS), z.string()])).max(100),
+  length: z.int().min(0).optional(),
+});
+
+/** Creates the function that opens the WebSocket and serves its requests until it closes. */
+export function createTunnel(
+  addressOf: AddressOf,
+  { mostConnections = 500, mostOfAddress = 100, firstRequestMs = 10_000, silenceMs = 60_000, idleMs = 600_000 }:
+    TunnelLimits = {},
+): (upgrade: TunnelUpgrade) => void {
+  const connections = createConcurrencyLimit(mostConnections, mostOfAddress);
+  const webSockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: HEAD_BYTES,
+    maxFragments: 64,
+    maxBufferedChunks: 1024,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => offered.has(MULTIPLEX_PROTOCOL) && MULTIPLEX_PROTOCOL,
+  });
+  return ({ request, socket, head, serve, onAnswered }) => {
+    const refuse = (refusal: Refusal) => {
+      onAnswered(refusal.status);
+      refuseRaw(socket, refusal);
+    };
+    if ((request.url ?? "").replace(/\?.*$/s, "") !== MULTIPLEX_PATH) return refuse(NO_SOCKET);
+    // Unlike `fetch`, a WebSocket may go to another origin. Only browsers send an Origin, and only pages need this.
+    const isForeign = request.headers.origin === undefined || isCrossOrigin(request, { authzCookieAllowedOrigins: [] });
+    if (isForeign) return refuse(FOREIGN);
+    const release = connections(addressOf(request));
+    if (!release) return refuse(tooMany("Too many pages of this address are open.", 30));
+    socket.once("close", release);
+    webSockets.handleUpgrade(request, socket, Buffer.from(head), (webSocket) => {
+      onAnswered(101);
+      serveConnection(webSocket, { request, socket, serve, firstRequestMs, silenceMs, idleMs });
+    });
+  };
+}
+
+type ConnectionParts =
+  & Pick<TunnelUpgrade, "request" | "socket" | "serve">
+  & Required<Pick<TunnelLimits, "firstRequestMs" | "silenceMs" | "idleMs">>;
+
+/** A request on its way, and its answer. */
+interface Stream {
+  outgoing: ClientRequest;
+  /** Bytes of the body that have arrived. */
+  received: number;
+  /** Announced length of the body; undefined: not known. */
+  length: number | undefined;
+  fromClient: ReceiveWindow;
+  toClient: SendWindow;
+  /** Free the memory of the frames that the handler has not taken yet. */
+  untaken: Set<() => void>;
+}
+
+/** Serves the requests of one WebSocket. */
+function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
+  const streams = new Map<number, Stream>();
+  const connect = createMemoryServer(parts);
+  let last = 0;
+  let isProven = false;
+  let heardAt = performance.now();
+  let idleSince = heardAt;
+  const send = (frame: Frame): Promise<void> =>
+    new Promise((resolve) => {
+      webSocket.send(encodeFrame(frame), () => resolve());
+      // Frames that no window limits, such as answers to pings, must not fill the memory either.
+      if (webSocket.bufferedAmount > MOST_WAITING) webSocket.terminate();
+    });
+  const fail = (reason: string) => {
+    webSocket.close(1008, reason);
+    for (const id of streams.keys()) end(id);
+  };
+  const body = createReceiveWindow(CONNECTION_WINDOW, (bytes) => void send({ type: "credit", stream: 0, bytes }));
+
+  function end(id: number, frame?: Frame): void {
+    const stream = streams.get(id);
+    if (!stream) return;
+    streams.delete(id);
+    if (streams.size === 0) idleSince = performance.now();
+    stream.toClient.close();
+    stream.outgoing.destroy();
+    for (const free of stream.untaken) free();
+    if (frame) void send(frame);
+  }
+
+  function open(id: number, given: unknown): void {
+    if (id <= last) return fail("A stream's number was used before");
+    last = id;
+    const { data: head } = headSchema.safeParse(given);
+    if (!head) return fail("Cannot read the head of a request");
+    const refuse = (refusal: Refusal) => answerRefusal(send, id, refusal);
+    if (streams.size >= (isProven ? MOST_STREAMS : MOST_UNPROVEN_STREAMS)) {
+      return refuse(tooMany("Too many requests of this page are open.", 1));
+    }
+    const checked = headersFor(head as RequestHead, parts.request);
+    if (isRefusal(checked)) return refuse(checked);
+    let outgoing: ClientRequest;
+    try {
+      outgoing = httpRequest({
+        method: head.method,
+        path: head.path,
+        headers: checked.headers,
+        setHost: false,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        createConnection: connect,
+      });
+    } catch {
+      return refuse(BAD_HEAD);
+    }
+    const stream: Stream = {
+      outgoing,
+      received: 0,
+      length: head.length,
+      fromClient: createReceiveWindow(STREAM_WINDOW, (bytes) => void send({ type: "credit", stream: id, bytes })),
+      toClient: createSendWindow(STREAM_WINDOW),
+      untaken: new Set(),
+    };
+    streams.set(id, stream);
+    outgoing.on("error", () => end(id, { type: "cancel", stream: id, reason: "The router ended the request." }));
+    outgoing.once("response", (answer) => {
+      isProven ||= provesToken(answer.statusCode ?? 0);
+      void passAnswer(id, stream, answer);
+    });
+    if (head.length === 0) outgoing.end();
+  }
+
+  async function passAnswer(id: number, { toClient }: Stream, answer: IncomingMessage): Promise<void> {
+    const isOver = () => !streams.has(id);
+    const head = { status: answer.statusCode ?? 0, message: answer.statusMessage ?? "", headers: headersOf(answer) };
+    await send({ type: "answer", stream: id, head });
+    try {
+      for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+        const sendPart = (bytes: Uint8Array) => send({ type: "data", stream: id, bytes });
+        await sendBytes(chunk, [toClient], { send: sendPart, isOver });
+        if (isOver()) return;
+      }
+      end(id, { type: "end", stream: id });
+    } catch {
+      end(id, { type: "cancel", stream: id, reason: "The router ended the answer." });
+    }
+  }
+
+  function takeBody(id: number, bytes: Uint8Array): void {
+    if (!body.received(bytes.length)) return fail("More was sent than allowed");
+    const stream = streams.get(id);
+    // The answer may have ended before the body has.
+    if (!stream) return body.used(bytes.length);
+    stream.received += bytes.length;
+    const isTooLong = stream.length !== undefined && stream.received > stream.length;
+    if (isTooLong || !stream.fromClient.received(bytes.length)) return fail("More was sent than allowed");
+    const free = () => void (stream.untaken.delete(free) && body.used(bytes.length));
+    stream.untaken.add(free);
+    stream.outgoing.write(bytes, () => {
+      if (stream.untaken.has(free)) stream.fromClient.used(bytes.length);
+      free();
+    });
+  }
+
+  function endBody(id: number): void {
+    const stream = streams.get(id);
+    if (!stream) return;
+    if (stream.length !== undefined && stream.received < stream.length) return fail("A body is not whole");
+    stream.outgoing.end();
+  }
+
+  function receive(frame: Frame): void {
+    const { type, stream } = frame;
+    if (type === "request") return open(stream, frame.head);
+    if (type === "data") return takeBody(stream, frame.bytes);
+    if (type === "end") return endBody(stream);
+    if (type === "credit") return streams.get(stream)?.toClient.grant(frame.bytes);
+    if (type === "ping") return void send({ type: "pong", stream: 0 });
+    if (type === "cancel") return end(stream);
+    fail("Unexpected frame");
+  }
+
+  webSocket.on("message", (data: Buffer, isBinary) => {
+    heardAt = performance.now();
+    // After a mistake, frames that have arrived already are dropped.
+    if (webSocket.readyState !== webSocket.OPEN) return;
+    const frame = isBinary ? decodeFrame(data) : undefined;
+    if (!frame) return fail("Cannot read a frame");
+    receive(frame);
+  });
+  webSocket.on("pong", () => heardAt = performance.now());
+  webSocket.on("error", () => webSocket.terminate());
+  const first = setTimeout(() => last === 0 && fail("No request has come"), parts.firstRequestMs);
+  const pulse = setInterval(() => {
+    if (performance.now() - heardAt > 2 * parts.silenceMs) return webSocket.terminate();
+    if (streams.size === 0 && performance.now() - idleSince > parts.idleMs) return webSocket.close(1000, "idle");
+    webSocket.ping();
+  }, parts.silenceMs);
+  webSocket.once("close", () => {
+    clearTimeout(first);
+    clearInterval(pulse);
+    for (const id of streams.keys()) end(id);
+  });
+}
+
+/** Returns a function that connects to the router's handler in memory. The connection looks like the WebSocket's own. */
+function createMemoryServer({ socket, serve }: ConnectionParts): () => Duplex {
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: 0,
+    shouldUpgradeCallback: () => false,
+  });
+  server.on("request", (request, response) => {
+    runInBoundary(() => cutOff(response), () => serve(request, response, false));
+  });
+  const { remoteAddress, remotePort, localAddress } = socket;
+  const encrypted = "encrypted" in socket && socket.encrypted === true;
+  return () => {
+    const [near, far] = duplexPair();
+    // A pair does not pass on that one of its sides was destroyed.
+    near.on("error", () => {}).once("close", () => far.destroy());
+    far.on("error", () => {}).once("close", () => near.destroy());
+    server.emit("connection", Object.assign(far, { remoteAddress, remotePort, localAddress, encrypted }));
+    return near;
+  };
+}
+
+/** Returns the headers of an ordinary request, or the refusal of one that a page could not send by `fetch`. */
+function headersFor(
+  { path, headers, length, method }: RequestHead,
+  upgrade: IncomingMessage,
+): { headers: Record<string, string> } | Refusal {
+  const result = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
+  if (headers.some(([name]) => NOT_FROM_PAGE.test(name)) || Object.keys(result).length < headers.length) {
+    return BAD_HEAD;
+  }
+  const namesSandbox = (result["x-sandbox-id"] ?? "") !== "";
+  if (namesSandbox === path.startsWith(API)) return NOT_ALLOWED;
+  // A proxy in front may sign users in, and add their tokens to the request for the WebSocket.
+  result["authorization"] ??= upgrade.headers.authorization ?? "";
+  if (!BEARER.test(result["authorization"])) return unauthorized(undefined);
+  for (const name of FROM_UPGRADE) {
+    const value = upgrade.headers[name];
+    if (value !== undefined) result[name] = [value].flat().join(", ");
+  }
+  result["host"] = hostOf(upgrade);
+  result["sec-fetch-site"] = "same-origin";
+  result["connection"] = "close";
+  if (length === undefined) result["transfer-encoding"] = "chunked";
+  else if (length > 0 || !["GET", "HEAD"].includes(method)) result["content-length"] = String(length);
+  return { headers: result };
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
+  const headers: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const [name, value] = [rawHeaders[i] as string, rawHeaders[i + 1] as string];
+    if (!NOT_TO_PAGE.has(name.toLowerCase())) headers.push([name, value]);
+  }
+  return headers;
+}
+
+/** Answers `{"detail": …}` in place of the handler. */
+function answerRefusal(send: (frame: Frame) => unknown, stream: number, { status, detail, headers }: Refusal): void {
+  const head = {
+    status,
+    message: "",
+    headers: Object.entries({ "Content-Type": "application/json", ...headers }),
+  };
+  send({ type: "answer", stream, head });
+  send({ type: "data", stream, bytes: Buffer.from(JSON.stringify({ detail })) });
+  send({ type: "end", stream });
+}
