@@ -100,7 +100,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
             <Terminals {...inside} />
           </Fold>
           <Fold title="Ports">
-            <Ports {...inside} known={portsOf(related)} domain={undefined} />
+            <Ports {...inside} known={portsOf(related)} domain={session.domain} />
           </Fold>
         </>
       )}

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import type { Terminal } from "../sdk/pty.ts";
 import { Trouble } from "./parts.tsx";
+import { routerFetch } from "./session.ts";
 
 /** The sandbox, and the token to open it with. */
 export interface InsideProps {
@@ -17,7 +18,8 @@ export interface InsideProps {
 export async function open({ token, namespace, sandbox }: InsideProps): Promise<SandboxHandle> {
   const { SandboxClient } = await import("../sdk/client.ts");
   // No cookies are sent or stored: a sandbox's cookies must not stay in this origin.
-  const client = new SandboxClient({ routerUrl: location.origin, token, namespace, credentials: "omit" });
+  const access = { routerUrl: location.origin, token, credentials: "omit", fetch: routerFetch } as const;
+  const client = new SandboxClient({ ...access, namespace });
   return await client.connect(sandbox);
 }
 
@@ -35,7 +37,7 @@ export async function getFrom(
     "X-Sandbox-Port": String(port),
   };
   // No cookies, as above.
-  return await fetch(location.origin + path, {
+  return await routerFetch(location.origin + path, {
     headers,
     signal,
     cache: "no-store",

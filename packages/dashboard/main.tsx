@@ -3,36 +3,34 @@
 import "./policy.ts";
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { Banner } from "./banner.tsx";
 import { Detail } from "./detail.tsx";
 import { type ChangeRoute, List } from "./list.tsx";
 import { useNamespaces } from "./namespaces.tsx";
 import { addressOf, listRoute, LISTS, type Route, routeOf } from "./route.ts";
 import { connect } from "./session.ts";
+import { Identity, type Login, SignIn, type SignInState, useSignIn } from "./signin.tsx";
 import { useWatches } from "./status.tsx";
 
 /** Path of the router's proxy to the API server. */
 const API = new URL("api", location.href.replace(/[?#].*$/, "")).pathname;
 
 function App() {
-  // Only in memory: other pages of this origin could read it from storage.
-  const [token, setToken] = useState<string>();
-  const [trouble, setTrouble] = useState<string>();
-  const refuse = () => {
-    setTrouble("The token is invalid or has expired.");
-    setToken(undefined);
-  };
-  if (token === undefined) return <SignIn trouble={trouble} onToken={setToken} />;
-  return <Signed token={token} onRefused={refuse} onSignOut={() => setToken(undefined)} />;
+  const state = useSignIn(API);
+  const { login } = state;
+  if (state.isChecking) return <p class="signin" role="status">Connecting…</p>;
+  return login === undefined ? <SignIn state={state} /> : <Signed key={login.user} state={state} login={login} />;
 }
 
-function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): void; onSignOut(): void }) {
-  const api = useMemo(() => connect(API, token, onRefused), [token]);
+function Signed({ state, login }: { state: SignInState; login: Login }) {
+  const { token, settings: { clusterName, domain } } = login;
+  const api = useMemo(() => connect(API, token, state.refused), [login]);
   const [route, change] = useRoute();
   const { list, open } = route;
   const watches = useWatches(api, route);
   const namespaces = useNamespaces(api);
   useEffect(() => {
-    document.title = `${open ? `${open.name} · ` : ""}${list.title} · hookbox`;
+    document.title = `${open ? `${open.name} · ` : ""}${list.title} · hookbox${clusterName && ` · ${clusterName}`}`;
   }, [list, open?.name]);
   return (
     <>
@@ -49,14 +47,15 @@ function Signed({ token, onRefused, onSignOut }: { token: string; onRefused(): v
             </a>
           ))}
         </nav>
-        <button type="button" onClick={onSignOut}>Sign out</button>
+        <Identity state={state} login={login} />
       </header>
+      <Banner />
       <main class={open ? "split" : ""}>
         <List key={list.kind} api={api} route={route} watches={watches} namespaces={namespaces} change={change} />
         {open && (
           <Detail
             key={`${list.kind}/${open.namespace}/${open.name}`}
-            session={{ api, base: API, token }}
+            session={{ api, base: API, token, domain }}
             list={list}
             open={open}
             watches={watches}
@@ -84,36 +83,6 @@ function useRoute(): [Route, ChangeRoute] {
     setHash(next);
   };
   return [useMemo(() => routeOf(hash), [hash]), change];
-}
-
-/** The sign-in form. @param onToken called with the entered token, without spaces around it */
-function SignIn({ trouble, onToken }: { trouble: string | undefined; onToken(token: string): void }) {
-  const [text, setText] = useState("");
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (text.trim() !== "") onToken(text.trim());
-  };
-  return (
-    <form class="signin" onSubmit={submit}>
-      <h1>hookbox</h1>
-      {trouble && <p role="alert">{trouble}</p>}
-      <label>
-        Token
-        <input
-          type="password"
-          autocomplete="off"
-          autofocus
-          value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-      </label>
-      <button type="submit">Sign in</button>
-      <p>
-        You see and do what the API server lets the token's user see and do. One for a ServiceAccount:{" "}
-        <code>kubectl create token NAME -n NAMESPACE</code>. It is kept in this tab, until you close or reload it.
-      </p>
-    </form>
-  );
 }
 
 render(<App />, document.body);

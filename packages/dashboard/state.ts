@@ -1,4 +1,4 @@
-/** State that components share: the objects of a kind, and the current time. @module */
+/** State that components share: the objects of a kind, whether they are up to date, and the current time. @module */
 import { useEffect, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
@@ -11,8 +11,37 @@ export interface Collection {
   objects: readonly KubeObject[];
   /** False until the first list is complete. */
   isListed: boolean;
-  /** Why the objects are not up to date; undefined: they are. */
+  /** Why there is no list yet. If there is one that is not up to date, {@link useStale} tells. */
   trouble: string | undefined;
+}
+
+/** Objects that are not up to date. */
+export interface Stale {
+  since: Date;
+  trouble: string;
+}
+
+/** A watch that begins again within this time needs no mention, in milliseconds. */
+const TOLERATED_MS = 3000;
+const staleLists = new Map<object, Stale>();
+const listeners = new Set<() => void>();
+
+function setStale(list: object, stale: Stale | undefined): void {
+  if (stale) staleLists.set(list, stale);
+  else if (!staleLists.delete(list)) return;
+  for (const listener of listeners) listener();
+}
+
+/** Returns which of the shown objects have been old for the longest time; undefined: all are up to date. */
+export function useStale(): Stale | undefined {
+  const [stale, set] = useState<Stale>();
+  useEffect(() => {
+    const follow = () => set([...staleLists.values()].sort((one, other) => +one.since - +other.since)[0]);
+    follow();
+    listeners.add(follow);
+    return () => void listeners.delete(follow);
+  }, []);
+  return stale;
 }
 
 /** What to watch. */
@@ -58,15 +87,31 @@ export function useCollection(
     };
     setCollection(NONE);
     const store = createStore({ keep: kind.keep ?? ((object: KubeObject) => object) });
-    store.onChange(() => show({ trouble: undefined }));
-    store.onSynced(() => show({ isListed: true, trouble: undefined }));
+    let isListed = false;
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const onHeard = () => {
+      clearTimeout(late);
+      late = undefined;
+      setStale(ending, undefined);
+      if (state.trouble !== undefined) show({ trouble: undefined });
+    };
+    store.onChange(() => show({}));
+    store.onSynced(() => show({ isListed: isListed = true, trouble: undefined }));
     const parse = (object: unknown) => ({ ...object as KubeObject, kind: kind.kind });
     const path = pathOf({ resource: kind.resource, namespace });
-    const log = (_: string, message: string, fields: Record<string, unknown> = {}) =>
-      show({ trouble: String(fields["error"] ?? message) });
+    const log = (_: string, message: string, fields: Record<string, unknown> = {}) => {
+      const trouble = String(fields["error"] ?? message);
+      if (!isListed) return show({ trouble });
+      const since = new Date();
+      late ??= setTimeout(() => setStale(ending, { since, trouble }), TOLERATED_MS);
+    };
     const query = { ...kind.query, ...name === undefined ? {} : { fieldSelector: `metadata.name=${name}` } };
-    void listAndWatch(api, { path, query, parse }, store, { log, signal: ending.signal });
-    return () => ending.abort();
+    void listAndWatch(api, { path, query, parse }, store, { log, signal: ending.signal, onHeard });
+    return () => {
+      clearTimeout(late);
+      setStale(ending, undefined);
+      ending.abort();
+    };
   }, [api, kind, namespace, name]);
   return collection;
 }

@@ -4,6 +4,7 @@ import { open } from "../../packages/dashboard/inside.tsx";
 
 test("files and terminals are asked for without cookies, by the token alone", async () => {
   vi.stubGlobal("location", { origin: "http://router.example" });
+  vi.stubGlobal("WebSocket", undefined);
   const asked = vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(Response.json({ entries: [] })));
   const { files, pty } = await open({ token: "mine", namespace: "team-a", sandbox: "demo" });
   await files.list("");

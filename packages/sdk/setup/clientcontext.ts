@@ -142,6 +142,7 @@ function routerOf(options: ClientOptions): RouterAccess | undefined {
     domain: options.routerDomain ?? variable("HOOKBOX_ROUTER_DOMAIN"),
     pathPrefix: options.routerPathPrefix ?? variable("HOOKBOX_ROUTER_PATH_PREFIX"),
     credentials: options.credentials,
+    fetch: options.fetch,
   };
 }
 

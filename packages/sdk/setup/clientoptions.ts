@@ -33,6 +33,8 @@ export interface ClientOptions {
    * @default same-origin
    */
   credentials?: "omit" | "same-origin";
+  /** Sends the requests to the router, in place of the global `fetch`. @default the global `fetch` */
+  fetch?: (url: URL, request: RequestInit) => Promise<Response>;
   /** Token of the runtime in the sandbox, if it requires one. A router does not pass it on. */
   runtimeToken?: string;
   /** Secret that signs URLs of ports: the router's own, at least 32 bytes. @default HOOKBOX_SIGNING_SECRET */

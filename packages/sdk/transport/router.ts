@@ -15,6 +15,8 @@ export interface RouterAccess {
   pathPrefix?: string | undefined;
   /** Whether a browser sends cookies to the router and stores its cookies. @default same-origin */
   credentials?: TransportRequest["credentials"];
+  /** @default the global `fetch` */
+  fetch?: ((url: URL, request: RequestInit) => Promise<Response>) | undefined;
 }
 
 /** Creates the transport to a Sandbox. */
@@ -32,7 +34,7 @@ export function createRouterTransport(access: RouterAccess, namespace: string, n
         credentials: access.credentials,
         headers: { ...headers, ...authorization, ...naming },
       };
-      return await send(url, sent, { object, what: `the router at ${url.origin}` });
+      return await send(url, sent, { object, what: `the router at ${url.origin}` }, access.fetch);
     },
     // deno-lint-ignore require-await -- what it throws is a rejection, as of the other ways
     address: async (port) => addressOf(access, object, port),

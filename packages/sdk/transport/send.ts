@@ -16,9 +16,11 @@ export async function send(
   url: URL,
   { method = "GET", headers = {}, body, signal, credentials = "same-origin" }: TransportRequest,
   addressee: Addressee,
+  // Not the function itself: programs may replace the global one later.
+  by: (url: URL, request: RequestInit) => Promise<Response> = (url, request) => fetch(url, request),
 ): Promise<Response> {
   try {
-    const answer = await fetch(url, {
+    const answer = await by(url, {
       method,
       headers,
       redirect: "manual",
