@@ -1,10 +1,20 @@
 /** Finds the cluster of a command, and reads objects and names from it. @module */
+import type { PodFact } from "../api/diagnosis/facts.ts";
+import { LONGEST_BACK_OFF_SECONDS } from "../api/diagnosis/rules/containers.ts";
+import { secondsSince } from "../api/diagnosis/scene.ts";
+import { findCondition } from "../api/objects/conditions.ts";
+import { NAME_HASH_LABEL } from "../api/objects/keys.ts";
+import { podNameOf } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
-import { type Api, type ApiRequest, pathOf } from "../kube/api.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import type { SandboxClaim } from "../api/sandboxclaim.ts";
+import { type Api, type ApiRequest, type ObjectPath, pathOf } from "../kube/api.ts";
 import { connect, openText } from "../kube/connection.ts";
 import { clusterCredentials } from "../kube/credentials.ts";
 import { chooseKubeconfig, type Chosen, kubeconfigPlaces, readContexts } from "../kube/kubeconfig.ts";
 import { callAPI } from "../sdk/control/kube.ts";
+import type { ClaimOrSandbox } from "../sdk/control/readiness.ts";
+import { type Around, statusOf } from "../summary/columns.ts";
 import { CLAIM, type Kind, KINDS, SANDBOX } from "../summary/kinds.ts";
 import type { Cluster, CommandContext, ConnectionOptions } from "./commandcontext.ts";
 import { Failure } from "./failure.ts";
@@ -100,6 +110,15 @@ export async function listObjects(
   }
 }
 
+/** Lists what users call sandboxes: claims, and Sandboxes that belong neither to a claim nor to a pool. */
+export async function listSandboxes(api: Api, selection: Selection): Promise<ClaimOrSandbox[]> {
+  const lists = await Promise.all([CLAIM, SANDBOX].map((kind) => listObjects(api, kind, selection)));
+  return (lists.flat() as ClaimOrSandbox[]).filter(({ kind, metadata }) => {
+    const owner = controllerOf(metadata)?.kind;
+    return kind !== "Sandbox" || (owner !== "SandboxClaim" && owner !== "SandboxWarmPool");
+  });
+}
+
 /** Which names to read: of Sandboxes that people use, of other kinds, or of what the options name. */
 export type NameSource = "sandboxes" | "namespaces" | "contexts" | "kinds" | { kinds: Kind[] };
 
@@ -148,4 +167,77 @@ function contextsOf({ env }: CommandContext, where: ConnectionOptions): string[]
 
 function unique(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
+}
+
+/** Up to this many objects are read one by one, all at once; more are listed. */
+const FEW = 16;
+
+/**
+ * Returns the objects around each of the given ones. An object that has been Ready for some minutes, or is suspended,
+ * needs none: its own conditions show its status. What the caller may not read is left out.
+ */
+export async function readAround(
+  api: Api,
+  kind: Kind["kind"],
+  objects: readonly KubeObject[],
+  now: Date,
+): Promise<(object: KubeObject) => Around> {
+  const unsettled = objects.filter((object) => !isSettled(kind, object, now));
+  if (unsettled.length === 0) return () => ({});
+  const places = unsettled.map((object) => ({
+    namespace: object.metadata.namespace ?? "",
+    name: kind === "Sandbox" ? object.metadata.name : sandboxOf(object),
+    pod: kind === "Sandbox" ? podNameOf(object) : sandboxOf(object),
+  }));
+  const [pods, sandboxes] = await Promise.all([
+    readMany<PodFact>(api, "pods", places.map(({ namespace, pod: name }) => ({ namespace, name }))),
+    kind === "Sandbox" ? new Map<string, Sandbox>() : readMany<Sandbox>(api, "sandboxes", places),
+  ]);
+  return (object) => {
+    const { namespace = "" } = object.metadata;
+    if (kind === "Sandbox") return { pod: pods.get(`${namespace}/${podNameOf(object)}`) };
+    const key = `${namespace}/${sandboxOf(object)}`;
+    return { sandbox: sandboxes.get(key), pod: pods.get(key) };
+  };
+}
+
+/** The Sandbox that is bound to a claim, else the one that would be created for it: it has the claim's name. */
+function sandboxOf(claim: KubeObject): string {
+  return (claim as SandboxClaim).status?.sandbox?.name ?? claim.metadata.name;
+}
+
+function isSettled(kind: Kind["kind"], object: KubeObject, now: Date): boolean {
+  if (kind !== "Sandbox" && kind !== "SandboxClaim") return true;
+  const status = statusOf(kind, object, now);
+  const { conditions } = (object as Sandbox | SandboxClaim).status ?? {};
+  const since = findCondition(conditions, "Ready")?.lastTransitionTime;
+  // What has been Ready for longer is not in a crash loop.
+  if (status?.tone === "good") return secondsSince(since, now) >= LONGEST_BACK_OFF_SECONDS;
+  return status?.tone === "off";
+}
+
+interface Place {
+  namespace: string;
+  name: string;
+}
+
+async function readMany<T extends { metadata: { namespace?: string | undefined; name: string } }>(
+  api: Api,
+  resource: "pods" | "sandboxes",
+  places: readonly Place[],
+): Promise<Map<string, T>> {
+  const namespaces = new Set(places.map(({ namespace }) => namespace));
+  const [namespace] = namespaces;
+  const query: Record<string, string> = resource === "pods" ? { labelSelector: NAME_HASH_LABEL } : {};
+  const found = places.length <= FEW
+    ? await Promise.all(places.map(({ namespace, name }) => read<T>(api, { resource, namespace, name })))
+    : [await read<{ items: T[] }>(api, { resource, namespace: namespaces.size === 1 ? namespace : undefined }, query)]
+      .flatMap((list) => list?.items ?? []);
+  return new Map(found.flatMap((one) => one ? [[`${one.metadata.namespace}/${one.metadata.name}`, one] as const] : []));
+}
+
+/** Returns undefined if it cannot be read, whatever the reason: the status is then computed without it. */
+async function read<T>(api: Api, path: ObjectPath, query: Record<string, string> = {}): Promise<T | undefined> {
+  const answer = await api.send({ method: "GET", path: pathOf(path), query }).catch(() => undefined);
+  return answer?.status === 200 ? answer.body as T : undefined;
 }

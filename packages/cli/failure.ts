@@ -99,6 +99,8 @@ const WORDS: [RegExp, string][] = [
     "Set HOOKBOX_ROUTER_DOMAIN or HOOKBOX_ROUTER_PATH_PREFIX, as the router has them",
   ],
   [/, or run it in the background/g, ""],
+  [/Give it one by `setTimeout`\./g, "Give it one: --from-now 8h"],
+  [/Use `setTimeout\(null\)`\./g, "Use --never."],
 ];
 
 function asOptions(remedy: string): string {

@@ -75,11 +75,14 @@ export function aboveZero(option: string, text: string): number {
 /** A duration without the upper limit of timers, because not all durations are for timers. */
 const ANY_DURATION: FlagType<number> = {
   ...DURATION,
-  allowed: "a length of time such as 30s, 5m or 1h30m",
-  read: (text, refuse) => parseDuration(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text) || refuse(),
+  allowed: "a length of time such as 30s, 5m, 1h30m or 2d",
+  read: (text, refuse) => {
+    const hours = text.replace(/^(\d+)d/, (_, days) => `${Number(days) * 24}h`);
+    return parseDuration(/^\d+(\.\d+)?$/.test(hours) ? `${hours}s` : hours) || refuse();
+  },
 };
 
-/** Parses a duration above 0 into milliseconds: `30s`, `5m`, `1h30m`, or seconds. @throws {UsageError} */
+/** Parses a duration above 0 into milliseconds: `30s`, `5m`, `1h30m`, `2d`, or seconds. @throws {UsageError} */
 export function durationMs(option: string, text: string): number {
   return readValue(option, ANY_DURATION, text);
 }

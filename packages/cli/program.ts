@@ -1,5 +1,5 @@
 /** Assembles the command line from the files in commands/, runs it, and prints its errors. @module */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { CommandContext } from "./commandcontext.ts";
 import { Ended, reportOf } from "./failure.ts";
 import { withCluster } from "./options.ts";
@@ -45,6 +45,8 @@ interface ListedCommand {
   name: string;
   description: string;
   load: () => Promise<DefineCommand>;
+  /** Names of the same command in kubectl, docker and e2b. */
+  aliases?: readonly string[];
   /** Shown after a usage error, in addition to where the help is. */
   hint?: string;
 }
@@ -82,7 +84,13 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/suspend.ts")).defineRestart,
     },
     {
+      name: "extend",
+      description: "Change when a sandbox ends",
+      load: async () => (await import("./commands/suspend.ts")).defineExtend,
+    },
+    {
       name: "rm",
+      aliases: ["delete", "kill"],
       description: "Delete sandboxes, with their Pods and volumes",
       load: async () => (await import("./commands/rm.ts")).defineRm,
     },
@@ -95,6 +103,12 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       hint: DASHES,
     },
     {
+      name: "ssh",
+      description: "Open a shell in a sandbox",
+      load: async () => (await import("./commands/exec.ts")).defineSsh,
+      hint: DASHES,
+    },
+    {
       name: "cp",
       description: "Copy files and folders to and from a sandbox",
       load: async () => (await import("./commands/cp.ts")).defineCp,
@@ -103,6 +117,7 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       name: "ls",
       description: "List files in a sandbox",
       load: async () => (await import("./commands/ls.ts")).defineLs,
+      hint: 'To list sandboxes, use "hookbox get". ',
     },
     {
       name: "url",
@@ -128,13 +143,30 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
   ["Inspect:", [
     {
       name: "get",
+      aliases: ["list", "ps"],
       description: "Show sandboxes, claims, pools or templates",
       load: async () => (await import("./commands/get.ts")).defineGet,
+    },
+    {
+      name: "describe",
+      aliases: ["inspect"],
+      description: "Show one sandbox, claim, pool or template with its Events, and why it is in its state",
+      load: async () => (await import("./commands/describe.ts")).defineDescribe,
     },
     {
       name: "why",
       description: "Explain why a claim, Sandbox, pool or template is not ready, and what to do",
       load: async () => (await import("./commands/why.ts")).defineWhy,
+    },
+    {
+      name: "events",
+      description: "List the Events about sandboxes",
+      load: async () => (await import("./commands/events.ts")).defineEvents,
+    },
+    {
+      name: "wait",
+      description: "Wait until a sandbox or pool is ready, suspended, finished or deleted",
+      load: async () => (await import("./commands/wait.ts")).defineWait,
     },
     {
       name: "logs",
@@ -211,6 +243,12 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
   ]],
 ];
 
+const VERSION: ListedCommand = {
+  name: "version",
+  description: "Show the version",
+  load: () => Promise.resolve((command, context) => void command.action(() => showVersion(context))),
+};
+
 const COMPLETION: ListedCommand[] = [
   {
     name: "completion",
@@ -239,26 +277,31 @@ export async function buildProgram(
     .description("Sandboxes for AI agents on Kubernetes: create them, use them, find out why they do not start.")
     .usage("<command> [options]")
     .enablePositionalOptions()
-    .option("-V, --version", "show the version")
+    .option("-v, --version", "show the version")
     .on("option:version", () => showVersion(context))
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addOption(new Option("-V").hideHelp())
+    .on("option:V", () => showVersion(context))
     .addHelpCommand(
       new Command("help").description("Show help for a command").argument("[command]").helpGroup(OWN_HEADING),
     )
     .addHelpText("after", helpAfter(context));
-  const add = async ({ name, description, load, hint = "" }: ListedCommand, heading: string) => {
-    const command = new Command(name).description(description).helpGroup(heading);
-    if (words.includes(name)) (await load())(command, context);
+  const add = async ({ name, aliases = [], description, load, hint = "" }: ListedCommand, heading: string) => {
+    const command = new Command(name).aliases(aliases).description(description).helpGroup(heading);
+    if ([name, ...aliases].some((one) => words.includes(one))) (await load())(command, context);
+    if (aliases.length > 0) command.addHelpText("after", `\nOther names of this command: ${aliases.join(", ")}`);
     command.showHelpAfterError(`${hint}See "${context.program} ${name} --help".`);
     program.addCommand(withContext(command, context), { hidden: name === COMPLETE });
   };
   for (const [heading, commands] of GROUPS) for (const one of commands) await add(one, heading);
+  await add(VERSION, OWN_HEADING);
   if (completes) { for (const one of COMPLETION) await add(one, OWN_HEADING); }
   return withContext(hidden(withCluster(program)), context);
 }
 
 function helpAfter({ program }: CommandContext): string {
   return `
+list and ps mean get, delete and kill mean rm, inspect means describe.
+
 See "${program} <command> --help". A cluster is found as kubectl finds it: by --kubeconfig, --context and -n, by
 KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 }
@@ -266,7 +309,12 @@ KUBECONFIG, by ~/.kube/config, or in a Pod by its ServiceAccount.`;
 /** Makes Commander write to the context's streams, and throw instead of ending the process. */
 function withContext(command: Command, context: CommandContext): Command {
   for (const inner of command.commands) withContext(inner, context);
-  return command.exitOverride().configureOutput({
+  const usageOf = (one: Command): string =>
+    [...one.parent ? [pathTo(one.parent)] : [], one.name(), one.usage()].filter(Boolean).join(" ");
+  return command.exitOverride().configureHelp({
+    subcommandTerm: (inner) => inner.name(),
+    commandUsage: usageOf,
+  }).configureOutput({
     writeOut: (text) =>
       context.stdout.write(text.replaceAll(/(?<!kubectl )\bhookbox (?=[a-z])/g, `${context.program} `)),
     writeErr: (text) => context.stderr.write(text),
@@ -274,6 +322,10 @@ function withContext(command: Command, context: CommandContext): Command {
     getOutHelpWidth: () => context.stdout.columns ?? 100,
     getErrHelpWidth: () => context.stderr.columns ?? 100,
   });
+}
+
+function pathTo(command: Command): string {
+  return [...command.parent ? [pathTo(command.parent)] : [], command.name()].join(" ");
 }
 
 function showVersion({ stdout }: CommandContext): never {

@@ -4,16 +4,25 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { lifetimeOf } from "../api/expiry.ts";
-import type { Condition } from "../api/objects/conditions.ts";
+import type { PodFact } from "../api/diagnosis/facts.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Kind } from "./kinds.ts";
 import { ageOf, untilOf } from "./age.ts";
+import { claimStatus, poolStatus, sandboxStatus, type Status, statusText } from "./status.ts";
+
+/** Other objects that the status of an object depends on; absent: not read. */
+export interface Around {
+  /** The claim's Sandbox. */
+  sandbox?: Sandbox | undefined;
+  /** The Pod of the Sandbox. */
+  pod?: PodFact | undefined;
+}
 
 interface Column {
   header: string;
   /** Shown only with `-o wide`. */
   isWide?: boolean;
-  cell(object: KubeObject, now: Date): string;
+  cell(object: KubeObject, now: Date, around?: Around): string;
 }
 
 const NONE = "<none>";
@@ -29,23 +38,45 @@ function wide<T extends KubeObject>(header: string, cell: (object: T, now: Date)
   return { ...column(header, cell), isWide: true };
 }
 
+function status(kind: Kind["kind"]): Column {
+  const text = (found: Status | undefined) => found === undefined ? NONE : statusText(found);
+  return { header: "STATUS", cell: (object, now, around) => text(statusOf(kind, object, now, around)) };
+}
+
+/** Returns the status of an object of a kind; undefined: the kind has none. */
+export function statusOf(
+  kind: Kind["kind"],
+  object: KubeObject,
+  now: Date,
+  { sandbox, pod }: Around = {},
+): Status | undefined {
+  // The casts are safe: the API server has validated what it stores.
+  switch (kind) {
+    case "Sandbox":
+      return sandboxStatus(object as Sandbox, pod, now);
+    case "SandboxClaim":
+      return claimStatus(object as SandboxClaim, sandbox, pod, now);
+    case "SandboxWarmPool":
+      return poolStatus(object as SandboxWarmPool, now);
+    case "SandboxTemplate":
+      return undefined;
+  }
+}
+
 const COLUMNS: Record<Kind["kind"], Column[]> = {
   Sandbox: [
     NAME,
-    column<Sandbox>("READY", ({ status }) => ready(status)?.status),
-    column<Sandbox>("REASON", ({ status }) => sandboxReason(status)),
+    status("Sandbox"),
     column<Sandbox>("CLAIM", (sandbox) => ownerOf(sandbox, "SandboxClaim")),
     AGE,
     wide<Sandbox>("POD IP", ({ status }) => status?.podIPs?.join(",")),
     wide<Sandbox>("NODE", ({ status }) => status?.nodeName),
-    wide<Sandbox>("MODE", ({ spec }) => spec.operatingMode ?? "Running"),
     wide<Sandbox>("EXPIRES", (sandbox, now) => untilOf(lifetimeOf(sandbox).shutdownTime, now)),
     wide<Sandbox>("POOL", (sandbox) => ownerOf(sandbox, "SandboxWarmPool")),
   ],
   SandboxClaim: [
     NAME,
-    column<SandboxClaim>("READY", ({ status }) => ready(status)?.status),
-    column<SandboxClaim>("REASON", ({ status }) => ready(status)?.reason),
+    status("SandboxClaim"),
     column<SandboxClaim>("SANDBOX", ({ status }) => status?.sandbox?.name),
     AGE,
     wide<SandboxClaim>("POOL", ({ spec }) => spec.warmPoolRef.name),
@@ -56,7 +87,7 @@ const COLUMNS: Record<Kind["kind"], Column[]> = {
     NAME,
     column<SandboxWarmPool>("READY", ({ status }) => String(status?.readyReplicas ?? 0)),
     column<SandboxWarmPool>("DESIRED", ({ spec }) => String(spec.replicas ?? 1)),
-    column<SandboxWarmPool>("REASON", ({ status }) => find(status?.conditions, "Progressing")?.reason),
+    status("SandboxWarmPool"),
     column<SandboxWarmPool>("TEMPLATE", ({ spec }) => spec.sandboxTemplateRef.name),
     AGE,
     wide<SandboxWarmPool>("UPDATES", ({ spec }) => spec.updateStrategy?.type ?? "OnReplenish"),
@@ -76,23 +107,6 @@ export function columnsOf(
 ): Column[] {
   const own = COLUMNS[kind.kind].filter((column) => isWide || !column.isWide);
   return allNamespaces ? [NAMESPACE, ...own] : own;
-}
-
-type Status = { conditions?: Condition[] | undefined } | undefined;
-
-function ready(status: Status): Condition | undefined {
-  return find(status?.conditions, "Ready");
-}
-
-/** Returns the reason of condition Ready; for a Ready Sandbox whose Pod is older than its spec: PodOutdated. */
-function sandboxReason(status: Status): string | undefined {
-  const condition = ready(status);
-  const outdated = find(status?.conditions, "PodOutdated");
-  return condition?.status === "True" && outdated?.status === "True" ? outdated.type : condition?.reason;
-}
-
-function find(conditions: Condition[] | undefined, type: string): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
 }
 
 function ownerOf({ metadata }: KubeObject, kind: string): string | undefined {

@@ -135,6 +135,8 @@ function statusOf(finding: Finding, observed: Observed): Status {
   const status: Status = { name, tone, ...(detail === undefined ? {} : { detail }) };
   const note = (words: string | undefined) => words === undefined ? {} : { note: words };
   switch (name) {
+    case "Running":
+      return { ...status, ...note(detail === undefined ? undefined : "Pod outdated") };
     case "Suspended":
       return isSuspending(sandbox) ? { ...status, name: "Suspending", tone: "progress" } : status;
     case "Starting":

@@ -171,7 +171,9 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   await run(MINE, setting);
   const own = await run("top", setting);
   expect(own).toMatchObject({ code: 0, stderr: "Source: the sandboxes' runtimes.\n" });
-  expect(own.stdout).toMatch(/^NAME +SANDBOX +CPU\(CORES\) +MEMORY +LIMIT\nmine +python-\S+ +\d+m +\d+Mi +\S+\n$/);
+  expect(own.stdout).toMatch(
+    /^NAME +STATUS +SANDBOX +CPU\(CORES\) +MEMORY +LIMIT\nmine +Running +python-\S+ +\d+m +\d+Mi +\S+\n$/,
+  );
   const { api } = setting;
   const sandbox = cluster.get("SandboxClaim", "mine")?.status.sandbox.name;
   const items: object[] = [{
@@ -190,10 +192,10 @@ test("top takes the cluster's metrics, else the runtimes', and says which", asyn
   };
   const theirs = await run("top mine", measured);
   expect(theirs).toMatchObject({ code: 0, stderr: "Source: the cluster's metrics.\n" });
-  expect(theirs.stdout).toMatch(/\nmine +python-\S+ +2m +2Mi +<none>\n$/);
+  expect(theirs.stdout).toMatch(/\nmine +Running +python-\S+ +2m +2Mi +<none>\n$/);
   items.pop();
   const unknown = await run("top mine", measured);
-  expect(unknown.stdout).toMatch(/ LIMIT +PROBLEM\nmine +python-\S+ +(<unknown> +){3}no metrics yet\n$/);
+  expect(unknown.stdout).toMatch(/ LIMIT +PROBLEM\nmine +Running +python-\S+ +(<unknown> +){3}no metrics yet\n$/);
 });
 
 test("top -w shows it again and again until it is interrupted; -o and an unknown order make no sense", async () => {
@@ -208,8 +210,14 @@ test("top -w shows it again and again until it is interrupted; -o and an unknown
   const watched = await run("top -w --interval 1ms --sort-by cpu", { ...setting, now, signal: stop.signal });
   expect(watched).toMatchObject({ code: 130, stderr: "" });
   expect(watched.stdout.match(/^2026-\S+Z\nSource: the sandboxes' runtimes\.\nNAME .*\nmine /gm)).toHaveLength(3);
+  await run("suspend mine", setting);
+  expect((await run("top", setting)).stdout).toMatch(/\nmine +Suspended +python-\S+ +<none> +<none> +<none>\n$/);
+  expect(JSON.parse((await run("top -o json", setting)).stdout)).toMatchObject([{
+    name: "mine",
+    status: { name: "Suspended" },
+  }]);
   expect((await run("top -w -o json", setting)).stderr).toBe("Cannot watch as json: leave out -w or -o\n");
   expect((await run("top --sort-by age", setting)).stderr).toBe(
-    'Cannot sort by "age": --sort-by takes name, cpu, memory\n',
+    'Cannot sort by "age": --sort-by takes name, status, cpu, memory\n',
   );
 });

@@ -45,10 +45,10 @@ const cells = (text: string) => text.replaceAll(/ {3,}/g, " | ");
 
 test("get shows what the hooks have said", async () => {
   expect(cells((await look("get claims")).stdout)).toMatch(
-    /^NAME \| READY \| REASON \| SANDBOX \| AGE\nlost \| False \| WarmPoolNotFound \| <none> \| \d+s\nmine \| True \| Dep\w+Ready \| python-\S+ \| \d+s\n$/,
+    /^NAME \| STATUS \| SANDBOX \| AGE\nlost \| WarmPoolNotFound \| <none> \| \d+s\nmine \| Running \| python-\S+ \| \d+s\n$/,
   );
   expect(cells((await look("get swp -o wide")).stdout)).toMatch(
-    /^NAME \| READY \| DESIRED \| REASON \| TEMPLATE \| AGE \| UPDATES\npython \| 2 \| 2 \| Full \| python \| \d+s \| OnReplenish\n$/,
+    /^NAME \| READY \| DESIRED \| STATUS \| TEMPLATE \| AGE \| UPDATES \| DETAIL\npython \| 2 \| 2 \| Full \| python \| \d+s \| OnReplenish \| <none>\n$/,
   );
   expect(cells((await look("get templates")).stdout)).toMatch(
     /^NAME \| IMAGES \| AGE\npython \| python:3.14 \| \d+s\n$/,
@@ -61,7 +61,7 @@ test("get -w shows what is there, then each change, in the same columns, until i
   const watching = runCLI(["get", "claims", "-w"], context);
   await eventually(() => written.stdout).toMatch(/\nmine /);
   await cluster.apply(claim("third", "python"));
-  await eventually(() => written.stdout).toMatch(/\nthird +True/);
+  await eventually(() => written.stdout).toMatch(/\nthird +Running/);
   stop.abort(new Interruption());
   expect(await watching).toBe(130);
   expect(written.stdout.match(/NAME/g)).toHaveLength(1);

@@ -1,5 +1,7 @@
 /** Commands that make sandboxes and end them, on a cluster in memory. @module */
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import type { CommandContext } from "../../packages/cli/commandcontext.ts";
 import { Interruption } from "../../packages/cli/failure.ts";
 import { run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";
@@ -87,6 +89,49 @@ test("rm deletes by name, by label or all, and says what is not there", async ()
   expect(claims()).toEqual(["b"]);
   expect((await run("rm --all", setting)).stdout).toBe("b deleted\n");
   expect(await run("rm --all", setting)).toEqual({ code: 0, stdout: "", stderr: "No sandboxes found.\n" });
+});
+
+test("rm --all asks on a terminal, names what it is about to delete, and takes --yes for an answer", async () => {
+  const { setting, claims } = await someSandboxes();
+  for (const name of ["a", "b"]) await run(`create --pool python --name ${name}`, setting);
+  const onTerminal = (answer: string) => ({
+    ...setting,
+    isTTY: true,
+    stdin: Object.assign(Readable.from([answer]), { isTTY: true }) as CommandContext["stdin"],
+  });
+  const question = "Delete 2 sandboxes of namespace default, with volumes: a, b? [y/N] ";
+  expect(await run("rm --all", onTerminal("no\n"))).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `${question}Nothing was deleted.\n`,
+  });
+  expect(claims()).toEqual(["a", "b"]);
+  expect(await run("rm --all", onTerminal("y\n"))).toEqual({
+    code: 0,
+    stdout: "a deleted\nb deleted\n",
+    stderr: question,
+  });
+  await run("create --pool python --name c", setting);
+  expect(await run("rm --all -y", onTerminal(""))).toEqual({ code: 0, stdout: "c deleted\n", stderr: "" });
+});
+
+test("rm --older-than leaves the younger ones", async () => {
+  const { setting, cluster } = await someSandboxes();
+  await run("create --pool python --name old", setting);
+  const later = { ...setting, api: { ...cluster.api, now: () => cluster.clock.now() + 2 * 86_400_000 } };
+  expect((await run("rm --all --older-than 3d", later)).stderr).toBe("No sandboxes found.\n");
+  expect((await run("rm --all --older-than 1d12h", later)).stdout).toBe("old deleted\n");
+  expect(await run("rm old --older-than 1d", setting)).toMatchObject({ code: 2 });
+});
+
+test("rm does not delete a claim's Sandbox from under it", async () => {
+  const { setting, cluster } = await someSandboxes();
+  await run("create --pool python --name mine", setting);
+  const sandbox = cluster.get("SandboxClaim", "mine")?.status.sandbox.name;
+  const { code, stderr } = await run(`rm ${sandbox}`, setting);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`it is the Sandbox of claim mine. Delete the claim: hookbox rm mine.`);
+  expect(cluster.get("Sandbox", sandbox)).toBeDefined();
 });
 
 test("suspend and resume change the mode, and wait for what comes of it", async () => {

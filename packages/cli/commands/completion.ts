@@ -75,21 +75,39 @@ const OPTION_NAMES: Record<string, NameSource> = {
 /** Kinds of the arguments of each command; the last kind applies to all further arguments. */
 const ARGUMENT_NAMES: Record<string, NameSource[]> = {
   cp: ["sandboxes"],
+  describe: [{ kinds: [...KINDS] }],
+  events: ["sandboxes"],
+  extend: ["sandboxes"],
   exec: ["sandboxes"],
   logs: ["sandboxes"],
   ls: ["sandboxes"],
   open: ["sandboxes"],
   resume: ["sandboxes"],
   rm: ["sandboxes"],
+  ssh: ["sandboxes"],
   status: [{ kinds: [POOL] }],
   simulate: [{ kinds: [POOL] }],
   suspend: ["sandboxes"],
   top: ["sandboxes"],
   url: ["sandboxes"],
+  wait: ["sandboxes"],
   why: [{ kinds: KINDS.filter((kind) => kind !== TEMPLATE) }],
 };
 /** Commands whose first argument is a sandbox, and no other argument. */
-const ONE_ARGUMENT = ["exec", "logs", "ls", "open", "url", "why", "status", "simulate"];
+const ONE_ARGUMENT = [
+  "describe",
+  "events",
+  "exec",
+  "extend",
+  "ssh",
+  "logs",
+  "ls",
+  "open",
+  "url",
+  "why",
+  "status",
+  "simulate",
+];
 
 /**
  * Returns which names to look for; undefined if the cluster does not have them.
@@ -152,7 +170,8 @@ function readWords(program: Command, words: readonly string[]) {
     const option = optionOf(command, flag);
     if (option?.required) options[option.attributeName()] = value ?? words[++i] ?? "";
     if (word.startsWith("-")) continue;
-    const inner = args.length === 0 && command.commands.find((one) => one.name() === word);
+    const inner = args.length === 0 &&
+      command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (inner) command = inner;
     else args.push(word);
   }

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { Command } from "commander";
 import type { CommandOptions, RunOptions } from "../../sdk/commands/commands.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
-import type { CommandContext, Input } from "../commandcontext.ts";
+import type { CommandContext, ConnectionOptions, Input } from "../commandcontext.ts";
 import { Ended, Interruption, UsageError } from "../failure.ts";
 import { collect, durationMs, optionsOf, pairs, withRouter } from "../options.ts";
 import { openSandbox } from "../sandbox.ts";
@@ -28,15 +28,45 @@ export function defineExec(command: Command, context: CommandContext): void {
     .action(async (name: string, words: string[]) => {
       const options = optionsOf<ProcessOptions & { env?: string[] }>(command);
       const request = { ...processRequestOf(context, words, options), env: pairs("--env", options.env ?? []) };
-      const sandbox = await openSandbox(context, await context.connect(options), name);
-      try {
-        const code = await runProcess(context, sandbox, request);
-        if (code !== 0) throw new Ended(code);
-      } finally {
-        await sandbox.disconnect();
-      }
+      await runExec(context, options, name, request);
     });
   withRouter(command);
+}
+
+const SSH_MORE = `
+The same as "hookbox exec -it SANDBOX", without SSH: the sandbox needs no SSH server.`;
+
+/** Defines the command for people who look for a shell. */
+export function defineSsh(command: Command, context: CommandContext): void {
+  command
+    .argument("<sandbox>", "name of a claim or a Sandbox")
+    .argument("[command...]", "command to run (default: a shell)")
+    .addHelpText("after", SSH_MORE)
+    .action(async (name: string, words: string[]) => {
+      const options = optionsOf(command);
+      const isShell = words.length === 0;
+      const request = processRequestOf(context, isShell && context.stdin.isTTY !== true ? ["/bin/sh"] : words, {
+        stdin: true,
+        tty: isShell && context.stdin.isTTY === true,
+      });
+      await runExec(context, options, name, request);
+    });
+  withRouter(command);
+}
+
+async function runExec(
+  context: CommandContext,
+  where: ConnectionOptions,
+  name: string,
+  request: ProcessRequest,
+): Promise<void> {
+  const sandbox = await openSandbox(context, await context.connect(where), name);
+  try {
+    const code = await runProcess(context, sandbox, request);
+    if (code !== 0) throw new Ended(code);
+  } finally {
+    await sandbox.disconnect();
+  }
 }
 
 /** Values of the options that say how to run a command, for `exec` and `run`. */

@@ -5,7 +5,9 @@ import { find } from "../../sdk/control/find.ts";
 import { infoOf } from "../../sdk/control/readiness.ts";
 import type { SandboxInfo } from "../../sdk/options.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
-import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
+import { claimStatus, sandboxStatus, type Status, statusText, type Tone } from "../../summary/status.ts";
+import { listSandboxes, readAround } from "../cluster.ts";
+import type { Cluster, CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { durationMs, optionsOf, withAllNamespaces, withRouter } from "../options.ts";
 import { type Format, formatOf, renderTable, serialize } from "../output.ts";
@@ -21,22 +23,24 @@ interface TopOptions {
   interval: string;
 }
 
-const ORDERS = ["name", "cpu", "memory"] as const;
+const ORDERS = ["name", "status", "cpu", "memory"] as const;
 
 const MORE = `
+STATUS is that of "hookbox get". Only sandboxes that run have usage. LIMIT is <none> if the sandbox has no memory limit.
+
 Reads the metrics API of the cluster if there is one, otherwise the runtimes in the sandboxes. A line on standard error
 names the source.
 
 Examples:
-  hookbox top                       the usage of each sandbox in this namespace
+  hookbox top                       status and usage of each sandbox in this namespace
   hookbox top -A -w --sort-by cpu   all sandboxes, the busiest first, every five seconds`;
 
 export function defineTop(command: Command, context: CommandContext): void {
   command
-    .argument("[sandboxes...]", "names of claims or Sandboxes (default: all that are ready)")
+    .argument("[sandboxes...]", "names of claims or Sandboxes (default: all)")
     .option("-l, --selector <labels>", "only objects with these labels")
     .option("--source <source>", "metrics (the cluster's) or runtime (the sandboxes' own)")
-    .option("--sort-by <column>", "name, cpu or memory; the largest first", "name")
+    .option("--sort-by <column>", "name, status, cpu or memory; problems and the largest first", "name")
     .option("-w, --watch", "keep running, and show the usage again and again")
     .option("--interval <time>", "with -w: time between two readings", "5s")
     .option("-o, --output <format>", "json or yaml")
@@ -65,19 +69,28 @@ export function defineTop(command: Command, context: CommandContext): void {
 
 /** Options of `hookbox top`. */
 interface TopRequest {
-  /** Empty: all Ready sandboxes. */
+  /** Empty: all sandboxes. */
   names: string[];
   selector: string | undefined;
   allNamespaces: boolean;
   /** Undefined: the cluster's metrics if there are any, else the runtimes. */
   source: "metrics" | "runtime" | undefined;
   format: Format | undefined;
-  sortBy: "name" | "cpu" | "memory";
+  sortBy: (typeof ORDERS)[number];
 }
 
-/** Usage, and its source. `usages` is empty if no sandbox is Ready. */
+/** A sandbox, as STATUS shows it. */
+interface Seen {
+  info: SandboxInfo;
+  status: Status;
+}
+
+/** The usage of a sandbox with its status, which is the same as in `hookbox get`. */
+type ShownUsage = Usage & { status: Status };
+
+/** Usage, and its source. `usages` is empty if there is no sandbox. */
 interface UsageReading {
-  usages: Usage[];
+  usages: ShownUsage[];
   /** Name of the source, for the user. */
   source: string;
 }
@@ -118,7 +131,7 @@ async function watchTop(
   }
 }
 
-const NONE = "No sandboxes are ready.";
+const NONE = "No sandboxes found.";
 
 async function readUsage(
   context: CommandContext,
@@ -126,46 +139,69 @@ async function readUsage(
   request: TopRequest,
 ): Promise<UsageReading> {
   const { source, sortBy } = request;
-  const { api, namespace } = await context.connectCluster(where);
-  const sandboxes = await sandboxesOf(context, where, request, api, namespace);
-  if (sandboxes.length === 0) return { usages: [], source: "" };
-  const metrics = source === "runtime" ? undefined : await metricsIfAny(api, sandboxes, source === "metrics");
-  const usages = metrics ?? await askRuntimes(context, where, sandboxes);
+  const cluster = await context.connectCluster(where);
+  const { api } = cluster;
+  const seen = await sandboxesOf(context, cluster, request);
+  if (seen.length === 0) return { usages: [], source: "" };
+  const running = seen.map(({ info }) => info).filter(({ state }) => state === "Ready");
+  const metrics = source === "runtime" ? undefined : await metricsIfAny(api, running, source === "metrics");
+  const measured = metrics ?? await usageOfRuntimes(context, where, running);
+  const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`;
+  const found = new Map(measured.map((usage) => [keyOf(usage), usage]));
+  const usages = seen.map(({ info, status }) => ({ ...found.get(keyOf(info)) ?? unmeasured(info), status }));
   if (sortBy === "cpu") usages.sort((a, b) => (b.cores ?? -1) - (a.cores ?? -1));
   if (sortBy === "memory") usages.sort((a, b) => (b.memoryBytes ?? -1) - (a.memoryBytes ?? -1));
+  if (sortBy === "status") usages.sort((a, b) => TONES.indexOf(a.status.tone) - TONES.indexOf(b.status.tone));
   return { usages, source: `Source: the ${metrics ? "cluster's metrics" : "sandboxes' runtimes"}.` };
 }
 
-function tableOf(usages: Usage[], { allNamespaces }: TopRequest): string {
+const TONES: readonly Tone[] = ["bad", "progress", "good", "off"];
+
+function unmeasured({ name, namespace, sandboxName = "" }: SandboxInfo): Usage {
+  return {
+    name,
+    namespace,
+    sandbox: sandboxName,
+    cores: undefined,
+    memoryBytes: undefined,
+    memoryLimitBytes: undefined,
+  };
+}
+
+function tableOf(usages: ShownUsage[], { allNamespaces }: TopRequest): string {
   const isWhole = usages.every(({ problem }) => problem === undefined);
-  const headers = ["NAME", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT", ...isWhole ? [] : ["PROBLEM"]];
-  const rows = usages.map((usage) => [usage.name, usage.sandbox, ...cellsOf(usage)]);
+  const headers = ["NAME", "STATUS", "SANDBOX", "CPU(CORES)", "MEMORY", "LIMIT", ...isWhole ? [] : ["PROBLEM"]];
+  const rows = usages.map((usage) => {
+    const cells = [usage.name, statusText(usage.status), usage.sandbox || "<none>", ...cellsOf(usage)];
+    return isWhole ? cells : [...cells, usage.problem ?? ""];
+  });
   if (!allNamespaces) return renderTable(headers, rows);
   return renderTable(["NAMESPACE", ...headers], rows.map((row, i) => [usages[i]?.namespace ?? "", ...row]));
 }
 
+/** Lists claims, and Sandboxes without a claim or pool, with their status. */
 async function sandboxesOf(
   context: CommandContext,
-  where: ConnectionOptions,
+  { api, namespace }: Cluster,
   { names, selector, allNamespaces }: TopRequest,
-  api: Api,
-  namespace: string,
-): Promise<SandboxInfo[]> {
+): Promise<Seen[]> {
   const { signal } = context;
-  if (names.length > 0) {
-    return await Promise.all(
-      names.map(async (name) => infoOf((await find(api, namespace, name, signal)).claimOrSandbox)),
-    );
-  }
-  const { client } = await context.connect(where);
-  const list = client.list({
-    signal,
-    namespace: allNamespaces ? "*" : namespace,
-    ...selector === undefined ? {} : { labelSelector: selector },
+  const now = new Date(api.now?.() ?? context.now());
+  const found = names.length > 0
+    ? await Promise.all(names.map(async (name) => (await find(api, namespace, name, signal)).claimOrSandbox))
+    : await listSandboxes(api, { namespace: allNamespaces ? undefined : namespace, labelSelector: selector });
+  const [aroundClaim, aroundSandbox] = await Promise.all(
+    (["SandboxClaim", "Sandbox"] as const).map((kind) =>
+      readAround(api, kind, found.filter((one) => one.kind === kind), now)
+    ),
+  );
+  return found.map((one) => {
+    const around = (one.kind === "Sandbox" ? aroundSandbox : aroundClaim)?.(one) ?? {};
+    const status = one.kind === "Sandbox"
+      ? sandboxStatus(one, around.pod, now)
+      : claimStatus(one, around.sandbox, around.pod, now);
+    return { info: infoOf(one), status };
   });
-  const infos = [];
-  for await (const info of list) if (info.state === "Ready") infos.push(info);
-  return infos;
 }
 
 async function metricsIfAny(api: Api, sandboxes: SandboxInfo[], isWanted: boolean): Promise<Usage[] | undefined> {
@@ -175,21 +211,16 @@ async function metricsIfAny(api: Api, sandboxes: SandboxInfo[], isWanted: boolea
   throw new Failure(`Cannot read the cluster's metrics: ${messageOf(answer)}`, "Use --source runtime.");
 }
 
-async function askRuntimes(
-  context: CommandContext,
-  where: ConnectionOptions,
-  sandboxes: SandboxInfo[],
-): Promise<Usage[]> {
-  return await usageOfRuntimes(context, where, sandboxes);
-}
+/** A kernel or gVisor reports no limit as a number near 2^63, in bytes. */
+const NO_LIMIT = 2 ** 50;
 
-function cellsOf({ cores, memoryBytes, memoryLimitBytes, problem }: Usage): string[] {
-  if (problem !== undefined) return ["<unknown>", "<unknown>", "<unknown>", problem];
-  const memory = (bytes: number | undefined) => bytes === undefined ? "<none>" : `${Math.round(bytes / 2 ** 20)}Mi`;
+function cellsOf({ cores, memoryBytes, memoryLimitBytes = NO_LIMIT, problem }: Usage): string[] {
+  const unknown = problem === undefined ? "<none>" : "<unknown>";
+  const memory = (bytes: number) => `${Math.round(bytes / 2 ** 20)}Mi`;
   return [
-    cores === undefined ? "<unknown>" : `${Math.round(cores * 1000)}m`,
-    memory(memoryBytes),
-    memory(memoryLimitBytes),
+    cores === undefined ? unknown : `${Math.round(cores * 1000)}m`,
+    memoryBytes === undefined ? unknown : memory(memoryBytes),
+    memoryLimitBytes >= NO_LIMIT ? unknown : memory(memoryLimitBytes),
   ];
 }
 

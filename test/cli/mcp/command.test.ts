@@ -31,7 +31,7 @@ test.for<[string, string]>([
   ["--selector team!=a", 'Cannot use --selector "team!=a": only KEY=VALUE selects, and all must match'],
   ["--selector team", 'Cannot use --selector "team": it is not KEY=VALUE'],
   ["--max-sandboxes 0", 'Cannot use --max-sandboxes "0": use a whole number of at least 1'],
-  ["--lifetime soon", 'Cannot use --lifetime "soon": use a length of time such as 30s, 5m or 1h30m'],
+  ["--lifetime soon", 'Cannot use --lifetime "soon": use a length of time such as 30s, 5m, 1h30m or 2d'],
 ])("hookbox mcp %s is refused", async ([line, message]) => {
   expect(await run(`mcp ${line}`)).toEqual({ code: 2, stdout: "", stderr: `${message}\n` });
 });
