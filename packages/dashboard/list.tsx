@@ -5,7 +5,7 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { type Api, timeAt } from "../kube/api.ts";
+import type { Api } from "../kube/api.ts";
 import { byPool, servedInHour } from "../summary/pools.ts";
 import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
@@ -39,8 +39,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
   const [words, setWords] = useFilter(route, change);
   const [isCreating, setCreating] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const clock = useClock();
-  const now = useMemo(() => new Date(clock.getTime() + timeAt(api) - Date.now()), [clock]);
+  const now = useClock();
   const served = useServed(route, watches);
   const columns = useMemo(() => {
     const own = listColumns(list, { allNamespaces: namespace === "" });
