@@ -3,8 +3,6 @@ import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
@@ -15,15 +13,15 @@ import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { findChromium } from "./chromium.ts";
+import { buildPage } from "./inmemory.ts";
 import { AGENTS, EXTENSIONS, fill } from "./objects.ts";
 import { type Shown, signIn } from "./signin.ts";
 
-const PAGE = fileURLToPath(new URL("../../packages/dashboard", import.meta.url));
 let chromium: string;
 
 beforeAll(async () => {
   chromium = await findChromium();
-  await build({ root: PAGE });
+  await buildPage();
 });
 
 /** Opens the panel of an object, such as `claims?open=team-a/session`, with the objects of {@link fill}. */
