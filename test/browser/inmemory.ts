@@ -34,19 +34,21 @@ export interface InMemory extends Shown {
  * Opens the dashboard of an API server in memory, and signs in.
  *
  * @param chromium path of the program
- * @param fill makes the objects that are there from the beginning, and sets what the server refuses
+ * @param fill makes the objects that are there from the beginning, and sets what the server refuses the user
  * @param hash what the page shows first, such as `#/pools`
  */
 export async function openInMemory(chromium: string, fill: (api: FakeApi) => void, hash = ""): Promise<InMemory> {
   const { api, kubeconfig } = await serveApi();
   fill(api);
   const refuse = api.intercept;
-  const review = { status: { userInfo: { username: "someone" } } };
-  api.intercept = (request) =>
-    request.path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : refuse(request);
+  // The router may do everything: it starts when it has listed all Sandboxes and Pods.
+  api.intercept = () => undefined;
   const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
   const router = await startMain("node", args, "Serving");
   const [{ port }] = router.said("Serving") as [{ port: number }];
+  const review = { status: { userInfo: { username: "someone" } } };
+  api.intercept = (request) =>
+    request.path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : refuse(request);
   return { api, ...await signIn(chromium, `http://127.0.0.1:${port}/.hookbox/${hash}`, "any") };
 }
 

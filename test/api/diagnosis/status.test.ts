@@ -123,6 +123,22 @@ test.for<[name: string, facts: Facts, text: string, tone: Tone]>([
     "bad",
   ],
   [
+    "a crash loop whose crash the Sandbox does not show yet",
+    {
+      subject: SUBJECT,
+      sandbox: ready(),
+      pod: aPod({
+        phase: "Running",
+        containerStatuses: [waiting("CrashLoopBackOff", "back-off", {
+          restartCount: 4,
+          lastState: { terminated: { exitCode: 3 } },
+        })],
+      }),
+    },
+    "CrashLoopBackOff (4 restarts, exit code 3)",
+    "bad",
+  ],
+  [
     "a container that has survived its back-off",
     { subject: SUBJECT, sandbox: ready(), pod: between(2, 30) },
     "Running",

@@ -31,12 +31,18 @@ const FIRST_BACK_OFF_SECONDS = 10;
 const FORGOTTEN_SECONDS = 600;
 
 /**
- * Tells whether a container of the Pod runs, but was restarted so recently that the kubelet would still wait before the
- * next restart. Such a Pod can be Ready for some seconds between two crashes.
+ * Tells whether a container of the Pod has crashed and waits for a restart, or was restarted so recently that the kubelet
+ * would still wait before the next one. The Sandbox of such a Pod can be Ready: for some seconds between two crashes, and
+ * until the hook has seen the crash.
  */
 export function isCrashLooping({ status }: PodFact, now: Date): boolean {
   return [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []]
-    .some((container) => wasRestarted(container, now));
+    .some((container) => hasCrashed(container) || wasRestarted(container, now));
+}
+
+function hasCrashed({ restartCount = 0, state }: ContainerFact): boolean {
+  if (state?.waiting?.reason === "CrashLoopBackOff") return true;
+  return restartCount > 0 && state?.terminated !== undefined && state.terminated.exitCode !== 0;
 }
 
 function wasRestarted({ restartCount = 0, state, lastState }: ContainerFact, now: Date): boolean {
