@@ -11,7 +11,7 @@ import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
 import { Dialog } from "./parts.tsx";
 import { addressOf, type Route } from "./route.ts";
-import { countsOf, filtered, inOrder, listColumns, makeColumn, naturalWidths, rowsOf } from "./rows.ts";
+import { countsOf, filtered, inOrder, listColumns, makeColumn, rowsOf, type Width, widthsOf } from "./rows.ts";
 import { EndSelected } from "./selection.tsx";
 import { useClock } from "./state.ts";
 import { shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
@@ -53,8 +53,8 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
     () => rowsOf(objects, columns, statusOf, now),
     [objects, columns, watches.pods.objects, watches.sandboxes.objects, now],
   );
-  const widths = useRef<Record<string, number>>({});
-  widths.current = useMemo(() => naturalWidths(columns, all, widths.current), [columns, all]);
+  const widths = useRef<Record<string, Width>>({});
+  widths.current = useMemo(() => widthsOf(columns, all, widths.current), [columns, all]);
   const matching = useMemo(() => filtered(all, words, now), [all, words]);
   const counts = useMemo(() => countsOf(matching, status), [matching, status]);
   const rows = useMemo(() => {

@@ -164,30 +164,51 @@ function expiryOf(object: KubeObject): string | undefined {
 }
 
 /** Widths of letters and of the space around a cell, in pixels: the font is the browser's own, so they are estimates. */
-const LETTER = 8.2;
+const LETTER = 8.3;
 const HEADER_LETTER = 8.6;
 const PADDING = 18;
 const ICON = 20;
-const LEAST_LETTERS = 5;
+/** An age such as `13h42m`. */
+const LEAST_LETTERS = 6;
 const MOST_LETTERS = 48;
+/** A longer name may be cut off before another column goes, in pixels. */
+const MOST_LEAST_NAME = 240;
+
+/** How wide a column wants to be and may become, in pixels. */
+export interface Width {
+  natural: number;
+  least: number;
+  /** No row has a value. */
+  isEmpty: boolean;
+}
 
 /**
- * Returns how wide the columns want to be, in pixels: as wide as their longest cell, up to a limit.
+ * Returns the widths of columns by header. A column wants to be as wide as its longest cell, up to a limit. STATUS can do
+ * without its note.
  *
  * @param before earlier widths: a column never becomes narrower, so that columns stay where they are
  */
-export function naturalWidths(
+export function widthsOf(
   columns: readonly Column[],
   rows: readonly Row[],
-  before: Readonly<Record<string, number>> = {},
-): Record<string, number> {
+  before: Readonly<Record<string, Width>> = {},
+): Record<string, Width> {
   return Object.fromEntries(columns.map(({ header }, index) => {
-    let letters = LEAST_LETTERS;
-    for (const { cells } of rows) letters = Math.max(letters, cells[index]?.length ?? 0);
-    const text = Math.min(letters, MOST_LETTERS) * LETTER + (header === STATUS ? ICON : 0);
+    const longest = (text: (row: Row) => string) => rows.reduce((most, row) => Math.max(most, text(row).length), 0);
     // The header has a sort mark after it.
-    const width = Math.ceil(PADDING + Math.max(text, header.length * HEADER_LETTER + 12));
-    return [header, Math.max(width, before[header] ?? 0)];
+    const pixels = (letters: number) => {
+      const text = Math.min(Math.max(letters, LEAST_LETTERS), MOST_LETTERS) * LETTER + (header === STATUS ? ICON : 0);
+      return Math.ceil(PADDING + Math.max(text, header.length * HEADER_LETTER + 12));
+    };
+    const letters = longest(({ cells }) => cells[index] ?? "");
+    const old = before[header];
+    const natural = Math.max(pixels(letters), old?.natural ?? 0);
+    const least = header === STATUS
+      ? Math.max(pixels(longest(({ status }) => status?.name ?? "")), old?.least ?? 0)
+      : header === "NAME"
+      ? Math.min(natural, MOST_LEAST_NAME)
+      : natural;
+    return [header, { natural, least, isEmpty: letters === 0 && (old?.isEmpty ?? true) }];
   }));
 }
 
@@ -198,29 +219,26 @@ export interface Layout {
   hidden: string[];
 }
 
-/** How narrow a column may become before another one goes; other columns keep their widths. */
-const LEAST: Record<string, number> = { NAME: 150, STATUS: 170 };
-
 /**
- * Chooses the columns that fit into `room` pixels. The least important ones go first, NAME and STATUS never. These two
- * share what is missing, and all columns share what is left, in proportion to their widths.
+ * Chooses the columns that fit into `room` pixels. Empty columns go first, then the least important ones, NAME and STATUS
+ * never. These two share what is missing, and all columns share what is left, in proportion to their widths.
  */
-export function layoutOf(columns: readonly Column[], natural: Readonly<Record<string, number>>, room: number): Layout {
+export function layoutOf(columns: readonly Column[], widths: Readonly<Record<string, Width>>, room: number): Layout {
   let shown = columns.map(({ header, rank }, index) => {
-    const width = natural[header] ?? 0;
-    return { header, rank, index, width, least: Math.min(width, LEAST[header] ?? width) };
+    const { natural = 0, least = 0, isEmpty = false } = widths[header] ?? {};
+    return { header, rank: isEmpty ? rank + columns.length + RANKS.length : rank, index, natural, least };
   });
   const hidden: string[] = [];
-  const sum = (of: "width" | "least") => shown.reduce((all, one) => all + one[of], 0);
+  const sum = (of: "natural" | "least") => shown.reduce((all, one) => all + one[of], 0);
   while (sum("least") > room && shown.length > 2) {
     const last = shown.reduce((a, b) => b.rank >= a.rank ? b : a);
     shown = shown.filter((one) => one !== last);
     hidden.unshift(last.header);
   }
-  const [most, least] = [sum("width"), sum("least")];
-  const share = most > least ? Math.max(0, room - least) / (most - least) : 1;
-  const widthOf = (one: typeof shown[0]) =>
-    most <= room ? one.width * room / most : one.least + (one.width - one.least) * share;
+  const [most, least] = [sum("natural"), sum("least")];
+  const share = most > least ? (room - least) / (most - least) : 1;
+  const widthOf = ({ natural, least: own }: typeof shown[0]) =>
+    most <= room ? natural * room / most : least >= room ? own * room / least : own + (natural - own) * share;
   return {
     shown: shown.map((one) => ({ header: one.header, index: one.index, width: Math.floor(widthOf(one)) })),
     hidden,

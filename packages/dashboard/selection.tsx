@@ -99,16 +99,26 @@ function Question({ endings, progress, onConfirm, onClose }: QuestionProps) {
     endings.filter((one) => one.how === how && (kind === undefined || one.kind === kind));
   const groups = [
     { them: of("itself", "SandboxClaim"), text: "with their sandboxes, Pods and volumes" },
-    { them: of("claimed"), text: "as their sandboxes are selected. Without its claim, a sandbox is not replaced" },
+    {
+      them: of("claimed"),
+      text: "with the selected sandboxes, their Pods and volumes",
+      why: "Without this, each claim would get another sandbox at once.",
+    },
     { them: of("itself", "Sandbox"), text: "with their Pods and volumes" },
-    { them: of("member"), text: "with their Pods and volumes. Their pools create new ones" },
+    {
+      them: of("member"),
+      text: "of pools, with their Pods and volumes",
+      why: "Their pools create new ones. To end them, make the pool smaller.",
+    },
   ].filter(({ them }) => them.length > 0);
   return (
     <Dialog title={`Delete ${countOf(endings)}?`} onClose={onClose}>
       <p>All files in the sandboxes are lost. Pools and templates stay.</p>
-      {groups.map(({ them, text }) => (
+      {groups.map(({ them, text, why }) => (
         <details key={text} open={groups.length === 1}>
-          <summary>{countOf(them)}, {text}</summary>
+          <summary>
+            <b>{countOf(them)}</b> {text} {why && <span class="faint">{why}</span>}
+          </summary>
           <ul class="members">{them.map(({ uid, namespace, name }) => <li key={uid}>{namespace}/{name}</li>)}</ul>
         </details>
       ))}

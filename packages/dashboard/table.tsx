@@ -6,7 +6,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { slugOf, type Sort } from "./route.ts";
-import { type Column, type Layout, layoutOf, type Row } from "./rows.ts";
+import { type Column, type Layout, layoutOf, type Row, type Width } from "./rows.ts";
 import { StatusMark } from "./status.tsx";
 
 /** Moves the focus into the table. */
@@ -26,8 +26,8 @@ interface TableProps {
   label: string;
   columns: readonly Column[];
   rows: readonly Row[];
-  /** Natural widths of the columns in pixels, by header. */
-  widths: Readonly<Record<string, number>>;
+  /** By header. */
+  widths: Readonly<Record<string, Width>>;
   sort: Sort | undefined;
   onSort(sort: Sort | undefined): void;
   /** Key of the row that is open. */

@@ -9,9 +9,9 @@ import {
   layoutOf,
   listColumns,
   makeColumn,
-  naturalWidths,
   type Row,
   rowsOf,
+  widthsOf,
 } from "../../packages/dashboard/rows.ts";
 import { endingsOf } from "../../packages/dashboard/selection.tsx";
 import type { Status, Tone } from "../../packages/summary/status.ts";
@@ -170,8 +170,16 @@ describe("layoutOf()", () => {
   const columns = ["NAMESPACE", "NAME", "STATUS", "AGE", "NODE", "POD IP"].map((header) =>
     makeColumn(header, () => "")
   );
-  const natural = { NAMESPACE: 100, NAME: 300, STATUS: 200, AGE: 60, NODE: 120, "POD IP": 120 };
-  const headers = (room: number) => layoutOf(columns, natural, room).shown.map(({ header }) => header);
+  const fixed = (natural: number) => ({ natural, least: natural, isEmpty: false });
+  const widths = {
+    NAMESPACE: fixed(100),
+    NAME: { ...fixed(300), least: 150 },
+    STATUS: { ...fixed(200), least: 170 },
+    AGE: fixed(60),
+    NODE: fixed(120),
+    "POD IP": fixed(120),
+  };
+  const headers = (room: number) => layoutOf(columns, widths, room).shown.map(({ header }) => header);
 
   test("drops the least important columns first, and never NAME and STATUS", () => {
     expect(headers(900)).toEqual(["NAMESPACE", "NAME", "STATUS", "AGE", "NODE", "POD IP"]);
@@ -179,24 +187,30 @@ describe("layoutOf()", () => {
     expect(headers(500)).toEqual(["NAMESPACE", "NAME", "STATUS", "AGE"]);
     expect(headers(450)).toEqual(["NAMESPACE", "NAME", "STATUS"]);
     expect(headers(100)).toEqual(["NAME", "STATUS"]);
-    expect(layoutOf(columns, natural, 450).hidden).toEqual(["AGE", "NODE", "POD IP"]);
+    expect(layoutOf(columns, widths, 450).hidden).toEqual(["AGE", "NODE", "POD IP"]);
   });
 
-  test.for([1500, 900, 800, 700, 600, 500, 450, 400])("fills %d pixels, and no more", (room) => {
-    const { shown } = layoutOf(columns, natural, room);
+  test("drops empty columns before all others", () => {
+    const { shown } = layoutOf(columns, { ...widths, AGE: { ...widths.AGE, isEmpty: true } }, 670);
+    expect(shown.map(({ header }) => header)).toEqual(["NAMESPACE", "NAME", "STATUS", "NODE", "POD IP"]);
+  });
+
+  test.for([1500, 900, 800, 700, 600, 500, 450, 400, 200])("fills %d pixels, and no more", (room) => {
+    const { shown } = layoutOf(columns, widths, room);
     const sum = shown.reduce((all, { width }) => all + width, 0);
     expect(sum).toBeLessThanOrEqual(room);
     expect(sum).toBeGreaterThan(room - columns.length);
-    expect(shown.find(({ header }) => header === "NAME")?.width).toBeGreaterThanOrEqual(150);
   });
 });
 
-test("naturalWidths() follow the longest cell of all rows, and never become narrower", () => {
-  const short = naturalWidths(COLUMNS, rows({ name: "a" }));
-  const long = naturalWidths(COLUMNS, rows({ name: "a" }, { name: "a-name-that-is-longer" }), short);
-  expect(long["NAME"]).toBeGreaterThan(short["NAME"]!);
-  expect(long["AGE"]).toBe(short["AGE"]);
-  expect(naturalWidths(COLUMNS, rows({ name: "a" }), long)).toEqual(long);
+test("widthsOf() follow the longest cell of all rows, and never become narrower", () => {
+  const short = widthsOf(COLUMNS, rows({ name: "a", tone: "bad", status: "CrashLoopBackOff", note: "6 restarts" }));
+  const long = widthsOf(COLUMNS, rows({ name: "a" }, { name: "a-name-that-is-longer" }), short);
+  expect(long["NAME"]!.natural).toBeGreaterThan(short["NAME"]!.natural);
+  expect(long["AGE"]).toEqual(short["AGE"]);
+  expect(widthsOf(COLUMNS, rows({ name: "a" }), long)).toEqual(long);
+  expect(long["STATUS"]!.least, "the note may be cut off").toBeLessThan(long["STATUS"]!.natural);
+  expect([long["NAME"]!.isEmpty, long["NODE"]!.isEmpty]).toEqual([false, true]);
 });
 
 test("endingsOf() ends a claimed sandbox with its claim, once, and says what a pool replaces", () => {

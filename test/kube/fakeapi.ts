@@ -63,11 +63,12 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
     record("DELETED", path, object);
   }
 
-  function list(path: string, from: number, labelSelector: string | undefined): Answer {
+  function list(path: string, from: number, { labelSelector, fieldSelector }: Record<string, string>): Answer {
+    const name = /^metadata\.name=(.*)$/.exec(fieldSelector ?? "")?.[1];
     const wanted = (labelSelector?.split(",") ?? []).map((label) => label.split("="));
     const items = [...objects]
       .filter(([key, { metadata }]) =>
-        isIn(path, key) &&
+        isIn(path, key) && (name === undefined || metadata.name === name) &&
         wanted.every(([label = "", value]) => value === undefined || metadata.labels?.[label] === value)
       )
       .map(([, object]) => listed(path, structuredClone(object)));
@@ -85,7 +86,7 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
     }
     const object = objects.get(path);
     if (method === "GET" && !object && !/\/namespaces\/[^/]+\/[^/]+\/[^/]+$/.test(path)) {
-      return list(path, Number(query["continue"] ?? 0), query["labelSelector"]);
+      return list(path, Number(query["continue"] ?? 0), query);
     }
     if (!object) return refusal(404, `${path} not found`);
     if (method === "GET") return { status: 200, body: structuredClone(object) };
