@@ -1,6 +1,6 @@
 /** Signs the user in, keeps the token for as long as the operator allows, and shows who has signed in. @module */
 /// <reference lib="dom" />
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { routerConnection, routerFetch } from "./session.ts";
 
 /** What the router tells the page before the user has signed in. */
@@ -50,6 +50,7 @@ export function useSignIn(base: string): SignInState {
   const [login, setLogin] = useState<Login>();
   const [isChecking, setChecking] = useState(true);
   const [trouble, setTrouble] = useState<string>();
+  const isRenewing = useRef(false);
   const leave = (why?: string) => {
     sessionStorage.removeItem(STORED);
     routerConnection().close();
@@ -84,9 +85,14 @@ export function useSignIn(base: string): SignInState {
     signOut: () => leave(),
     refused: () => {
       if (login?.token !== "") return leave(INVALID);
+      // All requests of the page are refused at the same time.
+      if (isRenewing.current) return;
+      isRenewing.current = true;
       // The proxy adds a newer token to the next WebSocket.
       routerConnection().close();
-      enter("", login.settings).catch((error) => setTrouble(messageOf(error)));
+      enter("", login.settings).catch((error) => setTrouble(messageOf(error))).finally(() =>
+        isRenewing.current = false
+      );
     },
   };
 }
