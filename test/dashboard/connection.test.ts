@@ -2,11 +2,11 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { WebSocket as NodeWebSocket } from "ws";
 import { MOST_STREAMS, MOST_UNPROVEN_STREAMS } from "../../packages/api/router/multiplex.ts";
 import { type ConnectionOptions, createConnection } from "../../packages/dashboard/connection.ts";
 import { createTunnel } from "../../packages/router/dashboard/tunnel.ts";
 import { until } from "../eventually.ts";
+import { socketOf } from "../router/dashboard/stage.ts";
 
 /** The router: a tunnel in front of `answer`, on a port that can be given again. */
 async function startRouter(answer: RequestListener, { port = 0, isBlocked = false } = {}) {
@@ -35,16 +35,6 @@ async function startRouter(answer: RequestListener, { port = 0, isBlocked = fals
   };
   onTestFinished(() => void stop());
   return { port: (server.address() as AddressInfo).port, seen, stop };
-}
-
-/** A WebSocket as a browser opens it: with the page's Origin. */
-function socketOf(origin: string): typeof WebSocket {
-  return class extends NodeWebSocket {
-    constructor(url: URL, protocol: string) {
-      super(url, protocol, { headers: { Origin: origin } });
-      this.on("error", () => {});
-    }
-  } as unknown as typeof WebSocket;
 }
 
 function open(port: number, options: Partial<ConnectionOptions> = {}) {

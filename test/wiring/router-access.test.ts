@@ -2,13 +2,15 @@
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { ApiRequest } from "../../packages/kube/api.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { signToken } from "../../packages/api/router/scopedtoken.ts";
+import { createConnection } from "../../packages/dashboard/connection.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { fetchFrom } from "../router/client.ts";
+import { socketOf } from "../router/dashboard/stage.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { putBoth, ROUTING, startRouterMain, startSandboxes, tlsFlags } from "./routerprocess.ts";
 import { all, answers, type Asked, named, overHttp2, OWN_WAYS, statusOf, WAYS } from "./routerways.ts";
@@ -48,6 +50,33 @@ describe("packages/router/main.ts", () => {
     for (const token of [undefined, "eve", "ann2"]) expect(await ask("team-a", token)).toEqual(all(ways, 401));
     expect(await ask("nowhere", "ann"), "who may not learns nothing").toEqual(all(ways, 403));
     expect(seen).toHaveLength(Object.keys(WAYS).length);
+  });
+
+  test("lets in over the dashboard's WebSocket whom it lets in without, and no page of another origin", async () => {
+    const { api, kubeconfig } = await serveApi(undefined, "router");
+    putBoth(api);
+    api.intercept = review;
+    const { port } = await startRouterMain(kubeconfig, "--allow-loopback-pod-ip", "--wake-timeout", "100ms");
+    const { port: backend, seen } = await startSandboxes();
+    const origin = `http://127.0.0.1:${port}`;
+    const failed = () => Promise.reject(new Error("no WebSocket"));
+    const open = (from: string) =>
+      createConnection({ page: `${origin}/.hookbox/`, WebSocket: socketOf(from), fetch: failed });
+    const own = open(origin);
+    onTestFinished(() => own.close());
+    const ask = async (namespace: string, token: string | undefined) =>
+      (await own.fetch("/x", { headers: named({ port, backend, namespace, token }) })).status;
+    expect(await ask("team-a", "ann")).toBe(200);
+    expect(seen.map(({ url, headers }) => [url, headers.authorization, headers["x-forwarded-for"]])).toEqual([
+      ["/x", undefined, "127.0.0.1"],
+    ]);
+    expect(await ask("team-b", "ann")).toBe(403);
+    expect(await ask("team-a", "bob")).toBe(403);
+    expect(await ask("nowhere", "ann")).toBe(403);
+    for (const token of [undefined, "eve", "ann2"]) expect(await ask("team-a", token)).toBe(401);
+    const headers = named({ port, backend, namespace: "team-a", token: "ann" });
+    await expect(open("http://evil.example").fetch("/x", { headers })).rejects.toThrow("no WebSocket");
+    expect(seen).toHaveLength(1);
   });
 
   test("takes no token that was made for somebody else, where an option says for whom", async () => {

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, request, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { WebSocket as NodeWebSocket } from "ws";
 import type { APIProxy, ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
 import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
 import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
@@ -85,6 +86,16 @@ export async function start(
     return answer;
   };
   return { ask, asked, seen, port };
+}
+
+/** The WebSocket of a browser that shows a page of this origin. */
+export function socketOf(origin: string): typeof WebSocket {
+  return class extends NodeWebSocket {
+    constructor(url: URL, protocol: string) {
+      super(url, protocol, { headers: { Origin: origin } });
+      this.on("error", () => {});
+    }
+  } as unknown as typeof WebSocket;
 }
 
 /** A body of one chunk. */
