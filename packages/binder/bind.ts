@@ -234,16 +234,21 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
   if (kept !== latest) return undefined;
   const fault = policyProblem(policy, binder.templateNetworkPolicy, kept);
   const candidates = candidatesOf(pool, template, members, now, fault);
-  const choice: Choice = claim && standingOf(claim, index.controlled(entry), serverNow(binder)).is === "wanting"
-    ? choose(claim, { ...candidates, refused: entry.refused }, allowedLabelDomains, now, allowedAnnotationDomains)
-    : { kind: "refused" };
+  // Not a refusal: the claim may have expired during the requests, and no event will follow.
+  const isWanting = claim && standingOf(claim, index.controlled(entry), serverNow(binder)).is === "wanting";
+  if (!isWanting) {
+    entry.notBefore = now + backoffMs(entry.failures++);
+    return undefined;
+  }
+  const { refused } = entry;
+  const choice = choose(claim, { ...candidates, refused }, allowedLabelDomains, now, allowedAnnotationDomains);
   if (choice.kind === "member" || choice.kind === "cold") {
     if (choice.kind === "member") index.assume(choice.sandbox);
     job.choice = choice;
     return claim;
   }
   entry.notBefore = now + (choice.kind === "wait" ? choice.ms : backoffMs(entry.failures++));
-  if (choice.kind === "refused" && claim) job.refused = choice;
+  if (choice.kind === "refused") job.refused = choice;
   return undefined;
 }
 

@@ -10,6 +10,7 @@ let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
 
 const EXPIRED = "False ClaimExpired Claim expired. Sandbox cleanup initiated.";
+const MISSING = "False SandboxMissing Sandbox does not exist";
 const NO_POOL = 'False WarmPoolNotFound SandboxWarmPool "warm" not found';
 const ofClaim = () => world.asked.filter((line) => line.includes("sandboxclaims/c"));
 const types = () => world.claims()[0]?.status?.conditions?.map(({ type, reason }) => `${type} ${reason}`);
@@ -73,6 +74,23 @@ test("a claim that expires while it is bound is left to its hook", async () => {
   world.asked.length = 0;
   await world.clock.advance(60_000);
   expect([world.claims(), ofClaim()]).toEqual([[before], []]);
+});
+
+test("a claim that expires while it is read, because its Sandbox is gone, reports that", async () => {
+  world = await aWorld();
+  await world.members([1]);
+  await world.binder(undefined, async ({ method, path }, send) => {
+    const answer = await send();
+    // The report that it has no Sandbox is written by now: this is read to choose the next one.
+    const isRead = method === "GET" && path.endsWith("/sandboxclaims/c") && world.ready()["c"] === MISSING;
+    if (isRead) await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 10_000));
+    return answer;
+  });
+  await world.claim("c", inMs(5000));
+  await world.clock.advance(100);
+  await world.remove(world.sandboxes().find(({ metadata }) => metadata.name === "warm-1"), "Sandbox");
+  await world.clock.advance(60_000);
+  expect([world.ready(), world.shares()]).toEqual([{ c: EXPIRED }, { c: [] }]);
 });
 
 test("a claim that expires while its Sandbox starts is bound at once: its hook is to delete that", async () => {

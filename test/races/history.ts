@@ -35,11 +35,10 @@ export function createHistory({ store, onChange }: MemoryServer, doubled: Double
     labelsRule(say),
     shownRule(store, say, doubled.binder),
     annotatedRule(say, doubled.binder),
-    ...(doubled.engine ? [] : [finalRule(store, say)]),
+    ...(doubled.engine ? [] : [finalRule(store, say), nameRule(say)]),
     deletionRule(store, say),
     expiryRule(store, say),
     specRule(store, say),
-    nameRule(say, doubled.engine),
   ];
   const ofChanges = [
     ...(doubled.binder ? [] : [oneRule(say)]),

@@ -71,18 +71,17 @@ export function populationRule(
 }
 
 /**
- * No member has the name of one that a claim was given, or that Metacontroller has deleted.
- *
- * @param isDoubled two Metacontrollers make members: one that sees no status of the pool counts from the beginning, and
- * asks for the names of those that the other has made and taken away again
+ * No member has the name of one that a claim was given, or that Metacontroller has deleted. Not for runs with two
+ * Metacontrollers: one with an older view of the pool's status counts from an earlier number, and asks for the names
+ * of Sandboxes that the other has created and that are gone by now.
  */
-export function nameRule(say: Say, isDoubled: boolean): Notice {
+export function nameRule(say: Say): Notice {
   const used = new Set<string>();
   return (before, after, verb) => {
     const { kind, metadata } = after ?? before ?? { kind: "", metadata: { name: "" } };
     if (kind !== "Sandbox") return;
     const isMember = metadata.labels?.[WARM_POOL_LABEL] !== undefined;
     if (!before && isMember && used.has(metadata.name)) say(`Sandbox ${metadata.name} was made a second time`);
-    if ((verb === "delete" && !isDoubled) || (after && claimOf(after))) used.add(metadata.name);
+    if (verb === "delete" || (after && claimOf(after))) used.add(metadata.name);
   };
 }
