@@ -21,7 +21,7 @@ export type Tone = "good" | "progress" | "bad" | "off";
 export interface Status {
   /**
    * `Running`, `Starting`, `Waking`, `Suspending`, `Suspended`, `Terminating`, `Expired`, `Finished`, `Failed`,
-   * `Evicted`, `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable`, `NotReady`, `Unfenced` and others. Claims:
+   * `Evicted`, `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable`, `NotReady`, `NotReconciled`, `Unfenced` and others. Claims:
    * `Pending` while they have no Sandbox. Pools: `Full`, `Filling`. A problem without such a name has its code in docs/why.md.
    */
   name: string;
@@ -59,9 +59,14 @@ export function claimStatus(
   const facts = { subject: subjectOf("SandboxClaim", claim), claim, ...(sandbox ? { sandbox } : {}), ...ifRead(pod) };
   const finding = why(facts, now);
   const isOwn = finding.object.kind === "SandboxClaim";
-  if (isOwn && (finding.code === "Starting" || finding.code === "NotReady")) {
+  if (isOwn && ["Starting", "NotReady", "ControllerSilent"].includes(finding.code)) {
     const tone = finding.code === "Starting" ? "progress" : "bad";
-    return { name: claim.status?.sandbox?.name ? finding.code : "Pending", tone, detail: finding.summary };
+    const name = claim.status?.sandbox?.name === undefined
+      ? "Pending"
+      : finding.code === "Starting"
+      ? "Starting"
+      : "NotReady";
+    return { name, tone, detail: finding.summary };
   }
   return statusOf(finding, { sandbox, pod, now });
 }
@@ -106,6 +111,7 @@ const NAMES: Partial<Record<Code, [name: string, tone: Tone]>> = {
   SchedulingGated: ["SchedulingGated", "progress"],
   NetworkPolicyMissing: ["Unfenced", "bad"],
   SchedulerSilent: ["Pending", "bad"],
+  ControllerSilent: ["NotReconciled", "bad"],
   // The kubelet alternates between ErrImagePull and ImagePullBackOff; a list that flips cannot be filtered.
   ImageNotFound: ["ImagePullBackOff", "bad"],
   ImageUnauthorized: ["ImagePullBackOff", "bad"],

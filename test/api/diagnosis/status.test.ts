@@ -152,7 +152,10 @@ test.for<[name: string, facts: Facts, text: string, tone: Tone]>([
   ],
   [
     "a node that is too small",
-    pending("0/3 nodes are available: 2 Insufficient cpu, 1 Insufficient memory. preemption: 0/3 nodes are available"),
+    pending(
+      "0/3 nodes are available: 2 Insufficient cpu, 1 Insufficient memory. no new claims to deallocate, preemption: 0/3 " +
+        "nodes are available: 3 Preemption is not helpful for scheduling.",
+    ),
     "Unschedulable (Insufficient cpu, Insufficient memory)",
     "bad",
   ],
@@ -193,6 +196,16 @@ test.for<[name: string, facts: Facts, text: string, tone: Tone]>([
   ],
   ["a claim that is Ready", claim({ status: { sandbox: { name: "demo" }, ...READY } }), "Running", "good"],
   ["a claim without a Sandbox", claimFacts({}), "Pending", "progress"],
+  ["a claim that no binder has looked at", claim({ metadata: { creationTimestamp: ago(60) } }), "Pending", "bad"],
+  [
+    "a Sandbox that no hook has looked at",
+    {
+      subject: SUBJECT,
+      sandbox: aWaitingSandbox({ metadata: { creationTimestamp: ago(90) }, status: { conditions: [] } }),
+    },
+    "NotReconciled",
+    "bad",
+  ],
   [
     "a claim that has waited for long",
     claim({

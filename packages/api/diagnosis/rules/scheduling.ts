@@ -46,9 +46,10 @@ const REASONS: [Code, RegExp][] = [
 
 /** Splits the scheduler's message into its reasons, without the number of nodes. */
 function reasonsIn(message: string): string[] {
-  const [told = ""] = message.split(/\. ?preemption:/);
+  // What follows the first sentence is about preemption.
+  const [told = ""] = message.split(/\.(?: |$)/);
   return told.replace(/^\d+\/\d+ nodes are available: /, "").split(/, (?=\d)/)
-    .map((part) => part.replace(/^\d+ /, "").replace(/\.$/, ""));
+    .map((part) => part.replace(/^\d+ /, ""));
 }
 
 /** What each reason is called in a list; the scheduler's own words about resources are short enough. */
