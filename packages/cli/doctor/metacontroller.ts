@@ -116,7 +116,7 @@ export const checkMetacontroller: Check = async (input) => {
   const pods = itemsOf<Pod>(answer);
   const running = pods?.filter(({ status }) => status?.phase === "Running") ?? [];
   const [pod] = running;
-  if (!pod) return [await checkStatuses(input, pods ? "no Pod of it was found" : messageOf(answer))];
+  if (!pod) return [await checkStatuses(input, pods ? undefined : messageOf(answer))];
   const { image = "", args = [], command = [] } = pod.spec.containers[0] ?? { args: [] };
   const flags = flagsOf([...command, ...args]);
   const text = `${image}, ${running.length === 1 ? "1 Pod" : `${running.length} Pods`}`;
@@ -144,17 +144,28 @@ interface ReconciledObject extends KubeObject {
   status?: { observedGeneration?: number; conditions?: unknown[] };
 }
 
-/** Checks the status of Sandboxes instead, because Metacontroller may run outside of the cluster. */
-async function checkStatuses(input: CheckInput, why: string): Promise<CheckResult> {
+/**
+ * Checks the status of Sandboxes instead, because Metacontroller may run outside of the cluster, or its Pods may not be
+ * read. @param refusal why its Pods cannot be read; undefined: there are none
+ */
+async function checkStatuses(input: CheckInput, refusal: string | undefined): Promise<CheckResult> {
   const what = "Metacontroller";
-  const sandboxes =
-    itemsOf<ReconciledObject>(await read(input, "/apis/agents.x-k8s.io/v1beta1/sandboxes", { limit: "100" })) ?? [];
+  let answer = await read(input, pathOf({ resource: "sandboxes" }), { limit: "100" });
+  if (answer.status === 403) {
+    answer = await read(input, pathOf({ resource: "sandboxes", namespace: input.cluster.namespace }), { limit: "100" });
+  }
+  const sandboxes = itemsOf<ReconciledObject>(answer) ?? [];
   const current = sandboxes.filter(({ metadata, status }) => {
     return status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   });
+  const why = refusal === undefined ? "no Pod of it was found" : "its Pods cannot be read";
   if (current.length > 0) {
     const text = `${why}, but ${current.length} of ${sandboxes.length} Sandboxes are up to date`;
     return { mark: "ok", what, text };
+  }
+  if (refusal !== undefined) {
+    const remedy = "Let somebody run hookbox doctor who may list Pods of all namespaces.";
+    return { mark: "warn", what, text: `cannot be checked: ${refusal}`, remedy };
   }
   const remedy =
     "Install Metacontroller 4.17 or later: https://metacontroller.github.io/metacontroller/guide/install.html";

@@ -1,10 +1,11 @@
 /** Checks the keeper, the binder and the router. @module */
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
 import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
-import { messageOf } from "../../kube/api.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { messageOf, pathOf } from "../../kube/api.ts";
 import { causeOf } from "../../process/log.ts";
 import { humanDuration } from "../../summary/age.ts";
-import { type Check, itemsOf, read } from "./check.ts";
+import { type Check, type CheckInput, type CheckResult, itemsOf, read } from "./check.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1";
 
@@ -55,17 +56,48 @@ function checkLease({ what, lease, loss, remedy }: Leader): Check {
   };
 }
 
-/** Checks whether the given router answers. */
-export const checkRouter: Check = async ({ router, fetch }) => {
+interface Deployment extends KubeObject {
+  spec: { replicas?: number };
+  status?: { readyReplicas?: number };
+}
+
+/** Looks for routers in the cluster, because none was named. */
+async function lookForRouter(input: CheckInput): Promise<CheckResult> {
   const what = "Router";
-  if (router === undefined) {
-    return [{
-      mark: "warn",
-      what,
-      text: "no router configured: requests go through the API server, and only requests of this CLI resume sandboxes",
-      remedy: "Set --router or HOOKBOX_ROUTER_URL.",
-    }];
+  const query = { labelSelector: "app.kubernetes.io/name=sandbox-router" };
+  let answer = await read(input, pathOf({ resource: "deployments" }), query);
+  if (answer.status === 403) {
+    answer = await read(input, pathOf({ resource: "deployments", namespace: ROUTER_NAMESPACE }), query);
   }
+  const routers = itemsOf<Deployment>(answer);
+  if (!routers) {
+    const remedy = "If there is a router, set --router or HOOKBOX_ROUTER_URL to its URL.";
+    return { mark: "warn", what, text: `cannot be looked for: ${messageOf(answer)}`, remedy };
+  }
+  const [router] = routers.toSorted((a, b) => (b.status?.readyReplicas ?? 0) - (a.status?.readyReplicas ?? 0));
+  if (!router) {
+    const text = "there is none: requests go through the API server, and only requests of this CLI resume sandboxes";
+    return { mark: "warn", what, text, remedy: "Install the router: docs/router.md." };
+  }
+  const { metadata: { namespace, name }, spec: { replicas = 1 }, status } = router;
+  const ready = status?.readyReplicas ?? 0;
+  const text = `${ready} of ${replicas} replicas of Deployment ${namespace}/${name} ready`;
+  if (ready === 0) {
+    const remedy = `Find out why: kubectl -n ${namespace} describe pods -l ${query.labelSelector}`;
+    return { mark: "fail", what, text, remedy };
+  }
+  const remedy = "To use it from here, set --router or HOOKBOX_ROUTER_URL to its URL.";
+  return { mark: ready < replicas ? "warn" : "ok", what, text: `${text}; this command does not use it`, remedy };
+}
+
+/** The namespace of deploy/router. */
+const ROUTER_NAMESPACE = "agent-sandbox-system";
+
+/** Checks whether the given router answers, or whether there is one in the cluster. */
+export const checkRouter: Check = async (input) => {
+  const { router, fetch } = input;
+  const what = "Router";
+  if (router === undefined) return [await lookForRouter(input)];
   try {
     const answer = await fetch(new URL("/healthz", router), { signal: AbortSignal.timeout(5000) });
     await answer.body?.cancel();
