@@ -31,6 +31,15 @@ export class Failure extends Error {
   }
 }
 
+/** An error, with what the command has done about it. */
+export class HandledError extends Error {
+  override readonly name: string = "HandledError";
+  /** @param note one sentence */
+  constructor(cause: Error, note: string) {
+    super(note, { cause });
+  }
+}
+
 /** The user pressed Ctrl-C, or a signal arrived. */
 export class Interruption extends Error {
   override readonly name: string = "Interruption";
@@ -50,6 +59,11 @@ export interface ErrorReport {
 /** Returns the exit code and the message for an error that a command has thrown. */
 export function reportOf(error: unknown): ErrorReport {
   if (error instanceof Ended || error instanceof Interruption) return { code: error.code, lines: [] };
+  if (error instanceof HandledError) {
+    const { code, lines } = reportOf(error.cause);
+    // Nothing is left to wait for.
+    return { code, lines: [...lines.map((line) => line.replace(/^Wait\. ?/, "")).filter(Boolean), error.message] };
+  }
   // Commander has already printed the help or its error.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
   if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };

@@ -3,12 +3,14 @@ import type { CreateOptions, Progress } from "../sdk/options.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { humanDuration } from "../summary/age.ts";
 import type { CommandContext, Connection } from "./commandcontext.ts";
+import { SandboxError } from "../sdk/errors.ts";
+import { HandledError } from "./failure.ts";
 import { spinning } from "./terminal.ts";
 
 /**
  * Creates a sandbox and waits until it is Ready.
  *
- * @throws {SandboxError} if it does not become Ready; it is then deleted
+ * @throws {HandledError} if it does not become Ready; it is then deleted, unless `keepFailed` is set
  */
 export async function createSandbox(
   context: CommandContext,
@@ -17,7 +19,16 @@ export async function createSandbox(
 ): Promise<SandboxHandle> {
   return await spinning(context, "Creating a sandbox", async (spinner) => {
     const onProgress = (progress: Progress) => spinner.setText(wordsFor(progress));
-    return await client.create({ ...options, signal: context.signal, onProgress });
+    try {
+      return await client.create({ ...options, signal: context.signal, onProgress });
+    } catch (error) {
+      const isMade = error instanceof SandboxError && (error.code === "FAILED" || error.code === "TIMEOUT");
+      if (!isMade || context.signal.aborted) throw error;
+      const note = options.keepFailed
+        ? `It was kept. To look at it: ${context.program} get claims, ${context.program} describe NAME`
+        : `What was created for it has been deleted again. ${context.program} create keeps it with --keep-failed.`;
+      throw new HandledError(error, note);
+    }
   });
 }
 

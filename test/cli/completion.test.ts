@@ -104,13 +104,16 @@ test.for(["bash", "zsh", "fish"])("there is a script for %s", (shell) => {
   expect(stdout).toMatch(/complete/);
 });
 
-test("bash shows what the command completes", () => {
+test.for([
+  ["without bash-completion", ""],
+  ["with it", '_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=t; prev=get; }'],
+])("bash shows what the command completes, %s", ([, installed]) => {
   const script = `
     hookbox() { "${process.execPath}" "${MAIN}" "$@"; }
+    ${installed}
     source <(hookbox completion bash)
     COMP_WORDS=(hookbox get t); COMP_CWORD=2; COMP_LINE="hookbox get t"; COMP_POINT=\${#COMP_LINE}
-    _get_comp_words_by_ref() { words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=t; prev=get; }
     __hookbox_complete 2>/dev/null; echo "\${COMPREPLY[@]}"`;
-  const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+  const { stdout } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
   expect(stdout.trim()).toMatch(/^templates\b/);
 });

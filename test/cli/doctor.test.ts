@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { covers } from "../../packages/cli/doctor/server.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { fakeApi, listOf, run } from "./fakecontext.ts";
-import { aLease, BINDER, engine, examine, fetch, KEEPER, METACONTROLLER, sound } from "./soundcluster.ts";
+import { aLease, type Answers, BINDER, engine, examine, fetch, KEEPER, METACONTROLLER, sound } from "./soundcluster.ts";
 
 const marks = (stdout: string) =>
   stdout.split("\n").filter((text) => /^[✓!✗]/.test(text)).map((text) => text[0]).join("");
@@ -149,4 +149,42 @@ test("covers() takes defaults that the API server has added, and nothing that is
   expect(covers({ a: 1 }, { a: 2 })).toBe(false);
   expect(covers({ b: [1] }, { b: [1, 2] })).toBe(false);
   expect(covers(null, {})).toBe(false);
+});
+
+const DEPLOYMENTS = "GET /apis/apps/v1/deployments";
+const routers = (readyReplicas: number) =>
+  listOf("apps/v1", "Deployment", {
+    metadata: { name: "sandbox-router", namespace: "agent-sandbox-system" },
+    spec: { replicas: 2, template: { spec: {} } },
+    status: { readyReplicas },
+  });
+const FORBIDDEN = { status: 403, body: { message: "you may not" } };
+
+test.for([
+  [{ [DEPLOYMENTS]: routers(2) }, "✓ Router +2 of 2 replicas of Deployment agent-sandbox-system/sandbox-router ready"],
+  [{ [DEPLOYMENTS]: routers(0) }, "✗ Router +0 of 2 replicas"],
+  [{}, "! Router +there is none"],
+  [
+    {
+      [DEPLOYMENTS]: FORBIDDEN,
+      "GET /apis/apps/v1/namespaces/agent-sandbox-system/deployments": FORBIDDEN,
+    },
+    "! Router +cannot be looked for: you may not",
+  ],
+  [
+    { [DEPLOYMENTS]: FORBIDDEN, "GET /apis/apps/v1/namespaces/agent-sandbox-system/deployments": routers(2) },
+    "✓ Router +2 of 2 replicas",
+  ],
+] as [Answers, string][])("doctor looks for the router itself: %#", async ([answers, line]) => {
+  expect((await examine({ ...sound(), ...answers }, "doctor")).stdout).toMatch(new RegExp(`^${line}`, "m"));
+});
+
+test("who may not list Pods is not told to install Metacontroller", async () => {
+  const { stdout } = await examine({
+    ...sound(),
+    "GET /api/v1/pods": FORBIDDEN,
+    "GET /apis/agents.x-k8s.io/v1beta1/sandboxes": FORBIDDEN,
+  });
+  expect(stdout).toMatch(/^! Metacontroller +cannot be checked: you may not$/m);
+  expect(stdout).not.toContain("Install Metacontroller");
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { Ended, Failure, Interruption, reportOf, UsageError } from "../../packages/cli/failure.ts";
 import {
   AuthenticationError,
+  AuthorizationError,
   ConnectionError,
   InvalidArgumentError,
   SandboxFailedError,
@@ -47,4 +48,27 @@ test("HOOKBOX_DEBUG adds the stack and its cause, nothing else does", async () =
   expect(await run("get", setting)).toEqual({ code: 1, stdout: "", stderr: "Cannot reach it\n" });
   const { stderr } = await run("get", { ...setting, env: { HOOKBOX_DEBUG: "1" } });
   expect(stderr).toMatch(/^Cannot reach it\nError: Cannot reach it\n +at [^]*caused by Error: the cause\n/);
+});
+
+test.for([
+  [
+    'sandboxes.agents.x-k8s.io is forbidden: User "ann" cannot list resource "sandboxes" in API group "agents.x-k8s.io" in the namespace "a"',
+    "Ask for ClusterRole hookbox-view: kubectl create rolebinding NAME --clusterrole=hookbox-view --user=ann -n a",
+  ],
+  [
+    'x is forbidden: User "system:serviceaccount:a:bot" cannot create resource "sandboxclaims" in API group "extensions.agents.x-k8s.io" in the namespace "a"',
+    "Ask for ClusterRole hookbox-edit: kubectl create rolebinding NAME --clusterrole=hookbox-edit --serviceaccount=a:bot -n a",
+  ],
+  [
+    'sandboxes.agents.x-k8s.io is forbidden: User "ann" cannot list resource "sandboxes" in API group "agents.x-k8s.io" at the cluster scope',
+    "Ask for ClusterRole hookbox-view: kubectl create clusterrolebinding NAME --clusterrole=hookbox-view --user=ann",
+  ],
+  ["User ann may not connect to sandbox a/box.", "The router requires the right to connect"],
+  [
+    'pods "box" is forbidden: User "ann" cannot create resource "pods/portforward" in API group "" in the namespace "a"',
+    "use the router: --router URL or HOOKBOX_ROUTER_URL",
+  ],
+] as [string, string][])("a missing right names the role that has it: %s", ([message, remedy]) => {
+  const { lines } = reportOf(new AuthorizationError(`Cannot do it: ${message}`));
+  expect(lines).toEqual([`Cannot do it: ${message}`, expect.stringContaining(remedy)]);
 });

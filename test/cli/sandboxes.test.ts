@@ -43,7 +43,9 @@ test("create of what cannot be tells the cause and the remedy, and leaves nothin
   const { setting, claims } = await someSandboxes();
   const { code, stdout, stderr } = await run("create --pool none --name lost", setting);
   expect({ code, stdout, claims: claims() }).toEqual({ code: 1, stdout: "", claims: [] });
-  expect(stderr).toMatch(/^Cannot .*none.*\n.+\n$/);
+  expect(stderr).toMatch(
+    /^Cannot .*none.*\n.+\nWhat was created for it has been deleted again\. hookbox create keeps it with --keep-failed\.\n$/,
+  );
   await run("create --pool none --name kept --keep-failed", setting);
   expect(claims()).toEqual(["kept"]);
 });
@@ -152,6 +154,8 @@ test("what is not ready in time ends with 124, an interruption with its own code
   cluster.pods.plan(() => true, { startMs: 1e9 });
   const late = await run("create --image slow --name slow --ready-timeout 50ms", setting);
   expect(late).toMatchObject({ code: 124, stdout: "" });
+  expect(late.stderr).toMatch(/\nWhat was created for it has been deleted again\./);
+  expect(late.stderr).not.toMatch(/^Wait\./m);
   const stop = new AbortController();
   const creating = run("create --image slow --name slower", { ...setting, signal: stop.signal });
   setTimeout(() => stop.abort(new Interruption()), 100);

@@ -17,15 +17,40 @@ Examples:
 For "kubectl hookbox", create a link to hookbox named kubectl_complete-hookbox in a folder of PATH.`;
 
 /** Defines the command that prints a script. */
-export function defineCompletion(command: Command, _context: CommandContext): void {
+export function defineCompletion(command: Command, context: CommandContext): void {
   command
     .addArgument(new Argument("<shell>", "name of the shell").choices(["bash", "zsh", "fish"]))
     .addHelpText("after", MORE)
     .action(async (shell: string) => {
       const { script } = await import("@bomb.sh/tab");
+      if (shell === "bash") context.stdout.write(BASH_WORDS);
       script(shell, "hookbox", "hookbox");
     });
 }
+
+/**
+ * The one function of the package bash-completion that the script calls, for systems without that package. Bash splits
+ * words at "=" and ":"; the function joins them again.
+ */
+const BASH_WORDS = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    _get_comp_words_by_ref() {
+        local i word glue=0 joined=()
+        for ((i = 0; i < \${#COMP_WORDS[@]}; i++)); do
+            word=\${COMP_WORDS[i]}
+            if ((i > 0)) && { ((glue)) || [[ $word == [=:]* ]]; }; then
+                joined[\${#joined[@]}-1]+=$word
+            else
+                joined+=("$word")
+            fi
+            if [[ $word == *[=:] ]]; then glue=1; else glue=0; fi
+            if ((i == COMP_CWORD)); then cword=$((\${#joined[@]} - 1)); fi
+        done
+        words=("\${joined[@]}")
+        cur=\${words[cword]}
+        prev=\${words[cword > 0 ? cword - 1 : 0]}
+    }
+fi
+`;
 
 /** Defines the command that such a script calls when the user presses Tab. */
 export function defineComplete(command: Command, context: CommandContext): void {

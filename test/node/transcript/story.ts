@@ -126,7 +126,7 @@ export const STORY: Step[] = [
     after: (ns) =>
       ns.until("sandbox", "greedy", (sandbox) => condition(sandbox, "PodScheduled")?.reason === "Unschedulable"),
   },
-  { line: "hookbox get sandbox greedy -o wide" },
+  { line: "hookbox get sandbox greedy" },
   {
     prose: "## Delete sandboxes\n\n`rm` deletes sandboxes together with their claims, Pods and volumes:",
     line: "hookbox rm session greedy",
