@@ -150,7 +150,7 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
     {
       name: "describe",
       aliases: ["inspect"],
-      description: "Show one sandbox, claim, pool or template with its Events, and why it is in its state",
+      description: "Show one sandbox, claim, pool or template, and why it is in its state",
       load: async () => (await import("./commands/describe.ts")).defineDescribe,
     },
     {

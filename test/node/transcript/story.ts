@@ -88,7 +88,7 @@ export const STORY: Step[] = [
     prose:
       "hookbox never changes the spec of a running Pod. So if you change the Pod template of a Sandbox, for example " +
       "with `kubectl edit sandbox`, the Pod stays as it is. The Sandbox gets the condition `PodOutdated`. " +
-      "Its STATUS in `hookbox get sandboxes` is then `Running (Pod outdated)`. `restart` deletes the Pod, and hookbox creates a new one from " +
+      "Its STATUS is then `Running (Pod outdated)`. `restart` deletes the Pod, and hookbox creates a new one from " +
       "the current template:",
     line: "hookbox restart session",
   },
