@@ -86,8 +86,8 @@ export function connect(
 ): Api {
   const ask = async (path: string, query: Record<string, string>, init: RequestInit): Promise<Response> => {
     const parameters = new URLSearchParams(query).toString();
-    const headers = { ...init.headers, Authorization: `Bearer ${token}` };
-    const response = await fetch(`${base}${path}${parameters && `?${parameters}`}`, { ...init, headers });
+    const request = { ...init, ...credentialsFor(token), headers: { ...init.headers, ...headersFor(token) } };
+    const response = await fetch(`${base}${path}${parameters && `?${parameters}`}`, request);
     if (response.status === 401) onRefused();
     return response;
   };
@@ -147,6 +147,15 @@ export function connect(
       }
     },
   };
+}
+
+function headersFor(token: string): Record<string, string> {
+  return token === "" ? {} : { Authorization: `Bearer ${token}` };
+}
+
+/** Returns whether to send cookies. Without a token, those of a proxy in front sign the user in. */
+export function credentialsFor(token: string): { credentials: "omit" | "same-origin" } {
+  return { credentials: token === "" ? "same-origin" : "omit" };
 }
 
 /** Fires a signal when the page has been hidden for `hiddenMs`, and another one after each pause. */
@@ -227,7 +236,7 @@ export async function* logOf(
 ): AsyncGenerator<string> {
   const parameters = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]));
   const url = `${base}/api/v1/namespaces/${namespace}/pods/${pod}/log?${parameters}`;
-  const response = await routerFetch(url, { headers: { Authorization: `Bearer ${token}` }, signal });
+  const response = await routerFetch(url, { ...credentialsFor(token), headers: headersFor(token), signal });
   if (response.status !== 200) throw new Error(messageOf(await answerOf(response)));
   const decoder = new TextDecoder();
   const reader = response.body!.getReader();

@@ -1,7 +1,7 @@
 /** Signs the user in, keeps the token for as long as the operator allows, and shows who has signed in. @module */
 /// <reference lib="dom" />
 import { useEffect, useRef, useState } from "preact/hooks";
-import { routerConnection, routerFetch } from "./session.ts";
+import { credentialsFor, routerConnection, routerFetch } from "./session.ts";
 
 /** What the router tells the page before the user has signed in. */
 interface Settings {
@@ -107,6 +107,7 @@ async function fetchSettings(): Promise<Settings> {
 async function userOf(base: string, token: string): Promise<string | undefined> {
   const answer = await routerFetch(`${base}${REVIEWS}`, {
     method: "POST",
+    ...credentialsFor(token),
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }),
   });
