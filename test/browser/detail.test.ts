@@ -3,17 +3,13 @@ import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { variable } from "../../packages/process/runprocess.ts";
-import { readOptions } from "../../packages/runtime/options.ts";
-import { startRuntime } from "../../packages/runtime/start.ts";
+import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
-import { makeTempFolder } from "../tempfolder.ts";
 import { findChromium } from "./chromium.ts";
-import { buildPage } from "./inmemory.ts";
+import { buildPage, serveInside } from "./inmemory.ts";
 import { AGENTS, EXTENSIONS, fill } from "./objects.ts";
 import { type Shown, signIn } from "./signin.ts";
 
@@ -36,18 +32,6 @@ async function open(hash: string, podIP?: string): Promise<Shown & { api: FakeAp
   const router = await startMain("node", [...args, "--allow-loopback-pod-ip"], "Serving");
   const [{ port }] = router.said("Serving") as [{ port: number }];
   return { api, ...await signIn(chromium, `http://127.0.0.1:${port}/.hookbox/#/${hash}`, "any") };
-}
-
-/** Starts a runtime where the router expects that of a Pod. @returns the address, and the folder that it serves */
-async function serveInside(files: Record<string, string | Uint8Array>): Promise<{ ip: string; root: string }> {
-  const root = makeTempFolder();
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
-  // The port is the same for all runtimes, so each has an address of its own.
-  const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
-  const ports = ["--port", "0", "--rest-port", "8080", "--grpc-port", "0"];
-  const runtime = await startRuntime(readOptions(["--root", root, "--host", ip, ...ports], variable)!, () => {});
-  onTestFinished(() => runtime.stop());
-  return { ip, root };
 }
 
 test("shows first what people look for, and leads from object to object", async () => {

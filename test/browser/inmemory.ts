@@ -1,12 +1,17 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
-import { globSync, statSync } from "node:fs";
+import { globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
+import { onTestFinished } from "vitest";
 import { withLock } from "../../dev/cluster/lock.ts";
+import { variable } from "../../packages/process/runprocess.ts";
+import { readOptions } from "../../packages/runtime/options.ts";
+import { startRuntime } from "../../packages/runtime/start.ts";
 import { type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 import { type Shown, signIn } from "./signin.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
@@ -145,4 +150,16 @@ export function refuse(api: FakeApi, path: string): void {
 export function answer(api: FakeApi, path: string, given: ReturnType<typeof refusal>): void {
   const before = api.intercept;
   api.intercept = (request) => request.path.endsWith(path) ? given : before(request);
+}
+
+/** Starts a runtime where the router expects that of a Pod. @returns the address, and the folder that it serves */
+export async function serveInside(files: Record<string, string | Uint8Array>): Promise<{ ip: string; root: string }> {
+  const root = makeTempFolder();
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
+  // The port is the same for all runtimes, so each has an address of its own.
+  const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
+  const ports = ["--port", "0", "--rest-port", "8080", "--grpc-port", "0"];
+  const runtime = await startRuntime(readOptions(["--root", root, "--host", ip, ...ports], variable)!, () => {});
+  onTestFinished(() => runtime.stop());
+  return { ip, root };
 }
