@@ -3,17 +3,19 @@
  * @module
  */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SandboxClient } from "../../packages/sdk/client.ts";
-import { importRuntimeImage } from "../cluster/runtimeimage.ts";
-import { type Chapter, onRealNodes, READY, type Story, SUSPENDED } from "./stage.ts";
+import { ROOT } from "./parts.ts";
+import { type Chapter, needing, READY, type Story, SUSPENDED } from "./stage.ts";
 import { elapsed, held, note, output, quoted, typed } from "./terminal.ts";
 
 const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** The name of the runtime's image in examples/. */
+const RUNTIME = "hookbox-runtime:local";
 
 const BROKEN = JSON.stringify({
   apiVersion: "extensions.agents.x-k8s.io/v1beta1",
@@ -23,19 +25,20 @@ const BROKEN = JSON.stringify({
 });
 
 export const CLIENT_CHAPTERS: Chapter[] = [
-  { title: "A runtime inside, a router in front", play: onRealNodes(serve) },
-  { title: "Idle: nobody uses it, and it is suspended", play: onRealNodes(suspendIdle) },
-  { title: "Wake on connect: a request brings it back", play: onRealNodes(wake) },
-  { title: "hookbox: a sandbox from the command line", play: onRealNodes(byCommand) },
+  { title: "A runtime inside, a router in front", play: needing(["containers", "runtime", "router"], serve) },
+  {
+    title: "Idle: nobody uses it, and it is suspended",
+    play: needing(["containers", "runtime", "router"], suspendIdle),
+  },
+  { title: "Wake on connect: a request brings it back", play: needing(["containers", "runtime", "router"], wake) },
+  { title: "hookbox: a sandbox from the command line", play: needing(["containers", "runtime"], byCommand) },
   { title: "hookbox why: the cause, and what to do", play: why },
-  { title: "From TypeScript", play: onRealNodes(bySDK) },
+  { title: "From TypeScript", play: needing(["containers", "runtime"], bySDK) },
 ];
 
 async function serve(story: Story): Promise<void> {
   const { stage, shell } = story;
-  typed("docker build -f deploy/runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker");
-  await importRuntimeImage(stage.cluster.stateDir, { progress: output });
-  await shell.show("apply", "-f", "examples/agent.yaml");
+  await applyExample(story, "examples/agent.yaml");
   note("The router admits the users whom the API server allows to connect to sandboxes:");
   stage.router = await stage.parts.router();
   await shell.until("sandbox/agent", READY, (status) => status === "True");
@@ -85,7 +88,7 @@ async function execute({ stage: { router } }: Story, command: string): Promise<{
 
 async function byCommand(story: Story): Promise<void> {
   const { shell } = story;
-  await shell.show("apply", "-f", "examples/python.yaml");
+  await applyExample(story, "examples/python.yaml");
   await shell.until("sandboxwarmpool/python", READY, (status) => status === "True");
   await hookbox(story, "create", "--pool", "python", "--name", "mine");
   const printed = await hookbox(story, "exec", "mine", "--", "python3", "-c", "print(6 * 7)");
@@ -107,7 +110,7 @@ async function why(story: Story): Promise<void> {
 
 async function bySDK({ stage, shell }: Story): Promise<void> {
   await shell.until("sandboxwarmpool/python", READY, (status) => status === "True");
-  const client = new SandboxClient({ kubeconfig: stage.cluster.kubeconfig });
+  const client = new SandboxClient(stage.where);
   const begun = performance.now();
   output('const sandbox = await Sandbox.create({ pool: "python" });');
   const sandbox = await client.create({ pool: "python" });
@@ -125,11 +128,20 @@ async function bySDK({ stage, shell }: Story): Promise<void> {
   await again.kill();
 }
 
+/** Applies an example with the runtime's image, under the name that the image has on this cluster. */
+async function applyExample({ stage, shell }: Story, file: string): Promise<void> {
+  const image = await stage.parts.runtimeImage();
+  if (image === RUNTIME) return void await shell.show("apply", "-f", file);
+  const text = readFileSync(join(ROOT, file), "utf8").replaceAll(RUNTIME, image);
+  await shell.apply(text, `sed 's|${RUNTIME}|${image}|' ${file}`);
+}
+
 /** Shows a hookbox command, runs it, and shows its output. @throws {Error} if it fails */
 async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
   typed(`hookbox ${args.map(quoted).join(" ")}`);
-  const env = { ...process.env, KUBECONFIG: stage.cluster.kubeconfig };
-  const { stdout } = await promisify(execFile)(process.execPath, ["packages/cli/main.ts", ...args], { cwd: ROOT, env });
+  const where = Object.entries(stage.where).flatMap(([name, value]) => [`--${name}`, value]);
+  const command = [join(ROOT, "packages/cli/main.ts"), ...where, ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
   if (stdout !== "") output(stdout);
   return stdout;
 }

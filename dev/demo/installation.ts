@@ -6,6 +6,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { importHookbox, install } from "../deploy/install.ts";
 import { held, note, output, type Shell, typed } from "./terminal.ts";
 import { COPY, LOGS, type Parts } from "./parts.ts";
+import { importRuntimeImage } from "../cluster/runtimeimage.ts";
 
 const SYSTEM = ["-n", "hookbox-system"];
 /** Label on everything that is installed. */
@@ -15,7 +16,9 @@ const ROUTERS = ["-n", "agent-sandbox-system"];
 /** Prepares the installation, but installs nothing yet. */
 export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal): Parts {
   const options = { progress: output, signal };
+  let isImported = false;
   return {
+    copy: COPY,
     async install() {
       const engine = process.env["METACONTROLLER"] ? "Metacontroller" : "the fake Metacontroller";
       note(
@@ -61,6 +64,16 @@ export function installation(cluster: Cluster, shell: Shell, signal: AbortSignal
         headers: { authorization },
         curl: '-H "Authorization: Bearer $TOKEN"',
       };
+    },
+    async runtimeImage() {
+      if (!isImported) {
+        typed(
+          "docker build -f deploy/runtime/Containerfile -t hookbox-runtime:local .    # here: the same, without docker",
+        );
+        await importRuntimeImage(cluster.stateDir, { progress: output });
+        isImported = true;
+      }
+      return "hookbox-runtime:local";
     },
     async keepLogs() {
       for (const namespace of ["metacontroller", "hookbox-system", "agent-sandbox-system"]) {

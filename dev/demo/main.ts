@@ -1,59 +1,65 @@
 /**
- * `npm run demo`: one command that starts a cluster, installs hookbox, and shows the whole life of a sandbox. @module
+ * `npm run demo`: one command that installs hookbox on a cluster, shows the whole life of a sandbox, and removes all of
+ * it. Without `--context`, it also starts the cluster. @module
  */
 import process from "node:process";
-import { parseArgs } from "node:util";
-import { environmentOf } from "../cluster/cluster.ts";
-import { CHAPTERS } from "./chapters.ts";
-import { chapter, elapsed, failed, held, note, output } from "./terminal.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { HELP, parseDemoOptions } from "./options.ts";
+import type { Stage } from "./stage.ts";
+import { chapter, elapsed, failed } from "./terminal.ts";
 
-const HELP = `Usage: npm run demo -- [options]
+/** Exit code of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130;
 
-Starts its own Kubernetes cluster, shows the whole life of a sandbox in it, and stops everything.
-
-  --keep   leave everything running ("npm run down" ends it)
-  --help   this text
-`;
-
-async function demo(keep: boolean, signal: AbortSignal): Promise<void> {
+async function play(open: (signal: AbortSignal) => Promise<Stage>, keep: boolean, signal: AbortSignal): Promise<void> {
   let stage: Stage | undefined;
   let done = false;
   try {
-    chapter("A Kubernetes of our own");
-    stage = await openStage(signal);
-    const { shell, cluster: { nodes, whyNotReal } } = stage;
-    held(`kube-apiserver answers, and there is a ${nodes} node`);
-    if (whyNotReal) note(whyNotReal);
+    stage = await open(signal);
+    const { CHAPTERS } = await import("./chapters.ts");
     for (const { title, play } of CHAPTERS) {
       chapter(title);
-      await play({ stage, shell });
+      await play({ stage, shell: stage.shell });
     }
     done = true;
+  } catch (error) {
+    report(error);
   } finally {
-    if (stage) {
-      chapter(keep && done ? "Everything keeps running" : "Stop everything");
-      await stage.leave({ keep: keep && done, failed: !done });
-      if (keep && done) output(`${environmentOf(stage.cluster)}\nnpm run down`);
-      else held("nothing is left running");
-    }
+    await stage?.leave({ keep: keep && done, failed: !done });
   }
+  if (done) process.stdout.write(`\nDone in ${elapsed()}.\n`);
+}
+
+function report(error: unknown): void {
+  failed(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
 }
 
 const abort = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => abort.abort(new Error("Interrupted")));
-}
+let hurry: (() => void) | undefined;
+const interrupt = () => {
+  if (abort.signal.aborted) hurry?.();
+  abort.abort(new Error("Interrupted"));
+};
+process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+// A terminal that is closed. Without a terminal, nohup may have turned this signal off.
+if (process.stdout.isTTY) process.on("SIGHUP", interrupt);
 try {
-  const { values } = parseArgs({ options: { keep: { type: "boolean", default: false }, help: { type: "boolean" } } });
-  if (values.help) {
+  const options = parseDemoOptions(process.argv.slice(2), process.env["INIT_CWD"]);
+  if (options.mode === "help") {
     process.stdout.write(HELP);
+  } else if (options.mode === "local") {
+    // What runs a cluster needs Linux, so it is not even imported elsewhere.
+    const { openLocalStage } = await import("./local.ts");
+    await play(openLocalStage, options.keep, abort.signal);
   } else {
-    await demo(values.keep, abort.signal);
-    process.stdout.write(`\nDone in ${elapsed()}.\n`);
+    const { openContextStage, removeLeftovers, removeCommand } = await import("./context.ts");
+    hurry = () => {
+      failed(`Stopped before everything was removed. To remove the rest: ${removeCommand(options)}`);
+      process.exit(INTERRUPTED);
+    };
+    if (options.remove) await removeLeftovers(options, abort.signal);
+    else await play((signal) => openContextStage(options, signal), options.keep, abort.signal);
   }
 } catch (error) {
-  failed(error instanceof Error ? error.message : String(error));
-  note("The logs of hooks, Metacontroller and keeper are in .hookbox/demo-logs.");
-  process.exitCode = 1;
+  report(error);
 }

@@ -23,9 +23,13 @@ export interface RouterPlace {
 
 /** hookbox as it runs: in the cluster, or as local processes if nodes run no containers. */
 export interface Parts {
+  /** The folder with the sources that {@link Parts.redeploy} uses; undefined: it uses the installed image again. */
+  copy: string | undefined;
+  /** Why the functions cannot be replaced; undefined: they can. */
+  whyFixed?: string;
   /** Installs hookbox and shows how. Resolves when all of it runs. */
   install(): Promise<void>;
-  /** Replaces the Sandbox hook with that of the copy, and shows how. */
+  /** Replaces the Sandbox hook with that of the copy, if there is a copy, and shows how. */
   redeploy(): Promise<void>;
   /** Triggers a call of the replaced hook for the Sandbox `demo`, if nothing else does. */
   touch(): Promise<void>;
@@ -33,6 +37,8 @@ export interface Parts {
   running(): Promise<Map<string, string>>;
   /** Shows how to use the router. @throws {Error} if no router runs */
   router(): Promise<RouterPlace>;
+  /** Makes the image of the runtime available to Pods, once. @returns its name */
+  runtimeImage(): Promise<string>;
   /** Saves logs that would disappear with the cluster. */
   keepLogs(): Promise<void>;
   /** The parts of hookbox that run as processes on this machine. */

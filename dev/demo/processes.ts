@@ -35,6 +35,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
     return kind === "real" ? `Metacontroller ${version}` : "the fake Metacontroller";
   };
   return {
+    copy: COPY,
     async install() {
       const ports = await freePorts(hookNames.length);
       for (const [index, name] of hookNames.entries()) urls.set(name, `http://127.0.0.1:${ports[index]}`);
@@ -60,6 +61,7 @@ export function processes(cluster: Cluster, shell: Shell, signal: AbortSignal): 
     },
     running: () => Promise.resolve(new Map([...running].map(([name, { pid }]) => [name, String(pid)]))),
     router: () => Promise.reject(new Error("There is no router: no node runs a container to which it could connect")),
+    runtimeImage: () => Promise.reject(new Error("There is no image of the runtime: no node runs a container")),
     keepLogs: () => Promise.resolve(),
     localProcesses: () => [...running.values()],
   };

@@ -1,29 +1,21 @@
-/**
- * Starts the cluster for the demo with hookbox in it, and defines what the chapters share. If nodes run no containers,
- * hookbox runs as local processes. @module
- */
-import { cpSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { type Cluster, startCluster } from "../cluster/cluster.ts";
-import { saveCluster } from "../cluster/notes.ts";
-import { endGently, type ProcessRecord } from "../cluster/processes.ts";
-import { readRecord, STATE_FOLDER } from "../cluster/state.ts";
-import { localCRDs } from "../crds.ts";
-import { installation } from "./installation.ts";
-import { COPY, LOGS, type Parts, ROOT, type RouterPlace } from "./parts.ts";
-import { processes } from "./processes.ts";
-import { makeShell, note, output, type Shell } from "./terminal.ts";
+/** Defines what the chapters of the demo share: the cluster, hookbox in it, and what cannot be shown there. @module */
+import type { Parts, RouterPlace } from "./parts.ts";
+import { note, type Shell } from "./terminal.ts";
 
-const COPIED = ["packages", "hooks", "package.json", "tsconfig.json", "deno.json"];
+/** What a chapter may need that not every cluster has. */
+export type Need = "containers" | "runtime" | "router";
 
 /** The cluster and hookbox, and how to end them. */
 export interface Stage {
-  cluster: Cluster;
+  /** The cluster and the namespace of the chapters, in the words of the options of `hookbox` and of the SDK. */
+  where: { kubeconfig?: string; context?: string; namespace: string };
   shell: Shell;
   parts: Parts;
+  /** Why something that a chapter may need is missing here. */
+  missing: Readonly<Partial<Record<Need, string>>>;
   /** Absent until a chapter has used it. */
   router?: RouterPlace;
-  /** Ends everything, or leaves it running for `npm run down`. */
+  /** Ends or removes everything, or leaves it, and shows what happens. */
   leave(how: { keep: boolean; failed: boolean }): Promise<void>;
 }
 
@@ -44,40 +36,11 @@ export interface Chapter {
   play(story: Story): Promise<void>;
 }
 
-const SIMULATED = "The nodes are simulated: there is no container that could answer a request.";
-
-/** Starts the cluster. The chapters start everything else. */
-export async function openStage(signal: AbortSignal): Promise<Stage> {
-  const options = { stateDir: STATE_FOLDER, nodes: "auto", networkPolicies: true, crds: localCRDs() } as const;
-  const cluster = await startCluster({ ...options, progress: output, signal });
-  for (const folder of [COPY, LOGS]) rmSync(folder, { recursive: true, force: true });
-  mkdirSync(LOGS, { recursive: true });
-  const isSource = (path: string) => !/\/(dist|node_modules)$/.test(path);
-  for (const name of COPIED) cpSync(join(ROOT, name), join(COPY, name), { recursive: true, filter: isSource });
-  const shell = makeShell(cluster.kubectl, cluster.kubeconfig, signal);
-  const parts = (cluster.nodes === "real" ? installation : processes)(cluster, shell, signal);
-  return {
-    cluster,
-    shell,
-    parts,
-    leave: async ({ keep, failed }) => {
-      if (keep) return handOver(cluster, parts.localProcesses());
-      if (failed) await parts.keepLogs();
-      await Promise.all(parts.localProcesses().map(endGently));
-      await cluster.stop();
-      rmSync(COPY, { recursive: true, force: true });
-    },
+/** Plays a chapter only if the cluster has what the chapter needs. If not, it prints why not. */
+export function needing(needs: readonly Need[], play: Chapter["play"]): Chapter["play"] {
+  return async (story) => {
+    const why = needs.map((need) => story.stage.missing[need]).find((reason) => reason !== undefined);
+    if (why === undefined) await play(story);
+    else note(why);
   };
-}
-
-/** Adds the demo's processes to the cluster's record, so that `npm run down` ends them. */
-function handOver(cluster: Cluster, processes: ProcessRecord[]): void {
-  const record = readRecord(cluster.stateDir);
-  if (!record) throw new Error(`Cannot leave the cluster running: ${cluster.stateDir} has no record of it`);
-  saveCluster(cluster.stateDir, { ...record, owner: undefined, processes: [...record.processes, ...processes] });
-}
-
-/** Plays a chapter only if nodes run containers. If they do not, it prints why not. */
-export function onRealNodes(play: Chapter["play"]): Chapter["play"] {
-  return async (story) => story.stage.cluster.nodes === "real" ? await play(story) : note(SIMULATED);
 }

@@ -14,12 +14,14 @@ export interface Shell {
   show(...args: string[]): Promise<string>;
   /** Shows and runs a command that reads `input`. */
   pipe(input: string, ...args: string[]): Promise<string>;
+  /** Applies YAML, and shows it as the output of `shown`. */
+  apply(text: string, shown: string): Promise<string>;
   /** Runs a command without showing it. */
   run(...args: string[]): Promise<string>;
   /** Reads a JSONPath of an object; `""`: the field or the object does not exist. */
   read(object: string, path: string): Promise<string>;
-  /** Calls `read` every 50 ms until `holds` accepts the value. @throws {Error} with the last value after `seconds` */
-  until(object: string, path: string, holds: (value: string) => boolean, seconds?: number): Promise<string>;
+  /** Calls `read` every 50 ms until `holds` accepts the value. @throws {Error} with the last value, if it never does */
+  until(object: string, path: string, holds: (value: string) => boolean): Promise<string>;
 }
 
 const paint = (code: string, text: string) => IS_TERMINAL ? `\x1b[${code}m${text}\x1b[0m` : text;
@@ -73,11 +75,29 @@ const execute = promisify(execFile);
 /** Relative paths in commands start at the root of the checkout. */
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Creates the shell. `signal` aborts waits and commands. */
-export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSignal): Shell {
+/** How the shell waits. */
+interface Waiting {
+  /** Longest wait of `until`, in seconds. @default 60 */
+  seconds?: number;
+  /** Called every few seconds during a wait. @throws {Error} if waiting is in vain */
+  check?: () => Promise<void>;
+  /** Returns what to add to the error of a wait that was too long. */
+  explain?: () => Promise<string>;
+}
+
+/** How often `until` calls the check, in milliseconds. */
+const CHECK_MS = 3000;
+
+/** Creates the shell. @param globals options before each command @param signal aborts waits and commands */
+export function makeShell(
+  kubectl: string,
+  globals: readonly string[],
+  signal: AbortSignal,
+  { seconds = 60, check = () => Promise.resolve(), explain = () => Promise.resolve("") }: Waiting = {},
+): Shell {
   const call = async (args: string[], input = "") => {
     try {
-      const running = execute(kubectl, ["--kubeconfig", kubeconfig, ...args], { signal, cwd: ROOT });
+      const running = execute(kubectl, [...globals, ...args], { signal, cwd: ROOT });
       // A command may end before it has read its input. Its exit code shows whether it succeeded.
       running.child.stdin?.on("error", () => {}).end(input);
       return await running;
@@ -88,6 +108,12 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
   };
   const run = async (...args: string[]) => (await call(args)).stdout;
   const read = (object: string, path: string) => run("get", object, "--ignore-not-found", "-o", `jsonpath={${path}}`);
+  const feed = async (shown: string, input: string, args: string[]) => {
+    typed(`${shown} | kubectl ${args.map(quoted).join(" ")}`);
+    const { stdout, stderr } = await call(args, input);
+    output(stdout || stderr);
+    return stdout;
+  };
   return {
     run,
     read,
@@ -97,18 +123,22 @@ export function makeShell(kubectl: string, kubeconfig: string, signal: AbortSign
       output(stdout || stderr);
       return stdout;
     },
-    pipe: async (input, ...args) => {
-      typed(`echo '${input}' | kubectl ${args.map(quoted).join(" ")}`);
-      const { stdout, stderr } = await call(args, input);
-      output(stdout || stderr);
-      return stdout;
-    },
-    until: async (object, path, holds, seconds = 60) => {
-      const deadline = performance.now() + seconds * 1000;
+    pipe: (input, ...args) => feed(`echo '${input}'`, input, args),
+    apply: (text, shown) => feed(shown, text, ["apply", "-f", "-"]),
+    until: async (object, path, holds) => {
+      const begun = performance.now();
+      let checkAt = begun + CHECK_MS;
       for (;;) {
         const value = await read(object, path);
         if (holds(value)) return value;
-        if (performance.now() > deadline) throw new Error(`${object} ${path} is still "${value}" after ${seconds} s`);
+        const now = performance.now();
+        if (now > checkAt) {
+          await check();
+          checkAt = performance.now() + CHECK_MS;
+        }
+        if (now > begun + seconds * 1000) {
+          throw new Error(`${object} ${path} is still "${value}" after ${seconds} s${await explain()}`);
+        }
         await sleep(50, undefined, { signal });
       }
     },

@@ -88,7 +88,7 @@ function notDeleted({ kind, metadata }: KubeObject, answer: Answer | undefined):
 }
 
 /** Returns a function that finds the path of an object; undefined if the API server does not serve its kind. */
-function createPaths(api: Api): (object: KubeObject) => Promise<string | undefined> {
+export function createPaths(api: Api): (object: KubeObject) => Promise<string | undefined> {
   const resources = new Map<string, Promise<Resource[]>>();
   return async (object) => {
     const { apiVersion, kind } = object;

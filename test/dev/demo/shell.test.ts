@@ -16,7 +16,7 @@ function shellOf(script: string) {
   const kubectl = join(makeTempFolder(), "kubectl");
   writeFileSync(kubectl, `#!/bin/sh\n${script}\n`);
   chmodSync(kubectl, 0o755);
-  return makeShell(kubectl, "kubeconfig", new AbortController().signal);
+  return makeShell(kubectl, ["--kubeconfig", "kubeconfig"], new AbortController().signal);
 }
 
 test("a command that ends without reading what it is given counts by its exit code alone", async () => {

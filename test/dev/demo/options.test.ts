@@ -1,0 +1,65 @@
+/** The demo on a cluster that exists: what its command line means, and how images get to the nodes of which cluster. @module */
+import { resolve } from "node:path";
+import { expect, test } from "vitest";
+import { loaderOf } from "../../../dev/demo/loaders.ts";
+import { parseDemoOptions } from "../../../dev/demo/options.ts";
+
+test.for([
+  { args: [], want: { mode: "local", keep: false } },
+  { args: ["--keep"], want: { mode: "local", keep: true } },
+  { args: ["--help", "--image", "x"], want: { mode: "help" } },
+])("without a context, $args is the demo on a cluster of its own", ({ args, want }) => {
+  expect(parseDemoOptions(args)).toEqual(want);
+});
+
+test("a context has defaults, and a kubeconfig is relative to the folder of the user", () => {
+  expect(parseDemoOptions(["--context", "kind-a", "--kubeconfig", "mine"], "/home/u")).toEqual({
+    mode: "context",
+    context: "kind-a",
+    kubeconfig: resolve("/home/u/mine"),
+    image: undefined,
+    runtimeImage: undefined,
+    namespace: "hookbox-demo",
+    keep: false,
+    remove: false,
+  });
+});
+
+test.for([
+  { args: ["--image", "x"], why: "--image needs --context" },
+  { args: ["--remove"], why: "--remove needs --context" },
+  { args: ["--context", ""], why: "--context is empty" },
+  { args: ["--context", "a", "--keep", "--remove"], why: "Cannot use --keep and --remove together" },
+  { args: ["--context", "a", "--namespace", "A_b"], why: 'Cannot create namespace "A_b"' },
+  { args: ["--context", "a", "--namespace", "default"], why: "Cannot use namespace default: the demo deletes" },
+  { args: ["--context", "a", "--namespace", "hookbox-system"], why: "Cannot use namespace hookbox-system" },
+  { args: ["--contxt", "a"], why: "--contxt" },
+])("it refuses $args", ({ args, why }) => {
+  expect(() => parseDemoOptions(args)).toThrow(why);
+});
+
+test.for([
+  { context: "kind-kind", want: "kind load docker-image h:1 --name kind" },
+  { context: "kind-my-kind", want: "kind load docker-image h:1 --name my-kind" },
+  { context: "k3d-dev", want: "k3d image import h:1 --cluster dev" },
+  { context: "minikube", want: "minikube --profile minikube image load h:1" },
+  { context: "second", provider: "minikube.sigs.k8s.io", want: "minikube --profile second image load h:1" },
+])("an image is loaded into $context by its tool", ({ context, provider, want }) => {
+  expect(loaderOf(context, provider)?.command("h:1")?.join(" ")).toBe(want);
+});
+
+test.for(["docker-desktop", "orbstack", "rancher-desktop", "colima", "colima-work"])(
+  "the nodes of %s have docker's images, without a command",
+  (context) => {
+    const loader = loaderOf(context);
+    expect(loader?.tool).toBe(context);
+    expect(loader?.command("h:1")).toBeUndefined();
+  },
+);
+
+test.for(["staging", "kind", "k3d", "my-kind-kind", "minikubes", "arn:aws:eks:eu-west-1:1:cluster/kind-a", "kind-"])(
+  "the nodes of %s have to pull",
+  (context) => {
+    expect(loaderOf(context)).toBeUndefined();
+  },
+);
