@@ -218,7 +218,7 @@ async function connectTo({ context, kubeconfig }: ContextOptions, signal: AbortS
   const cluster = await connectCluster({ kubeconfig, context }, process.env).catch((error: unknown) => {
     throw new Error(reportOf(error).lines.join(". "));
   });
-  const { api, server } = cluster;
+  const { api } = cluster;
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
   const answer = await api.send({ method: "GET", path: "/version", signal: timeout }).catch((error: Error): Answer => {
     signal.throwIfAborted();

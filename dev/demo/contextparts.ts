@@ -18,7 +18,7 @@ import { held, note, output, type Shell, typed } from "./terminal.ts";
 const SYSTEM = ["-n", "hookbox-system"];
 const ROUTER = ["-n", "agent-sandbox-system"];
 /** The namespaces of an installation. */
-export const NAMESPACES = ["metacontroller", "hookbox-system", "agent-sandbox-system"];
+const NAMESPACES = ["metacontroller", "hookbox-system", "agent-sandbox-system"];
 /** Names of the images that docker builds for the demo. */
 export const IMAGE = "hookbox:demo";
 const SECOND_IMAGE = "hookbox:demo-second";

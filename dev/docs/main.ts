@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
-import { apiPage, flagsPage } from "./reference.ts";
+import { apiPage, flagsPage, indexPage } from "./reference.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -27,6 +27,8 @@ try {
   run(process.execPath, typedoc, "--options", join(HERE, "typedoc.json"), "--out", folder);
   const crds = CRDS.flatMap((plural) => globSync(`crds/*_${plural}.yaml`, { cwd: ROOT }));
   writeFileSync(join(folder, "kubernetes.md"), apiPage(crds.map((file) => readFileSync(join(ROOT, file), "utf8"))));
+  const index = join(folder, "README.md");
+  writeFileSync(index, indexPage(readFileSync(index, "utf8")));
   const programs = await Promise.all(Object.values(PROGRAMS).map((load) => load()));
   writeFileSync(join(folder, "flags.md"), flagsPage([...programs, CONVERSION]));
   run("deno", "fmt", "--quiet", "--line-width", "120", folder);

@@ -36,8 +36,8 @@ interface Field {
   isRequired: boolean;
 }
 
-const INTRO = `What each process takes on its command line: \`--name value\` or \`--name=value\`. If an option is given
-twice, the last one counts. \`--help\` shows the same table.
+const INTRO = `This page lists the options of each process, as \`--help\` shows them. Write them as \`--name value\` or
+\`--name=value\`. If you set an option twice, the last value counts.
 
 - A switch has no value. \`--x\` turns it on, and \`--no-x\` or \`--x=false\` turns it off. One that is on by default is
   listed as \`--no-x\`.
@@ -52,9 +52,12 @@ twice, the last one counts. \`--help\` shows the same table.
  */
 export function apiPage(crds: readonly string[]): string {
   const intro =
-    "The fields of each kind, from the CRDs. What is Kubernetes' own (a Pod's spec, a volume's) is explained " +
-    "by `kubectl explain`. Fields with an asterisk have to be set.";
-  return `${["# Kubernetes API", intro, ...crds.map((text) => section(parse(text)))].join("\n\n")}\n`;
+    "This page lists the fields of each kind, as the CRDs define them. `kubectl explain` also shows the fields that come " +
+    "from Kubernetes itself, such as those of a Pod. A field with an asterisk is required.";
+  return `${
+    ["# Kubernetes API reference: Sandbox, claim, pool, template", intro, ...crds.map((text) => section(parse(text)))]
+      .join("\n\n")
+  }\n`;
 }
 
 function section({ spec: { group, names, versions } }: Crd): string {
@@ -126,9 +129,31 @@ function cell(text: string): string {
   return text.replaceAll(/[|<]/g, "\\$&");
 }
 
+/**
+ * Returns the first page of the reference as Markdown.
+ * @param modules the page that TypeDoc has written: a headline and a table of the packages
+ */
+export function indexPage(modules: string): string {
+  const [, packages = ""] = modules.split(/^## Modules\n/m);
+  return `# Reference
+
+| look up                                                  | page                                         |
+| -------------------------------------------------------- | -------------------------------------------- |
+| a field of a Sandbox, claim, pool or template            | [Kubernetes API](kubernetes.md)              |
+| a command of \`hookbox\`                                 | [Command line](../cli.md)                    |
+| an option of the hooks, the router or another process    | [Options](flags.md)                          |
+| a method, a type or an error of the SDK                  | [Package \`hookbox\`](modules/hookbox.md)    |
+| a function for tests with a cluster in memory            | [Package \`@hookbox/testing\`](modules/_hookbox_testing.md) |
+| a cause that \`hookbox why\` reports                     | [Troubleshooting](../why.md#codes)           |
+| an alert                                                 | [Alerts](../reliability.md#alerts)           |
+
+## Packages
+${packages}`;
+}
+
 /** Returns the page as Markdown. */
 export function flagsPage(programs: readonly Program[]): string {
-  return `${["# Options of the processes", INTRO, ...programs.map(part)].join("\n\n")}\n`;
+  return `${["# Options of hooks, keeper, binder, router and runtime", INTRO, ...programs.map(part)].join("\n\n")}\n`;
 }
 
 function part({ name, about, flags, gone = {} }: Program): string {

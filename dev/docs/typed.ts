@@ -5,6 +5,7 @@ export const TYPED: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/node/cli-transcript.test.ts",
   "docs/hooks.md": "test/integration/docs-steps.test.ts",
   "docs/howto/*.md": "test/node/howtos.ts",
+  "docs/index.md": "test/integration/docs-steps.test.ts",
   "docs/install.md": "test/integration/docs-steps.test.ts",
   "docs/migration.md": "test/integration/docs-steps.test.ts",
   "docs/replay.md": "test/node/howtos.ts",
@@ -55,6 +56,11 @@ export const UNTYPED: readonly Untyped[] = [
     has: "npm run pack",
     why:
       "a hundred sandboxes take minutes; test/node/examples.test.ts runs a packed project and the program with eight",
+  },
+  {
+    page: "docs/howto/quickstart.md",
+    has: "npm run demo -- --context",
+    why: "takes kind and docker; test/integration/demo.test.ts plays the demo on the cluster of the tests",
   },
   {
     page: "docs/howto/quickstart.md",
@@ -114,7 +120,7 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/router.md",
-    has: "npm run hookbox -- router",
+    has: "hookbox router --kubeconfig",
     why: "runs until it is stopped; test/router/main.test.ts starts it on free ports",
   },
   {

@@ -1,5 +1,5 @@
 /**
- * The pages on installing, moving over and changing a hook, typed as they stand, on a cluster whose nodes are simulated:
+ * The first page, and the pages on installing, moving over and changing a hook, typed as they stand, on a cluster whose nodes are simulated:
  * Pods become Ready, and nothing runs in them. docker, kustomize and what github.com has of Metacontroller are fakes, as
  * are the CRDs of cert-manager and of Prometheus' operator, and the Go controller (standins.ts). Ports of processes that
  * stay are others than the page has, because other processes on this machine may use those. @module
@@ -14,7 +14,7 @@ import { findPrograms } from "../../dev/cluster/binaries.ts";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
 import { HELM } from "../../dev/cluster/programs.ts";
-import { changed, type Step, stepsOf } from "../../dev/docs/codeblocks.ts";
+import { changed, fencesOf, type Step, stepsOf } from "../../dev/docs/codeblocks.ts";
 import type { Api } from "../../packages/kube/api.ts";
 import { connect } from "../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
@@ -159,6 +159,21 @@ test("docs/install.md does what it says, by Helm", () =>
     ["0.2.1", "v1beta1"],
     ["none", "v1beta1"],
   ]));
+
+test("the three lines of docs/index.md install hookbox, and README.md has the same", async () => {
+  const [lines = ""] = fencesOf(readFileSync(join(ROOT, "docs/index.md"), "utf8"), "sh").map(({ text }) => text);
+  expect(lines.trim().split("\n")).toHaveLength(3);
+  expect(readFileSync(join(ROOT, "README.md"), "utf8")).toContain(lines);
+  // The commands of docs/install.md have left the CRDs.
+  expect((await installation())[0]).toBe("none");
+  const { code, output } = await desk.type(lines);
+  expect(code, output).toBe(0);
+  await until(engineKinds, (kinds) => kinds.includes("compositecontrollers"));
+  expect(await installation()).toEqual(["0.2.0", "v1beta1"]);
+  const removed = await desk.type("helm uninstall hookbox -n hookbox-system");
+  expect(removed.code, removed.output).toBe(0);
+  expect((await installation())[0]).toBe("none");
+});
 
 test("docs/hooks.md does what it says: a line in each Pod that is made, none in one that is kept", async () => {
   const hooks = join(desk.folder, "deploy/hooks");

@@ -12,6 +12,10 @@ import { hasRealNode, suite } from "../integration/suite.ts";
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 const [, SCRIPT = ""] = /## From TypeScript[\s\S]*?```ts\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
 
+/** Names and times differ from run to run. */
+const masked = (text: string) =>
+  text.replaceAll(/\b(sandbox|python)-[a-z0-9-]+/g, "NAME").replaceAll(/\d+ ms/g, "TIME").trim();
+
 describe.runIf(hasRealNode)("the README's script", () => {
   let project: Project;
 
@@ -40,6 +44,21 @@ describe.runIf(hasRealNode)("the README's script", () => {
       "after a rest: <h1>kept</h1>",
     ]);
     expect(await ns.list("sandboxclaims")).toEqual([]);
+  });
+
+  test("the ten lines of the first page print what the page shows", async () => {
+    const [, code = "", shown = ""] =
+      /```ts\n([\s\S]*?)```[\s\S]*?```text\n([\s\S]*?)```/.exec(read("docs/index.md")) ?? [];
+    expect(code.trim().split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
+    expect(read("README.md")).toContain(code);
+    expect(read("README.md")).toContain(shown);
+    writeFileSync(join(project.folder, "first.ts"), code);
+    const ns = await makeNamespace();
+    await ns.apply(...parseAllDocuments(read("examples/python.yaml")).map((document) => document.toJS()));
+    await untilFull(ns, "python");
+    const env = { KUBECONFIG: suite.kubeconfig, HOOKBOX_NAMESPACE: ns.name };
+    const output = await project.run(join(BIN, "node"), ["first.ts"], env);
+    expect(masked(output)).toBe(masked(shown));
   });
 
   test("is short", () => {

@@ -1,4 +1,4 @@
-/** The demo on a cluster that exists: what its command line means, and how images get to the nodes of which cluster. @module */
+/** The demo on a cluster that exists: what its command line means, and how images get to the nodes. @module */
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { loaderOf } from "../../../dev/demo/loaders.ts";
