@@ -62,24 +62,24 @@ export async function buildImage(
   if (load !== undefined) await run(load, folder, signal);
 }
 
-const ADVICE: Record<string, string> = {
-  docker: "Install docker and start it, or name an image that the nodes can pull: --image IMAGE.",
-};
+const ELSEWHERE = "name an image that the nodes can pull: --image IMAGE, and --runtime-image IMAGE";
 
 /** Runs a program on this terminal. */
 async function run([program = "", ...args]: string[], cwd: string, signal: AbortSignal): Promise<void> {
   typed([program, ...args].join(" "));
   // Its output is progress, which the results of chapters do not contain.
   const child = spawn(program, args, { cwd, signal, stdio: ["ignore", 2, 2] });
-  const code = await new Promise<number | string>((resolve) => {
+  const failure = await new Promise<string | undefined>((resolve) => {
     child.once("error", (error: Error & { code?: string }) => {
-      resolve(error.code === "ENOENT" ? "it is not installed" : error.message);
+      if (error.code !== "ENOENT") return resolve(error.message);
+      resolve(`Cannot run ${program}: it is not installed. Install it, or ${ELSEWHERE}.`);
     });
-    child.once("exit", (status, name) => resolve(status ?? name ?? "it ended"));
+    child.once("exit", (code, name) => {
+      const start = program === "docker" ? "If docker does not run, start it" : "Correct what it reports above";
+      const line = [program, ...args].join(" ");
+      resolve(code === 0 ? undefined : `Cannot run "${line}": exit code ${code ?? name}. ${start}, or ${ELSEWHERE}.`);
+    });
   });
   signal.throwIfAborted();
-  if (code === 0) return;
-  const why = typeof code === "number" ? `exit code ${code}` : code;
-  const advice = ADVICE[program] ?? `Install ${program}, or name an image that the nodes can pull: --image IMAGE.`;
-  throw new Error(`Cannot run ${program} ${args.slice(0, 2).join(" ")}: ${why}. ${advice}`);
+  if (failure !== undefined) throw new Error(failure);
 }

@@ -1,8 +1,11 @@
 /** The demo on a cluster that exists: what its command line means, and how images get to the nodes. @module */
-import { resolve } from "node:path";
-import { expect, test } from "vitest";
-import { loaderOf } from "../../../dev/demo/loaders.ts";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { buildImage, loaderOf } from "../../../dev/demo/loaders.ts";
 import { parseDemoOptions } from "../../../dev/demo/options.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 test.for([
   { args: [], want: { mode: "local", keep: false } },
@@ -63,3 +66,59 @@ test.for(["staging", "kind", "k3d", "my-kind-kind", "minikubes", "arn:aws:eks:eu
     expect(loaderOf(context)).toBeUndefined();
   },
 );
+
+describe("buildImage()", () => {
+  const { signal } = new AbortController();
+  let folder: string;
+  beforeEach(() => {
+    folder = makeTempFolder();
+    vi.stubEnv("PATH", folder);
+    vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.mocked(process.stdout.write).mockRestore();
+  });
+  const program = (name: string, code = 0) =>
+    writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >> ${folder}/calls\nexit ${code}\n`, {
+      mode: 0o755,
+    });
+  const build = (context: string) =>
+    buildImage("h:1", { file: "deploy/Containerfile", folder, loader: loaderOf(context)!, signal });
+
+  test("has docker build the image, and the tool load it", async () => {
+    program("docker");
+    program("kind");
+    await build("kind-a");
+    expect(readFileSync(join(folder, "calls"), "utf8")).toBe(
+      "docker build -f deploy/Containerfile -t h:1 .\nkind load docker-image h:1 --name a\n",
+    );
+  });
+
+  test("loads nothing where the nodes use docker's images", async () => {
+    program("docker");
+    await build("orbstack");
+    expect(readFileSync(join(folder, "calls"), "utf8")).not.toContain("load");
+  });
+
+  test.for([
+    {
+      name: "docker is not installed",
+      has: [],
+      why: "Cannot run docker: it is not installed. Install it, or name an image",
+    },
+    {
+      name: "docker fails",
+      has: [["docker", 3]],
+      why: '-t h:1 .": exit code 3. If docker does not run, start it',
+    },
+    {
+      name: "kind is not installed",
+      has: [["docker", 0]],
+      why: "Cannot run kind: it is not installed",
+    },
+  ] as { name: string; has: [string, number][]; why: string }[])("says what to do if $name", async ({ has, why }) => {
+    for (const [name, code] of has) program(name, code);
+    await expect(build("kind-a")).rejects.toThrow(why);
+  });
+});
