@@ -69,10 +69,15 @@ export function contextParts(around: Surroundings): ContextParts {
       if (isOurs && canBuild) {
         await buildImage(IMAGE, { file: "deploy/Containerfile", loader, signal });
       }
+      const metacontroller = plan.installsMetacontroller ? await metacontrollerObjects(around) : [];
       typed(`kubectl create namespace ${namespace}`);
       await createAll(around.api, ledger, [namespaceOf(namespace)], signal);
       if (ledger.entries().length === 0) throw new Error(`Cannot create namespace ${namespace}: it exists already`);
-      if (plan.installsMetacontroller) await installMetacontroller(around);
+      if (metacontroller.length > 0) {
+        typed("kubectl apply --server-side -k deploy/metacontroller");
+        await createAll(around.api, ledger, metacontroller, signal);
+        output(`created ${metacontroller.length} objects`);
+      }
       if (isOurs) await installHookbox(around);
       else await shell.show("get", "compositecontrollers,decoratorcontrollers");
       held(isOurs ? "hooks, keeper, binder and router run" : "the controllers of hookbox are installed");
@@ -86,7 +91,7 @@ export function contextParts(around: Surroundings): ContextParts {
         note("The image was not built here, so the demo starts the same function again:");
         await shell.show(...SYSTEM, "rollout", "restart", target);
       }
-      await shell.show(...SYSTEM, "rollout", "status", target, "--timeout=180s");
+      await shell.show(...SYSTEM, "rollout", "status", target, "--timeout=300s");
     },
     touch: () => Promise.resolve(note("The keeper requeues every object of its kind:")),
     async running() {
@@ -136,17 +141,20 @@ export function copyCheckout(): void {
   }
 }
 
-async function installMetacontroller({ api, kubectl, ledger, signal }: Surroundings): Promise<void> {
-  typed("kubectl apply --server-side -k deploy/metacontroller");
+/** Renders Metacontroller's manifests. @throws {Error} if github.com cannot be reached */
+async function metacontrollerObjects({ kubectl, signal }: Surroundings): Promise<KubeObject[]> {
   const args = ["kustomize", join(ROOT, "deploy/metacontroller")];
-  const { stdout } = await promisify(execFile)(kubectl.path, args, { signal, maxBuffer: 1 << 26 }).catch((error) => {
+  try {
+    return bundleObjects((await promisify(execFile)(kubectl.path, args, { signal, maxBuffer: 1 << 26 })).stdout);
+  } catch (error) {
     signal.throwIfAborted();
+    const { stderr = "", message } = error as { stderr?: string; message: string };
+    const why = /fatal: .*/.exec(stderr)?.[0] ?? (stderr.trim() || message);
     throw new Error(
-      `Cannot read Metacontroller's manifests: ${String(error.stderr ?? error).trim()}. They come from github.com by ` +
-        "git. If you cannot reach it, install Metacontroller in another way (docs/install.md), and start the demo again.",
+      `Cannot read Metacontroller's manifests: ${why}. They come from github.com by git. If you cannot reach it, ` +
+        "install Metacontroller in another way (docs/install.md), and start the demo again.",
     );
-  });
-  await createAll(api, ledger, bundleObjects(stdout), signal);
+  }
 }
 
 async function installHookbox(

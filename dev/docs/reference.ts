@@ -54,10 +54,17 @@ export function apiPage(crds: readonly string[]): string {
   const intro =
     "This page lists the fields of each kind, as the CRDs define them. `kubectl explain` also shows the fields that come " +
     "from Kubernetes itself, such as those of a Pod. A field with an asterisk is required.";
-  return `${
-    ["# Kubernetes API reference: Sandbox, claim, pool, template", intro, ...crds.map((text) => section(parse(text)))]
-      .join("\n\n")
-  }\n`;
+  const parsed = crds.map((text): Crd => parse(text));
+  const places = placesOf(parsed.map(({ spec: { names: { kind } } }) => kind));
+  const title = "# Kubernetes API reference: Sandbox, claim, pool, template";
+  return `${[title, intro, places, ...parsed.map(section)].join("\n\n")}\n`;
+}
+
+/** Returns links to sections of the page. Other headlines have different anchors on GitHub and on the site. */
+function placesOf(headlines: readonly string[]): string {
+  return headlines.map((name) =>
+    /^[\w ]+$/.test(name) ? `[${name}](#${name.toLowerCase().replaceAll(" ", "-")})` : name
+  ).join(" · ");
 }
 
 function section({ spec: { group, names, versions } }: Crd): string {
@@ -153,7 +160,9 @@ ${packages}`;
 
 /** Returns the page as Markdown. */
 export function flagsPage(programs: readonly Program[]): string {
-  return `${["# Options of hooks, keeper, binder, router and runtime", INTRO, ...programs.map(part)].join("\n\n")}\n`;
+  const title = "# Options of the processes: hooks, keeper, binder, router, runtime";
+  const places = placesOf(programs.map(({ name }) => name));
+  return `${[title, INTRO, places, ...programs.map(part)].join("\n\n")}\n`;
 }
 
 function part({ name, about, flags, gone = {} }: Program): string {

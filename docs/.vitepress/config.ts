@@ -40,6 +40,15 @@ export function placeOf(href: string, from: string): string | undefined {
   return path.startsWith(`../${BESIDE}/`) ? path.slice("..".length) : undefined;
 }
 
+/** Marks where a name may break: between its parts, of which each is a span that does not break. */
+function partsOf(html: string): string {
+  const words = html.split(" ").map((word) => {
+    const parts = word.match(/(?:--|&\w+;|[^-./_=,&])+[-./_=,]*|.+/g) ?? [];
+    return parts.length < 2 ? word : parts.map((part) => `<span class="part">${part}</span>`).join("<wbr>");
+  });
+  return words.join(" ");
+}
+
 /** Forwards the old address of a page to its new one. */
 function forward(outDir: string, from: string, to: string): void {
   const file = join(outDir, `${from}.html`);
@@ -47,6 +56,9 @@ function forward(outDir: string, from: string, to: string): void {
   const head = `<meta charset="utf-8"><title>${to}</title><meta http-equiv="refresh" content="0; url=${to}">`;
   writeFileSync(file, `<!doctype html>${head}<a href="${to}">${to}</a>\n`);
 }
+
+/** Pages whose tables need the space of the outline. They begin with links to their sections. */
+const WIDE = /^reference\/(flags|kubernetes)\.md$/;
 
 const config: UserConfig = {
   title: "hookbox",
@@ -72,6 +84,12 @@ const config: UserConfig = {
           }
         }
       });
+      // In narrow cells, long names break after their parts instead of anywhere.
+      const inlineCode = md.renderer.rules.code_inline;
+      md.renderer.rules.code_inline = (tokens, index, options, env, self) => {
+        const html = inlineCode?.(tokens, index, options, env, self) ?? "";
+        return html.replace(/(<code[^>]*>)(.*)(<\/code>)/, (_, open, text, close) => open + partsOf(text) + close);
+      };
       // On a narrow screen, each row of a table is a list of its cells, and each cell shows the name of its column.
       md.core.ruler.push("table-labels", ({ tokens }) => {
         let columns: string[] = [];
@@ -84,6 +102,9 @@ const config: UserConfig = {
         }
       });
     },
+  },
+  transformPageData(page) {
+    if (WIDE.test(page.relativePath)) page.frontmatter["aside"] = false;
   },
   // The index of the search is one chunk, loaded when somebody searches.
   vite: { build: { chunkSizeWarningLimit: 4000 } },

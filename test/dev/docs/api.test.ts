@@ -43,7 +43,8 @@ const crd = stringify({
 });
 
 test("apiPage() lists the fields that have a description, with types, limits and rules", () => {
-  const [, , ...sections] = apiPage([crd]).trim().split("\n\n");
+  const [, , places, ...sections] = apiPage([crd]).trim().split("\n\n");
+  expect(places).toBe("[Box](#box)");
   expect(sections).toEqual([
     "## Box",
     "Box holds things.",
