@@ -40,7 +40,7 @@ export function placeOf(href: string, from: string): string | undefined {
   return path.startsWith(`../${BESIDE}/`) ? path.slice("..".length) : undefined;
 }
 
-/** Marks where a name may break: between its parts, of which each is a span that does not break. */
+/** Marks where a name may break: between its parts. Each part is a span that does not break. */
 function partsOf(html: string): string {
   const words = html.split(" ").map((word) => {
     const parts = word.match(/(?:--|&\w+;|[^-./_=,&])+[-./_=,]*|.+/g) ?? [];
