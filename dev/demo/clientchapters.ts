@@ -70,15 +70,20 @@ async function wake(story: Story): Promise<void> {
 }
 
 /** Runs a command in the sandbox through the router, as the published clients do. */
-async function execute({ stage: { router } }: Story, command: string): Promise<{ stdout: string; timing: string }> {
+async function execute(
+  { stage: { router, where } }: Story,
+  command: string,
+): Promise<{ stdout: string; timing: string }> {
   const body = JSON.stringify({ command });
   if (!router) throw new Error("The address of the router is not known yet");
-  typed(
-    `curl ${router.curl} -H 'X-Sandbox-ID: agent' -H 'Content-Type: application/json' -d ${
-      quoted(body)
-    } $ROUTER/execute`,
-  );
-  const headers = { ...router.headers, "X-Sandbox-ID": "agent", "Content-Type": "application/json" };
+  const named = {
+    ...where.namespace === "default" ? {} : { "X-Sandbox-Namespace": where.namespace },
+    "X-Sandbox-ID": "agent",
+    "Content-Type": "application/json",
+  };
+  const options = Object.entries(named).map(([name, value]) => `-H '${name}: ${value}'`).join(" ");
+  typed(`curl ${router.curl} ${options} -d ${quoted(body)} $ROUTER/execute`);
+  const headers = { ...router.headers, ...named };
   const answer = await fetch(`${router.url}/execute`, { method: "POST", headers, body });
   const text = await answer.text();
   output(text);
