@@ -52,6 +52,11 @@ export const UNTYPED: readonly Untyped[] = [
     why: "names stand for the reader's own; test/browser/dashboard.ts signs in with such a token",
   },
   {
+    page: "docs/dashboard.md",
+    has: "oauth2-proxy --provider=oidc",
+    why: "takes an identity provider, and runs until it is stopped",
+  },
+  {
     page: "docs/examples.md",
     has: "npm run pack",
     why:

@@ -24,7 +24,7 @@ const known = {
       exportsOf(read(file)).map((name): [string, string] => [name, specifier])
     ),
   ),
-  values: { sandbox: "Sandbox", client: "SandboxClient", cluster: "TestCluster" },
+  values: { sandbox: "Sandbox", terminal: "Terminal", client: "SandboxClient", cluster: "TestCluster" },
 };
 const entries = Object.fromEntries(Object.entries(MODULES).map(([specifier, file]) => [specifier, `../../${file}`]));
 const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd: ROOT }).sort();
