@@ -9,7 +9,7 @@ import type { Api } from "../kube/api.ts";
 import { byPool, servedInHour } from "../summary/pools.ts";
 import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
-import { Dialog } from "./parts.tsx";
+import { adviceOf, Dialog, WithCommands } from "./parts.tsx";
 import { addressOf, type Route } from "./route.ts";
 import { countsOf, filtered, inOrder, listColumns, makeColumn, rowsOf, type Width, widthsOf } from "./rows.ts";
 import { EndSelected } from "./selection.tsx";
@@ -163,6 +163,7 @@ interface EmptyProps {
 
 /** Takes the place of the rows: says why there are none, and what to do. */
 function Empty({ title, namespace, trouble, isListed, count, filter, onClear, onCreate }: EmptyProps) {
+  const advice = adviceOf(trouble ?? "");
   if (!isListed && trouble === undefined) {
     return (
       <Message>
@@ -175,9 +176,13 @@ function Empty({ title, namespace, trouble, isListed, count, filter, onClear, on
       <Message>
         <p role="alert">Your user may not list {title} {scopeOf(namespace)}.</p>
         <p>
-          {namespace === "" ? "Choose one of your namespaces above" : "Choose another namespace above"}, or ask an
-          administrator for the ClusterRole <code>hookbox-view</code>.
+          {namespace === "" ? "Choose one of your namespaces" : "Choose another namespace"} above, or ask for the right.
         </p>
+        {advice !== undefined && (
+          <p>
+            <WithCommands text={advice} />
+          </p>
+        )}
         <p class="faint">{trouble}</p>
       </Message>
     );
@@ -200,7 +205,7 @@ function Empty({ title, namespace, trouble, isListed, count, filter, onClear, on
   }
   return (
     <Message>
-      <p>There are no {title} {scopeOf(namespace)}.</p>
+      <p>There are no {title} {namespace === "" ? "in any namespace" : scopeOf(namespace)}.</p>
       {(title === "sandboxes" || title === "claims") && (
         <>
           <p>A claim asks a pool for a sandbox.</p>
@@ -310,6 +315,8 @@ function useKeys({ control, onHelp, onEscape }: KeysProps) {
     const follow = (event: KeyboardEvent) => {
       const target = event.target as Element;
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      // A dialog closes itself, also if nothing in it has the focus.
+      if (document.querySelector("dialog[open]")) return;
       if (event.key === "Escape" && target === search.current) {
         // The browser clears the field; a second Escape leaves it.
         if (search.current?.value !== "") return;
@@ -330,7 +337,7 @@ function useKeys({ control, onHelp, onEscape }: KeysProps) {
 
 const KEYS: readonly [keys: string[], text: string][] = [
   [["/"], "go to the filter"],
-  [["↑", "↓", "PageUp", "PageDown", "Home", "End"], "move in the list; ↑ above the first row: the headers"],
+  [["↑", "↓", "PageUp", "PageDown", "Home", "End"], "move in the list; ↑ on the first row goes to the headers"],
   [["Enter"], "open the row; on a header: sort"],
   [["Space"], "select the row; with Shift: all rows from the last selected one"],
   [["Esc"], "close the panel, and return to its row"],

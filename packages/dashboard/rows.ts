@@ -164,9 +164,9 @@ function expiryOf(object: KubeObject): string | undefined {
 }
 
 /** Widths of letters and of the space around a cell, in pixels: the font is the browser's own, so they are estimates. */
-const LETTER = 8.3;
+const LETTER = 8.5;
 const HEADER_LETTER = 8.6;
-const PADDING = 18;
+const PADDING = 22;
 const ICON = 20;
 /** An age such as `13h42m`. */
 const LEAST_LETTERS = 6;

@@ -143,7 +143,11 @@ export function pathOf(resource: "sandboxes" | "sandboxclaims", name: string, na
 /** Refuses the requests whose path ends like this, as an API server refuses what a user may not do. */
 export function refuse(api: FakeApi, path: string): void {
   const resource = path.split("/").at(-1);
-  answer(api, path, refusal(403, `${resource} is forbidden: User "someone" cannot list resource "${resource}"`));
+  answer(
+    api,
+    path,
+    refusal(403, `${resource} is forbidden: User "someone" cannot list resource "${resource}" in API group ""`),
+  );
 }
 
 /** Answers requests whose path ends like this. */

@@ -163,6 +163,11 @@ test("the list is one stop of the Tab key; arrow keys, Home, End, Enter, Escape,
   await page.getByRole("dialog", { name: "Keys" }).waitFor();
   await press("Escape");
   await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "New sandbox" }).click();
+  // The field with the focus is disabled, as there are no pools.
+  await page.getByText("has no pools and no templates").waitFor();
+  await press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   await press("/", "1", "9", "9");
   expect(await page.getByLabel("Filter").inputValue()).toBe("199");
   await expectNames(page, ["many-0199"]);
@@ -225,7 +230,8 @@ test("without a right to all namespaces, says what to do, and offers what was se
     refuse(api, "/apis/agents.x-k8s.io/v1beta1/sandboxes");
   }, "#/sandboxes");
   await page.getByRole("alert").getByText("Your user may not list sandboxes in all namespaces.").waitFor();
-  await page.getByText(/Choose one of your namespaces above.*hookbox-view/).waitFor();
+  await page.getByText("Choose one of your namespaces above, or ask for the right.").waitFor();
+  await page.getByText("ClusterRole hookbox-view has this right.").waitFor();
   await expectInSight(page, page.getByRole("alert"));
   const field = page.getByRole("combobox", { name: "Namespace" });
   await field.fill("team-a");
