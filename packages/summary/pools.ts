@@ -6,6 +6,8 @@ import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type ClaimView, launchTypeOf, type SandboxView, viewClaim, viewSandbox } from "./views.ts";
+import type { PodFact } from "../api/diagnosis/facts.ts";
+import { podNameOf } from "../api/objects/names.ts";
 import { findCondition } from "../api/objects/conditions.ts";
 import { controllerOf, uidKey } from "../api/objects/objects.ts";
 
@@ -17,10 +19,18 @@ export interface PoolObjects {
   members: Sandbox[];
   /** Sandboxes that are assigned to claims, by namespace and UID of the claim. */
   assigned: Map<string, { sandbox: Sandbox; view: SandboxView }>;
+  /** Pods by namespace and name, as far as they were read. */
+  pods: Map<string, PodFact>;
 }
 
 /** Groups the objects of a cluster, or of a namespace, by pool. */
-export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandboxes: Sandbox[]): PoolObjects[] {
+export function byPool(
+  pools: SandboxWarmPool[],
+  claims: SandboxClaim[],
+  sandboxes: Sandbox[],
+  pods: readonly PodFact[] = [],
+): PoolObjects[] {
+  const podsByName = new Map(pods.map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod]));
   const claimsOf = Map.groupBy(claims.map(viewClaim), ({ regarding, pool }) => `${regarding.namespace}/${pool}`);
   const membersOf = Map.groupBy(sandboxes, ({ metadata }) => uidKey(metadata.namespace, controllerOf(metadata)?.uid));
   const assigned = new Map(sandboxes.flatMap((sandbox) => {
@@ -32,6 +42,7 @@ export function byPool(pools: SandboxWarmPool[], claims: SandboxClaim[], sandbox
     claims: claimsOf.get(`${pool.metadata.namespace}/${pool.metadata.name}`) ?? [],
     members: membersOf.get(uidKey(pool.metadata.namespace, pool.metadata.uid)) ?? [],
     assigned,
+    pods: podsByName,
   }));
 }
 
@@ -101,12 +112,13 @@ const SHORTEST_SECONDS = 0.5;
 const OUTLIER = 3;
 
 /** Measures start times: `warm` of current and former pool members, `cold` of Sandboxes made for one claim. */
-export function startTimes({ claims, members, assigned }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
+export function startTimes({ claims, members, assigned, pods }: PoolObjects, launchType: "warm" | "cold"): StartTimes {
   const taken = claims.flatMap(({ regarding }) =>
     assigned.get(uidKey(regarding.namespace, regarding.uid))?.sandbox ?? []
   );
   const times = [...members, ...taken].filter(({ metadata }) => launchTypeOf(metadata.labels) === launchType)
-    .flatMap(secondsToReady).sort((a, b) => a - b);
+    .flatMap((sandbox) => secondsToReady(sandbox, pods.get(`${sandbox.metadata.namespace}/${podNameOf(sandbox)}`)))
+    .sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)] ?? 0;
   const usual = times.filter((time) => time <= OUTLIER * (median + 1));
   if (usual.length === 0) return { mean: undefined, count: 0 };
@@ -114,9 +126,22 @@ export function startTimes({ claims, members, assigned }: PoolObjects, launchTyp
   return { mean: Math.max(SHORTEST_SECONDS, mean), count: usual.length };
 }
 
-function secondsToReady({ metadata, status }: Sandbox): number[] {
+/** A Pod that becomes Ready later than this after its containers have started was Ready before: its node was away. */
+const LATEST_READY_MS = 60_000;
+
+/**
+ * Returns the seconds from creation to the first Ready; empty: not known. Ready shows only its last change. So if the
+ * containers started long before, their start counts instead; a restart shows nothing.
+ */
+function secondsToReady({ metadata, status }: Sandbox, pod: PodFact | undefined): number[] {
   const ready = findCondition(status?.conditions, "Ready");
   if (ready?.status !== "True") return [];
-  const seconds = (Date.parse(ready.lastTransitionTime) - Date.parse(metadata.creationTimestamp ?? "")) / 1000;
+  const containers = pod?.status?.containerStatuses ?? [];
+  if (containers.some(({ restartCount = 0 }) => restartCount > 0)) return [];
+  const started = containers.map(({ state }) => Date.parse(state?.running?.startedAt ?? "")).filter(Number.isFinite);
+  const readyAt = Date.parse(ready.lastTransitionTime);
+  const startedAt = Math.max(...started);
+  const at = started.length > 0 && readyAt - startedAt > LATEST_READY_MS ? startedAt : readyAt;
+  const seconds = (at - Date.parse(metadata.creationTimestamp ?? "")) / 1000;
   return seconds >= 0 ? [seconds] : [];
 }

@@ -4,7 +4,9 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { Api } from "../../kube/api.ts";
+import type { PodFact } from "../../api/diagnosis/facts.ts";
+import { NAME_HASH_LABEL } from "../../api/objects/keys.ts";
+import { type Api, pathOf } from "../../kube/api.ts";
 import { CLAIM, POOL, SANDBOX } from "../../summary/kinds.ts";
 import { byPool, type PoolObjects, type ServedCounts, servedInHour } from "../../summary/pools.ts";
 import { getObject, listObjects } from "../cluster.ts";
@@ -41,8 +43,13 @@ export async function poolStatus(
   return (await readPools(api, namespace, name)).map((objects) => rowOf(objects, now));
 }
 
-/** Reads pools with their claims and Sandboxes. @throws {SandboxError} as {@link poolStatus} */
-export async function readPools(api: Api, namespace: string | undefined, name?: string): Promise<PoolObjects[]> {
+/** Reads pools with their claims and Sandboxes, and with Pods if asked. @throws {SandboxError} as {@link poolStatus} */
+export async function readPools(
+  api: Api,
+  namespace: string | undefined,
+  name?: string,
+  withPods = false,
+): Promise<PoolObjects[]> {
   const pools = name === undefined
     ? listObjects(api, POOL, { namespace })
     : getObject(api, POOL, namespace ?? "default", name).then((pool) => [pool]);
@@ -51,9 +58,19 @@ export async function readPools(api: Api, namespace: string | undefined, name?: 
     listObjects(api, CLAIM, { namespace }),
     listObjects(api, SANDBOX, { namespace }),
   ];
-  const [found = [], claims = [], sandboxes = []] = await Promise.all(lists);
+  const [[found = [], claims = [], sandboxes = []], pods] = await Promise.all([
+    Promise.all(lists),
+    withPods ? listPods(api, namespace) : [],
+  ]);
   // Not validated again: the API server has validated the objects.
-  return byPool(found as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
+  return byPool(found as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[], pods);
+}
+
+/** Lists the Pods of sandboxes; none if they cannot be read. */
+async function listPods(api: Api, namespace: string | undefined): Promise<PodFact[]> {
+  const request = { path: pathOf({ resource: "pods", namespace }), query: { labelSelector: NAME_HASH_LABEL } };
+  const answer = await api.send({ method: "GET", ...request }).catch(() => undefined);
+  return answer?.status === 200 ? (answer.body as { items: PodFact[] }).items : [];
 }
 
 function rowOf(objects: PoolObjects, now: Date): PoolRow {

@@ -75,7 +75,7 @@ export async function poolSimulation(api: Api, options: StudyOptions): Promise<P
 /** Reads the pool; undefined if it does not exist yet. */
 async function poolOf(api: Api, { namespace, name, rate, trace }: StudyOptions): Promise<PoolObjects | undefined> {
   if (name === undefined && (rate !== undefined || trace)) return undefined;
-  const found = await readPools(api, namespace, name);
+  const found = await readPools(api, namespace, name, true);
   if (found.length === 1) return found[0];
   if (found.length === 0) throw new RangeError(`Cannot simulate a pool: there is none in namespace "${namespace}"`);
   const names = found.map(({ pool }) => pool.metadata.name).sort();

@@ -1,4 +1,6 @@
 /** Pools as the cluster shows them, and simulations of them: what is read, and what is said. @module */
+import type { PodFact } from "../../../packages/api/diagnosis/facts.ts";
+import { byPool, startTimes } from "../../../packages/summary/pools.ts";
 import { expect, test } from "vitest";
 import { renderPoolTable, renderSimulation } from "../../../packages/cli/commands/pool.ts";
 import { poolStatus } from "../../../packages/cli/pool/status.ts";
@@ -184,4 +186,26 @@ test("Sandboxes of another namespace do not count, whatever owner they name", as
   const rows = await poolStatus(apiWith(...objects), undefined, undefined, NOW);
   expect(rows).toMatchObject([{ served: { warm: 1, cold: 0 } }]);
   expect(await poolStatus(apiWith(...objects, foreign), undefined, undefined, NOW)).toEqual(rows);
+});
+
+test("a start is a start: not a later Ready after an outage, and not a restart", () => {
+  const time = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString();
+  const member = (number: number, readyAfter: number): Sandbox => {
+    const made = aMember(number);
+    const ready = { type: "Ready", status: "True" as const, reason: "DependenciesReady", message: "" };
+    return {
+      ...made,
+      metadata: { ...made.metadata, creationTimestamp: time(0) },
+      status: { conditions: [{ ...ready, lastTransitionTime: time(readyAfter) }] },
+    };
+  };
+  const pod = (name: string, startedAfter: number, restartCount = 0): PodFact => ({
+    metadata: { name, namespace: "team-a" },
+    status: {
+      containerStatuses: [{ name: "main", restartCount, state: { running: { startedAt: time(startedAfter) } } }],
+    },
+  });
+  const members = [member(1, 130), member(2, 30), member(3, 200)];
+  const [objects] = byPool([aPool()], [], members, [pod("warm-1", 4), pod("warm-2", 2), pod("warm-3", 199, 1)]);
+  expect(startTimes({ ...objects!, members }, "warm")).toEqual({ mean: 17, count: 2 });
 });
