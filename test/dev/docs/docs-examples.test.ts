@@ -24,7 +24,12 @@ const known = {
       exportsOf(read(file)).map((name): [string, string] => [name, specifier])
     ),
   ),
-  values: { sandbox: "Sandbox", terminal: "Terminal", client: "SandboxClient", cluster: "TestCluster" },
+  values: {
+    sandbox: "Sandbox",
+    terminal: 'Awaited<ReturnType<Sandbox["pty"]["create"]>>',
+    client: "SandboxClient",
+    cluster: "TestCluster",
+  },
 };
 const entries = Object.fromEntries(Object.entries(MODULES).map(([specifier, file]) => [specifier, `../../${file}`]));
 const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd: ROOT }).sort();
