@@ -14,7 +14,7 @@ import { type Api, isOk } from "../kube/api.ts";
 import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
 import { humanDuration } from "../summary/age.ts";
-import { sandboxStatus, type Status, statusText } from "../summary/status.ts";
+import { sandboxStatus, type Status } from "../summary/status.ts";
 import { Actions } from "./actions.tsx";
 import { Files } from "./files.tsx";
 import { History, type PoolWatches } from "./history.tsx";
@@ -26,6 +26,7 @@ import { Ports } from "./ports.tsx";
 import type { Listed } from "./route.ts";
 import type { Session } from "./session.ts";
 import { useClock, useCollection } from "./state.ts";
+import { StatusMark } from "./status.tsx";
 import { type Moment, stepsOf, timelineOf } from "./timeline.ts";
 
 /** How often Events, Pods and volumes are read again, as no watch shows them, in milliseconds. */
@@ -203,8 +204,7 @@ function Members({ pool, sandboxes, now }: { pool: SandboxWarmPool; sandboxes: r
           const { namespace = "", name, uid } = member.metadata;
           return (
             <li key={uid}>
-              <ObjectLink of={{ kind: "Sandbox", namespace, name }} />{" "}
-              <span class={`badge ${status.tone}`}>{statusText(status)}</span>
+              <ObjectLink of={{ kind: "Sandbox", namespace, name }} /> <StatusMark status={status} />
             </li>
           );
         })}

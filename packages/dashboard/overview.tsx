@@ -12,8 +12,9 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { ageOf, humanDuration, untilOf } from "../summary/age.ts";
-import { claimStatus, poolStatus, sandboxStatus, type Status, statusText } from "../summary/status.ts";
+import { claimStatus, poolStatus, sandboxStatus, type Status } from "../summary/status.ts";
 import { Copy, ObjectLink } from "./parts.tsx";
+import { StatusMark } from "./status.tsx";
 
 /** The objects that belong to the open one; undefined: there is none, or it could not be read. */
 export interface Related {
@@ -195,8 +196,8 @@ export function Overview({ object, related, now }: { object: KubeObject; related
   return (
     <section aria-label="Overview" class="overview">
       {status && (
-        <p class="status">
-          <span class={`badge ${status.tone}`}>{statusText(status)}</span>
+        <p class="headline">
+          <StatusMark status={status} />
           {/* If something is wrong, the section "Why" says the same with its evidence. */}
           {status.tone === "good" && status.detail && ` ${status.detail}`}
         </p>

@@ -5,13 +5,9 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
-import type { FakeApi } from "../kube/fakeapi.ts";
-import { serveApi } from "../kube/servedapi.ts";
-import { startMain } from "../mainprocess.ts";
 import { findChromium } from "./chromium.ts";
-import { buildPage, serveInside } from "./inmemory.ts";
+import { buildPage, type InMemory, openInMemory, serveInside } from "./inmemory.ts";
 import { AGENTS, EXTENSIONS, fill } from "./objects.ts";
-import { type Shown, signIn } from "./signin.ts";
 
 let chromium: string;
 
@@ -21,17 +17,8 @@ beforeAll(async () => {
 });
 
 /** Opens the panel of an object, such as `claims?open=team-a/session`, with the objects of {@link fill}. */
-async function open(hash: string, podIP?: string): Promise<Shown & { api: FakeApi }> {
-  const { api, kubeconfig } = await serveApi();
-  api.intercept = ({ path }) =>
-    path.endsWith("/selfsubjectreviews")
-      ? { status: 201, body: { status: { userInfo: { username: "ada" } } } }
-      : undefined;
-  fill(api, podIP);
-  const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
-  const router = await startMain("node", [...args, "--allow-loopback-pod-ip"], "Serving");
-  const [{ port }] = router.said("Serving") as [{ port: number }];
-  return { api, ...await signIn(chromium, `http://127.0.0.1:${port}/.hookbox/#/${hash}`, "any") };
+function open(hash: string, podIP?: string): Promise<InMemory> {
+  return openInMemory(chromium, (api) => fill(api, podIP), `#/${hash}`);
 }
 
 test("shows first what people look for, and leads from object to object", async () => {

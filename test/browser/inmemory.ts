@@ -49,7 +49,8 @@ export async function openInMemory(chromium: string, fill: (api: FakeApi) => voi
   // The router may do everything: it starts when it has listed all Sandboxes and Pods.
   api.intercept = () => undefined;
   const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
-  const router = await startMain("node", args, "Serving");
+  // A test may serve a runtime on this machine.
+  const router = await startMain("node", [...args, "--allow-loopback-pod-ip"], "Serving");
   const [{ port }] = router.said("Serving") as [{ port: number }];
   const review = { status: { userInfo: { username: "someone" } } };
   api.intercept = (request) =>
