@@ -149,7 +149,7 @@ function Why(
           <WithCommands text={remedy} />
         </p>
       )}
-      {evidence.length > 0 && (
+      {!isOk && evidence.length > 0 && (
         <dl>
           {evidence.map(({ object, where, text }) => (
             <div key={`${object.kind}/${object.name} ${where}`}>
@@ -224,7 +224,7 @@ function Timeline({ moments }: { moments: Moment[] }) {
           <li key={`${at} ${kind} ${what} ${detail}`} class={isTrouble ? "bad" : ""}>
             <time dateTime={at} title={new Date(at).toLocaleString()}>+{humanDuration(Date.parse(at) - begin)}</time>
             <span>
-              <b>{what}</b> <span class="faint">{kind}</span> {detail}
+              <b>{what}</b> {!what.includes(kind) && <span class="faint">{kind}</span>} {detail}
             </span>
           </li>
         ))}

@@ -158,7 +158,11 @@ export function Files(props: InsideProps) {
                 ))}
               </tbody>
             </table>
-            {entries.length === 0 && <p class="empty">This folder is empty. Drop files here to upload them.</p>}
+            <p class="faint">
+              {entries.length === 0
+                ? "This folder is empty. Drop files here to upload them."
+                : "Drop files here to upload them."}
+            </p>
             <div class="actions">
               <label class="upload">
                 Upload
