@@ -63,7 +63,10 @@ const PERIODS: [text: string, ms: number | undefined][] = [
 /** Asks for namespace, pool or template and variables, and creates a claim. */
 export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: string; onClose(): void }) {
   const namespaces = useList(api, { resource: "namespaces" }).items.map(({ metadata }) => metadata.name);
-  const [place, setPlace] = useState(namespace || "default");
+  const everywhere = useList<SandboxWarmPool>(api, { resource: "sandboxwarmpools" }).items;
+  const [typed, setPlace] = useState(namespace);
+  // Until the user chooses one: a namespace with a pool.
+  const place = typed || (everywhere[0]?.metadata.namespace ?? "default");
   const pools = useList<SandboxWarmPool>(api, { resource: "sandboxwarmpools", namespace: place });
   const templates = useList<SandboxTemplate>(api, { resource: "sandboxtemplates", namespace: place });
   const [chosen, setChosen] = useState<string>();
@@ -111,10 +114,10 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
       <form onSubmit={submit}>
         <label>
           Namespace
-          {namespaces.includes(place)
+          {namespaces.length > 0
             ? (
               <select value={place} onChange={({ currentTarget }) => setPlace(currentTarget.value)}>
-                {namespaces.map((one) => <option key={one}>{one}</option>)}
+                {[...new Set([...namespaces, place])].sort().map((one) => <option key={one}>{one}</option>)}
               </select>
             )
             : <input value={place} required onChange={({ currentTarget }) => setPlace(currentTarget.value.trim())} />}

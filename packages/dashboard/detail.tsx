@@ -10,7 +10,7 @@ import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import { type Api, isOk } from "../kube/api.ts";
+import { type Api, isOk, messageOf } from "../kube/api.ts";
 import { createFactReader } from "../sdk/control/factreader.ts";
 import { readFacts } from "../sdk/control/facts.ts";
 import { humanDuration } from "../summary/age.ts";
@@ -47,7 +47,8 @@ interface DetailProps {
 export function Detail({ session, list, open, watches, onClose }: DetailProps) {
   const { api } = session;
   const { namespace, name } = open;
-  const { objects: [object], isListed, trouble } = useCollection(api, list, namespace, name);
+  const { objects, isListed, trouble } = useCollection(api, list, namespace, name);
+  const object = objects.find(({ metadata }) => metadata.name === name);
   const version = object?.metadata.resourceVersion;
   const now = useClock();
   const tone = useRef<Status["tone"] | undefined>(undefined);
@@ -137,7 +138,7 @@ function Why(
     status: Status | undefined;
   },
 ) {
-  const tone = isOk ? "good" : status?.tone ?? "bad";
+  const tone = isOk ? "good" : status === undefined || status.tone === "good" ? "bad" : status.tone;
   return (
     <section aria-label="Why" class="why">
       <h3>{tone === "bad" ? "Why" : "State"}</h3>
@@ -247,7 +248,7 @@ async function findingOf(
 ): Promise<Finding | undefined> {
   // The page may not read NetworkPolicies, so that it cannot judge a template.
   if (kind === "SandboxTemplate") return undefined;
-  return why(await readFacts(api, { kind, namespace, name }), new Date());
+  return why(await readFacts(decisive(api), { kind, namespace, name }), new Date());
 }
 
 /** Lists the ports that the containers of a Pod declare. */
@@ -265,7 +266,7 @@ interface Around extends Related {
 
 /** Reads the objects that belong to the open one, and their Events. */
 async function readAround(api: Api, object: KubeObject): Promise<Around> {
-  const reader = createFactReader(api);
+  const reader = createFactReader(decisive(api));
   const { namespace = "", name } = object.metadata;
   const one = async <T extends unknown>(resource: "sandboxclaims" | "sandboxes" | "pods", which: string) =>
     await reader.one<T>({ resource, namespace, name: which }) ?? undefined;
@@ -293,6 +294,21 @@ async function readAround(api: Api, object: KubeObject): Promise<Around> {
   ]);
   const moments = timelineOf({ claim, sandbox, pod, events: (events as EventFact[][]).flat() });
   return { claim, sandbox, pod, usage, moments };
+}
+
+/**
+ * Returns the API server with an error in place of each answer that says nothing about the objects. Otherwise, an
+ * overloaded router or API server would look like missing objects and rights.
+ */
+function decisive(api: Api): Api {
+  return {
+    ...api,
+    async send(request) {
+      const answer = await api.send(request);
+      if (answer.status >= 500 || answer.status === 429) throw new Error(messageOf(answer));
+      return answer;
+    },
+  };
 }
 
 /** Whether the cluster has the metrics API, by connection. */

@@ -152,8 +152,7 @@ test("says what to do where there is nothing to create a sandbox from, and why c
   await page.getByRole("button", { name: "New sandbox" }).click();
   await page.getByRole("dialog").getByText("has no pools and no templates").waitFor();
   await picture("create-empty");
-  await page.getByLabel("Namespace").last().fill("team-a");
-  await page.getByLabel("Namespace").last().press("Tab");
+  await page.getByRole("dialog").getByLabel("Namespace").selectOption("team-a");
   await page.getByLabel("Pool or template").selectOption("pool/python");
   await page.getByLabel("Name (optional)").fill("session");
   await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
