@@ -278,5 +278,7 @@ async function openTerminal(
   signal.addEventListener("abort", () => observer.disconnect());
   onStatus("");
   screen.focus();
+  // xterm.js draws only what is in view.
+  frame.scrollIntoView({ block: "nearest" });
   return { shell, screen };
 }
