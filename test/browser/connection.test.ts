@@ -215,3 +215,72 @@ test("a login lasts as long as its tab if the operator allows it, and signing ou
   await other.getByLabel("Token").waitFor();
   expect(wrong).toEqual([]);
 });
+
+test("behind a proxy that signs users in, the page asks for no token, and uses a newer one when it expires", async () => {
+  const { kubeconfig } = await serveObjects();
+  const { port } = await startRouter(kubeconfig);
+  const provider = await startSignInProxy(port);
+  const context = await startChromium(chromium);
+  const page = await newTab(context);
+  await page.goto(`http://127.0.0.1:${provider.port}/.hookbox/${PANEL}`);
+  await page.getByRole("link", { name: "Sign in with the provider" }).click();
+  await page.getByText("ada@example.com").waitFor();
+  await page.getByRole("row", { name: /python-1/ }).waitFor();
+  expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+  const before = provider.issued();
+  await eventually(() => provider.issued()).toBeGreaterThan(before + 1);
+  await page.getByRole("row", { name: /python-1/ }).waitFor();
+  expect(await page.getByText(/Sign in|sign-in has ended/).count()).toBe(0);
+});
+
+/**
+ * Plays oauth2-proxy with a provider: signs in by a cookie, and adds `Authorization` with an ID token to each request,
+ * WebSockets included. A token lives for six seconds.
+ */
+async function startSignInProxy(router: number) {
+  let issued = 0;
+  const authorization = () =>
+    `Bearer ${tokenOf("ada@example.com", String(++issued), Math.floor(Date.now() / 1000) + 6)}`;
+  const isSignedIn = ({ headers }: IncomingMessage) => headers.cookie?.includes("session=1") === true;
+  const server = createServer((incoming, response) => {
+    if (incoming.url === "/oauth2/sign_in") {
+      return void response.writeHead(302, {
+        "Set-Cookie": "session=1; Path=/; HttpOnly; SameSite=Lax",
+        Location: "/.hookbox/",
+      })
+        .end();
+    }
+    if (!isSignedIn(incoming)) {
+      response.writeHead(200, { "Content-Type": "text/html" });
+      return void response.end('<a href="/oauth2/sign_in">Sign in with the provider</a>');
+    }
+    const { url, method, headers } = incoming;
+    const options = {
+      port: router,
+      path: url ?? "/",
+      method: method ?? "GET",
+      headers: { ...headers, authorization: authorization() },
+    };
+    const outgoing = httpRequest(options, (come) => {
+      response.writeHead(come.statusCode ?? 502, come.headers).flushHeaders();
+      come.pipe(response);
+    });
+    response.once("close", () => outgoing.destroy());
+    outgoing.on("error", () => response.destroy());
+    incoming.pipe(outgoing);
+  });
+  server.on("upgrade", (incoming: IncomingMessage, near: Socket) => {
+    if (!isSignedIn(incoming)) return void near.destroy();
+    const far = connect(router, "127.0.0.1");
+    const lines = Object.entries({ ...incoming.headers, authorization: authorization() });
+    far.write(`GET ${incoming.url} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+    near.pipe(far).on("error", () => near.destroy()).on("close", () => near.destroy());
+    far.pipe(near).on("error", () => far.destroy()).on("close", () => far.destroy());
+  });
+  const port = await listenOn(server, "127.0.0.1", 0);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port, issued: () => issued };
+}
