@@ -167,7 +167,7 @@ function expiryOf(object: KubeObject): string | undefined {
 const LETTER = 8.5;
 const HEADER_LETTER = 8.6;
 const PADDING = 22;
-const ICON = 20;
+const ICON = 32;
 /** An age such as `13h42m`. */
 const LEAST_LETTERS = 6;
 const MOST_LETTERS = 48;
@@ -220,8 +220,8 @@ export interface Layout {
 }
 
 /**
- * Chooses the columns that fit into `room` pixels. Empty columns go first, then the least important ones, NAME and STATUS
- * never. These two share what is missing, and all columns share what is left, in proportion to their widths.
+ * Chooses the columns that fit into `room` pixels. Empty columns go before anything is cut off, then the least important
+ * ones, NAME and STATUS never. These two share what is missing, and all columns share what is left, in proportion to their widths.
  */
 export function layoutOf(columns: readonly Column[], widths: Readonly<Record<string, Width>>, room: number): Layout {
   let shown = columns.map(({ header, rank }, index) => {
@@ -230,7 +230,8 @@ export function layoutOf(columns: readonly Column[], widths: Readonly<Record<str
   });
   const hidden: string[] = [];
   const sum = (of: "natural" | "least") => shown.reduce((all, one) => all + one[of], 0);
-  while (sum("least") > room && shown.length > 2) {
+  const isEmpty = ({ header }: typeof shown[0]) => widths[header]?.isEmpty ?? false;
+  while (shown.length > 2 && (sum("least") > room || (sum("natural") > room && shown.some(isEmpty)))) {
     const last = shown.reduce((a, b) => b.rank >= a.rank ? b : a);
     shown = shown.filter((one) => one !== last);
     hidden.unshift(last.header);
