@@ -8,7 +8,7 @@ import type { Answer, Api, ApiRequest } from "../packages/kube/api.ts";
 /** A process with an account of its own. */
 export type Process = "binder" | "keeper" | "router";
 
-interface Rule {
+export interface Rule {
   apiGroups: string[];
   resources: string[];
   verbs: string[];
@@ -48,6 +48,14 @@ export function rightOf({ method, path }: Pick<ApiRequest, "path"> & { method: s
   const removed = name === undefined ? "deletecollection" : "delete";
   const verb = method === "GET" ? read : method === "DELETE" ? removed : VERBS[method] ?? method;
   return { verb, group, resource: sub ? `${resource}/${sub}` : resource, ...(name === undefined ? {} : { name }) };
+}
+
+/** Rules of a role for people. */
+export function rulesOfUserRole(name: string): Rule[] {
+  const roles = parseAllDocuments(readFileSync(`${DEPLOY}users/roles.yaml`, "utf8")).map((one) => one.toJS());
+  const role = roles.find(({ metadata }) => metadata.name === name);
+  if (!role) throw new RangeError(`Cannot find the role ${name} in deploy/users`);
+  return role.rules;
 }
 
 /** Tells whether rules grant a right. */

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { SandboxClient } from "../../packages/sdk/client.ts";
 import { aSandbox, localTransport } from "../sdk/localtransport.ts";
 import { POOL } from "../sdk/pool.ts";
-import { createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
+import { type Api, createTestCluster, type TestCluster } from "../../packages/testing/mod.ts";
 import type { Setting } from "./fakecontext.ts";
 
 /** Sandboxes to work in. */
@@ -16,14 +16,17 @@ export interface Sandboxes {
   claims(): string[];
 }
 
-/** Starts them; they go when the test ends. */
-export async function someSandboxes(files: Record<string, string> = {}): Promise<Sandboxes> {
+/** Starts them; they go when the test ends. @param under what the commands get in place of the API server */
+export async function someSandboxes(
+  files: Record<string, string> = {},
+  under: (api: Api) => Api = (api) => api,
+): Promise<Sandboxes> {
   const cluster = await createTestCluster({ time: "auto" });
   onTestFinished(() => cluster.stop());
   await cluster.apply(POOL);
   await cluster.settle();
   const { port, root } = await aSandbox(files);
-  const { api } = cluster;
+  const api = under(cluster.api);
   const routerUrl = `http://127.0.0.1:${port}`;
   return {
     cluster,

@@ -82,6 +82,11 @@ const PARTS: readonly Part[] = [
     ],
   },
   {
+    namespace: SYSTEM_NAMESPACE,
+    purpose: "rbac",
+    files: [new URL("../../../deploy/users/roles.yaml", import.meta.url)],
+  },
+  {
     namespace: ROUTER_NAMESPACE,
     purpose: "rbac",
     files: [
