@@ -28,6 +28,7 @@ interface GoBuild {
   packages: Record<string, string>;
   /** Module whose version the programs have; undefined: each has its own. */
   versionOf?: string | undefined;
+  tags?: string | undefined;
   moduleFolder: string;
   /** Linker flags. */
   flags: string;
@@ -70,7 +71,10 @@ function describeBuild(group: ProgramGroup) {
   const flags = linkerFlags(version);
   const target = `${process.platform}-${process.arch}`;
   return {
-    folder: join(cacheFolder(), cacheKey({ module: group.module, goMod, goSum: goSum + source, flags, target })),
+    folder: join(
+      cacheFolder(),
+      cacheKey({ module: group.module, goMod, goSum: goSum + source, flags: `${flags}${group.tags ?? ""}`, target }),
+    ),
     version,
     flags,
   };
@@ -89,6 +93,7 @@ async function buildMissing(group: ProgramGroup, to: { folder: string; flags: st
           title: group.title,
           packages: Object.fromEntries(left),
           versionOf: group.versionOf,
+          tags: group.tags,
           moduleFolder: join(HERE, group.module),
           ...to,
           scratch,
@@ -177,6 +182,7 @@ function runGo(build: GoBuild, signal: AbortSignal | undefined): Promise<void> {
     "-trimpath",
     "-ldflags",
     build.flags,
+    `-tags=${build.tags ?? ""}`,
     "-o",
     `${build.scratch}/`,
     ...Object.values(build.packages),

@@ -131,7 +131,7 @@ const config: UserConfig = {
       },
       {
         text: "Operate",
-        items: pages("reliability", "security", "tracing", "cloudevents", "performance", "measuring"),
+        items: pages("reliability", "alerts", "security", "tracing", "cloudevents", "performance", "measuring"),
       },
       { text: "Develop", items: pages("hooks", "testing", "replay") },
       { text: "Reference", items: pages("reference/README", "reference/kubernetes", "reference/flags") },

@@ -53,7 +53,7 @@ printf 'images:\\n- name: %s\\n  newName: %s\\n  newTag: "%s"\\n' "\${4%%=*}" "\
 export function othersCRDs(): string {
   const kinds = {
     "cert-manager.io": ["Issuer", "Certificate"],
-    "monitoring.coreos.com": ["ServiceMonitor", "PrometheusRule"],
+    "monitoring.coreos.com": ["PodMonitor", "PrometheusRule", "ServiceMonitor"],
   };
   return Object.entries(kinds).flatMap(([group, names]) =>
     names.map((kind) => {
