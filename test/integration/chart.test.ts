@@ -197,8 +197,11 @@ test.for([
   ["v1alpha1.createNamespace=false", "createNamespace"],
   ["hooks.sandbox.networkPolicy.enabled=false", "networkPolicy"],
   ["router.networkPolicy.enabled=false", "networkPolicy"],
+  ["keeper.ingress.enabled=true", "ingress"],
+  ["router.ingress.host=a.example", "host"],
+  ["monitoring.interval=often", "interval"],
   // A key with nothing below it but comments is null, which takes the chart's own values away.
-  ..."image claims crds hooks keeper binder router v1alpha1 tracing cloudEvents monitoring".split(" ")
+  ..."image claims crds hooks keeper binder router userRoles v1alpha1 tracing cloudEvents monitoring".split(" ")
     .map((key) => [`${key}=null`, `missing property '${key}'`]),
   ["hooks.networkPolicy=null", "missing property 'networkPolicy'"],
   ["image.repository=null", "missing property 'repository'"],

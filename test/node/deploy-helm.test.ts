@@ -1,4 +1,8 @@
 /** hookbox installed by Helm, on a cluster made anew: its dashboard, an upgrade, the way back, the published client. @module */
+import { Buffer } from "node:buffer";
+import { tmpdir } from "node:os";
+import { dirname } from "node:path";
+import process from "node:process";
 import { beforeAll, describe, expect, test } from "vitest";
 import { create, remove } from "../../dev/bench/load/requests.ts";
 import { connectLoad } from "../../dev/bench/stage/stage.ts";
@@ -10,6 +14,8 @@ import { rollback, upgrade } from "../../dev/deploy/install.ts";
 import { testDashboard } from "../browser/dashboard.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
+import { typed } from "../bash.ts";
+import { helm } from "../integration/chart.ts";
 import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
@@ -25,6 +31,25 @@ describe.runIf(hasRealNode)("helm install", () => {
     await apply(example("sandbox"));
     await kubectl("wait", "--for=condition=Ready", "sandbox/demo", "--timeout=600s");
     expect((await json("get", "sandbox", "demo")).status.podIPs).toHaveLength(1);
+  });
+
+  test("prints notes whose commands work: a Sandbox, a user of the dashboard with a token, and the end of the Sandbox", async () => {
+    const { kubeconfig, kubectl: program } = cluster();
+    const text = await helm("get", "notes", "hookbox", "-n", "hookbox-system", "--kubeconfig", kubeconfig);
+    const lines = text.split("\n").filter((line) => line.startsWith("  "));
+    const isForward = (line: string) => line.includes(" port-forward ");
+    expect(lines.filter(isForward)).toEqual([
+      "  kubectl -n agent-sandbox-system port-forward service/sandbox-router-svc 8080 &",
+    ]);
+    const env = { ...process.env, KUBECONFIG: kubeconfig, PATH: `${dirname(program)}:${process.env["PATH"]}` };
+    const commands = lines.filter((line) => !isForward(line)).join("\n");
+    const { code, output } = await typed(commands, tmpdir(), env);
+    expect(code, output).toBe(0);
+    const [token = ""] = /^eyJ\S+$/m.exec(output) ?? [];
+    const user = "system:serviceaccount:default:hookbox-user";
+    expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sub).toBe(user);
+    expect((await kubectl("auth", "can-i", "list", "sandboxes", `--as=${user}`)).trim()).toBe("yes");
+    expect(await kubectl("get", "sandboxes", "--ignore-not-found", "first")).toBe("");
   });
 
   describe("the dashboard", () => testDashboard(installed));
