@@ -174,8 +174,8 @@ export const SDK: readonly Mutant[] = [
   {
     name: "sandboxes set cookies in the dashboard's origin",
     file: "packages/dashboard/inside.tsx",
-    from: ', credentials: "omit" }',
-    to: " }",
+    from: ', credentials: "omit", fetch: routerFetch }',
+    to: ", fetch: routerFetch }",
     tests: ["test/dashboard/inside.test.ts"],
   },
 ];
