@@ -138,12 +138,17 @@ const READING = [
   "pool status -A",
   "pool simulate python",
   "logs mine",
+  "describe claim/mine",
+  "describe pool/python",
+  "events mine",
+  "wait mine --timeout 5s",
   "top --source metrics",
 ];
 const CHANGING = [
   "create --pool python --name another",
   "create --image box --name from-image --no-wait",
   "create --template python --name from-template",
+  "extend mine --from-now 1h",
   "suspend own",
   "resume own",
   "exec mine -- true",
