@@ -114,7 +114,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
         />
       )}
       {trouble && isListed && <p role="alert">{trouble}</p>}
-      {watches.pods.trouble && isForbidden(watches.pods.trouble) && (
+      {isListed && isForbidden(watches.pods.trouble) && (
         <p class="quiet">
           Your user may not list Pods {scopeOf(namespace)}, so STATUS shows only what the objects themselves report.
         </p>

@@ -180,7 +180,7 @@ function TableRow(props: TableRowProps) {
       {layout ? layout.shown.map(cellOf) : (
         <>
           {card.slice(0, lead).map(cellOf)}
-          <div role="none" class="second">{card.slice(lead).map(cellOf)}</div>
+          <div role="none" class="second">{card.slice(lead, lead + MOST_VALUES).map(cellOf)}</div>
         </>
       )}
     </div>
@@ -190,7 +190,10 @@ function TableRow(props: TableRowProps) {
 /** Columns whose values explain themselves on a card. */
 const PLAIN = new Set(["NAME", "STATUS", "NAMESPACE", "AGE"]);
 
-/** Returns what a card shows, in its order: NAME and STATUS in the first line, all other values in the second one. */
+/** How many values a card shows in its second line: more would be cut off on a phone. */
+const MOST_VALUES = 4;
+
+/** Returns what a card shows, in its order: NAME and STATUS in the first line, the most important values in the second. */
 function cardColumns(columns: readonly Column[], cells: readonly string[]) {
   return columns.map(({ header, rank }, index) => ({ header, rank, index, width: 0 }))
     .filter(({ header, index }) => header === "NAME" || cells[index])

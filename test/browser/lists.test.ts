@@ -260,7 +260,9 @@ test("says in the middle of an empty list what to do next", async () => {
 test("on a phone, rows are cards, the lists are readable, and nothing is cut off", async () => {
   const { page, picture } = await open((api) => {
     many(api, 50);
-    putSandbox(api, "crash", { pod: crashedPod(6, "waiting") });
+    const owner = { apiVersion: "v1", kind: "SandboxClaim", name: "a-claim-with-a-name", uid: "u", controller: true };
+    const spec = { shutdownTime: new Date(Date.now() + 1000 * DAY).toISOString() };
+    putSandbox(api, "crash", { pod: crashedPod(6, "waiting"), metadata: { ownerReferences: [owner] }, spec });
   }, "#/sandboxes");
   await page.setViewportSize({ width: 375, height: 720 });
   await page.getByText("51 of 51").waitFor();
@@ -275,6 +277,12 @@ test("on a phone, rows are cards, the lists are readable, and nothing is cut off
   const [name, status] = [row.getByText("crash", { exact: true }), row.getByText("CrashLoopBackOff", { exact: true })];
   for (const part of [name, status]) expect((await part.boundingBox())!.width).toBeGreaterThan(30);
   expect((await status.boundingBox())!.x + (await status.boundingBox())!.width).toBeLessThanOrEqual(375);
+  // Of the values in the second line, only the last one may be cut off.
+  const values = page.getByRole("row").first().locator(".second > :not(:last-child)");
+  expect(await values.count()).toBeGreaterThan(1);
+  for (const value of await values.all()) {
+    expect(await value.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+  }
   await page.getByLabel("Sort by").selectOption("status");
   await eventually(() => page.getByRole("row").first().getAttribute("aria-label")).toContain("crash");
   await row.click();
