@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { MOST_STREAMS, MOST_UNPROVEN_STREAMS } from "../../packages/api/router/multiplex.ts";
 import { type ConnectionOptions, createConnection } from "../../packages/dashboard/connection.ts";
 import { createTunnel } from "../../packages/router/dashboard/tunnel.ts";
-import { until } from "../eventually.ts";
+import { until, untilThere } from "../eventually.ts";
 import { socketOf } from "../router/dashboard/stage.ts";
 
 /** The router: a tunnel in front of `answer`, on a port that can be given again. */
@@ -83,10 +83,10 @@ test("a thousand requests at once all get their answer, though few may be open",
   const all = Promise.all(Array.from({ length: 1000 }, async () => {
     return await (await connection.fetch("/x", { headers })).text();
   }));
-  await until(() => held.length === MOST_UNPROVEN_STREAMS);
+  await untilThere(MOST_UNPROVEN_STREAMS, () => held);
   // The next ones come when an answer shows that the token is valid.
   held.shift()?.end("ok");
-  await until(() => held.length === MOST_STREAMS);
+  await untilThere(MOST_STREAMS, () => held);
   const pulse = setInterval(() => held.splice(0).forEach((response) => response.end("ok")), 1);
   onTestFinished(() => clearInterval(pulse));
   expect(new Set(await all)).toEqual(new Set(["ok"]));

@@ -1,7 +1,7 @@
 /** Watches of the dashboard: they stop while the page is hidden, and go on where they were. @module */
 import { expect, test } from "vitest";
 import { connect } from "../../packages/dashboard/session.ts";
-import { until } from "../eventually.ts";
+import { until, untilThere } from "../eventually.ts";
 
 const PATH = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
 
@@ -55,15 +55,15 @@ test("a hidden page stops its watch, and goes on from the last version that it h
   const { api, asked, show } = stage();
   const { seen } = await follow(api);
   asked[0]?.send("7");
-  await until(() => seen.length === 1);
+  await untilThere(1, () => seen);
   show(false);
   await until(() => asked[0]?.signal.aborted === true);
   expect(asked).toHaveLength(1);
   show(true);
-  await until(() => asked.length === 2);
+  await untilThere(2, () => asked);
   expect(asked.map(({ version }) => version)).toEqual(["5", "7"]);
   asked[1]?.send("8");
-  await until(() => seen.length === 2);
+  await untilThere(2, () => seen);
 });
 
 test("a page that is hidden for a moment keeps its watch", async () => {
@@ -72,7 +72,7 @@ test("a page that is hidden for a moment keeps its watch", async () => {
   show(false);
   show(true);
   asked[0]?.send("7");
-  await until(() => seen.length === 1);
+  await untilThere(1, () => seen);
   expect(asked[0]?.signal.aborted).toBe(false);
 });
 
@@ -91,10 +91,10 @@ test("a watch that begins on a hidden page waits until it is shown", async () =>
   const following = follow(api);
   await until(() => asked[0]?.signal.aborted === true);
   show(true);
-  await until(() => asked.length === 2);
+  await untilThere(2, () => asked);
   asked[1]?.send("6");
   const { seen } = await following;
-  await until(() => seen.length === 1);
+  await untilThere(1, () => seen);
 });
 
 test("an ended watch follows the page no more", async () => {

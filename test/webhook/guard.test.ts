@@ -41,7 +41,7 @@ describe("what is left out", () => {
   });
 
   test("is named as long as there is room for it in the answer: a hundred children", () => {
-    const many = Array.from({ length: 101 }, (_, index) => pod(`p${index}`));
+    const many = Array.from({ length: 101 }, (_, index) => pod(`p${100 + index}`));
     const { refusal } = judge(many, []) as { refusal: { message: string; children: string[] } };
     expect(refusal.message).toMatch(/^101 of 101 /);
     expect(refusal.children).toEqual(many.slice(0, 100).map(childKey));

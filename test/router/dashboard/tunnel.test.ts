@@ -16,7 +16,7 @@ import {
   MULTIPLEX_PROTOCOL,
   STREAM_WINDOW,
 } from "../../../packages/api/router/multiplex.ts";
-import { eventually, until } from "../../eventually.ts";
+import { eventually, until, untilThere } from "../../eventually.ts";
 import { answerOf, chunksOf, SANDBOXES, start, tokenOf } from "./stage.ts";
 
 const TOKEN: [string, string] = ["Authorization", "Bearer ada-1"];
@@ -297,7 +297,7 @@ test("a thousand streams are not opened: few for a client without a valid token,
   await until(() => good.statusOf(1) === 200);
   for (let stream = 2; stream <= 1000; stream++) good.ask(stream, {});
   const answers = () => good.frames.filter(({ type }) => type === "answer");
-  await until(() => answers().length === 1000);
+  await untilThere(1000, answers);
   const opened = answers().filter(({ stream }) => good.statusOf(stream) === 200);
   expect(opened.length).toBe(MOST_STREAMS);
   expect(seen.reviews).toBeLessThan(MOST_UNPROVEN_STREAMS + 5);
