@@ -12,7 +12,7 @@ export interface Step {
   after?: (ns: Namespace) => Promise<unknown>;
 }
 
-export const TITLE = `# The \`hookbox\` command
+export const TITLE = `# Command line reference: \`hookbox\`
 
 \`hookbox\`, or \`kubectl hookbox\`, creates sandboxes, runs commands in them, and explains why a sandbox does not start.
 A _sandbox_ is an isolated Pod with a stable name and a volume that outlives the Pod. A _pool_ keeps sandboxes running in
