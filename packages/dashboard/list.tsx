@@ -1,6 +1,6 @@
 /** Lists all objects of a kind: filter, namespace, counts per status, order, and what to do if there are none. @module */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
@@ -273,8 +273,8 @@ function isForbidden(trouble: string | undefined): boolean {
 function useFilter({ filter }: Route, change: ChangeRoute): [string, (words: string) => void] {
   const [words, setWords] = useState(filter);
   const written = useRef(filter);
-  // The back button, or a link.
-  useEffect(() => {
+  // The back button, or a link. Before a timer can write again, or a letter that was typed since would be lost.
+  useLayoutEffect(() => {
     if (filter !== written.current) setWords(filter);
     written.current = filter;
   }, [filter]);

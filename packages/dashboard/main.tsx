@@ -78,8 +78,9 @@ function useRoute(): [Route, ChangeRoute] {
   // The URL, not the last rendering, is the source: two changes may come between two renderings.
   const change: ChangeRoute = (part, how) => {
     const next = addressOf({ ...routeOf(location.hash), ...part });
-    if (how !== "replace") return void (location.hash = next);
-    history.replaceState(null, "", next);
+    if (how === "replace") history.replaceState(null, "", next);
+    else location.hash = next;
+    // At once, not by the event that follows: what the user types until then would be lost.
     setHash(next);
   };
   return [useMemo(() => routeOf(hash), [hash]), change];

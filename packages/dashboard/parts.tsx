@@ -113,9 +113,13 @@ export function Dialog(
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
-    dialog.current?.showModal();
-    // A dialog that is removed while it is open leaves the focus on the page's body.
-    return () => before?.focus();
+    const element = dialog.current!;
+    element.showModal();
+    return () => {
+      // A dialog that is removed while it is open leaves the focus on the page's body. Once it is closed, the user may
+      // have gone on to something else.
+      if (element.open || document.activeElement === document.body) before?.focus();
+    };
   }, []);
   return (
     <dialog ref={dialog} class="ask" aria-label={title} onClose={onClose}>

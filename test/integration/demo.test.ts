@@ -17,8 +17,8 @@ import { suite } from "./suite.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CONTEXT = parse(readFileSync(suite.kubeconfig, "utf8"))["current-context"] as string;
 const INSTALLED = "crd,compositecontrollers,decoratorcontrollers";
-/** Other tests of this cluster make kinds of their own. */
-const OURS = /agents\.x-k8s\.io|metacontroller\.k8s\.io|Controller\//;
+/** What an installation of hookbox consists of. Other tests of this cluster create and delete controllers of their own. */
+const OURS = /agents\.x-k8s\.io|metacontroller\.k8s\.io|Controller\/sandbox(claim|template|warmpool)? /;
 
 /** Returns what is installed, with UIDs and the versions of specs. */
 async function installed(): Promise<string[]> {
