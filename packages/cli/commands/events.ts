@@ -4,6 +4,7 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, pathOf } from "../../kube/api.ts";
 import { listAndWatch } from "../../kube/watch.ts";
 import { createLog } from "../../process/log.ts";
+import { lastSeen } from "../../sdk/control/factreader.ts";
 import { find } from "../../sdk/control/find.ts";
 import { callAPI } from "../../sdk/control/kube.ts";
 import { sandboxNameOf } from "../../sdk/control/readiness.ts";
@@ -92,12 +93,7 @@ export async function listEvents(api: Api, namespace: string | undefined, query 
     object,
   });
   return items.map((event) => ({ ...event, apiVersion: "v1", kind: "Event" }))
-    .sort((a, b) => Date.parse(lastOf(a) ?? "") - Date.parse(lastOf(b) ?? ""));
-}
-
-/** Returns when an Event was last seen, in RFC 3339; undefined: not known. */
-function lastOf({ series, lastTimestamp, eventTime, metadata }: Event): string | undefined {
-  return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
+    .sort((a, b) => Date.parse(lastSeen(a) ?? "") - Date.parse(lastSeen(b) ?? ""));
 }
 
 /** Names are unique only within a kind. */
@@ -148,7 +144,7 @@ export function createEventTable(
   return (events, now) => {
     const rows = events.map((event) => [
       ...withNamespace ? [event.metadata.namespace ?? ""] : [],
-      ageOf(lastOf(event), now),
+      ageOf(lastSeen(event), now),
       event.type ?? "",
       event.reason ?? "",
       `${event.involvedObject.kind?.toLowerCase()}/${event.involvedObject.name}`,
@@ -183,7 +179,7 @@ async function watchEvents(
     },
     gone: () => {},
     listed: () => {
-      if (initial) print(initial.sort((a, b) => Date.parse(lastOf(a) ?? "") - Date.parse(lastOf(b) ?? "")));
+      if (initial) print(initial.sort((a, b) => Date.parse(lastSeen(a) ?? "") - Date.parse(lastSeen(b) ?? "")));
       initial = undefined;
     },
   };

@@ -57,8 +57,8 @@ export function createFactReader(api: Api, signal?: AbortSignal): FactReader {
 }
 
 /** A core/v1 Event as the API server returns it. Which fields are set depends on the component that recorded it. */
-interface RawEvent {
-  metadata: { creationTimestamp?: string };
+export interface RawEvent {
+  metadata: { creationTimestamp?: string | undefined };
   involvedObject: { kind?: string; namespace?: string; name?: string; uid?: string };
   reason?: string;
   message?: string;
@@ -68,11 +68,16 @@ interface RawEvent {
   series?: { lastObservedTime?: string };
 }
 
+/** Returns when an Event was last seen, in RFC 3339; undefined: not known. */
+export function lastSeen({ series, lastTimestamp, eventTime, metadata }: RawEvent): string | undefined {
+  return series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
+}
+
 function eventFact(event: RawEvent): EventFact {
   const { involvedObject: { kind = "", namespace, name = "", uid }, reason = "", message = "" } = event;
   const created = event.metadata.creationTimestamp;
   const first = event.firstTimestamp ?? event.eventTime ?? created;
-  const last = event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? created;
+  const last = lastSeen(event);
   return {
     object: { kind, ...(namespace ? { namespace } : {}), name },
     reason,
