@@ -10,7 +10,7 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type Api, type ApiRequest, type ObjectPath, pathOf } from "../kube/api.ts";
 import { ageOf } from "../summary/age.ts";
 import type { Related } from "./overview.tsx";
-import { Dialog, ObjectLink, Trouble } from "./parts.tsx";
+import { Dialog, ObjectLink, PERIODS, Trouble } from "./parts.tsx";
 import { troubleOf } from "./session.ts";
 import type { Collection } from "./state.ts";
 
@@ -187,14 +187,6 @@ function volumesText({ metadata, spec }: Sandbox): string {
   return `${names.length === 1 ? "volume" : "volumes"} ${names.join(", ")}`;
 }
 
-const HOUR_MS = 3_600_000;
-const PERIODS = [
-  { text: "In 1 hour", ms: HOUR_MS },
-  { text: "In 8 hours", ms: 8 * HOUR_MS },
-  { text: "In 1 day", ms: 24 * HOUR_MS },
-  { text: "In 7 days", ms: 168 * HOUR_MS },
-];
-
 interface LifecycleSpec {
   shutdownTime?: string;
   shutdownPolicy?: string;
@@ -243,7 +235,7 @@ function Expiry({ object, onClose, run }: { object: KubeObject; onClose(): void;
         <label>
           Expires
           <select value={chosen} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
-            {PERIODS.map(({ text }, index) => <option key={text} value={String(index)}>{text}</option>)}
+            {PERIODS.map(({ length }, index) => <option key={length} value={String(index)}>In {length}</option>)}
             <option value="time">At a time…</option>
             <option value="never">Never</option>
           </select>

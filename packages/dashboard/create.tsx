@@ -5,7 +5,7 @@ import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type Api, isOk, messageOf, type ObjectPath, pathOf } from "../kube/api.ts";
 import { create } from "../sdk/control/create.ts";
-import { addressOfObject, Dialog, Trouble } from "./parts.tsx";
+import { addressOfObject, Dialog, PERIODS, Trouble } from "./parts.tsx";
 
 /** What a sandbox can be created from. */
 export interface Source {
@@ -51,13 +51,9 @@ export function variablesOf(text: string): Record<string, string> {
   }));
 }
 
-const HOUR_MS = 3_600_000;
-const PERIODS: [text: string, ms: number | undefined][] = [
+const EXPIRIES: [text: string, ms: number | undefined][] = [
   ["Never", undefined],
-  ["After 1 hour", HOUR_MS],
-  ["After 8 hours", 8 * HOUR_MS],
-  ["After 1 day", 24 * HOUR_MS],
-  ["After 7 days", 168 * HOUR_MS],
+  ...PERIODS.map(({ length, ms }): [string, number] => [`After ${length}`, ms]),
 ];
 
 /** Asks for namespace, pool or template and variables, and creates a claim. */
@@ -88,7 +84,7 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
       const problem = source.template && environmentProblem(list, policy, source.template.spec.podTemplate.spec);
       if (problem) throw new Error(`Cannot create the sandbox: ${problem.message}`);
       const [kind = "pool", from = ""] = source.key.split("/");
-      const timeoutMs = PERIODS[period]?.[1];
+      const timeoutMs = EXPIRIES[period]?.[1];
       const { target } = await create(
         api,
         place,
@@ -151,7 +147,7 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
         <label>
           Delete it
           <select value={period} onChange={({ currentTarget }) => setPeriod(Number(currentTarget.value))}>
-            {PERIODS.map(([text], index) => <option key={text} value={index}>{text}</option>)}
+            {EXPIRIES.map(([text], index) => <option key={text} value={index}>{text}</option>)}
           </select>
         </label>
         {source && policy !== "Disallowed" && (

@@ -60,6 +60,15 @@ async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   }
 }
 
+const HOUR_MS = 3_600_000;
+/** The lifetimes that forms offer. */
+export const PERIODS = [
+  { length: "1 hour", ms: HOUR_MS },
+  { length: "8 hours", ms: 8 * HOUR_MS },
+  { length: "1 day", ms: 24 * HOUR_MS },
+  { length: "7 days", ms: 168 * HOUR_MS },
+];
+
 /** Matches a command: up to the end of its clause or sentence. */
 const COMMAND =
   /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
