@@ -13,7 +13,7 @@ import { type Answer, type Api, isOk, messageOf, pathOf } from "../../packages/k
 import { ROOT } from "./parts.ts";
 
 /** An object that the demo has created. */
-export interface Entry {
+export interface CreatedObject {
   /** Its URL path on the API server. */
   path: string;
   uid: string;
@@ -28,16 +28,16 @@ interface Saved {
   namespace: string;
   /** The process that uses the cluster; absent: it has ended. */
   owner?: number | undefined;
-  entries: Entry[];
+  entries: CreatedObject[];
 }
 
 /** The record of one demo on one cluster. */
 export interface Ledger {
   readonly namespace: string;
   readonly file: string;
-  entries(): readonly Entry[];
-  add(entry: Entry): void;
-  drop(entry: Entry): void;
+  entries(): readonly CreatedObject[];
+  add(entry: CreatedObject): void;
+  drop(entry: CreatedObject): void;
   /** Ends the use of the cluster. If nothing is recorded any more, deletes the file. */
   close(): void;
 }
@@ -170,8 +170,8 @@ async function servedPath(api: Api, object: KubeObject, signal: AbortSignal): Pr
  * Returns the order of the removal. The namespace of the chapters is first: hookbox has to run while its Sandboxes are
  * deleted. Everything else follows in reverse order of its creation.
  */
-export function removalOrder(entries: readonly Entry[], namespace: string): Entry[] {
-  const isFirst = ({ kind, path }: Entry) => kind === "Namespace" && path.endsWith(`/${namespace}`);
+export function removalOrder(entries: readonly CreatedObject[], namespace: string): CreatedObject[] {
+  const isFirst = ({ kind, path }: CreatedObject) => kind === "Namespace" && path.endsWith(`/${namespace}`);
   return [...entries.filter(isFirst), ...entries.filter((entry) => !isFirst(entry)).reverse()];
 }
 
@@ -212,11 +212,11 @@ export async function removeAll(
   return undefined;
 }
 
-function stays({ name }: Entry): string {
+function stays({ name }: CreatedObject): string {
   return `${name} was deleted, but is not gone yet: "kubectl get ${name} -o yaml" shows what it waits for`;
 }
 
-async function startDeletion(api: Api, { path, uid, name }: Entry): Promise<void> {
+async function startDeletion(api: Api, { path, uid, name }: CreatedObject): Promise<void> {
   const body = {
     apiVersion: "v1",
     kind: "DeleteOptions",
@@ -230,7 +230,7 @@ async function startDeletion(api: Api, { path, uid, name }: Entry): Promise<void
   }
 }
 
-async function isGone(api: Api, { path, uid }: Entry, goneMs: number): Promise<boolean> {
+async function isGone(api: Api, { path, uid }: CreatedObject, goneMs: number): Promise<boolean> {
   const deadline = performance.now() + goneMs;
   for (;;) {
     const answer = await api.send({ method: "GET", path });

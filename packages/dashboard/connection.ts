@@ -16,7 +16,7 @@ import {
   MULTIPLEX_PROTOCOL,
   provesToken,
 } from "../api/router/multiplex.ts";
-import { type Line, LOST, sendOver } from "./stream.ts";
+import { LOST, type OpenSocket, sendOver } from "./stream.ts";
 
 /** State of the connection for the user. */
 interface ConnectionState {
@@ -72,8 +72,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { page, pingMs = 10_000, silenceMs = 15_000, openMs = 8000, retryMs = 30_000 } = options;
   const { idleMs = 60_000, plainMs = 60_000 } = options;
   const { origin } = new URL(page);
-  let line: Line | undefined;
-  let opening: Promise<Line> | undefined;
+  let current: OpenSocket | undefined;
+  let opening: Promise<OpenSocket> | undefined;
   let state: ConnectionState = { lostSince: undefined, retryAt: undefined, isPlain: false };
   let plainUntil = 0;
   let heardAt = Date.now();
@@ -138,12 +138,12 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   }
 
-  function open(): Promise<Line> {
+  function open(): Promise<OpenSocket> {
     opening ??= connect().finally(() => opening = undefined);
     return opening;
   }
 
-  function connect(): Promise<Line> {
+  function connect(): Promise<OpenSocket> {
     return new Promise((resolve, reject) => {
       if (!options.WebSocket) return reject(new TypeError(UNREACHABLE));
       const socket = new options.WebSocket(new URL("connection", page.replace(/^http/, "ws")), MULTIPLEX_PROTOCOL);
@@ -157,16 +157,16 @@ export function createConnection(options: ConnectionOptions): Connection {
       socket.onclose = fail;
       socket.onopen = () => {
         clearTimeout(late);
-        line = serve(socket);
+        current = serve(socket);
         reached(false);
-        resolve(line);
+        resolve(current);
       };
     });
   }
 
   /** Handles the frames of a WebSocket until it closes. */
-  function serve(socket: WebSocket): Line {
-    const opened: Line = {
+  function serve(socket: WebSocket): OpenSocket {
+    const opened: OpenSocket = {
       socket,
       streams: new Map(),
       body: createSendWindow(CONNECTION_WINDOW),
@@ -182,7 +182,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (isOver) return;
       isOver = true;
       clearInterval(pulse);
-      if (line === opened) line = undefined;
+      if (current === opened) current = undefined;
       const isUsed = streams.size > 0;
       for (const stream of [...streams.values()]) stream.end(new TypeError(LOST));
       opened.body.close();
@@ -212,7 +212,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return opened;
   }
 
-  function receive(opened: Line, frame: Frame): void {
+  function receive(opened: OpenSocket, frame: Frame): void {
     const stream = opened.streams.get(frame.stream);
     switch (frame.type) {
       case "answer": {
@@ -249,13 +249,13 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   /** Takes a stream of the WebSocket; undefined: `fetch` must be used. */
-  async function lineFor(method: string, signal: AbortSignal | null | undefined): Promise<Line | undefined> {
+  async function socketFor(method: string, signal: AbortSignal | null | undefined): Promise<OpenSocket | undefined> {
     for (;;) {
       signal?.throwIfAborted();
-      if (line) {
-        if (line.taken < (line.isProven ? MOST_STREAMS : MOST_UNPROVEN_STREAMS)) {
-          line.taken++;
-          return line;
+      if (current) {
+        if (current.taken < (current.isProven ? MOST_STREAMS : MOST_UNPROVEN_STREAMS)) {
+          current.taken++;
+          return current;
         }
         await changed(signal);
         continue;
@@ -299,7 +299,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       const plain: RequestInit = { credentials: "omit", redirect: "manual", cache: "no-store", ...init, headers };
       if (url.origin !== origin) return await options.fetch(url, plain);
       const { method = "GET", signal } = init;
-      const chosen = await lineFor(method.toUpperCase(), signal);
+      const chosen = await socketFor(method.toUpperCase(), signal);
       if (!chosen) return await byFetch(url, plain);
       const onFree = () => {
         chosen.taken--;
@@ -317,8 +317,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       clearTimeout(retryTimer);
       plainUntil = 0;
       failures = 0;
-      const { socket, streams } = line ?? {};
-      line = undefined;
+      const { socket, streams } = current ?? {};
+      current = undefined;
       for (const stream of [...streams?.values() ?? []]) stream.end(new TypeError("The connection was closed"));
       socket?.close();
       change({ lostSince: undefined, retryAt: undefined });

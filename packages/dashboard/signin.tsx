@@ -114,7 +114,7 @@ async function userOf(base: string, token: string): Promise<string | undefined> 
   const body = await answer.json().catch(() => undefined);
   if (answer.status === 401) return undefined;
   if (answer.status === 201) return body?.status?.userInfo?.username ?? subjectOf(token);
-  // Kubernetes before 1.28 does not tell a user who he is.
+  // Kubernetes before 1.28 serves no SelfSubjectReview.
   if (answer.status === 403 || answer.status === 404) return subjectOf(token);
   throw new Error(body?.detail ?? body?.message ?? `The router answers ${answer.status}.`);
 }

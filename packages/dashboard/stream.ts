@@ -23,7 +23,7 @@ interface Stream {
 }
 
 /** An open WebSocket. */
-export interface Line {
+export interface OpenSocket {
   socket: WebSocket;
   streams: Map<number, Stream>;
   body: SendWindow;
@@ -37,10 +37,10 @@ export interface Line {
 export const LOST = "The connection to the router broke";
 
 /** Sends one request, and resolves with its answer when the head has arrived. @param onFree called when it is over */
-export function sendOver(line: Line, path: string, init: RequestInit, onFree: () => void): Promise<Response> {
-  const { socket, streams } = line;
+export function sendOver(open: OpenSocket, path: string, init: RequestInit, onFree: () => void): Promise<Response> {
+  const { socket, streams } = open;
   const { signal, method = "GET" } = init;
-  const id = ++line.last;
+  const id = ++open.last;
   const send = (frame: Frame) => socket.readyState === socket.OPEN && socket.send(encodeFrame(frame));
   return new Promise((resolve, reject) => {
     const answer = createAnswerBody(
@@ -77,7 +77,7 @@ export function sendOver(line: Line, path: string, init: RequestInit, onFree: ()
     send({ type: "request", stream: id, head });
     if (!body) return;
     const isOver = () => !streams.has(id);
-    sendBody(body, [toRouter, line.body], (bytes) => void send({ type: "data", stream: id, bytes }), isOver).then(
+    sendBody(body, [toRouter, open.body], (bytes) => void send({ type: "data", stream: id, bytes }), isOver).then(
       () => isOver() || send({ type: "end", stream: id }),
       (error) => finish(error, "The page cannot read the body"),
     );

@@ -47,21 +47,21 @@ export function defineWait(command: Command, context: CommandContext): void {
       const begun = performance.now();
       for (const name of new Set(names)) {
         const left = Math.max(1, Math.ceil(timeoutMs - (performance.now() - begun)));
-        await waitFor(context, api, placeOf(name, namespace), state, { left, timeoutMs });
+        await waitFor(context, api, targetOf(name, namespace), state, { left, timeoutMs });
         context.stdout.write(`${name} ${state.said}\n`);
       }
     });
   withCluster(command);
 }
 
-interface State {
+interface WantedState {
   name: "ready" | "suspended" | "finished" | "deleted" | "condition";
   /** How the success is reported. */
   said: string;
   condition?: { type: string; status: string };
 }
 
-function parseState(text: string): State {
+function parseState(text: string): WantedState {
   const [, type, status = "True"] = /^condition=([^=]+)(?:=(.+))?$/.exec(text) ?? [];
   if (type !== undefined) {
     return { name: "condition", said: `has condition ${type} ${status}`, condition: { type, status } };
@@ -75,14 +75,14 @@ function parseState(text: string): State {
   );
 }
 
-interface Place {
+interface WaitTarget {
   /** Undefined: a claim, else a Sandbox. */
   kind: "SandboxClaim" | "Sandbox" | "SandboxWarmPool" | undefined;
   namespace: string;
   name: string;
 }
 
-function placeOf(text: string, namespace: string): Place {
+function targetOf(text: string, namespace: string): WaitTarget {
   const [first = "", second, ...more] = text.split("/");
   if (second === undefined) return { kind: undefined, namespace, name: first };
   const kind = findKind(first)?.kind;
@@ -101,32 +101,32 @@ interface Limits {
 async function waitFor(
   context: CommandContext,
   api: Api,
-  place: Place,
-  state: State,
+  target: WaitTarget,
+  state: WantedState,
   { left, timeoutMs }: Limits,
 ): Promise<void> {
   const time = AbortSignal.timeout(Math.min(left, 2 ** 31 - 1));
   const signal = AbortSignal.any([context.signal, time]);
   try {
-    await spinning(context, `Waiting for ${place.name}`, async (spinner) => {
-      if (state.name === "ready" && place.kind !== "SandboxWarmPool") {
-        return await untilSandboxReady(api, place, signal, left, (progress) => spinner.setText(wordsFor(progress)));
+    await spinning(context, `Waiting for ${target.name}`, async (spinner) => {
+      if (state.name === "ready" && target.kind !== "SandboxWarmPool") {
+        return await untilSandboxReady(api, target, signal, left, (progress) => spinner.setText(wordsFor(progress)));
       }
-      await untilState(context, api, place, state, signal);
+      await untilState(context, api, target, state, signal);
     });
   } catch (error) {
     if (!time.aborted || context.signal.aborted) throw error;
-    const object = { kind: place.kind ?? "Sandbox", namespace: place.namespace, name: place.name };
-    const message = `Cannot wait longer for ${place.name}: it was not ${state.said.replace(/^(is|has) /, "")} after ` +
+    const object = { kind: target.kind ?? "Sandbox", namespace: target.namespace, name: target.name };
+    const message = `Cannot wait longer for ${target.name}: it was not ${state.said.replace(/^(is|has) /, "")} after ` +
       `${timeoutMs / 1000} s`;
-    const remedy = `To find out why: ${context.program} why ${place.name}`;
+    const remedy = `To find out why: ${context.program} why ${target.name}`;
     throw new TimeoutError(message, { object, remedy });
   }
 }
 
 async function untilSandboxReady(
   api: Api,
-  { kind, namespace, name }: Place,
+  { kind, namespace, name }: WaitTarget,
   signal: AbortSignal,
   readyTimeoutMs: number,
   onProgress: (progress: Parameters<typeof wordsFor>[0]) => void,
@@ -144,8 +144,8 @@ const KINDS = { SandboxClaim: CLAIM, Sandbox: SANDBOX, SandboxWarmPool: POOL };
 async function untilState(
   { program }: CommandContext,
   api: Api,
-  { kind, namespace, name }: Place,
-  state: State,
+  { kind, namespace, name }: WaitTarget,
+  state: WantedState,
   signal: AbortSignal,
 ): Promise<void> {
   const found = kind === undefined ? await findIfAny(api, namespace, name, signal) : undefined;
@@ -180,7 +180,7 @@ async function untilState(
   }
 }
 
-function holds(seen: Sandbox | SandboxClaim | SandboxWarmPool | undefined, { name, condition }: State): boolean {
+function holds(seen: Sandbox | SandboxClaim | SandboxWarmPool | undefined, { name, condition }: WantedState): boolean {
   if (name === "deleted") return seen === undefined;
   const { conditions } = seen?.status ?? {};
   if (name === "ready") {

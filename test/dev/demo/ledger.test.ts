@@ -5,7 +5,7 @@ import process from "node:process";
 import { expect, test } from "vitest";
 import {
   createAll,
-  type Entry,
+  type CreatedObject,
   existingOf,
   type Ledger,
   ledgerFile,
@@ -193,7 +193,7 @@ test("the file of a cluster has a name that every file system accepts", () => {
 });
 
 test("removalOrder() keeps a namespace of the same name apart only if the demo has created it", () => {
-  const entry = (kind: string, path: string): Entry => ({ kind, path, uid: path, name: path });
+  const entry = (kind: string, path: string): CreatedObject => ({ kind, path, uid: path, name: path });
   const [a, b] = [entry("ConfigMap", "/api/v1/namespaces/demo/configmaps/demo"), entry("Namespace", "/x/other")];
   expect(removalOrder([a, b], "demo")).toEqual([b, a]);
 });

@@ -16,10 +16,10 @@ test.for([
 });
 
 test("a context has defaults, and a kubeconfig is relative to the folder of the user", () => {
-  expect(parseDemoOptions(["--context", "kind-a", "--kubeconfig", "mine"], "/home/u")).toEqual({
+  expect(parseDemoOptions(["--context", "kind-a", "--kubeconfig", "mine"], "/folder")).toEqual({
     mode: "context",
     context: "kind-a",
-    kubeconfig: resolve("/home/u/mine"),
+    kubeconfig: resolve("/folder/mine"),
     image: undefined,
     runtimeImage: undefined,
     namespace: "hookbox-demo",
