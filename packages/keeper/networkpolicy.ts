@@ -3,22 +3,38 @@
  * and reports problems.
  * @module
  */
-import { POLICY_GRACE_MS, policyFault, policyName } from "../api/templatepolicy.ts";
+import {
+  isLeftBehind,
+  namespaceReference,
+  outlivesTemplate,
+  type Policy,
+  POLICY_GRACE_MS,
+  policyFault,
+  policyName,
+} from "../api/templatepolicy.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { Problem } from "../api/keeperreports.ts";
-import type { Api } from "../kube/api.ts";
-import { findObject, patchOf, sendPatch } from "../kube/requests.ts";
+import { type Api, pathOf } from "../kube/api.ts";
+import { findObject, type MetadataChange, patchOf, sendPatch } from "../kube/requests.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import { kubeObjectSchema } from "../api/objects/objects.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import {
+  controllerOf,
+  controllerReference,
+  type KubeObject,
+  kubeObjectSchema,
+  type OwnerReference,
+} from "../api/objects/objects.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Report, type Situation } from "./reconciler.ts";
-import { isWhole, ownershipChange } from "./policyownership.ts";
-import { policyRefusal } from "./policyrefusal.ts";
 import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
+import { Buffer } from "node:buffer";
+import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
+import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
+import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
 /**
  * Returns the reason to check the policy of a template; undefined: there is none.
@@ -127,3 +143,95 @@ async function findingOf(template: SandboxTemplate, options: PolicyReconcilerOpt
 const UNTRIED =
   "the API server would accept it: see the Events of the SandboxTemplate, and check that Metacontroller and " +
   "the hook sandboxtemplate run and may write NetworkPolicies";
+
+/**
+ * Maximum size of an object's annotations, in bytes. Metacontroller stores its copy of a child in one. Source:
+ * apimachinery, ValidateAnnotations.
+ */
+const MOST_ANNOTATED = 256 * 1024;
+
+/** Why the API server refuses the policy. */
+type PolicyRefusal = Pick<Problem, "state" | "message">;
+
+/**
+ * Sends a dry run of the write of the policy, as Metacontroller would write it now. Returns why the API server would
+ * refuse it; undefined if it would accept it, or if that is not known.
+ *
+ * @param found the policy to change; undefined: it would be created
+ */
+async function policyRefusal(
+  api: Api,
+  template: SandboxTemplate,
+  found: KubeObject | undefined,
+): Promise<PolicyRefusal | undefined> {
+  // The hook may deny further networks. That does not matter here, because the default rules are short.
+  const wanted = buildNetworkPolicy(template, { deniedEgressCidrs: [] }, { observed: found });
+  const annotations = { ...wanted.metadata.annotations, [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER };
+  const policy = { ...wanted, metadata: { ...wanted.metadata, annotations } };
+  const tooLarge = sizeProblem(policy);
+  if (tooLarge) return tooLarge;
+  const { namespace } = template.metadata;
+  const { name } = wanted.metadata;
+  const collection = { resource: "networkpolicies", namespace } as const;
+  const write = found
+    ? { method: "PUT", path: pathOf({ ...collection, name }), body: applyUpdate(found, policy) } as const
+    : { method: "POST", path: pathOf(collection), body: applyCreate(policy) } as const;
+  const answer = await api.send({ ...write, query: DRY_RUN });
+  const verdict = dryRunVerdict({ kind: "NetworkPolicy", name }, answer);
+  return typeof verdict === "string" ? undefined : verdict;
+}
+
+/** Metacontroller stores a copy of a child in an annotation of the child. A long list of rules reaches that limit first. */
+function sizeProblem(policy: object): PolicyRefusal | undefined {
+  const bytes = Buffer.byteLength(canonicalJson(policy));
+  if (bytes < MOST_ANNOTATED) return undefined;
+  const message = `its rules are too large: ${bytes} bytes, but the annotation in which Metacontroller ` +
+    `keeps them holds ${MOST_ANNOTATED}. Use fewer or larger networks, or create the policy yourself and set ` +
+    "networkPolicyManagement to Unmanaged";
+  return { state: "invalid", message };
+}
+
+/** Returns whether a policy is in force, is seen by Metacontroller, and remains when its template is deleted. */
+function isWhole(template: SandboxTemplate, policy: Policy | undefined): boolean {
+  return policy !== undefined && policyFault(template, policy) === undefined && isSeen(policy) &&
+    outlivesTemplate(policy.metadata);
+}
+
+/** Metacontroller sees only attachments with this annotation. */
+function isSeen({ metadata }: Policy): boolean {
+  return metadata.annotations?.[DECORATOR_ANNOTATION] === TEMPLATE_CONTROLLER;
+}
+
+/** A change of a policy's metadata; `ownerReferences` replaces the whole list. */
+type PolicyChange = MetadataChange & { ownerReferences?: OwnerReference[] };
+
+/**
+ * Returns the change that makes the template control a policy; undefined if it already does, or another owner does.
+ *
+ * | controlled by | has the hook's annotation | namespace is an owner | change |
+ * |---|---|---|---|
+ * | the template | no | any | add the annotation: another controller created the policy for the template |
+ * | the template | yes | no | add the namespace as an owner, so that the policy remains without its template |
+ * | no owner, or an earlier template of the name | yes | any | make the template the controller |
+ * | any other | any | any | none |
+ */
+async function ownershipChange(
+  api: Api,
+  template: SandboxTemplate,
+  policy: KubeObject,
+): Promise<PolicyChange | undefined> {
+  const { metadata } = policy;
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const isOurs = controllerOf(metadata)?.uid === template.metadata.uid;
+  if (!isOurs && !isLeftBehind(policy, template.metadata)) return undefined;
+  if (isOurs && isSeen(policy) && outlivesTemplate(metadata)) return undefined;
+  const name = template.metadata.namespace ?? "";
+  const namespace = await findObject(api, { resource: "namespaces", name }, kubeObjectSchema);
+  // The policy is deleted with its namespace.
+  if (!namespace || namespace.metadata.deletionTimestamp !== undefined) return undefined;
+  const others = (metadata.ownerReferences ?? []).filter(({ controller, kind }) => !controller && kind !== "Namespace");
+  return {
+    ...isSeen(policy) ? {} : { annotations: { [DECORATOR_ANNOTATION]: TEMPLATE_CONTROLLER } },
+    ownerReferences: [controllerReference(template), namespaceReference(namespace.metadata), ...others],
+  };
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type SandboxTemplate, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
-import { policyEvent } from "../../packages/keeper/observability/policyevent.ts";
+import { policyEvent } from "../../packages/keeper/observability/eventrules.ts";
 
 const KEY = "agents.x-k8s.io/unresolved";
 const WRITTEN = "2026-11-21T11:59:00Z";

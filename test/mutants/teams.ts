@@ -119,7 +119,7 @@ export const TEAMS: readonly Mutant[] = [
   },
   {
     name: "a template's policy goes with the template",
-    file: "packages/keeper/policyownership.ts",
+    file: "packages/keeper/networkpolicy.ts",
     from: "[controllerReference(template), namespaceReference(namespace.metadata), ...others]",
     to: "[controllerReference(template), ...others]",
     tests: POLICY_TEST,

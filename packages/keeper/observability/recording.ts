@@ -11,10 +11,17 @@ import { createBindings } from "./bindings.ts";
 import { type EventHandler, isolated } from "../../kube/watch.ts";
 import { isYoung } from "../../kube/event.ts";
 import { createEventQueue, eventSource, type RecordEvent } from "./eventrecorder.ts";
-import { childrenKept, claimBound, claimDeleted, claimExpired, multiplePods, poolProgress } from "./eventrules.ts";
+import {
+  childrenKept,
+  claimBound,
+  claimDeleted,
+  claimExpired,
+  multiplePods,
+  policyEvent,
+  poolProgress,
+} from "./eventrules.ts";
 import type { EventHandlers } from "../watches.ts";
 import type { KeeperMetrics } from "../metrics.ts";
-import { policyEvent } from "./policyevent.ts";
 import { createPoolBook } from "./poolmetrics.ts";
 import type { Action } from "../reconciler.ts";
 import { createSandboxEvents } from "./sandboxevents.ts";
