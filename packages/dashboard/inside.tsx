@@ -264,20 +264,22 @@ async function openTerminal(
   signal.addEventListener("abort", () => screen.dispose());
   const { cols, rows } = screen;
   const size = { cols, rows, onData, signal };
-  const shell = processId === undefined
-    ? await handle.pty.create({ ...size, background: true })
-    : await handle.pty.connect(processId, size);
+  const connecting = processId === undefined
+    ? handle.pty.create({ ...size, background: true })
+    : handle.pty.connect(processId, size);
   const onError = (error: Error) => signal.aborted || onStatus(error.message);
-  const send = createOrderedSender((text) => shell.write(text), onError);
+  // The prompt may be shown before the answer is here. What the user types until then waits for the shell.
+  const send = createOrderedSender(async (text) => (await connecting).write(text), onError);
   // A program may have asked the terminal something in the past, and must not get the answer again.
   screen.onData((text) => pastWrites === 0 && send(text));
+  screen.focus();
+  const shell = await connecting;
   screen.onResize((now) => void shell.resize(now).catch(onError));
   // A hidden terminal has no size.
   const observer = new ResizeObserver(() => frame.clientWidth > 0 && fit.fit());
   observer.observe(frame);
   signal.addEventListener("abort", () => observer.disconnect());
   onStatus("");
-  screen.focus();
   // xterm.js draws only what is in view.
   frame.scrollIntoView({ block: "nearest" });
   return { shell, screen };

@@ -14,7 +14,7 @@ import { addressOf, type Route } from "./route.ts";
 import { countsOf, filtered, inOrder, listColumns, makeColumn, rowsOf, type Width, widthsOf } from "./rows.ts";
 import { EndSelected } from "./selection.tsx";
 import { useClock } from "./state.ts";
-import { shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
+import { isStatusAwaited, shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
 import { Table, type TableControl } from "./table.tsx";
 
 interface ListProps {
@@ -51,7 +51,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
   const statusOf = useStatusOf(watches, now);
   const all = useMemo(
     () => rowsOf(objects, columns, statusOf, now),
-    [objects, columns, watches.pods.objects, watches.sandboxes.objects, now],
+    [objects, columns, watches.pods, watches.sandboxes, now],
   );
   const widths = useRef<Record<string, Width>>({});
   widths.current = useMemo(() => widthsOf(columns, all, widths.current), [columns, all]);
@@ -133,7 +133,8 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
         control={control}
       >
         <Empty
-          {...{ title, namespace, trouble, isListed }}
+          {...{ title, namespace, trouble }}
+          isListed={isListed && !(status !== "" && isStatusAwaited(list.kind, watches))}
           count={objects.length}
           filter={[words.trim(), status].filter(Boolean).join(" ")}
           onClear={() => {

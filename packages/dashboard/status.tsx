@@ -84,8 +84,20 @@ interface Known {
 /** How long a status that nothing has changed is valid, in milliseconds; others than `progress` hardly depend on time. */
 const VALID_MS = { progress: 4000, bad: 60_000, good: 60_000, off: 60_000 };
 
-/** Returns a function that computes the status of an object; undefined: its kind has none. */
-export function useStatusOf({ sandboxes, pods }: Watches, now: Date): (object: KubeObject) => Status | undefined {
+/** Returns whether objects have no status yet: without its Pod, a sandbox that crashes would look like one that starts. */
+export function isStatusAwaited(kind: string, { sandboxes, pods }: Watches): boolean {
+  return (kind === "Sandbox" && isPending(pods)) ||
+    (kind === "SandboxClaim" && (isPending(pods) || isPending(sandboxes)));
+}
+
+/** Neither listed nor refused. */
+function isPending({ isListed, trouble }: Collection): boolean {
+  return !isListed && trouble === undefined;
+}
+
+/** Returns a function that computes the status of an object; undefined: its kind has none, or it is awaited. */
+export function useStatusOf(watches: Watches, now: Date): (object: KubeObject) => Status | undefined {
+  const { sandboxes, pods } = watches;
   const known = useRef(new WeakMap<KubeObject, Known>());
   const podsByName = useMemo(() => new Map(pods.objects.map((pod) => [keyOf(pod), pod as PodFact])), [pods.objects]);
   const byClaim = useMemo(() => {
@@ -96,7 +108,7 @@ export function useStatusOf({ sandboxes, pods }: Watches, now: Date): (object: K
     }));
   }, [sandboxes.objects]);
   return (object) => {
-    if (object.kind === "SandboxTemplate") return undefined;
+    if (object.kind === "SandboxTemplate" || isStatusAwaited(object.kind, watches)) return undefined;
     // These casts are safe: the API server has validated what it stores.
     const sandbox = object.kind === "Sandbox" ? object as Sandbox : byClaim.get(object.metadata.uid ?? "");
     const pod = sandbox && podsByName.get(keyOf(sandbox));

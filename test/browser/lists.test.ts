@@ -52,8 +52,8 @@ test("shows one STATUS for each object, counts them, and filters by one; back re
 
 test("a crash loop keeps its status and colour while its container runs, ends and waits", async () => {
   const { page, api } = await open((api) => putSandbox(api, "crash", { pod: crashedPod(6, "waiting") }));
+  await rowOf(page, "crash CrashLoopBackOff (6 restarts, exit code 3)").waitFor();
   const row = page.getByRole("row", { name: /^crash/ });
-  await row.waitFor();
   await row.evaluate((element) => {
     const seen = new Set<string>();
     Object.assign(globalThis, { seen });
@@ -81,6 +81,26 @@ test("a crash loop keeps its status and colour while its container runs, ends an
     "bad CrashLoopBackOff(6 restarts, exit code 3)",
     "bad CrashLoopBackOff(7 restarts, exit code 3)",
   ]);
+});
+
+test("no sandbox has a STATUS before its Pod is read, and a filter by one hides none of them for good", async () => {
+  const { promise: read, resolve: letRead } = Promise.withResolvers<void>();
+  const { page } = await open((api) => {
+    putSandbox(api, "crash", { pod: crashedPod(6, "waiting") });
+    const before = api.intercept;
+    api.intercept = async (request) => {
+      if (request.path.endsWith("/pods")) await read;
+      return before(request);
+    };
+  });
+  const row = page.getByRole("row", { name: /^crash/ });
+  await row.waitFor();
+  expect(await row.innerText()).not.toContain("Starting");
+  expect(await page.getByRole("group", { name: "Statuses" }).count()).toBe(0);
+  await page.evaluate(() => location.hash += "&status=CrashLoopBackOff");
+  await page.getByText("Loading sandboxes…").waitFor();
+  letRead();
+  await rowOf(page, "crash CrashLoopBackOff (6 restarts, exit code 3)").waitFor();
 });
 
 test("a user who may not list Pods sees what the objects report, and reads why it is little", async () => {

@@ -1,6 +1,6 @@
 /** Events of claims and pools where everything runs: hooks, Metacontroller and keeper on a real API server. @module */
 import { expect, test } from "vitest";
-import { condition, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
+import { condition, forbidPods, type Loose, makeNamespace, type Namespace, sleeper } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { until } from "./kubectl.ts";
 import "./suite.ts";
@@ -67,8 +67,8 @@ test("a Sandbox has an Event for each step of its life, and for a Pod that is re
   const of = (reason: string) => lives.filter((line) => line.startsWith(`Normal ${reason} Sandbox/s: `)).length;
   const reasons = ["SandboxPodCreated", "SandboxReady", "SandboxSuspended", "SandboxExpired"];
   expect(reasons.map(of)).toEqual([2, 2, 1, 1]);
-  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" }, spec: { hard: { pods: "0" } } };
-  await ns.apply(quota, sleeper("refused"));
+  await forbidPods(ns, "q");
+  await ns.apply(sleeper("refused"));
   const lines = await until(() => told(ns, "Sandbox"), (all) => all.some((line) => line.includes("/refused")));
   expect(lines.filter((line) => line.includes("/refused"))).toEqual([
     expect.stringMatching(/^Warning SandboxPodCreateFailed Sandbox\/refused: Error seen: .*exceeded quota/),

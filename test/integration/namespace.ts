@@ -85,6 +85,14 @@ export function namespaceOf(cluster: Kubectl, name: string): Namespace {
   };
 }
 
+/** Makes a ResourceQuota that allows no Pods, and waits until the API server refuses them. */
+export async function forbidPods(ns: Namespace, quota: string): Promise<void> {
+  const spec = { hard: { pods: "0" } };
+  await ns.apply({ apiVersion: "v1", kind: "ResourceQuota", metadata: { name: quota }, spec });
+  const tried = () => ns.attempt("run", "tried", "--image=busybox:1.37", "--dry-run=server");
+  await until(tried, ({ stderr }) => stderr.includes("exceeded quota"));
+}
+
 /** Returns a condition of an object, undefined if there is none of that type. */
 export function condition(object: Loose, type: string): Loose | undefined {
   return object?.status?.conditions?.find((candidate: Loose) => candidate.type === type);

@@ -1,6 +1,14 @@
 /** What prevents a Sandbox from being Ready: foreign objects, invalid specs, admission. @module */
 import { expect, test } from "vitest";
-import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES, sleeper } from "./namespace.ts";
+import {
+  condition,
+  forbidPods,
+  type Loose,
+  makeNamespace,
+  type Namespace,
+  ON_SIMULATED_NODES,
+  sleeper,
+} from "./namespace.ts";
 import "./suite.ts";
 
 const uid = (object: Loose) => object?.metadata.uid;
@@ -76,13 +84,7 @@ test("a Pod spec that the API server refuses: InvalidConfiguration in its words,
 
 test("a quota that forbids the Pod is named, and lifting it helps", async () => {
   const ns = await makeNamespace();
-  await ns.apply({
-    apiVersion: "v1",
-    kind: "ResourceQuota",
-    metadata: { name: "none" },
-    spec: { hard: { pods: "0" } },
-  });
-  await ns.until("resourcequota", "none", (q) => q.status?.hard?.pods === "0");
+  await forbidPods(ns, "none");
   await ns.apply(sleeper("s", {}, ON_SIMULATED_NODES));
   const sandbox = await ns.untilReason("s", "ReconcilerError");
   expect(condition(sandbox, "Ready").message).toContain("exceeded quota: none");

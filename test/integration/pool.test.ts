@@ -1,7 +1,7 @@
 /** A pool on a real API server: size, template changes, and what it says when it cannot fill. @module */
 import { expect, test } from "vitest";
 import { until } from "./kubectl.ts";
-import { condition, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
+import { condition, forbidPods, type Loose, makeNamespace, type Namespace } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "./pools.ts";
 import { hasRealNode } from "./suite.ts";
 
@@ -69,11 +69,11 @@ interface Trouble {
   status: string;
   message: RegExp;
   objects: Loose[];
+  prepare?(ns: Namespace): Promise<void>;
   /** Simulated nodes pull nothing. */
   needsRealNode?: true;
 }
 
-const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" }, spec: { hard: { pods: "0" } } };
 const TROUBLES: Trouble[] = [
   {
     reason: "TemplateNotFound",
@@ -81,7 +81,13 @@ const TROUBLES: Trouble[] = [
     message: /^SandboxTemplate "t" not found$/,
     objects: [],
   },
-  { reason: "QuotaExceeded", status: "False", message: /exceeded quota: q/, objects: [aTemplate("t"), quota] },
+  {
+    reason: "QuotaExceeded",
+    status: "False",
+    message: /exceeded quota: q/,
+    objects: [aTemplate("t")],
+    prepare: (ns) => forbidPods(ns, "q"),
+  },
   {
     reason: "Unschedulable",
     status: "True",
@@ -110,6 +116,7 @@ test.for(TROUBLES)("a pool that cannot fill says why: $reason", async (trouble, 
   const { reason, status, message, objects, needsRealNode = false } = trouble;
   skip(needsRealNode && !hasRealNode);
   const ns = await makeNamespace();
+  await trouble.prepare?.(ns);
   await ns.apply(...objects, aPool("p", 1, "t"));
   const pool = await ns.until("sandboxwarmpool", "p", (object) => condition(object, "Progressing")?.reason === reason);
   expect(condition(pool, "Progressing")).toMatchObject({ status, message: expect.stringMatching(message) });
