@@ -4,9 +4,7 @@
 import { type Usage, withUsage } from "./measure/usage.ts";
 import { combine, costOf } from "./report/rows.ts";
 import type { Result } from "./result.ts";
-import { runClaims } from "./shapes/claims.ts";
-import { runCommands, runSDK } from "./shapes/commands.ts";
-import { runMembers, runSandboxes } from "./shapes/sandboxes.ts";
+import { runClaims, runCommands, runMembers, runSandboxes, runSDK } from "./shapes/workloads.ts";
 import { parametersOf, type RunContext, type Shape, type ShapeResult } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
 

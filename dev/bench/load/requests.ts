@@ -1,10 +1,13 @@
 /**
- * Sends the load's requests to a cluster, except watches. Each is sent when it is due, even if earlier ones have not
- * been answered. A burst is sent by a few clients. @module
+ * Builds the objects of the load, the smallest that every implementation of v1beta1 accepts, and sends its requests to a
+ * cluster, except watches. Each request is sent when it is due, even if earlier ones have not been answered. A burst is
+ * sent by a few clients. @module
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Arrivals, dueTimes } from "../../../packages/cli/pool/simulate.ts";
 import { answerError, type Api, isOk, type ObjectPath, pathOf } from "../../../packages/kube/api.ts";
+import { RUNTIME_IMAGE } from "../../cluster/runtimeimage.ts";
+import { SHARD_LABEL } from "../../../packages/api/objects/keys.ts";
 
 /** How many requests run in parallel when a run is prepared and cleaned up. */
 const CLIENTS = 16;
@@ -81,4 +84,55 @@ export async function listAll<T>(api: Api, resource: ObjectPath["resource"]): Pr
   const answer = await api.send({ method: "GET", path: pathOf({ resource }) });
   if (!isOk(answer)) throw answerError(`list ${resource}`, answer);
   return (answer.body as { items: T[] }).items;
+}
+
+const EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1";
+/** A container that only waits. On simulated nodes it does not run. */
+const POD_TEMPLATE = {
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    automountServiceAccountToken: false,
+    containers: [{ name: "main", image: "busybox:1.37", command: ["sleep", "86400"] }],
+  },
+};
+
+/** Builds a Sandbox without a claim or pool. */
+export function aSandbox(name: string) {
+  return {
+    apiVersion: "agents.x-k8s.io/v1beta1",
+    kind: "Sandbox",
+    metadata: { name },
+    spec: { podTemplate: POD_TEMPLATE },
+  };
+}
+
+export function aTemplate(name: string) {
+  return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate: POD_TEMPLATE } };
+}
+
+/** Builds a template with hookbox's runtime. */
+export function aRuntimeTemplate(name: string) {
+  const container = {
+    name: "main",
+    image: RUNTIME_IMAGE,
+    imagePullPolicy: "IfNotPresent",
+    readinessProbe: { httpGet: { path: "/v1/health", port: 8080 }, periodSeconds: 1 },
+  };
+  const podTemplate = { spec: { ...POD_TEMPLATE.spec, containers: [container] } };
+  return { apiVersion: EXTENSIONS, kind: "SandboxTemplate", metadata: { name }, spec: { podTemplate } };
+}
+
+/** Builds a pool. `shard` says which of several Metacontrollers is responsible for it. */
+export function aPool(name: string, template: string, replicas: number, shard: string) {
+  const spec = { replicas, sandboxTemplateRef: { name: template } };
+  return {
+    apiVersion: EXTENSIONS,
+    kind: "SandboxWarmPool",
+    metadata: { name, labels: { [SHARD_LABEL]: shard } },
+    spec,
+  };
+}
+
+export function aClaim(name: string, pool: string) {
+  return { apiVersion: EXTENSIONS, kind: "SandboxClaim", metadata: { name }, spec: { warmPoolRef: { name: pool } } };
 }

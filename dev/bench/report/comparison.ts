@@ -1,7 +1,6 @@
 /** Writes the table that compares hookbox with the Go controller, with one row for each shape of load. @module */
-import type { Result } from "../result.ts";
+import { median, type Result } from "../result.ts";
 import { combine, costOf, distinct, type Run, runsOf, titleOf } from "./rows.ts";
-import { median } from "./percentiles.ts";
 import { type Column, formatFigure, table } from "./table.ts";
 
 const FIGURES = {

@@ -2,8 +2,7 @@
  * Combines the rounds of a shape by one implementation into one row of a report, and computes what an object cost.
  * @module
  */
-import type { Result } from "../result.ts";
-import { median, type Summary, summary } from "./percentiles.ts";
+import { median, type Result, type Summary, summary } from "../result.ts";
 
 /** All rounds of one implementation with one shape in one size. */
 export interface Run {

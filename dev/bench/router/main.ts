@@ -11,7 +11,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { commandLine } from "../../../packages/process/runprocess.ts";
 import { freePorts } from "../../cluster/ports.ts";
-import { load, PROCESSES, type Round, type Running, start, startProgram } from "./measure.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import { type ProcessEntry, readProcess } from "../../../packages/process/proctable.ts";
 
 const HELP = `Usage: dev/bench/router/main.ts [options] [-- flags of the router]
 
@@ -25,6 +26,10 @@ controller's router if you name one.
   --peer PATH   the router of kubernetes-sigs/agent-sandbox, a binary
   --json        print JSON instead of a table
 `;
+
+const ROOT = new URL("../../../", import.meta.url);
+/** The script of the server, the bare proxy and the clients. */
+const PROCESSES = "dev/bench/router/processes.ts";
 
 type Name = "backend" | "bare" | "router" | "peer";
 
@@ -189,4 +194,75 @@ async function startApi(): Promise<{ url: string; server: Server }> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** A process that has printed the port on which it listens. */
+interface Running {
+  child: ChildProcess;
+  port: number;
+}
+
+/** The results of one load, and what it cost the process that answered. Times are in milliseconds. */
+interface Round {
+  perSecond: number;
+  p50: number;
+  p99: number;
+  failures: number;
+  /** CPU time of the process for each request, in microseconds, and its memory after the load, in MiB. */
+  cpu: number;
+  rss: number;
+}
+
+/** Starts a script of this checkout, and waits until it has printed a port. @throws if it ends before */
+function start(script: string, args: string[], portIn: RegExp): Promise<Running> {
+  return startProgram(process.execPath, [new URL(script, ROOT).pathname, ...args], portIn);
+}
+
+/** Starts a program, and waits until it has printed its port. @throws if it ends before */
+async function startProgram(program: string, args: string[], portIn: RegExp): Promise<Running> {
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  const port = await new Promise<number>((resolve, reject) => {
+    const read = (chunk: Uint8Array) => {
+      const [, found] = portIn.exec(output += chunk) ?? [];
+      if (found !== undefined) resolve(Number(found));
+    };
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
+    child.once(
+      "exit",
+      (code) => reject(new Error(`Cannot start ${program} ${args[0]}: it ended with ${code}: ${output}`)),
+    );
+  });
+  // All further output is read and dropped. Otherwise, the pipe would fill and block the process.
+  child.stdout?.removeAllListeners("data").resume();
+  child.stderr?.removeAllListeners("data").resume();
+  return { child, port };
+}
+
+/** Sends requests to a server for `ms` milliseconds. @param headers headers in addition to those of every request */
+async function load(
+  { child, port }: Running,
+  { target, clients, ms, headers = "" }: { target: number; clients: number; ms: number; headers?: string },
+): Promise<Round> {
+  const before = statOf(child).cpuSeconds;
+  const args = [
+    new URL(PROCESSES, ROOT).pathname,
+    "load",
+    ...[port, target, clients, ms].map(String),
+    headers,
+  ];
+  const loader = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  for await (const chunk of loader.stdout) text += chunk;
+  const { requests, failures, seconds, p50, p99 } = JSON.parse(text);
+  const { cpuSeconds, rssBytes } = statOf(child);
+  const cpu = (cpuSeconds - before) * 1e6 / requests;
+  return { perSecond: requests / seconds, p50, p99, failures, cpu, rss: rssBytes / 2 ** 20 };
+}
+
+function statOf({ pid = 0 }: ChildProcess): ProcessEntry {
+  const entry = readProcess(pid);
+  if (!entry) throw new Error(`Cannot measure process ${pid}: it has ended`);
+  return entry;
 }

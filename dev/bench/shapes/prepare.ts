@@ -5,8 +5,16 @@
 import { controllerOf } from "../../../packages/api/objects/objects.ts";
 import { answerError, type Api, isOk, pathOf } from "../../../packages/kube/api.ts";
 import { type Followed, type Follower, followReady, isReady } from "../load/follower.ts";
-import { aClaim, aPool, aRuntimeTemplate, aSandbox, aTemplate } from "../load/objects.ts";
-import { create, createAll, removeAll } from "../load/requests.ts";
+import {
+  aClaim,
+  aPool,
+  aRuntimeTemplate,
+  aSandbox,
+  aTemplate,
+  create,
+  createAll,
+  removeAll,
+} from "../load/requests.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { leftoverFaults } from "./checks.ts";
 import { PATIENCE, poolCount, type RunContext, type Shape } from "./shape.ts";

@@ -5,7 +5,7 @@
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { percentile } from "../../../dev/bench/report/percentiles.ts";
+import { percentile } from "../../../dev/bench/result.ts";
 import { type Breakable, startBreakable } from "../breakable.ts";
 import fc from "../../properties.ts";
 import { createAll } from "../bulk.ts";

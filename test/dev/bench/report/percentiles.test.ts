@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { median, percentile, summary } from "../../../../dev/bench/report/percentiles.ts";
+import { median, percentile, summary } from "../../../../dev/bench/result.ts";
 
 const HUNDRED = Array.from({ length: 100 }, (_, index) => 100 - index);
 
