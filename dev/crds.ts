@@ -1,4 +1,7 @@
-/** Reads the CRDs that a local cluster needs before anything else: Metacontroller's and hookbox's. @module */
+/**
+ * Reads the CRDs that a local cluster needs before anything else: Metacontroller's and hookbox's. The bench loads this
+ * file from other checkouts too, so it must not be moved. @module
+ */
 import { readFileSync } from "node:fs";
 import { readCRDs } from "../packages/manifests/render.ts";
 

@@ -1,7 +1,7 @@
 /** Sends the few requests that are needed to start a cluster, and creates its CustomResourceDefinitions. @module */
 import { Agent, request } from "node:https";
 import { parseAllDocuments } from "yaml";
-import { waitUntil } from "./wait.ts";
+import { waitUntil } from "./processes.ts";
 
 export interface ApiAccess {
   server: string;

@@ -9,7 +9,7 @@ import type { Network } from "./network.ts";
 import { freePorts } from "./ports.ts";
 import { kubeconfigPath, type Session } from "./state.ts";
 import { withOwnVolumes } from "./storage.ts";
-import { waitUntil } from "./wait.ts";
+import { waitUntil } from "./processes.ts";
 
 /** A running API server, and what the rest of the cluster needs to use it. */
 export interface ControlPlane {

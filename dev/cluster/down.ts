@@ -4,10 +4,9 @@
 import { rmSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { COPY, LOGS } from "../demo/parts.ts";
-import { notesFolder, removeAbandonedClusters } from "./notes.ts";
-import { removeCluster } from "./remove.ts";
-import { STATE_FOLDER } from "./state.ts";
+import { COPY, LOGS } from "../demo/stage.ts";
+import { removeAbandonedClusters, removeCluster } from "./remove.ts";
+import { notesFolder, STATE_FOLDER } from "./state.ts";
 
 const HELP = `Usage: npm run down
 

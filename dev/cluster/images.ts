@@ -1,8 +1,9 @@
 /**
- * Builds container images from files as OCI archives, without a registry, and imports them into a real node. @module
+ * Builds container images from files of this machine as OCI archives, without a registry, and imports them into a real
+ * node. Lists the files of busybox, Node and other programs with their shared libraries. @module
  */
 import { Buffer } from "node:buffer";
-import { execFile } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -20,9 +21,9 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { pack } from "tar-stream";
-import { isRunning } from "./processes.ts";
+import { isRunning, logTail } from "./processes.ts";
 import { readRecord, type RealNodeRecord } from "./state.ts";
-import { logTail } from "./wait.ts";
+import { PAUSE_IMAGE } from "./nodeconfig.ts";
 
 /** One file of an image. Set exactly one of `from`, `content`, `link` and `folder`. */
 export interface ImageFile {
@@ -220,4 +221,58 @@ async function runCtr({ first, ctr }: Container, args: string[], what: string): 
 /** Returns this machine's processor architecture as it is named in images. */
 function imageArchitecture(): string {
   return process.arch === "x64" ? "amd64" : process.arch;
+}
+
+/** Names under which Pods can use busybox. */
+const BUSYBOX_IMAGES = ["docker.io/library/busybox:1.37", "docker.io/library/busybox:latest"];
+
+/** Path of Node in images that are built from this machine's files. */
+export const NODE = "/usr/local/bin/node";
+
+/**
+ * Lists the files of a small root file system: busybox with its applets, users, and the usual empty folders. Other
+ * images can be based on it.
+ *
+ * @param busybox path of a busybox that needs no libraries
+ */
+export function busyboxFiles(busybox: string): ImageFile[] {
+  const applets = execFileSync(busybox, ["--list"], { encoding: "utf8" }).split("\n");
+  const links = applets.filter((applet) => applet !== "" && applet !== "busybox");
+  return [
+    { path: "/bin/busybox", from: busybox, mode: 0o755 },
+    ...links.map((applet) => ({ path: `/bin/${applet}`, link: "busybox" })),
+    { path: "/etc/passwd", content: "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n" },
+    { path: "/etc/group", content: "root:x:0:\nnogroup:x:65534:\n" },
+    { path: "/root", folder: true, mode: 0o700 },
+    { path: "/tmp", folder: true, mode: 0o1777 },
+    { path: "/var/tmp", folder: true, mode: 0o1777 },
+  ];
+}
+
+/** The images to import before the first Pod starts. */
+export function nodeImages(busybox: string): ImageSpec[] {
+  const files = busyboxFiles(busybox);
+  const pause: ImageSpec = {
+    name: PAUSE_IMAGE,
+    files: [{ path: "/bin/busybox", from: busybox, mode: 0o755 }],
+    entrypoint: ["/bin/busybox", "sleep", "infinity"],
+  };
+  return [pause, ...BUSYBOX_IMAGES.map((name) => ({ name, files, command: ["sh"], env: { PATH: "/bin" } }))];
+}
+
+/** The files of the Node that runs this process, with its libraries. */
+export function nodeFiles(): ImageFile[] {
+  return [{ path: NODE, from: process.execPath, mode: 0o755 }, ...librariesFor(process.execPath)];
+}
+
+/** Lists the shared libraries that a program needs; none if it is statically linked. */
+export function librariesFor(program: string): ImageFile[] {
+  // ldd fails for a statically linked program.
+  const { stdout } = spawnSync("ldd", [program], { encoding: "utf8" });
+  return librariesOf(stdout).map((path) => ({ path, from: path, mode: 0o755 }));
+}
+
+/** Reads the paths of the libraries, including the loader, from the output of `ldd`. */
+export function librariesOf(ldd: string): string[] {
+  return [...ldd.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].map(([, path = ""]) => path);
 }

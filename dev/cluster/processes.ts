@@ -1,9 +1,9 @@
 /**
- * Starts and ends the cluster's processes, only by their own process IDs. Must never signal a process that it did not
- * start. @module
+ * Starts and ends the cluster's processes, only by their own process IDs, and waits until one is ready. Must never
+ * signal a process that it did not start. @module
  */
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listProcesses, type ProcessEntry, readEnvironment, readProcess } from "../../packages/process/proctable.ts";
@@ -88,4 +88,67 @@ export async function endGently(record: ProcessRecord): Promise<void> {
   if (isRunning(record)) process.kill(record.pid, "SIGTERM");
   for (let tries = 0; tries < 200 && isRunning(record); tries++) await sleep(25);
   await endProcesses([record]);
+}
+
+interface Waiting {
+  /** The end of the sentence "Cannot start …": for example `kube-apiserver`. */
+  what: string;
+  /** Tells whether it is ready. An error counts as "not yet", and is reported if the time is up. */
+  probe: () => Promise<boolean>;
+  /** If one of these ends, the wait ends with an error. */
+  needs: ProcessRecord[];
+  timeoutSeconds: number;
+  /** How long to wait between two calls of `probe`; the default is 25. */
+  everyMilliseconds?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Calls `probe` repeatedly until it returns true.
+ *
+ * @throws {Error} one clear sentence and the last lines of the log, if a needed process ends or the time is up
+ */
+export async function waitUntil(waiting: Waiting): Promise<void> {
+  const deadline = Date.now() + waiting.timeoutSeconds * 1000;
+  let lastError: unknown;
+  while (Date.now() < deadline) {
+    try {
+      if (await waiting.probe()) return;
+    } catch (error) {
+      lastError = error;
+    }
+    const ended = waiting.needs.find((needed) => !isRunning(needed));
+    if (ended) throw new Error(`Cannot start ${waiting.what}: ${ended.name} has ended${logTail(ended)}`);
+    await sleep(waiting.everyMilliseconds ?? 25, undefined, { signal: waiting.signal });
+  }
+  const seen = lastError === undefined
+    ? ""
+    : ` (${lastError instanceof Error ? lastError.message : String(lastError)})`;
+  const last = waiting.needs.at(-1);
+  const tail = last ? logTail(last) : "";
+  throw new Error(`Cannot start ${waiting.what}: not ready after ${waiting.timeoutSeconds} s${seen}${tail}`);
+}
+
+/** Returns the last lines of a process's log, to be appended to a sentence; empty: there are none. */
+export function logTail(record: ProcessRecord, lines = 15): string {
+  if (record.logFile === undefined || !existsSync(record.logFile)) return "";
+  const all = readFileSync(record.logFile, "utf8").trimEnd().split("\n");
+  const tail = all.slice(-lines).map((line) => `  ${line}`).join("\n");
+  return `\nLast lines of ${record.logFile}:\n${tail}`;
+}
+
+/**
+ * Resolves when `url` answers with a success. @throws {Error} with the end of the log if the process ends first, or
+ * after 20 s
+ */
+export async function untilAnswering(url: string, server: ProcessRecord, signal: AbortSignal): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) {
+    const answer = await fetch(url, { signal }).catch(() => undefined);
+    if (answer?.ok) return;
+    signal.throwIfAborted();
+    if (!isRunning(server)) break;
+    await sleep(50);
+  }
+  const log = server.logFile && existsSync(server.logFile) ? readFileSync(server.logFile, "utf8").slice(-1500) : "";
+  throw new Error(`Cannot start ${server.name}: ${url} does not answer\n${log}`);
 }

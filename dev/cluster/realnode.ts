@@ -7,10 +7,9 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type ApiAccess, createObject } from "./api.ts";
-import { nodeImages } from "./imagefiles.ts";
+import { type ImageSpec, importImages, nodeImages } from "./images.ts";
 import { makeCertificate } from "./certificates.ts";
 import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
-import { type ImageSpec, importImages } from "./images.ts";
 import { type NodeTools, supportsOverlayMounts } from "./machine.ts";
 import { type Network, plugNode } from "./network.ts";
 import {
@@ -25,10 +24,9 @@ import {
   renderProxyConfig,
   renderRuntime,
 } from "./nodeconfig.ts";
-import { type ProcessRecord, startTimeOf } from "./processes.ts";
+import { type ProcessRecord, startTimeOf, waitUntil } from "./processes.ts";
 import { kubeconfigPath, type Session } from "./state.ts";
 import { countReady } from "./simulated.ts";
-import { waitUntil } from "./wait.ts";
 
 interface RealNode {
   tools: NodeTools;

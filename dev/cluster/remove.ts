@@ -1,13 +1,13 @@
 /**
  * Removes everything that a cluster has left: its processes first, then its folder. It uses only the cluster's record.
- * @module
+ * Also removes the abandoned clusters of this checkout. @module
  */
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { removeBridge } from "./network.ts";
-import { endProcesses, processesOf } from "./processes.ts";
-import { type ClusterRecord, readRecord, RECORD } from "./state.ts";
+import { endProcesses, isRunning, processesOf } from "./processes.ts";
+import { CHECKOUT, type ClusterRecord, type Note, readRecord, RECORD } from "./state.ts";
 import { removeMountPoints } from "./storage.ts";
 
 /**
@@ -37,8 +37,34 @@ export async function removeCluster(stateDir: string): Promise<boolean> {
   return true;
 }
 
+/**
+ * Removes the clusters of this checkout whose owner has ended or whose folder was deleted, and the notes of clusters
+ * that have ended. Does not touch the clusters of another checkout, as long as that checkout exists.
+ */
+export async function removeAbandonedClusters(folder: string, progress: (line: string) => void): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
+    const path = join(folder, name);
+    if (await sweep(JSON.parse(readFileSync(path, "utf8")), progress)) rmSync(path, { force: true });
+  }
+}
+
+/** Returns whether the cluster is gone. */
+async function sweep({ stateDir, checkout, record }: Note, progress: (line: string) => void): Promise<boolean> {
+  if (checkout !== undefined && checkout !== CHECKOUT && existsSync(checkout)) return false;
+  const found = readRecord(stateDir);
+  const isThere = found?.id === record.id;
+  // The record in the folder can be newer than the note, if the process was killed between the two writes.
+  const { owner, processes } = isThere ? found : record;
+  if (isThere && (owner === undefined || isRunning(owner))) return false;
+  if (isThere || processes.some(isRunning)) progress(`clearing away what is left of a cluster in ${stateDir} …`);
+  await endCluster(stateDir, isThere ? found : record);
+  if (isThere || !found) removeFolder(stateDir);
+  return true;
+}
+
 /** Ends a cluster's processes and removes what it has outside its folder. The folder may already have been deleted. */
-export async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
+async function endCluster(stateDir: string, record: ClusterRecord): Promise<void> {
   await endProcesses(record.processes);
   // A process may have started another one just before it ended.
   for (let left = processesOf(record.id); left.length > 0; left = processesOf(record.id)) await endProcesses(left);
@@ -48,7 +74,7 @@ export async function endCluster(stateDir: string, record: ClusterRecord): Promi
 }
 
 /** Removes the files of a cluster from its folder. If nothing else is in the folder, removes the folder too. */
-export function removeFolder(stateDir: string): void {
+function removeFolder(stateDir: string): void {
   for (const name of CONTENTS) rmSync(join(stateDir, name), { recursive: true, force: true });
   if (existsSync(stateDir) && readdirSync(stateDir).length === 0) rmdirSync(stateDir);
 }

@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { RUNTIME } from "../../rolldown.config.ts";
 import { aptInstall } from "./machine.ts";
-import { busyboxFiles, librariesFor, NODE, nodeFiles } from "./imagefiles.ts";
-import { type ImageFile, type ImageSpec, importImages } from "./images.ts";
+import { busyboxFiles, type ImageFile, type ImageSpec, importImages, librariesFor, NODE, nodeFiles } from "./images.ts";
 import { readRecord } from "./state.ts";
 
 /** The name of the image for Pods. */

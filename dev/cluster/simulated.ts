@@ -6,7 +6,7 @@ import { type ControlPlane, userKubeconfig } from "./controlplane.ts";
 import { buildSimulatedNode, nodeAndPodStages, renderKwokConfig, volumeStages } from "./kwok.ts";
 import type { Session } from "./state.ts";
 import { STORAGE_CLASS } from "./storage.ts";
-import { waitUntil } from "./wait.ts";
+import { waitUntil } from "./processes.ts";
 
 /** How many Nodes to create in parallel. */
 const AT_ONCE = 16;

@@ -1,10 +1,12 @@
 /**
- * The record of a cluster, with which another process can find or remove the cluster, and the session that writes the
- * record while the cluster starts. @module
+ * The record of a cluster, with which another process can find or remove the cluster; the note about it outside of its
+ * folder, with which the next start can remove it if it was abandoned; and the session that writes both while the
+ * cluster starts. @module
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder } from "./binaries.ts";
 import { CLUSTER_VARIABLE, type ProcessRecord, startProcess } from "./processes.ts";
 
 /** The folder of the cluster of `npm run up`. */
@@ -75,6 +77,43 @@ export function writeRecord(stateDir: string, record: ClusterRecord): void {
   mkdirSync(stateDir, { recursive: true });
   const path = join(stateDir, RECORD);
   writeFileSync(`${path}.new`, JSON.stringify(record, null, 2), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** The root of the checkout that this file is in. */
+export const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A note about a cluster of this user, outside of the cluster's folder. */
+export interface Note {
+  stateDir: string;
+  /** The root of the checkout that started the cluster. Absent in notes of older checkouts. */
+  checkout?: string;
+  /** The record as of the last change. If the cluster's folder has a record too, that one counts. */
+  record: ClusterRecord;
+}
+
+/** Returns the folder of the notes on this user's clusters. */
+export function notesFolder(): string {
+  return join(cacheFolder(), "clusters");
+}
+
+/** Writes the record of a cluster into its folder and into the note. To change a record, always use this function. */
+export function saveCluster(stateDir: string, record: ClusterRecord, folder = notesFolder()): void {
+  writeRecord(stateDir, record);
+  noteCluster(folder, stateDir, record);
+}
+
+/**
+ * Writes the note of a cluster.
+ *
+ * @param folder the folder of the notes; each cluster has a file in it
+ * @param checkout the root of the checkout that started the cluster
+ */
+export function noteCluster(folder: string, stateDir: string, record: ClusterRecord, checkout = CHECKOUT): void {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${record.id}.json`);
+  const note: Note = { stateDir, checkout, record };
+  writeFileSync(`${path}.new`, JSON.stringify(note), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 

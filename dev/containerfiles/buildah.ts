@@ -1,8 +1,22 @@
-/** Builds images with buildah, in its own image store. @module */
+/**
+ * Builds images with buildah, in its own image store. Builds the base image for Containerfiles without a registry:
+ * Debian with this machine's Node and npm, from the Debian mirror that this machine uses. @module
+ */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 import { ensurePackages, supportsOverlayMounts } from "../cluster/machine.ts";
+import process from "node:process";
 
 /** An image store and its operations. Each method throws if buildah fails. */
 export interface Buildah {
@@ -55,4 +69,62 @@ export function openBuildah(folder: string, root: string, log: number): Buildah 
       }
     },
   };
+}
+
+/** Packages that must be installed. They include the mirror's keys, so that apt-get works in images. */
+const PACKAGES = ["ca-certificates", "debian-archive-keyring"];
+/** The configuration of this machine's apt-get. */
+const SETTINGS = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources", "/etc/apt/apt.conf.d"];
+/** The certificates that this machine trusts, including those of its mirrors. */
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+
+/**
+ * Creates the file system of the base in a folder. The folder is emptied first.
+ *
+ * @param log file descriptor for the output of the programs
+ * @throws {Error} if this machine is not Debian, or if debootstrap fails
+ */
+export function makeBase(folder: string, log: number): void {
+  ensurePackages({ debootstrap: "/usr/sbin/debootstrap" });
+  const { suite, mirror } = debianOf(readFileSync("/etc/os-release", "utf8"), aptSources());
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const args = ["--variant=minbase", `--include=${PACKAGES.join(",")}`, suite, folder, mirror];
+  execFileSync("debootstrap", args, { stdio: ["ignore", log, log] });
+  // Debootstrap writes its mirror to this file, but the machine's own sources contain it too.
+  rmSync(join(folder, "etc/apt/sources.list"), { force: true });
+  for (const path of SETTINGS) if (existsSync(path)) cpSync(path, join(folder, path), { recursive: true });
+  if (existsSync(CERTIFICATES)) copyFileSync(CERTIFICATES, join(folder, CERTIFICATES));
+  for (const path of globSync(join(folder, "var/{cache/apt,lib/apt/lists}/*"))) rmSync(path, { recursive: true });
+  copyFileSync(process.execPath, join(folder, "usr/local/bin/node"));
+  const ask = (...question: string[]) => execFileSync("npm", question, { encoding: "utf8" }).trim();
+  const npmrc = ask("config", "get", "globalconfig");
+  if (existsSync(npmrc)) cpSync(npmrc, join(folder, "usr/local/etc/npmrc"));
+  cpSync(join(ask("root", "--global"), "npm"), join(folder, "usr/local/lib/node_modules/npm"), { recursive: true });
+  symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(folder, "usr/local/bin/npm"));
+}
+
+function aptSources(): string {
+  const files = ["/etc/apt/sources.list", ...globSync("/etc/apt/sources.list.d/*")];
+  return files.filter((file) => existsSync(file)).map((file) => readFileSync(file, "utf8")).join("\n");
+}
+
+/**
+ * Reads this machine's Debian release and mirror.
+ *
+ * @param release text of /etc/os-release
+ * @param sources text of apt's sources, in either format
+ * @throws {Error} if the machine is not Debian, or has no such source
+ */
+export function debianOf(release: string, sources: string): { suite: string; mirror: string } {
+  const [, suite] = /^VERSION_CODENAME=(\S+)/m.exec(release) ?? [];
+  if (suite === undefined || !/^ID=debian$/m.test(release)) throw new Error("Cannot make a base: this is not Debian");
+  const stanzas = sources.split(/\n\s*\n/).filter((stanza) => new RegExp(`^Suites:.*\\b${suite}\\b`, "m").test(stanza));
+  const uris = stanzas.flatMap((stanza) => [...stanza.matchAll(/^URIs:\s*(\S+)/gm)].map(([, uri = ""]) => uri));
+  const lines = [...sources.matchAll(/^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)/gm)].flatMap(([, uri = "", of]) =>
+    of === suite ? [uri] : []
+  );
+  const mirror = [...lines, ...uris].map((uri) => uri.replace(/\/$/, "")).find((uri) => basename(uri) === "debian");
+  if (mirror === undefined) throw new Error(`Cannot make a base: no source of apt has Debian's ${suite}`);
+  return { suite, mirror };
 }

@@ -5,8 +5,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { makeBase } from "./base.ts";
-import { type Buildah, openBuildah } from "./buildah.ts";
+import { type Buildah, makeBase, openBuildah } from "./buildah.ts";
 import { writeSbom } from "./sbom.ts";
 
 const HELP = `Builds an image from its Containerfile by buildah, as an OCI archive.

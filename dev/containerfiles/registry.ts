@@ -2,13 +2,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { untilAnswering } from "../cluster/wait.ts";
+import { endGently, startProcess, untilAnswering } from "../cluster/processes.ts";
 import { ensurePackages } from "../cluster/machine.ts";
 import { freePorts } from "../cluster/ports.ts";
-import { endGently, startProcess } from "../cluster/processes.ts";
 import { REGISTRIES_FOLDER } from "../cluster/nodeconfig.ts";
-import { saveCluster } from "../cluster/notes.ts";
-import { readRecord } from "../cluster/state.ts";
+import { readRecord, saveCluster } from "../cluster/state.ts";
 
 /** CNCF distribution, from Debian's package `docker-registry`. */
 const PROGRAM = "/usr/bin/docker-registry";

@@ -1,4 +1,7 @@
-/** Builds a CustomResourceDefinition as data and as the text of its file. @module */
+/**
+ * Builds CustomResourceDefinitions, as data and as the files in crds/ and deploy/v1alpha1/crds/, and finds the files
+ * that are not up to date. @module
+ */
 import { stringify } from "yaml";
 import type * as z from "zod";
 import type { CustomResource } from "../../packages/api/crd.ts";
@@ -6,9 +9,10 @@ import { sandboxCRD, sandboxSchema } from "../../packages/api/sandbox.ts";
 import { sandboxClaimCRD, sandboxClaimSchema } from "../../packages/api/sandboxclaim.ts";
 import { sandboxTemplateCRD, sandboxTemplateSchema } from "../../packages/api/sandboxtemplate.ts";
 import { sandboxWarmPoolCRD, sandboxWarmPoolSchema } from "../../packages/api/sandboxwarmpool.ts";
-import type { Definitions } from "./openapi.ts";
+import { type Definitions, readDefinitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
 import { V1ALPHA1, v1alpha1Of } from "../../packages/api/v1alpha1/crd.ts";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 
@@ -89,7 +93,7 @@ export function crdFile({ group, plural }: CustomResource): string {
 }
 
 /** Returns the text of a kind's file. */
-export function crdText(kind: Kind, definitions: Definitions, withV1alpha1 = false): string {
+function crdText(kind: Kind, definitions: Definitions, withV1alpha1 = false): string {
   // With YAML 1.1, texts that Kubernetes' parser would read as a boolean or a time are quoted.
   const options = { version: "1.1", aliasDuplicateObjects: false, lineWidth: 0 } as const;
   return HEADER + stringify(buildCRD(kind, definitions, withV1alpha1), options);
@@ -118,4 +122,55 @@ function rootSchema(
     required: ["spec"],
     ...(rules ? { "x-kubernetes-validations": rules } : {}),
   };
+}
+
+/** The folder of the CRDs. */
+export const CRD_FOLDER = new URL("../../crds/", import.meta.url);
+
+/** The folder of the CRDs that also serve v1alpha1. */
+export const V1ALPHA1_CRD_FOLDER = new URL("../../deploy/v1alpha1/crds/", import.meta.url);
+
+/** With this annotation on a CRD, cert-manager writes the CA certificate of the conversion hook into it. */
+const CERTIFIED = {
+  target: { kind: "CustomResourceDefinition" },
+  patch: stringify([{
+    op: "add",
+    path: "/metadata/annotations",
+    value: { "cert-manager.io/inject-ca-from": "hookbox-system/hookbox-conversion" },
+  }]),
+};
+
+/**
+ * Returns the content that each file should have, by file name. @param withV1alpha1 of deploy/v1alpha1/crds/, otherwise
+ * of crds/
+ */
+export function desiredFiles(withV1alpha1 = false): Map<string, string> {
+  const { definitions } = readDefinitions();
+  const crds = kinds.map((kind) => [crdFile(kind.resource), crdText(kind, definitions, withV1alpha1)] as const);
+  const kustomization = {
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    resources: crds.map(([name]) => name).sort(),
+    ...withV1alpha1 ? { patches: [CERTIFIED] } : {},
+  };
+  return new Map([...crds, ["kustomization.yaml", stringify(kustomization)]]);
+}
+
+/** Lists the files below `folder` that are missing, differ or should not exist, sorted by name. */
+export function staleFiles(desired: ReadonlyMap<string, string>, folder: URL): string[] {
+  const present = new Set(listFolder(folder));
+  const names = new Set([...desired.keys(), ...present]);
+  const isStale = (name: string) =>
+    !present.has(name) || readFileSync(new URL(name, folder), "utf8") !== desired.get(name);
+  return [...names].filter(isStale).sort();
+}
+
+/** Returns a message that says how to update stale files; undefined: there are none. */
+export function complaint(stale: readonly string[]): string | undefined {
+  if (stale.length === 0) return undefined;
+  return `CRDs are not up to date with packages/api: ${stale.join(", ")}; run npm run crds`;
+}
+
+function listFolder(folder: URL): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "./files.ts";
+import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "./crd.ts";
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
 const folders = [

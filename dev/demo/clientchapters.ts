@@ -8,8 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { SandboxClient } from "../../packages/sdk/client.ts";
-import { ROOT } from "./parts.ts";
-import { type Chapter, needing, READY, type Story, SUSPENDED } from "./stage.ts";
+import { type Chapter, needing, READY, ROOT, type Story, SUSPENDED } from "./stage.ts";
 import { elapsed, held, note, output, quoted, typed } from "./terminal.ts";
 
 const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";

@@ -10,7 +10,7 @@ import { bundleObjects } from "../../packages/cli/install/bundle.ts";
 import { type Api, isOk, pathOf } from "../../packages/kube/api.ts";
 import { createAll, type Ledger } from "./ledger.ts";
 import { buildImage, type Loader } from "./loaders.ts";
-import { type Parts, ROOT } from "./parts.ts";
+import { type Parts, ROOT } from "./stage.ts";
 import type { Plan } from "./plan.ts";
 import { createPullCheck, readPods, reasonsOf } from "./pods.ts";
 import { held, note, output, type Shell, typed } from "./terminal.ts";

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { createPaths, nameOf } from "../../packages/cli/install/apply.ts";
 import { type Answer, type Api, isOk, messageOf, pathOf } from "../../packages/kube/api.ts";
-import { ROOT } from "./parts.ts";
+import { ROOT } from "./stage.ts";
 
 /** An object that the demo has created. */
 export interface CreatedObject {

@@ -1,6 +1,6 @@
 /** Builds images with docker, and loads them into the nodes of a cluster on this machine. @module */
 import { spawn } from "node:child_process";
-import { ROOT } from "./parts.ts";
+import { ROOT } from "./stage.ts";
 import { typed } from "./terminal.ts";
 
 /** How an image gets from docker to the nodes. */

@@ -1,6 +1,11 @@
-/** Defines what the chapters of the demo share: the cluster, hookbox in it, and what cannot be shown there. @module */
-import type { Parts, RouterPlace } from "./parts.ts";
+/**
+ * Defines what the chapters of the demo share: the cluster, hookbox in it, wherever it runs, and what cannot be shown
+ * there. @module
+ */
 import { note, type Shell } from "./terminal.ts";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ProcessRecord } from "../cluster/processes.ts";
 
 /** What a chapter may need that not every cluster has. */
 export type Need = "containers" | "runtime" | "router";
@@ -43,4 +48,46 @@ export function needing(needs: readonly Need[], play: Chapter["play"]): Chapter[
     if (why === undefined) await play(story);
     else note(why);
   };
+}
+
+/** The root of the checkout. */
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/**
+ * A copy of the hooks, and of what they import, which the demo edits. It is in the checkout, so that packages are
+ * found, and git ignores it.
+ */
+export const COPY = join(ROOT, ".hookbox/demo");
+/** The folder for the logs of all processes. */
+export const LOGS = join(ROOT, ".hookbox/demo-logs");
+
+/** The URL and the headers for requests to sandboxes. */
+interface RouterPlace {
+  url: string;
+  headers: Record<string, string>;
+  /** Options of curl with the same headers. */
+  curl: string;
+}
+
+/** hookbox as it runs: in the cluster, or as local processes if nodes run no containers. */
+export interface Parts {
+  /** The folder with the sources that {@link Parts.redeploy} uses; undefined: it uses the installed image again. */
+  copy: string | undefined;
+  /** Why the functions cannot be replaced; undefined: they can. */
+  whyFixed?: string;
+  /** Installs hookbox and shows how. Resolves when all of it runs. */
+  install(): Promise<void>;
+  /** Replaces the Sandbox hook with that of the copy, if there is a copy, and shows how. */
+  redeploy(): Promise<void>;
+  /** Triggers a call of the replaced hook for the Sandbox `demo`, if nothing else does. */
+  touch(): Promise<void>;
+  /** Identifies the running instances by the name of the part: process IDs, or the UIDs of Pods. */
+  running(): Promise<Map<string, string>>;
+  /** Shows how to use the router. @throws {Error} if no router runs */
+  router(): Promise<RouterPlace>;
+  /** Makes the image of the runtime available to Pods, once. @returns its name */
+  runtimeImage(): Promise<string>;
+  /** Saves logs that would disappear with the cluster. */
+  keepLogs(): Promise<void>;
+  /** The parts of hookbox that run as processes on this machine. */
+  localProcesses(): ProcessRecord[];
 }

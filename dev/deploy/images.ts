@@ -8,8 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { build as buildPage } from "vite";
 import { PROCESSES } from "../../rolldown.config.ts";
-import type { ImageFile, ImageSpec } from "../cluster/images.ts";
-import { librariesFor, NODE, nodeFiles } from "../cluster/imagefiles.ts";
+import { type ImageFile, type ImageSpec, librariesFor, NODE, nodeFiles } from "../cluster/images.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = "/opt/hookbox";

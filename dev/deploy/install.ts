@@ -1,9 +1,9 @@
 /**
- * Installs hookbox on a local cluster as users do it, with kubectl, Helm or hookbox's own command, and with locally
- * built images. @module
+ * Installs Metacontroller and hookbox on a local cluster without access to a registry, with locally built images:
+ * hookbox as users do it, with kubectl, Helm or hookbox's own command. @module
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,8 +13,8 @@ import { findPrograms } from "../cluster/binaries.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { importImages } from "../cluster/images.ts";
 import { HELM } from "../cluster/programs.ts";
-import { metacontrollerManifests } from "./metacontroller.ts";
-import { hookboxImage, metacontrollerImage } from "./images.ts";
+import { hookboxImage, METACONTROLLER_IMAGE, metacontrollerImage } from "./images.ts";
+import { parse, stringify } from "yaml";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";
@@ -115,4 +115,71 @@ function commands(cluster: Cluster, signal: AbortSignal | undefined) {
     await running;
   };
   return { run, kubectl: (args: string[], input?: string) => run(cluster.kubectl, args, input) };
+}
+
+const METACONTROLLER_FOLDER = new URL("../../deploy/metacontroller/", import.meta.url);
+const METACONTROLLER_CRDS = new URL("../metacontroller/crds.yaml", import.meta.url);
+const NAME = "metacontroller";
+const LABELS = { "app.kubernetes.io/name": NAME };
+const RBAC = "rbac.authorization.k8s.io";
+
+interface StatefulSet {
+  metadata: object;
+  spec: { template: { spec: { containers: object[] } } };
+}
+
+/**
+ * Renders Metacontroller's namespace, CRDs, account, rights and process. Account and process are as in Metacontroller's
+ * own manifests; flags and rights are hookbox's (deploy/metacontroller).
+ */
+export function metacontrollerManifests(): string {
+  const objects = [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: NAME } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace: NAME } },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: NAME }, rules: rights() },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: NAME },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: NAME },
+      subjects: [{ kind: "ServiceAccount", name: NAME, namespace: NAME }],
+    },
+    statefulSet(),
+  ];
+  return [readFileSync(METACONTROLLER_CRDS, "utf8").trimEnd(), ...objects.map((object) => stringify(object))].join(
+    "\n---\n",
+  );
+}
+
+function rights(): object[] {
+  const [{ value }] = parse(read("rights.yaml"));
+  return value;
+}
+
+function statefulSet(): object {
+  const { metadata, spec, ...rest }: StatefulSet = parse(read("statefulset.yaml"));
+  const { template } = spec;
+  const probe = (path: string) => ({ httpGet: { path, port: 8081 }, periodSeconds: 2, timeoutSeconds: 5 });
+  // A busy node answers late, and the kubelet must not kill a working process.
+  const livenessProbe = { ...probe("/healthz"), periodSeconds: 10, failureThreshold: 6 };
+  const probes = { livenessProbe, readinessProbe: probe("/readyz") };
+  const containers = template.spec.containers.map((container) => ({
+    ...container,
+    image: METACONTROLLER_IMAGE,
+    ...probes,
+  }));
+  return {
+    ...rest,
+    metadata: { ...metadata, labels: LABELS },
+    spec: {
+      replicas: 1,
+      serviceName: "",
+      selector: { matchLabels: LABELS },
+      template: { metadata: { labels: LABELS }, spec: { ...template.spec, serviceAccountName: NAME, containers } },
+    },
+  };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, METACONTROLLER_FOLDER), "utf8");
 }

@@ -4,9 +4,16 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { DEFINITION } from "../../packages/api/blueprint.ts";
 import { requiredVersion } from "../../dev/cluster/programs.ts";
-import { crdFile, kinds } from "../../dev/crdgen/crd.ts";
+import {
+  complaint,
+  CRD_FOLDER,
+  crdFile,
+  desiredFiles,
+  kinds,
+  staleFiles,
+  V1ALPHA1_CRD_FOLDER,
+} from "../../dev/crdgen/crd.ts";
 import { type OpenAPISchema, readDefinitions } from "../../dev/crdgen/openapi.ts";
-import { complaint, CRD_FOLDER, desiredFiles, staleFiles, V1ALPHA1_CRD_FOLDER } from "../../dev/crdgen/files.ts";
 import { toOpenAPI } from "../../dev/crdgen/structural.ts";
 import { aClaim, aPool } from "../pools.ts";
 

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../dev/cluster/cluster.ts";
-import { metacontrollerManifests } from "../../dev/deploy/metacontroller.ts";
+import { metacontrollerManifests } from "../../dev/deploy/install.ts";
 import { bundleObjects, renderBundle, renderRetained } from "../../packages/cli/install/bundle.ts";
 import { DEPLOY, helm } from "./chart.ts";
 import { attempt, run, until } from "./kubectl.ts";

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { metacontrollerManifests } from "../../dev/deploy/metacontroller.ts";
+import { metacontrollerManifests } from "../../dev/deploy/install.ts";
 import { readCRDs } from "../../packages/manifests/render.ts";
 import type { Loose } from "./namespace.ts";
 

@@ -2,12 +2,11 @@
 import { Buffer } from "node:buffer";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { untilAnswering } from "../../dev/cluster/wait.ts";
+import { endGently, type ProcessRecord, startProcess, untilAnswering } from "../../dev/cluster/processes.ts";
 import { readGoControllerCRDs } from "../../dev/bench/stage/gocontroller.ts";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
 import type { Cluster } from "../../dev/cluster/cluster.ts";
 import { freePorts } from "../../dev/cluster/ports.ts";
-import { endGently, type ProcessRecord, startProcess } from "../../dev/cluster/processes.ts";
 
 export interface Peer {
   /** Its CRDs as JSON; of both versions, converted by it wherever it listens. */

@@ -1,10 +1,9 @@
 /** Runs the Go controller of kubernetes-sigs/agent-sandbox from a binary. @module */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { untilAnswering } from "../../cluster/wait.ts";
+import { startProcess, untilAnswering } from "../../cluster/processes.ts";
 import { definitionsIn } from "../../cluster/api.ts";
 import { freePorts } from "../../cluster/ports.ts";
-import { startProcess } from "../../cluster/processes.ts";
 import type { Controllers } from "./local.ts";
 
 /** All other flags have the Go controller's defaults. */

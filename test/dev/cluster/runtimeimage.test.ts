@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { librariesOf } from "../../../dev/cluster/imagefiles.ts";
+import { librariesOf } from "../../../dev/cluster/images.ts";
 import { bundleRuntime, runtimeImage } from "../../../dev/cluster/runtimeimage.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 

@@ -7,9 +7,8 @@ import { afterAll, expect, test } from "vitest";
 import { findCluster, startCluster } from "../../../dev/cluster/cluster.ts";
 import { definitionsIn } from "../../../dev/cluster/api.ts";
 import { CLUSTER_VARIABLE, isRunning, startProcess, thisProcess } from "../../../dev/cluster/processes.ts";
-import { noteCluster, removeAbandonedClusters, saveCluster } from "../../../dev/cluster/notes.ts";
-import { removeCluster } from "../../../dev/cluster/remove.ts";
-import { type ClusterRecord, readRecord, writeRecord } from "../../../dev/cluster/state.ts";
+import { removeAbandonedClusters, removeCluster } from "../../../dev/cluster/remove.ts";
+import { type ClusterRecord, noteCluster, readRecord, saveCluster, writeRecord } from "../../../dev/cluster/state.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-state-"));
 // What this user's other clusters left is no business of a test.

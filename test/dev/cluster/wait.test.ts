@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { thisProcess } from "../../../dev/cluster/processes.ts";
-import { logTail, waitUntil } from "../../../dev/cluster/wait.ts";
+import { logTail, thisProcess, waitUntil } from "../../../dev/cluster/processes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hookbox-wait-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 /** @module */
 import { expect, test } from "vitest";
-import { debianOf } from "../../../dev/containerfiles/base.ts";
+import { debianOf } from "../../../dev/containerfiles/buildah.ts";
 
 const RELEASE = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_CODENAME=bookworm\nID=debian\n';
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { staleFiles } from "../../../dev/crdgen/files.ts";
+import { staleFiles } from "../../../dev/crdgen/crd.ts";
 
 function folderOf(files: Record<string, string>): URL {
   const folder = mkdtempSync(join(tmpdir(), "crdgen-"));
