@@ -3,13 +3,31 @@ import { sameJson } from "../../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../../packages/api/objects/json.ts";
 import type { KubeObject } from "../../../packages/api/objects/objects.ts";
 import { kindKey } from "../../../packages/testing/metacontroller/children.ts";
+import type { ScenarioHistory } from "../../../packages/testing/mod.ts";
 import type { Resource } from "../../../packages/testing/store/store.ts";
-import { cachedAt, lastShown, type Shown, shownBy } from "./cached.ts";
-import type { Recorded } from "./metacontrollers.ts";
-import type { Run } from "./runs.ts";
-import { concernOf, type Cut, cutSyncs, type NumberedRequest } from "./segment.ts";
+import {
+  cachedAt,
+  concernOf,
+  type Cut,
+  cutSyncs,
+  lastShown,
+  type NumberedRequest,
+  type Shown,
+  shownBy,
+} from "./syncs.ts";
+import type { Recorded } from "./world.ts";
 import type { Exchange, HookCall, Sighting } from "./traffic.ts";
 import type { Course, Moment, Request, Sync, Transcript } from "./transcript.ts";
+
+/** One run: its name, and the range of numbers in the recording that belong to it. */
+export interface Run {
+  /** Name of the file without its extension. */
+  name: string;
+  from: number;
+  to: number;
+  namespace: string;
+  history?: ScenarioHistory;
+}
 
 /** The complete recording of a run. */
 interface Recording {
