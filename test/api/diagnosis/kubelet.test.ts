@@ -1,6 +1,6 @@
 /** What a Pod that has a node suffers from, in the kubelet's words. @module */
 import { expect, test } from "vitest";
-import { imageCode } from "../../../packages/api/diagnosis/rules/image.ts";
+import { imageCode } from "../../../packages/api/diagnosis/rules/node.ts";
 import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
 import { ago, anEvent, aPod, type Case, expectCause, podFacts, waiting } from "./facts.ts";
 

@@ -13,13 +13,11 @@ import { sandboxCause } from "../sandboxcause.ts";
 import { evidenceOf, refOf, type Scene, secondsSince } from "../scene.ts";
 import { beingDeleted, hookFailing, notReconciled } from "./anykind.ts";
 import { crash, isCrashLooping, probe, readinessGate } from "./containers.ts";
-import { image, imageCode } from "./image.ts";
+import { image, imageCode, nodeNotReady, podSandbox, terminating } from "./node.ts";
 import { ended, expired, multiplePods, podLost, suspended } from "./lifecycle.ts";
-import { nodeNotReady, podSandbox, terminating } from "./node.ts";
-import { containerConfig, mounts } from "./references.ts";
+import { containerConfig, mounts, volumes } from "./references.ts";
 import { podTaken, refused, stuck } from "./refused.ts";
 import { gated, unschedulable } from "./scheduling.ts";
-import { volumes } from "./volumes.ts";
 
 /** After this many seconds, a Sandbox no longer counts as starting: it is not Ready for some reason. */
 const STARTING_SECONDS = 60;
