@@ -1,11 +1,10 @@
 /** `hookbox doctor`: checks what prevents hookbox from working in this cluster. @module */
 import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
-import { checkAccounts } from "../doctor/accounts.ts";
+import { checkAccounts, checkRights, checkRuntimeClasses, checkStorage } from "../doctor/rights.ts";
 import type { Check, CheckInput, CheckResult } from "../doctor/check.ts";
 import { checkControllers, checkMetacontroller } from "../doctor/metacontroller.ts";
 import { checkBinder, checkKeeper, checkRouter } from "../doctor/processes.ts";
-import { checkRights, checkRuntimeClasses, checkStorage } from "../doctor/rights.ts";
 import { checkCRDs, checkServer } from "../doctor/server.ts";
 import { Ended } from "../failure.ts";
 import { optionsOf, withRouter } from "../options.ts";

@@ -9,9 +9,8 @@ import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { UsageError } from "../failure.ts";
 import { anonymousAccess, type Authenticate, parseAddress, tokensIn } from "../mcp/access.ts";
 import { type HTTPOptions, serveHTTP } from "../mcp/http.ts";
-import { createSessionServer, type SessionServer } from "../mcp/server.ts";
+import { createSessionServer, serveStdio, type SessionServer } from "../mcp/server.ts";
 import type { Scope } from "../mcp/session.ts";
-import { serveStdio } from "../mcp/stdio.ts";
 import { collect, durationMs, optionsOf, pairs, wholeNumber, withRouter } from "../options.ts";
 
 /** Values of the options, as the user wrote them. */
