@@ -61,7 +61,7 @@ export const Sandbox = {
 
 export { SandboxClient } from "./client.ts";
 export type { NameOptions, SandboxList } from "./client.ts";
-export type { SandboxPage } from "./control/list.ts";
+export type { SandboxPage } from "./control/find.ts";
 export type { SandboxHandle, URLOptions } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/clientoptions.ts";
 export type { PodPlace, PodWay } from "./transport/direct.ts";

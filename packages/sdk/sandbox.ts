@@ -14,8 +14,7 @@ import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty.ts";
 import type { CallOptions } from "./runtime/call.ts";
 import { createRuntimeClient } from "./runtime/runtimeclient.ts";
-import type { ClientContext } from "./setup/clientcontext.ts";
-import { signAddress } from "./setup/signing.ts";
+import { type ClientContext, signAddress } from "./setup/clientcontext.ts";
 import { traceTransport } from "./tracing.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
 

@@ -19,7 +19,7 @@ export const SDK: readonly Mutant[] = [
   },
   {
     name: "a file of a tar keeps its setuid bit",
-    file: "packages/sdk/disk/extract.ts",
+    file: "packages/sdk/disk/unpack.ts",
     from: "await handle.chmod(attributes.mode & PERMISSIONS);",
     to: "await handle.chmod(attributes.mode & 0o7777);",
     tests: HOSTILE_TEST,
@@ -33,14 +33,14 @@ export const SDK: readonly Mutant[] = [
   },
   {
     name: "a downloaded link leads out of its folder",
-    file: "packages/sdk/disk/extract.ts",
+    file: "packages/sdk/disk/unpack.ts",
     from: "isForeign || levelsUp > parts.length - 1 ||",
     to: "isForeign ||",
     tests: HOSTILE_TEST,
   },
   {
     name: "a downloaded file goes through a link of the caller's",
-    file: "packages/sdk/disk/extract.ts",
+    file: "packages/sdk/disk/unpack.ts",
     from: "if ((await lstat(bytePath(path))).isDirectory()) return;",
     to: "if ((await lstat(bytePath(path))).mtimeMs > 0) return;",
     tests: HOSTILE_TEST,

@@ -1,9 +1,13 @@
-/** Finds claims and Sandboxes by name; their paths in the API, and their names for errors. @module */
+/**
+ * Finds claims and Sandboxes by name, and lists them; their paths in the API, and their names for errors. @module
+ */
 import type { Sandbox } from "../../api/sandbox.ts";
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { type ObjectRef, SandboxNotFoundError } from "../errors.ts";
-import { callAPIIfFound, NAMESPACE_ADVICE } from "./kube.ts";
-import type { ClaimOrSandbox } from "./readiness.ts";
+import { callAPI, callAPIIfFound, NAMESPACE_ADVICE } from "./kube.ts";
+import { type ClaimOrSandbox, infoOf } from "./readiness.ts";
+import { controllerOf } from "../../api/objects/objects.ts";
+import type { ListOptions, SandboxInfo } from "../options.ts";
 
 /** Finds the claim of a name, or else the Sandbox. @throws {@link SandboxNotFoundError} if there is neither */
 export async function find(
@@ -80,4 +84,60 @@ export function refOf({ kind, namespace, name }: Target): ObjectRef {
 /** Returns its name for messages: `claim team-a/demo`. */
 export function wordsFor({ kind, namespace, name }: Target): string {
   return `${kind === "Sandbox" ? "sandbox" : "claim"} ${namespace}/${name}`;
+}
+
+/** One page of a list, and the cursor of the next one. */
+export interface SandboxPage {
+  items: SandboxInfo[];
+  /** Cursor of the next page; absent on the last page. */
+  cursor?: string;
+}
+
+const PAGE = 100;
+/** Kinds in the order in which they are listed. */
+const LISTED = ["SandboxClaim", "Sandbox"] as const;
+
+/**
+ * Returns one page: claims first, then Sandboxes, each sorted by namespace and name.
+ *
+ * @param namespace undefined: all namespaces
+ * @param cursor the cursor of the page before; absent: the first page
+ */
+export async function listPage(
+  api: Api,
+  namespace: string | undefined,
+  { labelSelector, signal }: ListOptions,
+  { limit = PAGE, cursor = "" }: { limit?: number; cursor?: string } = {},
+): Promise<SandboxPage> {
+  const [index = "0", token = ""] = cursor.split(" ");
+  const kind = LISTED[Number(index)] ?? "Sandbox";
+  const resource = RESOURCES[kind];
+  const query = {
+    limit: String(limit),
+    ...labelSelector === undefined ? {} : { labelSelector },
+    ...token === "" ? {} : { continue: token },
+  };
+  const { items, metadata } = await callAPI<{ items: ClaimOrSandbox[]; metadata: { continue?: string } }>(api, {
+    method: "GET",
+    path: pathOf({ resource, namespace }),
+    query,
+    action: `list ${resource}`,
+    object: { kind, ...namespace === undefined ? {} : { namespace }, name: "" },
+    signal,
+  });
+  // The API server does not set the kind of items in a list.
+  const claimsAndSandboxes = items.map((item) => ({ ...item, kind }) as ClaimOrSandbox).filter(isTop);
+  const next = metadata.continue
+    ? `${index} ${metadata.continue}`
+    : Number(index) + 1 < LISTED.length
+    ? `${Number(index) + 1}`
+    : undefined;
+  return { items: claimsAndSandboxes.map(infoOf), ...next === undefined ? {} : { cursor: next } };
+}
+
+/** A Sandbox of a claim is represented by the claim. Unused Sandboxes of pools are not listed. */
+function isTop(claimOrSandbox: ClaimOrSandbox): boolean {
+  if (claimOrSandbox.kind === "SandboxClaim") return true;
+  const owner = controllerOf((claimOrSandbox as Sandbox).metadata);
+  return owner?.kind !== "SandboxClaim" && owner?.kind !== "SandboxWarmPool";
 }

@@ -9,8 +9,7 @@ import { readChunks } from "../files/read.ts";
 import { createTransferCount, type TransferOptions, type Transferred } from "../files/transfer.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
-import { OutsideFolderError, partsOf, writeWhole } from "./extract.ts";
-import { BadTarError, unpackInto } from "./unpack.ts";
+import { BadTarError, OutsideFolderError, partsOf, unpackInto, writeWhole } from "./unpack.ts";
 
 /** Downloads it. @throws as `Files.download` */
 export async function downloadPath(
