@@ -71,6 +71,19 @@ test("a window holds few tiny frames: each costs more than its bytes", () => {
 });
 
 test("a sender whose stream is over stops", async () => {
+test("tiny frames without end pass, never more than the window allows at once, if each is used when it arrives", () => {
+  const sender = createSendWindow(STREAM_WINDOW);
+  const receiver = createReceiveWindow(STREAM_WINDOW, (bytes) => sender.grant(bytes));
+  const full = sender.room();
+  for (let frames = 0; frames < 10_000; frames++) {
+    expect(sender.room(), "the sender waits for credit although everything was used").toBeGreaterThan(0);
+    expect(sender.room(), "more credit than was used").toBeLessThanOrEqual(full);
+    sender.sent(1);
+    expect(receiver.received(1), "more than allowed").toBe(true);
+    receiver.used(1);
+  }
+});
+
   const sender = createSendWindow(STREAM_WINDOW);
   let isOver = false;
   let sent = 0;
