@@ -72,7 +72,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { page, pingMs = 10_000, silenceMs = 15_000, openMs = 8000, retryMs = 30_000 } = options;
   const { idleMs = 60_000, plainMs = 60_000 } = options;
   const { origin } = new URL(page);
+  /** Takes new requests. */
   let current: OpenSocket | undefined;
+  /** The current one, and those whose routers stop, as long as they have requests. */
+  const sockets = new Set<OpenSocket>();
   let opening: Promise<OpenSocket> | undefined;
   let state: ConnectionState = { lostSince: undefined, retryAt: undefined, isPlain: false };
   let plainUntil = 0;
@@ -175,6 +178,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       isProven: false,
     };
     const { streams } = opened;
+    sockets.add(opened);
     let pingedAt = 0;
     let idleSince = Date.now();
     let isOver = false;
@@ -182,13 +186,14 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (isOver) return;
       isOver = true;
       clearInterval(pulse);
+      sockets.delete(opened);
       if (current === opened) current = undefined;
       const isUsed = streams.size > 0;
       for (const stream of [...streams.values()]) stream.end(new TypeError(LOST));
       opened.body.close();
       socket.onmessage = socket.onclose = null;
       socket.close();
-      if (isUsed) lost();
+      if (isUsed && !current) lost();
       wake();
     };
     const pulse = setInterval(() => {
@@ -227,6 +232,10 @@ export function createConnection(options: ConnectionOptions): Connection {
         return stream?.end();
       case "cancel":
         return stream?.end(new TypeError(frame.reason));
+      case "goaway":
+        // Open requests go on here; later ones open another WebSocket, perhaps to another router.
+        if (current === opened) current = undefined;
+        return wake();
       case "credit":
         return (frame.stream === 0 ? opened.body : stream?.toRouter)?.grant(frame.bytes);
     }
@@ -317,10 +326,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       clearTimeout(retryTimer);
       plainUntil = 0;
       failures = 0;
-      const { socket, streams } = current ?? {};
       current = undefined;
-      for (const stream of [...streams?.values() ?? []]) stream.end(new TypeError("The connection was closed"));
-      socket?.close();
+      for (const { socket, streams } of sockets) {
+        for (const stream of [...streams.values()]) stream.end(new TypeError("The connection was closed"));
+        socket.close();
+      }
       change({ lostSince: undefined, retryAt: undefined });
       wake();
     },

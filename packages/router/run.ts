@@ -29,7 +29,8 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     const shutdown = new AbortController();
     const api = connect(credentials, { signal: shutdown.signal, userAgent: USER_AGENT });
     const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer };
-    const router = assembleRouter(api, options, outputs, shutdown.signal, dashboardOf(options, credentials, log));
+    const dashboard = dashboardOf(options, credentials, log);
+    const router = assembleRouter(api, options, outputs, shutdown.signal, dashboard);
     installErrorBoundary((error) => {
       router.metrics.exceptions.inc();
       log("error", "Unexpected error in a connection", errorFields(error));
@@ -42,7 +43,9 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
       const servers = await listenAll(router, options, log, stopped);
       await stopped;
       await sleep(options.shutdownDelay, shutdown.signal);
-      await Promise.all(servers.map((server) => server.stop()));
+      const stopping = servers.map((server) => server.stop());
+      dashboard?.drain();
+      await Promise.all(stopping);
     } finally {
       shutdown.abort();
       router.close();

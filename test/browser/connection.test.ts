@@ -71,7 +71,7 @@ function userOf(token: string): string | undefined {
 
 async function startRouter(kubeconfig: string, port = 0, ...more: string[]): Promise<MainProcess & { port: number }> {
   const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--authz-mode", "allow-all"];
-  const flags = ["--port", String(port), "--allow-loopback-pod-ip", "--shutdown-timeout", "0s"];
+  const flags = ["--port", String(port), "--allow-loopback-pod-ip", "--shutdown-timeout", "1h"];
   const router = await startMain("node", [...args, ...flags, ...more], "Serving");
   const [serving] = router.said("Serving");
   return { ...router, port: serving?.["port"] as number };
@@ -138,12 +138,14 @@ test("eight tabs show lists, logs and terminals at once", async () => {
   await takePicture(last, "dashboard-eight-tabs");
 });
 
-test("a router that restarts: the page says since when its data is old, keeps it, and goes on by itself", async () => {
-  const { api, kubeconfig } = await serveObjects();
+test("a router that restarts waits for no page, which says since when its data is old, and goes on by itself", async () => {
+  const { ip } = await serveInside({});
+  const { api, kubeconfig } = await serveObjects(ip);
   const router = await startRouter(kubeconfig);
   const context = await startChromium(chromium);
   const { page } = await openTab(context, router.port);
-  await router.stop();
+  await openInside(page, 0);
+  expect(await router.stop()).toBe(0);
   await page.getByRole("alert").filter({ hasText: /^Disconnected since \d\d:\d\d:\d\d; showing old data\.$/ })
     .waitFor();
   await page.getByRole("row", { name: /python-1/ }).waitFor();
@@ -152,6 +154,8 @@ test("a router that restarts: the page says since when its data is old, keeps it
   await startRouter(kubeconfig, router.port);
   await page.getByRole("row", { name: /new-one/ }).waitFor();
   await eventually(() => page.getByText(/Disconnected since|Not up to date/).count()).toBe(0);
+  await page.keyboard.type("echo again-$((1+1))\n");
+  await page.locator(".shell:not([hidden]) .xterm-rows").filter({ hasText: "again-2" }).waitFor();
   expect(page.url()).toContain(PANEL);
 });
 

@@ -10,7 +10,7 @@ import { socketOf } from "../router/dashboard/stage.ts";
 
 /** The router: a tunnel in front of `answer`, on a port that can be given again. */
 async function startRouter(answer: RequestListener, { port = 0, isBlocked = false } = {}) {
-  const tunnel = createTunnel(() => "here");
+  let tunnel = createTunnel(() => "here");
   const sockets = new Set<Socket>();
   const seen = { upgrades: 0, plain: 0 };
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ async function startRouter(answer: RequestListener, { port = 0, isBlocked = fals
     if (isBlocked) return void socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
     seen.upgrades++;
     const serve = (incoming: IncomingMessage, response: ServerResponse) => answer(incoming, response);
-    tunnel({ request, socket, head, serve, onAnswered: () => {} });
+    tunnel.open({ request, socket, head, serve, onAnswered: () => {} });
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const stop = async () => {
@@ -34,7 +34,13 @@ async function startRouter(answer: RequestListener, { port = 0, isBlocked = fals
     await closed;
   };
   onTestFinished(() => void stop());
-  return { port: (server.address() as AddressInfo).port, seen, stop };
+  /** As behind a Service: the router stops, and the next connections reach another one. */
+  const replace = () => {
+    const before = tunnel;
+    tunnel = createTunnel(() => "here");
+    before.drain();
+  };
+  return { port: (server.address() as AddressInfo).port, seen, stop, replace };
 }
 
 function open(port: number, options: Partial<ConnectionOptions> = {}) {
@@ -148,6 +154,28 @@ test("after a restart of the router, requests that read wait and go on, and othe
   expect(await (await reading).text()).toBe("ok");
   expect(connection.state()).toEqual({ lostSince: undefined, retryAt: undefined, isPlain: false });
   expect(changes).toContain(true);
+});
+
+test("if a router stops, open requests go on there, and new ones go to another router without a break", async () => {
+  const held: ServerResponse[] = [];
+  const answer: RequestListener = (request, response) =>
+    request.url === "/slow" ? void held.push(response) : response.end("ok");
+  const { port, seen, replace } = await startRouter(answer);
+  const connection = open(port);
+  const states: boolean[] = [];
+  connection.subscribe(() => states.push(connection.state().lostSince !== undefined));
+  const slow = connection.fetch("/slow", { headers });
+  await untilThere(1, () => held);
+  replace();
+  // Until the page has read that the router stops, requests still go there.
+  await until(async () => {
+    expect(await (await connection.fetch("/x", { headers })).text()).toBe("ok");
+    return seen.upgrades === 2;
+  });
+  held[0]?.end("whole");
+  expect(await (await slow).text()).toBe("whole");
+  expect(states).not.toContain(true);
+  expect(seen).toEqual({ upgrades: 2, plain: 0 });
 });
 
 test("a network that swallows everything is noticed", async () => {

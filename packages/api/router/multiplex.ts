@@ -54,15 +54,16 @@ export interface AnswerHead {
  * | `cancel` | both | closes the stream early; `reason` is for people |
  * | `credit` | both | the sender of the body may send so many bytes more; stream 0: of all bodies together |
  * | `ping`, `pong` | client, router | shows that the connection works; stream 0 |
+ * | `goaway` | router | the router stops: open streams end, new requests need another connection; stream 0 |
  */
 export type Frame =
   | { type: "request" | "answer"; stream: number; head: unknown }
   | { type: "data"; stream: number; bytes: Uint8Array }
-  | { type: "end" | "ping" | "pong"; stream: number }
+  | { type: "end" | "ping" | "pong" | "goaway"; stream: number }
   | { type: "cancel"; stream: number; reason: string }
   | { type: "credit"; stream: number; bytes: number };
 
-const TYPES = ["request", "answer", "data", "end", "cancel", "credit", "ping", "pong"] as const;
+const TYPES = ["request", "answer", "data", "end", "cancel", "credit", "ping", "pong", "goaway"] as const;
 const PREFIX_BYTES = 5;
 const MOST_REASON = 500;
 

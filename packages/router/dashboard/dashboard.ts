@@ -15,7 +15,7 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from "../limits.ts";
 import { cutOff, endRequest, isWhole } from "../proxy/versions.ts";
 import { isRefusal, type Refusal, unauthorized } from "../refusal.ts";
 import { createIdentify } from "./identity.ts";
-import { createTunnel, type TunnelLimits, type TunnelUpgrade } from "./tunnel.ts";
+import { createTunnel, STOPPING, type TunnelLimits, type TunnelUpgrade } from "./tunnel.ts";
 
 const BASE = "/.hookbox/";
 const API = `${BASE}api/`;
@@ -28,6 +28,8 @@ export interface Dashboard {
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Opens the WebSocket over which a page sends its requests. */
   upgrade(upgrade: TunnelUpgrade): void;
+  /** Ends what would never end by itself: watches, logs that are followed, and WebSockets without other requests. */
+  drain(): void;
 }
 
 /** What the page must know before its user has signed in. Everyone who can reach the router can read it. */
@@ -82,6 +84,8 @@ const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH", "DELETE"]);
 
 /** Creates the dashboard from its parts. */
+/** Paths of watches, and of logs that are followed. */
+const ENDLESS = /[?&](watch|follow)=(true|1)(&|$)/;
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { apiProxy, log, domain, addressOf, maxOpenRequests = 500, authzRecheckInterval = 30_000 } = options;
   const files = dashboardFiles();
@@ -99,15 +103,23 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     // A proxy in front may add the user's token to every request of the browser, whichever page has sent it.
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return sendRefusal(request, response, FOREIGN);
     if (!isAllowed(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_ALLOWED);
+  const endless = new Set<ServerResponse>();
+  let isDraining = false;
     if (token === undefined) return sendRefusal(request, response, unauthorized(token));
     const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    response.once("close", () => {
+      endless.delete(response);
+      gone.abort();
+    });
     let release: (() => void) | undefined;
     try {
       // Until the API server has identified the user, the request uses no slot, and its body is not read.
       const address = addressOf(request);
       const identity = await identify(token, address);
       if (isRefusal(identity)) return sendRefusal(request, response, identity);
+    const isEndless = ENDLESS.test(path);
+    if (isEndless && isDraining) return sendRefusal(request, response, STOPPING);
+    if (isEndless) endless.add(response);
       const { holder } = identity;
       if (holder === undefined) return sendRefusal(request, response, unauthorized(token));
       const text = WITH_BODY.has(method) ? await bodyOf(request, bodies(address)) : "";
@@ -166,7 +178,13 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       else if (url === SETTINGS && method === "GET") sendSettings(request, response);
       else sendFile(request, response);
     },
-    upgrade: tunnel,
+    upgrade: tunnel.open,
+    drain() {
+      isDraining = true;
+      // The tunnel first: pages must send their next requests elsewhere before they learn that some have ended.
+      tunnel.drain();
+      endless.forEach(cutOff);
+    },
   };
 }
 

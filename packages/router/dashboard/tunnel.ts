@@ -71,6 +71,12 @@ const NOT_ALLOWED: Refusal = {
   status: 403,
   detail: "Over this connection, requests go to the dashboard's API, or name a sandbox by X-Sandbox-ID.",
 };
+/** Refuses what would never end while the router shuts down. */
+export const STOPPING: Refusal = {
+  status: 503,
+  detail: "The router is shutting down.",
+  headers: { "Retry-After": "1" },
+};
 const BAD_HEAD: Refusal = { status: 400, detail: "Invalid request path or headers." };
 const API = "/.hookbox/api/";
 const BEARER = /^Bearer +\S/i;
@@ -83,6 +89,10 @@ const FROM_UPGRADE = ["user-agent", "x-forwarded-for", "x-forwarded-proto"] as c
 const NOT_TO_PAGE = new Set(["connection", "keep-alive", "transfer-encoding", "set-cookie", "trailer", "upgrade"]);
 /** Most bytes that wait for a client that does not read. Well-behaved clients stay below: each stream has one frame. */
 const MOST_WAITING = 2 * MOST_STREAMS * FRAME_BYTES;
+/** The Connect protocol's streams: the page opens them for terminals. */
+const CONNECT_STREAM = /^application\/connect\+/i;
+/** Close code 1012 of the IANA registry: the client may connect again. */
+const SERVICE_RESTART = 1012;
 const TOKEN_CHARACTERS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const headSchema = z.object({
@@ -92,12 +102,22 @@ const headSchema = z.object({
   length: z.int().min(0).optional(),
 });
 
-/** Creates the function that opens the WebSocket and serves its requests until it closes. */
+/** The WebSockets of all pages. */
+export interface Tunnel {
+  /** Opens a WebSocket, and serves its requests until it closes. */
+  open(upgrade: TunnelUpgrade): void;
+  /** Ends terminals, closes each WebSocket as soon as its other requests are done, and opens no more. */
+  drain(): void;
+}
+
+/** Creates the tunnel. */
 export function createTunnel(
   addressOf: AddressOf,
   { mostConnections = 500, mostOfAddress = 100, firstRequestMs = 10_000, silenceMs = 60_000, idleMs = 600_000 }:
     TunnelLimits = {},
-): (upgrade: TunnelUpgrade) => void {
+): Tunnel {
+  let isDraining = false;
+  const drains = new Set<() => void>();
   const connections = createConcurrencyLimit(mostConnections, mostOfAddress);
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -107,7 +127,7 @@ export function createTunnel(
     perMessageDeflate: false,
     handleProtocols: (offered) => offered.has(MULTIPLEX_PROTOCOL) && MULTIPLEX_PROTOCOL,
   });
-  return ({ request, socket, head, serve, onAnswered }) => {
+  const open: Tunnel["open"] = ({ request, socket, head, serve, onAnswered }) => {
     const refuse = (refusal: Refusal) => {
       onAnswered(refusal.status);
       refuseRaw(socket, refusal);
@@ -116,13 +136,23 @@ export function createTunnel(
     // Unlike `fetch`, a WebSocket may go to another origin. Only browsers send an Origin, and only pages need this.
     const isForeign = request.headers.origin === undefined || isCrossOrigin(request, { authzCookieAllowedOrigins: [] });
     if (isForeign) return refuse(FOREIGN);
+    if (isDraining) return refuse(STOPPING);
     const release = connections(addressOf(request));
     if (!release) return refuse(tooMany("Too many pages of this address are open.", 30));
     socket.once("close", release);
     webSockets.handleUpgrade(request, socket, Buffer.from(head), (webSocket) => {
       onAnswered(101);
-      serveConnection(webSocket, { request, socket, serve, firstRequestMs, silenceMs, idleMs });
+      const drain = serveConnection(webSocket, { request, socket, serve, firstRequestMs, silenceMs, idleMs });
+      drains.add(drain);
+      webSocket.once("close", () => drains.delete(drain));
     });
+  };
+  return {
+    open,
+    drain() {
+      isDraining = true;
+      for (const drain of drains) drain();
+    },
   };
 }
 
@@ -141,14 +171,17 @@ interface Stream {
   toClient: SendWindow;
   /** Free the memory of the frames that the handler has not taken yet. */
   untaken: Set<() => void>;
+  /** It ends only when its client or its sandbox ends it. */
+  isEndless: boolean;
 }
 
-/** Serves the requests of one WebSocket. */
-function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
+/** Serves the requests of one WebSocket. @returns a function that drains it, see {@link Tunnel.drain} */
+function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => void {
   const streams = new Map<number, Stream>();
   const connect = createMemoryServer(parts);
   let last = 0;
   let isProven = false;
+  let isDraining = false;
   let heardAt = performance.now();
   let idleSince = heardAt;
   const send = (frame: Frame): Promise<void> =>
@@ -172,6 +205,21 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
     stream.outgoing.destroy();
     for (const free of stream.untaken) free();
     if (frame) void send(frame);
+    if (isDraining) closeIfDone();
+  }
+
+  function closeIfDone(): void {
+    if (streams.size === 0) webSocket.close(SERVICE_RESTART, STOPPING.detail);
+  }
+
+  function drain(): void {
+    isDraining = true;
+    // The page must send its next requests elsewhere before it learns that some have ended.
+    void send({ type: "goaway", stream: 0 });
+    for (const [id, { isEndless }] of streams) {
+      if (isEndless) end(id, { type: "cancel", stream: id, reason: STOPPING.detail });
+    }
+    closeIfDone();
   }
 
   function open(id: number, given: unknown): void {
@@ -185,6 +233,9 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
     }
     const checked = headersFor(head as RequestHead, parts.request);
     if (isRefusal(checked)) return refuse(checked);
+    // API server's watches and logs are ended by the dashboard itself: they can come without a WebSocket, too.
+    const isEndless = CONNECT_STREAM.test(checked.headers["content-type"] ?? "");
+    if (isDraining && isEndless) return refuse(STOPPING);
     let outgoing: ClientRequest;
     try {
       outgoing = httpRequest({
@@ -205,6 +256,7 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
       fromClient: createReceiveWindow(STREAM_WINDOW, (bytes) => void send({ type: "credit", stream: id, bytes })),
       toClient: createSendWindow(STREAM_WINDOW),
       untaken: new Set(),
+      isEndless,
     };
     streams.set(id, stream);
     outgoing.on("error", () => end(id, { type: "cancel", stream: id, reason: "The router ended the request." }));
@@ -286,6 +338,7 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): void {
     clearInterval(pulse);
     for (const id of streams.keys()) end(id);
   });
+  return drain;
 }
 
 /** Returns a function that connects to the router's handler in memory. The connection looks like the WebSocket's own. */

@@ -204,3 +204,24 @@ test("files are only read", async () => {
   const { ask } = await start();
   expect(await ask("/.hookbox/", { method: "POST" })).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
 });
+
+test("a router that stops ends watches that come without a WebSocket, too, and takes no more", async () => {
+  const isOpen = Promise.withResolvers<void>();
+  const { ask, drain } = await start({
+    apiProxy: ({ path }) => {
+      if (!path.includes("watch")) return Promise.resolve(answerOf(200, {}));
+      isOpen.resolve();
+      async function* chunks(): AsyncGenerator<Uint8Array> {
+        yield* chunksOf("{}");
+        await new Promise(() => {});
+      }
+      return Promise.resolve({ status: 200, chunks: chunks(), text: () => Promise.resolve("") });
+    },
+  });
+  const watch = ask(`/.hookbox/api${SANDBOXES}?watch=true`, { headers: TOKEN });
+  await isOpen.promise;
+  drain();
+  await expect(watch).rejects.toThrow();
+  expect((await ask(`/.hookbox/api${SANDBOXES}?watch=1`, { headers: TOKEN })).status).toBe(503);
+  expect((await ask(`/.hookbox/api${SANDBOXES}`, { headers: TOKEN })).status).toBe(200);
+});

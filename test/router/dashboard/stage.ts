@@ -85,7 +85,7 @@ export async function start(
     answer.catch(() => {});
     return answer;
   };
-  return { ask, asked, seen, port };
+  return { ask, asked, seen, port, drain: dashboard.drain };
 }
 
 /** The WebSocket of a browser that shows a page of this origin. */

@@ -368,3 +368,38 @@ test("a client that no longer answers pings is closed", async () => {
   client.socket.pause();
   await eventually(async () => (await dial(port)).status).toBe(101);
 });
+
+const CONNECT: [string, string] = ["Content-Type", "application/connect+json"];
+
+test("a router that stops ends watches and terminals, waits for the other requests, and then closes", async () => {
+  const answers: ServerResponse[] = [];
+  const { port, drain } = await start({
+    sandbox: (_, response) => void answers.push(response),
+    apiProxy: () => Promise.resolve({ status: 200, chunks: endless(), text: () => Promise.resolve("") }),
+  });
+  const idle = await dial(port);
+  const { ask, frames, of, ended, textOf, statusOf, closed } = await dial(port);
+  ask(1, { path: `${API}?watch=true` });
+  ask(2, { path: `/.hookbox/api/api/v1/namespaces/a/pods/b/log?follow=true` });
+  ask(3, { path: "/terminal", headers: [TOKEN, sandbox, CONNECT] });
+  ask(4, { path: "/download", headers: [TOKEN, sandbox] });
+  await until(() => statusOf(1) === 200 && statusOf(2) === 200 && answers.length === 2);
+  drain();
+  await until(() => ended(1) && ended(2) && ended(3));
+  expect(frames.find(({ type }) => type !== "answer" && type !== "data")).toEqual({ type: "goaway", stream: 0 });
+  expect(of(3).at(-1)).toEqual({ type: "cancel", stream: 3, reason: "The router is shutting down." });
+  // What was on its way to the router is still answered, unless it would never end.
+  ask(5, { path: "/late", headers: [TOKEN, sandbox] });
+  ask(6, { path: "/terminal", headers: [TOKEN, sandbox, CONNECT] });
+  ask(7, { path: `${API}?watch=true` });
+  await until(() => answers.length === 3 && ended(6) && ended(7));
+  expect([statusOf(6), statusOf(7)]).toEqual([503, 503]);
+  answers[2]?.end("late");
+  await until(() => ended(5));
+  answers[1]?.end("whole");
+  await until(() => ended(4));
+  expect([textOf(4), textOf(5)]).toEqual(["whole", "late"]);
+  const stopping = { code: 1012, reason: "The router is shutting down." };
+  expect([await closed, await idle.closed]).toEqual([stopping, stopping]);
+  expect((await dial(port)).status).toBe(503);
+});
