@@ -50,13 +50,15 @@ export async function getFrom(
 interface Tab {
   /** Differs from that of all other tabs. */
   key: number;
-  /** The process to connect to; undefined: a new shell. */
-  processId: number | undefined;
+  /** The program to connect to; undefined: a new shell. */
+  program: Program | undefined;
 }
 
+/** A program with a terminal. If the sandbox restarts, another one may get its process id, but not its request id. */
+type Program = Pick<Terminal, "processId" | "requestId">;
+
 /** A program with a terminal that runs in the sandbox. */
-interface RunningTerminal {
-  processId: number;
+interface RunningTerminal extends Program {
   startedAt: Date;
 }
 
@@ -70,10 +72,10 @@ export function Terminals(props: InsideProps) {
   const [left, setLeft] = useState<RunningTerminal[]>([]);
   const [isFull, setFull] = useState(false);
   const [trouble, setTrouble] = useState<string>();
-  const add = (processId?: number) => {
+  const add = (program?: RunningTerminal) => {
     const key = ++lastKey;
-    setTabs((before) => [...before, { key, processId }]);
-    setLeft((before) => before.filter((one) => one.processId !== processId));
+    setTabs((before) => [...before, { key, program }]);
+    setLeft((before) => before.filter((one) => one !== program));
     setActive(key);
   };
   useEffect(() => {
@@ -114,20 +116,20 @@ export function Terminals(props: InsideProps) {
           </button>
         )}
       </div>
-      {left.map(({ processId, startedAt }) => (
-        <p key={processId} class="actions">
-          A shell runs since {startedAt.toLocaleTimeString()}, process {processId}.
-          <button type="button" onClick={() => add(processId)}>Reconnect</button>
+      {left.map((program) => (
+        <p key={program.processId} class="actions">
+          A shell runs since {program.startedAt.toLocaleTimeString()}, process {program.processId}.
+          <button type="button" onClick={() => add(program)}>Reconnect</button>
         </p>
       ))}
       <Trouble text={trouble} />
       {!handle && !trouble && <p role="status">Connecting…</p>}
       {handle &&
-        tabs.map(({ key, processId }) => (
+        tabs.map(({ key, program }) => (
           <Shell
             key={key}
             handle={handle}
-            processId={processId}
+            program={program}
             isShown={key === active}
             onClose={() => close(key)}
           />
@@ -144,20 +146,20 @@ export function Terminals(props: InsideProps) {
 
 interface ShellProps {
   handle: SandboxHandle;
-  /** The process to connect to; undefined: a new shell is started. */
-  processId: number | undefined;
+  /** The program to connect to; undefined: a new shell is started. */
+  program: Program | undefined;
   isShown: boolean;
   /** The shell has ended, and its terminal can go. */
   onClose(): void;
 }
 
 /** One terminal. If it is removed, its shell runs on. */
-function Shell({ handle, processId, isShown, onClose }: ShellProps) {
+function Shell({ handle, program, isShown, onClose }: ShellProps) {
   const frame = useRef<HTMLDivElement>(null);
   const shell = useRef<Terminal | undefined>(undefined);
   const [status, setStatus] = useState("Connecting…");
   const [attempt, setAttempt] = useState(0);
-  const known = useRef(processId);
+  const known = useRef(program);
   const screen = useRef<{ focus(): void } | undefined>(undefined);
   const isOver = status !== "" && status !== "Connecting…";
   useEffect(() => {
@@ -168,7 +170,7 @@ function Shell({ handle, processId, isShown, onClose }: ShellProps) {
       if (opened === undefined) return;
       screen.current = opened.screen;
       shell.current = opened.shell;
-      known.current = opened.shell.processId;
+      known.current = opened.shell;
       const { exitCode } = await opened.shell.wait();
       known.current = undefined;
       setStatus(`The shell has ended with exit code ${exitCode}.`);
@@ -184,7 +186,14 @@ function Shell({ handle, processId, isShown, onClose }: ShellProps) {
     if (isShown) screen.current?.focus();
   }, [isShown]);
   const end = async () => {
-    await shell.current?.kill().catch((error) => setStatus(error.message));
+    try {
+      // After a restart of the sandbox, another program may have the process id.
+      const isThere = !isOver ||
+        (await handle.commands.list()).some(({ requestId }) => requestId === known.current?.requestId);
+      if (isThere) await shell.current?.kill();
+    } catch (error) {
+      setStatus((error as Error).message);
+    }
     onClose();
   };
   return (
@@ -236,7 +245,7 @@ function createOrderedSender(
 /**
  * Shows a shell until `signal` fires; the shell then runs on.
  *
- * @param processId undefined: a new shell is started
+ * @param program undefined: a new shell is started
  * @param onStatus called with the status for the user; "" when the shell is open
  * @returns undefined if `signal` has fired
  * @throws {SandboxError} if the shell cannot be opened
@@ -244,7 +253,7 @@ function createOrderedSender(
 async function openTerminal(
   frame: HTMLElement,
   handle: SandboxHandle,
-  processId: number | undefined,
+  program: Program | undefined,
   onStatus: (status: string) => void,
   signal: AbortSignal,
 ): Promise<{ shell: Terminal; screen: { focus(): void } } | undefined> {
@@ -264,9 +273,10 @@ async function openTerminal(
   signal.addEventListener("abort", () => screen.dispose());
   const { cols, rows } = screen;
   const size = { cols, rows, onData, signal };
+  const { processId, requestId } = program ?? {};
   const connecting = processId === undefined
     ? handle.pty.create({ ...size, background: true })
-    : handle.pty.connect(processId, size);
+    : handle.pty.connect(processId, { ...size, requestId });
   const onError = (error: Error) => signal.aborted || onStatus(error.message);
   // The prompt may be shown before the answer is here. What the user types until then waits for the shell.
   const send = createOrderedSender(async (text) => (await connecting).write(text), onError);

@@ -1,6 +1,6 @@
 /** Defines `sandbox.pty`: programs that run in a terminal. @module */
 import { createClient } from "@connectrpc/connect";
-import { ProcessesService } from "../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessesService, type ProcessInfo } from "../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import type { CommandOptions } from "./commands/commands.ts";
 import { collect } from "./commands/output.ts";
 import { controlOf, eventsInTime, eventsOf, type ProcessEvent, requestOf } from "./commands/process.ts";
@@ -33,6 +33,13 @@ export interface PTYOptions extends CommandOptions, TerminalSize {
 /** Options of `pty.connect`. */
 export interface PTYConnectOptions extends TerminalSize {
   /**
+   * Id of the request that started the program, from `commands.list` or {@link Terminal}. If the sandbox was restarted,
+   * another program may have the process id; `connect` then throws {@link NotFoundError}.
+   *
+   * @default any program
+   */
+  requestId?: string | undefined;
+  /**
    * Called with the bytes that the terminal has displayed so far, as far as the sandbox keeps them (the last 4 MiB), and
    * then with new ones.
    *
@@ -47,6 +54,8 @@ export interface PTYConnectOptions extends TerminalSize {
 export interface Terminal {
   /** Undefined in a sandbox without hookbox's runtime. */
   processId: number | undefined;
+  /** Id of the request that started the program, for `pty.connect`; undefined if the runtime gives none. */
+  requestId: string | undefined;
   /** Sends input. It is sent once, even if the connection breaks. */
   write(data: string | Uint8Array, options?: CallOptions): Promise<void>;
   /** Changes the size of the terminal; the program is notified. */
@@ -76,7 +85,7 @@ export interface PTY {
    * Opens the terminal of a running program again. `commands.list` lists the programs that have a terminal. Several
    * clients can use one terminal; its size is the one that was set last.
    *
-   * @throws {@link NotFoundError} if no program with a terminal runs under this id
+   * @throws {@link NotFoundError} if no program with a terminal runs under this id, or not the one of `requestId`
    */
   connect(processId: number, options: PTYConnectOptions): Promise<Terminal>;
 }
@@ -105,22 +114,37 @@ export function createPTY(runtimeClient: RuntimeClient): PTY {
 async function connectTo(
   runtimeClient: RuntimeClient,
   processId: number,
-  { cols, rows, onData = () => {}, signal }: PTYConnectOptions,
+  { cols, rows, requestId, onData = () => {}, signal }: PTYConnectOptions,
 ): Promise<Terminal> {
   const action = `connect to terminal ${processId}`;
   const client = createClient(ProcessesService, runtimeClient.connectTransport);
   const list = () => call(runtimeClient, action, { signal }, (sent) => client.list({}, sent));
   const { processes } = await withRetries(list, { repeatable: true, signal });
-  const found = processes.find((one) => one.processId === processId && one.terminal && one.end === undefined);
+  const isWanted = (one: ProcessInfo) =>
+    one.processId === processId && one.terminal && one.end === undefined &&
+    // An older runtime gives no request ids.
+    (requestId === undefined || one.requestId === "" || one.requestId === requestId);
+  const found = processes.find(isWanted);
   if (found === undefined) {
-    throw new NotFoundError(`Cannot ${action}: no program runs in it`, { object: runtimeClient.object });
+    const why = requestId === undefined
+      ? "no program runs in it"
+      : "its program has ended, or the sandbox was restarted";
+    throw new NotFoundError(`Cannot ${action}: ${why}`, { object: runtimeClient.object });
   }
   const { write, resize, kill } = controlOf(runtimeClient, processId);
   await resize({ cols, rows }, { signal });
   const receive = (bytes: Uint8Array, offset = 0) => onData(bytes, offset < Number(found.outputBytes));
-  const events = eventsOf(runtimeClient, { processId, isTerminal: true }, action, signal);
+  const source = { processId, isTerminal: true, requestId: found.requestId };
+  const events = eventsOf(runtimeClient, source, action, signal);
   const wait = createWait(runtimeClient, events, receive);
-  return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
+  return {
+    processId,
+    requestId: found.requestId || undefined,
+    write,
+    resize,
+    kill: (call) => kill("SIGKILL", call),
+    wait,
+  };
 }
 
 async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
@@ -131,7 +155,7 @@ async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions):
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(runtimeClient, processId);
   const wait = createWait(runtimeClient, events, onData, background ? undefined : kill);
-  return { processId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
+  return { processId, requestId: start.requestId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
 async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Promise<Terminal> {
@@ -151,7 +175,7 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
   wait().then(() => isOpen = false, () => isOpen = false);
   const write: Terminal["write"] = (data) =>
     session.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
-  return { processId: undefined, write, resize: session.resize, kill, wait };
+  return { processId: undefined, requestId: undefined, write, resize: session.resize, kill, wait };
 }
 
 /** Passes output to `onData` until the program ends. If the events fail or `onData` throws, `kill` is called. */

@@ -1,5 +1,8 @@
 /** sandbox.pty, against a real runtime. @module */
+import { createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
+import { ProcessesService } from "../../packages/runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
 import { createPTY } from "../../packages/sdk/pty.ts";
 import { eventually } from "../eventually.ts";
@@ -71,6 +74,7 @@ test("a terminal in the background outlives its client, and can be opened again 
   await expect(before.wait()).rejects.toThrow("left");
   const shown = { past: "", new: "" };
   const again = await pty.connect(before.processId!, {
+    requestId: before.requestId,
     cols: 90,
     rows: 30,
     onData: (bytes, isPast) => void (shown[isPast ? "past" : "new"] += new TextDecoder().decode(bytes)),
@@ -92,4 +96,32 @@ test("a terminal that is not in the background ends with its client", async () =
   await eventually(async () =>
     (await commands.list()).find((one) => one.processId === processId && one.exitCode === undefined)
   ).toBeUndefined();
+});
+
+test("after a restart of the sandbox, the terminal of another program with the same process id is not opened", async () => {
+  const { runtimeClient } = await aSandbox();
+  const asked: string[] = [];
+  let requestId = "before";
+  const connectTransport = createRouterTransport(({ service }) => {
+    service(ProcessService, { resizeTTY: () => ({}) });
+    service(ProcessesService, {
+      list: () => ({ processes: [{ processId: 7, terminal: true, requestId }] }),
+      attach: async function* (request) {
+        asked.push(request.requestId);
+        requestId = "after";
+        // The connection breaks once.
+        if (asked.length > 1) yield { event: { case: "end" as const, value: { exitCode: 0 } } };
+      },
+    });
+  });
+  const client = { ...runtimeClient, connectTransport };
+  const pty = createPTY(client);
+  const [shell] = await createCommands(client).list();
+  const opened = await pty.connect(7, { requestId: shell?.requestId, cols: 80, rows: 24 });
+  await opened.wait();
+  expect(asked).toEqual(["before", "before"]);
+  await expect(pty.connect(7, { requestId: opened.requestId, cols: 80, rows: 24 })).rejects.toThrow(
+    "its program has ended, or the sandbox was restarted",
+  );
+  await expect(pty.connect(7, { cols: 80, rows: 24 })).resolves.toMatchObject({ requestId: "after" });
 });

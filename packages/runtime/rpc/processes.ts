@@ -138,6 +138,7 @@ function infoOf(entry: Process) {
     outputBytes: BigInt(log?.size() ?? 0),
     name: entry.name,
     attached: entry.attached,
+    requestId: entry.requestId,
   };
 }
 

@@ -103,6 +103,11 @@ export interface CommandHandle extends AsyncIterable<CommandOutput> {
 /** A command that is running, or that ran in the background recently. */
 export interface CommandInfo {
   processId: number;
+  /**
+   * Id of the request that started it; undefined if an older runtime, or another client than the SDK, gives none. If the
+   * sandbox restarts, process ids are used again, but request ids are not.
+   */
+  requestId: string | undefined;
   command: string[];
   cwd: string;
   startedAt: Date;
@@ -295,9 +300,10 @@ async function sendInput(
 }
 
 function infoOf(info: Awaited<ReturnType<ReturnType<typeof clientOf>["list"]>>["processes"][number]): CommandInfo {
-  const { processId, command, cwd, terminal, startedAt, end } = info;
+  const { processId, requestId, command, cwd, terminal, startedAt, end } = info;
   return {
     processId,
+    requestId: requestId || undefined,
     command,
     cwd,
     terminal,

@@ -81,8 +81,11 @@ export type ProcessEvent =
 /** The process: to be started, or running already. */
 type ProcessSource =
   | { start: MessageInitShape<typeof StartDetachedRequestSchema> & { requestId: string } }
-  /** `isTerminal`: it waits for its readers, and it was seen to run, so that no request has to resume the sandbox. */
-  | { processId: number; isTerminal?: boolean };
+  /**
+   * `isTerminal`: it waits for its readers, and it was seen to run, so that no request has to resume the sandbox.
+   * `requestId`: of the request that started it.
+   */
+  | { processId: number; isTerminal?: boolean; requestId?: string };
 
 /**
  * Waits before each new connection, in milliseconds. After output, or a connection of more than {@link STABLE_MS}, they
@@ -174,7 +177,7 @@ function restartedError({ object }: RuntimeClient, action: string, cause: unknow
 function createFollower(runtimeClient: RuntimeClient, source: ProcessSource, signal: AbortSignal | undefined) {
   const client = createClient(ProcessesService, runtimeClient.connectTransport);
   const options: ConnectCallOptions = signal ? { signal } : {};
-  const requestId = "start" in source ? source.start.requestId : "";
+  const { requestId = "" } = "start" in source ? source.start : source;
   const isTerminal = "processId" in source && source.isTerminal === true;
   const isLossless = "start" in source ? source.start.lossless === true : isTerminal;
   let processId = "start" in source ? undefined : source.processId;
