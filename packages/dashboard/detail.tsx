@@ -102,7 +102,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
             <Terminals {...inside} />
           </Fold>
           <Fold title="Ports">
-            <Ports {...inside} known={portsOf(related)} domain={session.domain} />
+            <Ports {...inside} known={portsOf(related)} previews={session.previews} />
           </Fold>
         </>
       )}

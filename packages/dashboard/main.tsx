@@ -26,7 +26,7 @@ function App() {
 }
 
 function Signed({ state, login }: { state: SignInState; login: Login }) {
-  const { token, settings: { clusterName, domain } } = login;
+  const { token, settings: { clusterName, previews } } = login;
   const api = useMemo(() => connect(API, token, state.refused), [login]);
   const [route, change] = useRoute();
   const { list, open } = route;
@@ -58,7 +58,7 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
         {open && (
           <Detail
             key={`${list.kind}/${open.namespace}/${open.name}`}
-            session={{ api, base: API, token, domain }}
+            session={{ api, base: API, token, previews }}
             list={list}
             open={open}
             watches={watches}

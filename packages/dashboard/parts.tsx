@@ -71,7 +71,7 @@ export const PERIODS = [
 
 /** Matches a command: up to the end of its clause or sentence. */
 const COMMAND =
-  /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
+  /\b(?:kubectl (?=[a-z])|hookbox (?=install|doctor|open))(?:'[^']*'|[^\s,;()'".]|[,.](?=\S)| (?!(?:or|and|in|to|for|of) )(?=\S))+/g;
 
 /** Splits a sentence into text and commands, in order. Pure. */
 export function commandsIn(sentence: string): { text: string; isCommand: boolean }[] {

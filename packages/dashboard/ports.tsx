@@ -4,31 +4,42 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getFrom, type InsideProps } from "./inside.tsx";
+import { WithCommands } from "./parts.tsx";
+import type { Previews } from "./session.ts";
 
 /** Most characters of an answer that are shown. */
 const MAX_CHARACTERS = 20_000;
 
-/** Returns the address of a port's own page. Pure. @param domain the router's option `--domain` */
+/** A label of a host name has at most so many characters. */
+const MOST_OF_LABEL = 63;
+
+/**
+ * Returns the address of a port's own page; undefined: there can be no such host. Pure.
+ *
+ * @param domain the router's option `--domain`
+ */
 export function previewOf(
   { namespace, sandbox }: Pick<InsideProps, "namespace" | "sandbox">,
   port: string,
   path: string,
   { domain, origin }: { domain: string; origin: string },
-): string {
-  const address = new URL(path, origin);
-  const own = domain.includes(":") || address.port === "" ? domain : `${domain}:${address.port}`;
-  return `${address.protocol}//${port}-${sandbox}-${namespace}.${own}${address.pathname}${address.search}`;
+): string | undefined {
+  const label = `${port}-${sandbox}-${namespace}`;
+  if (label.length > MOST_OF_LABEL || label.includes(".")) return undefined;
+  const router = new URL(origin);
+  // Whatever is typed as the path, it names no other host, and can always be read.
+  const { pathname, search } = new URL(`/${path.replace(/^[/\\]+/, "")}`, origin);
+  return `${router.protocol}//${label}.${domain}${router.port && `:${router.port}`}${pathname}${search}`;
 }
 
 interface PortsProps extends InsideProps {
   /** Ports that the Pod declares. */
   known: readonly { port: number; name: string | undefined }[];
-  /** The router's option `--domain`; undefined: sandboxes have no hosts of their own. */
-  domain: string | undefined;
+  previews: Previews | undefined;
 }
 
 /** A form that requests a path from a port. */
-export function Ports({ known, domain, ...inside }: PortsProps) {
+export function Ports({ known, previews, ...inside }: PortsProps) {
   const [port, setPort] = useState(String(known[0]?.port ?? 8080));
   const [path, setPath] = useState("/");
   const [answer, setAnswer] = useState<{ head: string; text: string }>();
@@ -75,16 +86,8 @@ export function Ports({ known, domain, ...inside }: PortsProps) {
           {known.map(({ port, name }) => <option key={port} value={port}>{name}</option>)}
         </datalist>
         <button type="submit" disabled={isSending}>Send GET</button>
-        {domain !== undefined && port !== "" && (
-          <a
-            href={previewOf(inside, port, path, { domain, origin: location.origin })}
-            target="_blank"
-            rel="noopener noreferrer"
-          >
-            Open preview
-          </a>
-        )}
       </form>
+      {port !== "" && <Preview {...{ inside, port, path, previews }} />}
       {answer && (
         <section aria-label="Answer">
           <p>{answer.head}</p>
@@ -93,6 +96,50 @@ export function Ports({ known, domain, ...inside }: PortsProps) {
       )}
     </>
   );
+}
+
+interface PreviewProps {
+  inside: InsideProps;
+  port: string;
+  path: string;
+  previews: Previews | undefined;
+}
+
+/**
+ * Links to the port's own page if a browser can open it, otherwise shows the command that can. The link contains no
+ * token: addresses are kept in histories and logs.
+ */
+function Preview({ inside, port, path, previews }: PreviewProps) {
+  const { namespace, sandbox } = inside;
+  const { isOpen = false, tokenParameter } = previews ?? {};
+  const address = previews && previewOf(inside, port, path, { ...previews, origin: location.origin });
+  if (address === undefined || !(isOpen || tokenParameter !== undefined)) {
+    const why = address === undefined ? "" : "The router lets no browser open pages of sandboxes. ";
+    return (
+      <p class="faint">
+        <WithCommands text={`${why}To open the port in a browser on your machine, run ${commandFor(inside, port)}.`} />
+      </p>
+    );
+  }
+  return (
+    <>
+      <p>
+        <a href={address} target="_blank" rel="noopener noreferrer">Open preview</a>
+      </p>
+      {!isOpen && (
+        <p class="faint">
+          The router asks for a token. For the first visit, add <code>?{tokenParameter}=TOKEN</code>{" "}
+          to the address; the browser then keeps it in a cookie for this page. Use a token that may do nothing else than
+          {" "}
+          <code>connect</code> to sandbox {sandbox} in {namespace}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function commandFor({ namespace, sandbox }: InsideProps, port: string): string {
+  return `hookbox open ${sandbox} ${port} -n ${namespace}`;
 }
 
 function headOf({ status, statusText, type }: Response, contentType: string): string {

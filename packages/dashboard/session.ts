@@ -22,8 +22,17 @@ export interface Session {
   base: string;
   /** Empty: a proxy in front of the router adds the token. */
   token: string;
-  /** The router's option `--domain`; undefined: sandboxes have no hosts of their own. */
-  domain: string | undefined;
+  previews: Previews | undefined;
+}
+
+/** How browsers open pages of sandboxes; absent: sandboxes have no hosts of their own. */
+export interface Previews {
+  /** The router's option `--domain`. */
+  domain: string;
+  /** The router admits requests without a token. */
+  isOpen: boolean;
+  /** Parameter of the address in which a browser may send its token once; absent: there is none. */
+  tokenParameter?: string;
 }
 
 let shared: Connection | undefined;
@@ -88,7 +97,7 @@ export function connect(
     const parameters = new URLSearchParams(query).toString();
     const request = { ...init, ...credentialsFor(token), headers: { ...init.headers, ...headersFor(token) } };
     const response = await fetch(`${base}${path}${parameters && `?${parameters}`}`, request);
-    if (response.status === 401) onRefused();
+    if (isRefused(response, token)) onRefused();
     return response;
   };
   const open = async (path: string, query: Record<string, string>, signal: AbortSignal | undefined) => {
@@ -156,6 +165,16 @@ function headersFor(token: string): Record<string, string> {
 /** Returns whether to send cookies. Without a token, those of a proxy in front sign the user in. */
 export function credentialsFor(token: string): { credentials: "omit" | "same-origin" } {
   return { credentials: token === "" ? "same-origin" : "omit" };
+}
+
+/**
+ * Returns whether an answer means that nobody is signed in. Instead of 401, a proxy in front may send its sign-in page,
+ * or a redirect to its provider.
+ */
+export function isRefused({ status, type, headers }: Response, token: string): boolean {
+  if (status === 401 || token !== "") return status === 401;
+  return type === "opaqueredirect" || (status >= 300 && status < 400) ||
+    headers.get("Content-Type")?.startsWith("text/html") === true;
 }
 
 /** Fires a signal when the page has been hidden for `hiddenMs`, and another one after each pause. */

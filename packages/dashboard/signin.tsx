@@ -1,15 +1,14 @@
 /** Signs the user in, keeps the token for as long as the operator allows, and shows who has signed in. @module */
 /// <reference lib="dom" />
 import { useEffect, useRef, useState } from "preact/hooks";
-import { credentialsFor, routerConnection, routerFetch } from "./session.ts";
+import { credentialsFor, isRefused, type Previews, routerConnection, routerFetch } from "./session.ts";
 
 /** What the router tells the page before the user has signed in. */
 interface Settings {
   /** Empty: the operator has given the cluster no name. */
   clusterName: string;
   tokenStorage: "memory" | "session";
-  /** The router's option `--domain`; absent: sandboxes have no hosts of their own. */
-  domain?: string;
+  previews?: Previews;
   /** True: a proxy in front of the router adds the user's token to each request. */
   isSignedIn: boolean;
 }
@@ -112,7 +111,7 @@ async function userOf(base: string, token: string): Promise<string | undefined> 
     body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }),
   });
   const body = await answer.json().catch(() => undefined);
-  if (answer.status === 401) return undefined;
+  if (isRefused(answer, token)) return undefined;
   if (answer.status === 201) return body?.status?.userInfo?.username ?? subjectOf(token);
   // Kubernetes before 1.28 serves no SelfSubjectReview.
   if (answer.status === 403 || answer.status === 404) return subjectOf(token);

@@ -64,9 +64,19 @@ function dashboardOf(options: RouterOptions, credentials: Credentials, log: Log)
     log,
     domain: options.domain,
     addressOf: createAddressOf(options.trustedProxies),
-    settings: { clusterName: options.dashboardClusterName, tokenStorage: options.dashboardTokenStorage },
+    settings: {
+      clusterName: options.dashboardClusterName,
+      tokenStorage: options.dashboardTokenStorage,
+      previews: previewsOf(options),
+    },
     authzRecheckInterval: options.authzRecheckInterval,
   });
+}
+
+function previewsOf({ domain, authz, browser: { authzCookieQueryParam: tokenParameter } }: RouterOptions) {
+  if (domain === undefined) return undefined;
+  const isOpen = authz.mode === "allow-all" || (authz.mode === "tokenreview" && !authz.authzTokenreviewRequireToken);
+  return { domain, isOpen, ...tokenParameter === undefined ? {} : { tokenParameter } };
 }
 
 /** Serves probes and metrics, on one port if both have the same address. */

@@ -46,15 +46,15 @@ export async function findChromium(): Promise<string> {
   throw new Error(`Cannot test in a browser: there is no Chromium; ${failed ?? `${DEBIANS} is still not there`}`);
 }
 
-/** Starts Chromium with an empty profile; both go with the test. */
-export async function startChromium(path: string): Promise<BrowserContext> {
+/** Starts Chromium with an empty profile; both go with the test. @param flags in addition to those that all tests use */
+export async function startChromium(path: string, ...flags: string[]): Promise<BrowserContext> {
   const profile = makeTempFolder();
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: path,
     headless: true,
     // Its own sandbox does not work for root.
     chromiumSandbox: process.getuid?.() !== 0,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     viewport: { width: 1000, height: 600 },
     colorScheme: "dark",
     timeout: PATIENCE_MS,

@@ -220,7 +220,7 @@ test("a login lasts as long as its tab if the operator allows it, and signing ou
   expect(wrong).toEqual([]);
 });
 
-test("behind a proxy that signs users in, the page asks for no token, and uses a newer one when it expires", async () => {
+test("behind a proxy that signs users in, the page asks for no token, uses newer ones, and says when the sign-in ends", async () => {
   const { kubeconfig } = await serveObjects();
   const { port } = await startRouter(kubeconfig);
   const provider = await startSignInProxy(port);
@@ -235,6 +235,10 @@ test("behind a proxy that signs users in, the page asks for no token, and uses a
   await eventually(() => provider.issued()).toBeGreaterThan(before + 1);
   await page.getByRole("row", { name: /python-1/ }).waitFor();
   expect(await page.getByText(/Sign in|sign-in has ended/).count()).toBe(0);
+  // Now the proxy answers each request with its sign-in page.
+  await context.clearCookies();
+  await page.getByRole("alert").filter({ hasText: "Your sign-in has ended. Reload the page to sign in again." })
+    .waitFor();
 });
 
 /**
@@ -255,7 +259,7 @@ async function startSignInProxy(router: number) {
         .end();
     }
     if (!isSignedIn(incoming)) {
-      response.writeHead(200, { "Content-Type": "text/html" });
+      response.writeHead(403, { "Content-Type": "text/html" });
       return void response.end('<a href="/oauth2/sign_in">Sign in with the provider</a>');
     }
     const { url, method, headers } = incoming;

@@ -41,21 +41,29 @@ export interface InMemory extends Shown {
  * @param chromium path of the program
  * @param fill makes the objects that are there from the beginning, and sets what the server refuses the user
  * @param hash what the page shows first, such as `#/pools`
+ * @param flags of the router, and of the browser
  */
-export async function openInMemory(chromium: string, fill: (api: FakeApi) => void, hash = ""): Promise<InMemory> {
+export async function openInMemory(
+  chromium: string,
+  fill: (api: FakeApi) => void,
+  hash = "",
+  flags: { router?: string[]; browser?: string[] } = {},
+): Promise<InMemory> {
   const { api, kubeconfig } = await serveApi();
   fill(api);
   const refuse = api.intercept;
   // The router may do everything: it starts when it has listed all Sandboxes and Pods.
   api.intercept = () => undefined;
-  const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", "--authz-mode", "allow-all"];
+  const access = flags.router?.includes("--authz-mode") ? [] : ["--authz-mode", "allow-all"];
+  const args = ["packages/router/main.ts", "--kubeconfig", kubeconfig, "--port", "0", ...access, ...flags.router ?? []];
   // A test may serve a runtime on this machine.
   const router = await startMain("node", [...args, "--allow-loopback-pod-ip"], "Serving");
   const [{ port }] = router.said("Serving") as [{ port: number }];
   const review = { status: { userInfo: { username: "someone" } } };
   api.intercept = (request) =>
     request.path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : refuse(request);
-  return { api, ...await signIn(chromium, `http://127.0.0.1:${port}/.hookbox/${hash}`, "any") };
+  const url = `http://127.0.0.1:${port}/.hookbox/${hash}`;
+  return { api, ...await signIn(chromium, url, "any", ...flags.browser ?? []) };
 }
 
 function ago(seconds: number): string {

@@ -221,6 +221,12 @@ test("previewOf() names port, sandbox and namespace in the host, and keeps the r
   expect(previewOf(where, "3000", "/a?b=c", router)).toBe("https://3000-python-1-team-a.preview.example/a?b=c");
   expect(previewOf(where, "80", "", { ...router, origin: "http://127.0.0.1:8080" }))
     .toBe("http://80-python-1-team-a.preview.example:8080/");
+  for (const path of ["javascript:alert(1)", "//evil.example/", "\\\\evil.example\\"]) {
+    expect(previewOf(where, "80", path, router)).toMatch(/^https:\/\/80-python-1-team-a\.preview\.example\//);
+  }
+  for (const sandbox of ["x".repeat(56), "with.dot"]) {
+    expect(previewOf({ ...where, sandbox }, "80", "", router), "no host can be named like this").toBeUndefined();
+  }
 });
 
 describe("addressOfObject()", () => {

@@ -1,6 +1,6 @@
 /** Watches of the dashboard: they stop while the page is hidden, and go on where they were. @module */
 import { expect, test } from "vitest";
-import { connect } from "../../packages/dashboard/session.ts";
+import { connect, isRefused } from "../../packages/dashboard/session.ts";
 import { until, untilThere } from "../eventually.ts";
 
 const PATH = "/apis/agents.x-k8s.io/v1beta1/sandboxes";
@@ -106,4 +106,28 @@ test("an ended watch follows the page no more", async () => {
   ending.abort(new Error("enough"));
   await expect(over).rejects.toThrow("enough");
   expect(listeners.size).toBe(0);
+});
+
+const HTML = { "Content-Type": "text/html; charset=utf-8" };
+
+test.for([
+  { name: "401", answer: { status: 401 }, token: "mine", want: true },
+  {
+    name: "403 of the API server",
+    answer: { status: 403, headers: { "Content-Type": "application/json" } },
+    want: false,
+  },
+  { name: "an empty answer", answer: { status: 204 }, want: false },
+  { name: "401 of a proxy in front", answer: { status: 401 }, want: true },
+  { name: "the sign-in page of a proxy", answer: { status: 403, headers: HTML }, want: true },
+  { name: "the sign-in page of a proxy with 200", answer: { status: 200, headers: HTML }, want: true },
+  { name: "a redirect to a provider", answer: { status: 302 }, want: true },
+  {
+    name: "an error page, for a user with a token",
+    answer: { status: 502, headers: HTML },
+    token: "mine",
+    want: false,
+  },
+])("$name: nobody is signed in: $want", ({ answer, token = "", want }) => {
+  expect(isRefused(new Response(null, answer), token)).toBe(want);
 });

@@ -38,6 +38,14 @@ interface DashboardSettings {
   clusterName: string;
   /** Where the page keeps the token: `memory`, or `session` for the browser's sessionStorage. */
   tokenStorage: "memory" | "session";
+  /** How browsers open pages of sandboxes; absent: sandboxes have no hosts of their own. */
+  previews?: {
+    domain: string;
+    /** The router admits requests without a token. */
+    isOpen: boolean;
+    /** Parameter of the address in which a browser may send its token once; absent: there is none. */
+    tokenParameter?: string;
+  } | undefined;
 }
 
 /** Parts and limits of the dashboard. */
@@ -76,6 +84,8 @@ const API_ANSWER_HEADERS = {
   "Content-Security-Policy": "default-src 'none'; sandbox",
 };
 const TOKEN = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i;
+/** Paths of watches, and of logs that are followed. */
+const ENDLESS = /[?&](watch|follow)=(true|1)(&|$)/;
 const MAX_BODY = 256 * 1024;
 /** How long a body may take, in milliseconds, and how many can be received at a time, in all and from one address. */
 const BODY_MS = 10_000;
@@ -84,8 +94,6 @@ const MAX_BODIES_EACH = 32;
 const WITH_BODY = new Set(["POST", "PATCH", "DELETE"]);
 
 /** Creates the dashboard from its parts. */
-/** Paths of watches, and of logs that are followed. */
-const ENDLESS = /[?&](watch|follow)=(true|1)(&|$)/;
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { apiProxy, log, domain, addressOf, maxOpenRequests = 500, authzRecheckInterval = 30_000 } = options;
   const files = dashboardFiles();
@@ -95,6 +103,8 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const identify = createIdentify(apiProxy);
   const recheck = createRecheck(authzRecheckInterval);
   const tunnel = createTunnel(addressOf, options.tunnel);
+  const endless = new Set<ServerResponse>();
+  let isDraining = false;
 
   async function passToAPI(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = request;
@@ -103,9 +113,10 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     // A proxy in front may add the user's token to every request of the browser, whichever page has sent it.
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return sendRefusal(request, response, FOREIGN);
     if (!isAllowed(method, path.replace(/\?.*$/s, ""))) return sendRefusal(request, response, NOT_ALLOWED);
-  const endless = new Set<ServerResponse>();
-  let isDraining = false;
     if (token === undefined) return sendRefusal(request, response, unauthorized(token));
+    const isEndless = ENDLESS.test(path);
+    if (isEndless && isDraining) return sendRefusal(request, response, STOPPING);
+    if (isEndless) endless.add(response);
     const gone = new AbortController();
     response.once("close", () => {
       endless.delete(response);
@@ -117,9 +128,6 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       const address = addressOf(request);
       const identity = await identify(token, address);
       if (isRefusal(identity)) return sendRefusal(request, response, identity);
-    const isEndless = ENDLESS.test(path);
-    if (isEndless && isDraining) return sendRefusal(request, response, STOPPING);
-    if (isEndless) endless.add(response);
       const { holder } = identity;
       if (holder === undefined) return sendRefusal(request, response, unauthorized(token));
       const text = WITH_BODY.has(method) ? await bodyOf(request, bodies(address)) : "";
@@ -162,7 +170,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   function sendSettings(request: IncomingMessage, response: ServerResponse): void {
     // If the page sends no token but the request has one, a proxy in front has signed the user in.
     const isSignedIn = TOKEN.test(request.headers.authorization ?? "");
-    const body = JSON.stringify({ ...options.settings, domain, isSignedIn });
+    const body = JSON.stringify({ ...options.settings, isSignedIn });
     response.writeHead(200, { ...API_ANSWER_HEADERS, "Content-Type": "application/json" }).end(body);
   }
 
