@@ -11,7 +11,18 @@ import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
 import { adviceOf, Dialog, WithCommands } from "./parts.tsx";
 import { addressOf, type Route } from "./route.ts";
-import { countsOf, filtered, inOrder, listColumns, makeColumn, rowsOf, type Width, widthsOf } from "./rows.ts";
+import {
+  countsOf,
+  filtered,
+  inOrder,
+  type KnownRows,
+  listColumns,
+  makeColumn,
+  type Row,
+  rowsOf,
+  type Width,
+  widthsOf,
+} from "./rows.ts";
 import { EndSelected } from "./selection.tsx";
 import { useClock } from "./state.ts";
 import { isStatusAwaited, shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
@@ -49,12 +60,18 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
     return served ? [...own, ...more] : own;
   }, [list, namespace, served]);
   const statusOf = useStatusOf(watches, now);
+  // Of these columns: rows, and those whose widths are known. With thousands of rows, few have changed.
+  const made = useMemo(() => ({ known: new WeakMap() as KnownRows, measured: new WeakSet<Row>() }), [columns]);
   const all = useMemo(
-    () => rowsOf(objects, columns, statusOf, now),
+    () => rowsOf(objects, columns, statusOf, now, made.known),
     [objects, columns, watches.pods, watches.sandboxes, now],
   );
   const widths = useRef<Record<string, Width>>({});
-  widths.current = useMemo(() => widthsOf(columns, all, widths.current), [columns, all]);
+  widths.current = useMemo(() => {
+    const rows = all.filter((row) => !made.measured.has(row));
+    for (const row of rows) made.measured.add(row);
+    return widthsOf(columns, rows, widths.current);
+  }, [columns, all]);
   const matching = useMemo(() => filtered(all, words, now), [all, words]);
   const counts = useMemo(() => countsOf(matching, status), [matching, status]);
   const rows = useMemo(() => {

@@ -54,27 +54,36 @@ export function makeColumn(header: string, cell: Column["cell"]): Column {
 
 const STATUS = "STATUS";
 
+/** Rows that were made before with the same columns, by object. */
+export type KnownRows = WeakMap<KubeObject, { row: Row; at: number }>;
+
 /**
  * Makes the rows.
  *
  * @param now an object created after it counts as created now: the clock of the browser may be slow
+ * @param known gets all rows; a row whose object, status and time are the same is not made again
  */
 export function rowsOf(
   objects: readonly KubeObject[],
   columns: readonly Column[],
   statusOf: (object: KubeObject) => Status | undefined,
   now: Date,
+  known: KnownRows = new WeakMap(),
 ): Row[] {
   return objects.map((object) => {
+    const status = statusOf(object);
+    const before = known.get(object);
+    if (before?.at === now.getTime() && before.row.status === status) return before.row;
     const { namespace, name, creationTimestamp = "" } = object.metadata;
     const created = Date.parse(creationTimestamp);
     const then = created > now.getTime() ? new Date(created) : now;
-    const status = statusOf(object);
     const cells = columns.map(({ header, cell }) => {
       const text = header === STATUS ? status && statusText(status) || "" : cell(object, then);
       return text === "<none>" ? "" : text;
     });
-    return { key: `${namespace}/${name}`, object, cells, status };
+    const row = { key: `${namespace}/${name}`, object, cells, status };
+    known.set(object, { row, at: now.getTime() });
+    return row;
   });
 }
 
@@ -98,10 +107,16 @@ export function filtered(rows: readonly Row[], filter: string, now: Date): reado
   return rows.filter((row) => isMatch.every((matches) => matches(row)));
 }
 
+const texts = new WeakMap<Row, string>();
+
 /** Returns the text that a filter searches, in lower case. No word contains a line break, so none matches two columns. */
-function textOf({ cells, object }: Row): string {
-  const labels = Object.entries(object.metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
-  return [...cells, ...labels].join("\n").toLowerCase();
+function textOf(row: Row): string {
+  const before = texts.get(row);
+  if (before !== undefined) return before;
+  const labels = Object.entries(row.object.metadata.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const text = [...row.cells, ...labels].join("\n").toLowerCase();
+  texts.set(row, text);
+  return text;
 }
 
 /** How many rows have a status. */
@@ -139,6 +154,7 @@ export function inOrder(rows: readonly Row[], columns: readonly Column[], sort: 
   const valued = rows.map((row) => ({ row, value: valueOf(row, header, row.cells[index] ?? "") }));
   const sign = sort?.isDescending ? -1 : 1;
   return valued.sort(({ value: a }, { value: b }) => {
+    if (a === b) return 0;
     if (a === "" || b === "") return Number(a === "") - Number(b === "");
     return sign * (typeof a === "number" && typeof b === "number" ? a - b : COLLATOR.compare(String(a), String(b)));
   }).map(({ row }) => row);
@@ -186,7 +202,8 @@ export interface Width {
  * Returns the widths of columns by header. A column wants to be as wide as its longest cell, up to a limit. STATUS can do
  * without its note.
  *
- * @param before earlier widths: a column never becomes narrower, so that columns stay where they are
+ * @param before earlier widths: a column never becomes narrower, so that columns stay where they are. `rows` may leave
+ *   out those that `before` was computed from
  */
 export function widthsOf(
   columns: readonly Column[],

@@ -44,6 +44,24 @@ export function useStale(): Stale | undefined {
   return stale;
 }
 
+/** How often lists follow changes, in milliseconds: drawing thousands of rows for each change would block the page. */
+const UPDATE_MS = 200;
+const planned = new Set<() => void>();
+let updatedAt = -UPDATE_MS;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Plans an update. All that are planned come together: a list that depends on several collections is drawn once. */
+function plan(update: () => void): void {
+  planned.add(update);
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    updatedAt = performance.now();
+    const updates = [...planned];
+    planned.clear();
+    for (const each of updates) each();
+  }, Math.max(0, updatedAt + UPDATE_MS - performance.now()));
+}
+
 /** What to watch. */
 export interface Watched {
   kind: string;
@@ -74,16 +92,15 @@ export function useCollection(
     if (kind === undefined) return;
     const ending = new AbortController();
     let state = NONE;
-    let isPlanned = false;
-    // Several changes are shown together, at most once per frame.
+    let isChanged = false;
+    const update = () => {
+      if (isChanged) state = { ...state, objects: sorted(store.values()) };
+      isChanged = false;
+      setCollection(state);
+    };
     const show = (change: Partial<Collection>) => {
       state = { ...state, ...change };
-      if (isPlanned) return;
-      isPlanned = true;
-      requestAnimationFrame(() => {
-        isPlanned = false;
-        if (!ending.signal.aborted) setCollection(state = { ...state, objects: sorted(store.values()) });
-      });
+      plan(update);
     };
     setCollection(NONE);
     const store = createStore({ keep: kind.keep ?? ((object: KubeObject) => object) });
@@ -95,7 +112,10 @@ export function useCollection(
       setStale(ending, undefined);
       if (state.trouble !== undefined) show({ trouble: undefined });
     };
-    store.onChange(() => show({}));
+    store.onChange(() => {
+      isChanged = true;
+      plan(update);
+    });
     store.onSynced(() => show({ isListed: isListed = true, trouble: undefined }));
     const parse = (object: unknown) => ({ ...object as KubeObject, kind: kind.kind });
     const path = pathOf({ resource: kind.resource, namespace });
@@ -109,6 +129,7 @@ export function useCollection(
     void listAndWatch(api, { path, query, parse }, store, { log, signal: ending.signal, onHeard });
     return () => {
       clearTimeout(late);
+      planned.delete(update);
       setStale(ending, undefined);
       ending.abort();
     };
@@ -127,8 +148,8 @@ export function useClock(): Date {
 }
 
 function sorted(objects: Iterable<KubeObject>): KubeObject[] {
-  const key = ({ metadata: { namespace, name } }: KubeObject) => `${namespace}/${name}`;
-  return [...objects].map((object) => [key(object), object] as const).sort(([a], [b]) => a < b ? -1 : 1).map((
-    [, object],
-  ) => object);
+  const compare = (a = "", b = "") => a < b ? -1 : a > b ? 1 : 0;
+  return [...objects].sort(({ metadata: a }, { metadata: b }) =>
+    compare(a.namespace, b.namespace) || compare(a.name, b.name)
+  );
 }

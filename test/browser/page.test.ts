@@ -1,8 +1,9 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
 import { beforeAll, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 import { findChromium } from "./chromium.ts";
-import { buildPage, type InMemory, openInMemory } from "./inmemory.ts";
+import { buildPage, crashedPod, type InMemory, openInMemory, pathOf, putSandbox, runningPod } from "./inmemory.ts";
 
 let chromium: string;
 
@@ -28,6 +29,38 @@ test("shows three thousand sandboxes, and draws those that are seen", async () =
   await page.getByRole("heading", { name: "many-2998" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("heading", { name: "many-2998" }).waitFor({ state: "detached" });
+});
+
+test("a burst of changes ends in the right rows, order and counts", async () => {
+  const name = (index: number) => `burst-${String(index).padStart(3, "0")}`;
+  const { page, api } = await openInMemory(chromium, (api) => {
+    for (let index = 0; index < 200; index++) putSandbox(api, name(index), { pod: runningPod(), age: 1000 - index });
+  }, "#/sandboxes?namespace=team-a&sort=status");
+  await page.getByText("200 of 200").waitFor();
+  for (let round = 1; round <= 5; round++) {
+    for (let index = 0; index < 200; index++) {
+      const pod = index % 4 === 0 && round % 2 === 1 ? crashedPod(round, "waiting") : runningPod();
+      putSandbox(api, name(index), { pod, age: 1000 - index, metadata: { labels: { round: String(round) } } });
+      // The page sees parts of the burst.
+      if (index % 50 === 0) await page.evaluate(() => new Promise(requestAnimationFrame));
+    }
+  }
+  for (let index = 0; index < 100; index++) api.remove(pathOf("sandboxes", name(index)));
+  await page.getByText("100 of 100").waitFor();
+  await page.getByLabel("Filter").fill("round=5");
+  await page.getByText("100 of 100").waitFor();
+  await page.getByRole("button", { name: "CrashLoopBackOff 25" }).waitFor();
+  await page.getByRole("button", { name: "Running 75" }).waitFor();
+  await eventually(async () => {
+    const shown = await page.getByRole("row").evaluateAll((rows) => rows.slice(1).map((row) => row.ariaLabel ?? ""));
+    return shown.map((text) => text.split(" ").slice(0, 4).join(" ")).slice(0, 3);
+  }).toEqual([
+    "burst-100 CrashLoopBackOff (5 restarts,",
+    "burst-104 CrashLoopBackOff (5 restarts,",
+    "burst-108 CrashLoopBackOff (5 restarts,",
+  ]);
+  await page.getByRole("row", { name: /burst-100/ }).waitFor();
+  expect(await page.getByRole("row", { name: /burst-099/ }).count()).toBe(0);
 });
 
 test("keeps the namespace that is being typed while the list changes", async () => {

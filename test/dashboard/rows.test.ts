@@ -6,6 +6,7 @@ import {
   countsOf,
   filtered,
   inOrder,
+  type KnownRows,
   layoutOf,
   listColumns,
   makeColumn,
@@ -87,6 +88,23 @@ describe("rowsOf()", () => {
       expect(cellOf(rows({ name: "a", age })[0], "AGE")).toBe(want);
     },
   );
+});
+
+test("rowsOf() makes a row again if its object, its status or the time has changed, and otherwise not", () => {
+  const [{ object: kept, status }, { object: changed }] = [aRow({ name: "a" }), aRow({ name: "b" })];
+  const known: KnownRows = new WeakMap();
+  const rowsWith = (objects: KubeObject[], more: { status?: Status; now?: Date } = {}) =>
+    rowsOf(objects, COLUMNS, () => more.status ?? status, more.now ?? NOW, known);
+  const [a, b] = rowsWith([kept, changed]);
+  const later = { ...changed, metadata: { ...changed.metadata, name: "c" } };
+  const again = rowsWith([kept, later]);
+  expect(again[0]).toBe(a);
+  expect(again[1]).not.toBe(b);
+  expect(names(again)).toEqual(["a", "c"]);
+  expect(cellOf(again[1], "NAME")).toBe("c");
+  const crashed = { name: "CrashLoopBackOff", tone: "bad" } as const;
+  expect(cellOf(rowsWith([kept], { status: crashed })[0], "STATUS")).toBe("CrashLoopBackOff");
+  expect(cellOf(rowsWith([kept], { now: new Date(NOW.getTime() + 30_000) })[0], "AGE")).toBe("90s");
 });
 
 describe("filtered()", () => {
@@ -209,6 +227,7 @@ test("widthsOf() follow the longest cell of all rows, and never become narrower"
   expect(long["NAME"]!.natural).toBeGreaterThan(short["NAME"]!.natural);
   expect(long["AGE"]).toEqual(short["AGE"]);
   expect(widthsOf(COLUMNS, rows({ name: "a" }), long)).toEqual(long);
+  expect(widthsOf(COLUMNS, [], long), "rows that were measured before may be left out").toEqual(long);
   expect(long["STATUS"]!.least, "the note may be cut off").toBeLessThan(long["STATUS"]!.natural);
   expect([long["NAME"]!.isEmpty, long["NODE"]!.isEmpty]).toEqual([false, true]);
 });
