@@ -64,11 +64,14 @@ function lonelyFaults(store: MemoryStore, claim: KubeObject): string[] {
   return ready?.status === "False" && !statusOf(claim).sandbox ? [] : [`claim ${name} shows what it has not`];
 }
 
+/** End of the fault of a Sandbox whose status is older than its Pod. */
+export const READY_WITHOUT_POD = "says that it is Ready, and its Pod is not";
+
 /** What a Sandbox says of a Pod that is no longer so would send requests into the void. */
 function sandboxFaults(store: MemoryStore, sandbox: KubeObject): string[] {
   const { name } = sandbox.metadata;
   if (readyOf(sandbox)?.status !== "True" || readyOf(findByName(store, "Pod", name))?.status === "True") return [];
-  return [`Sandbox ${name} says that it is Ready, and its Pod is not`];
+  return [`Sandbox ${name} ${READY_WITHOUT_POD}`];
 }
 
 function poolFaults(store: MemoryStore, pool: KubeObject): string[] {
