@@ -37,6 +37,12 @@ export interface URLOptions extends CallOptions {
    * @default no token
    */
   signedForMs?: number | undefined;
+  /**
+   * Port of this machine that is forwarded to the sandbox. Without a port-forward, it has no effect.
+   *
+   * @default a free one
+   */
+  localPort?: number | undefined;
 }
 
 /**
@@ -159,9 +165,9 @@ export class SandboxHandle implements AsyncDisposable {
    *
    * @throws {@link InvalidArgumentError} if `signedForMs` is set and the client does not use a router
    */
-  async getUrl(port: number, { signedForMs, signal }: URLOptions = {}): Promise<string> {
+  async getUrl(port: number, { signedForMs, localPort, signal }: URLOptions = {}): Promise<string> {
     const { context, transport } = this.#parts;
-    const address = await this.#address(port, { signal });
+    const address = await this.#address(port, { signal, localPort });
     if (signedForMs === undefined) return address.href.replace(/\/$/, "");
     if (transport.kind !== "router") {
       throw new InvalidArgumentError("Cannot sign an address: only a router checks signatures", {
@@ -183,7 +189,7 @@ export class SandboxHandle implements AsyncDisposable {
     await this.kill();
   }
 
-  async #address(port: number, options?: CallOptions): Promise<URL> {
+  async #address(port: number, options?: Omit<URLOptions, "signedForMs">): Promise<URL> {
     if (!Number.isInteger(port) || port < 1 || port > 65535) {
       throw new InvalidArgumentError(`Cannot make an address of port ${port}: it is not from 1 to 65535`);
     }

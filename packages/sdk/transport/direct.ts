@@ -31,8 +31,8 @@ export interface PodAccess {
   kind: "direct" | "forward";
   /** Finds the Pod of a Sandbox, and waits until the Sandbox is Ready. */
   find(wishes: PodWishes): Promise<PodPlace>;
-  /** Returns the URL at which this machine reaches a port of the Pod. */
-  reach(pod: PodPlace, port: number): Promise<URL>;
+  /** Returns the URL at which this machine reaches a port of the Pod. @param localPort see {@link SandboxTransport} */
+  reach(pod: PodPlace, port: number, localPort?: number): Promise<URL>;
   /** Sends a request to a port of the Pod. @default by `fetch` */
   send?: PodWay["send"];
   /** Runs a command in the Pod. Absent if this is not possible. */
@@ -81,7 +81,8 @@ export function createPodTransport(
     ...exec
       ? { exec: async (request) => await exec(await place.find({ wake: true, signal: request.signal }), request) }
       : {},
-    address: async (port, { signal } = {}) => await reach(await place.find({ wake: true, signal }), port),
+    address: async (port, { signal, localPort } = {}) =>
+      await reach(await place.find({ wake: true, signal }), port, localPort),
     async close() {
       place.end(new SandboxError(`Cannot reach sandbox ${namespace}/${name}: its handle was closed`, { object }));
       await access.close();

@@ -23,9 +23,9 @@ export function createForward(credentials: Credentials, find: PodAccess["find"])
   return {
     kind: "forward",
     find,
-    async reach(pod, port) {
-      const key = `${pod.namespace}/${pod.name}:${port}`;
-      const listening = listeners.get(key) ?? listen(credentials, pod, port, sockets);
+    async reach(pod, port, localPort = 0) {
+      const key = `${pod.namespace}/${pod.name}:${port}:${localPort}`;
+      const listening = listeners.get(key) ?? listen(credentials, pod, { port, localPort }, sockets);
       listeners.set(key, listening);
       listening.catch(() => listeners.delete(key));
       return new URL(`http://127.0.0.1:${(await listening).port}`);
@@ -37,13 +37,18 @@ export function createForward(credentials: Credentials, find: PodAccess["find"])
   };
 }
 
-async function listen(credentials: Credentials, pod: PodPlace, port: number, sockets: Set<Socket>) {
+async function listen(
+  credentials: Credentials,
+  pod: PodPlace,
+  { port, localPort }: { port: number; localPort: number },
+  sockets: Set<Socket>,
+) {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     sockets.add(socket.on("error", () => socket.destroy()).once("close", () => sockets.delete(socket)));
     socket.unref();
     forward(credentials, pod, port, socket).catch(() => socket.destroy());
   });
-  const local = await listenOn(server, "127.0.0.1", 0);
+  const local = await listenOn(server, "127.0.0.1", localPort);
   // The server could not accept a connection, for example because there are no free descriptors. Its client notices
   // that.
   server.on("error", () => {});

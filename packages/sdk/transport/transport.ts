@@ -54,8 +54,15 @@ export interface SandboxTransport {
    * without a runtime. Absent if this is not possible.
    */
   exec?(request: ExecRequest): Promise<ExecSession>;
-  /** Returns the URL at which programs on this machine reach a port, without a slash at the end. */
-  address(port: number, options?: { signal?: AbortSignal | undefined }): Promise<URL>;
+  /**
+   * Returns the URL at which programs on this machine reach a port, without a slash at the end.
+   *
+   * @param options `localPort`: the port of this machine, if the port is forwarded; by default a free one
+   */
+  address(
+    port: number,
+    options?: { signal?: AbortSignal | undefined; localPort?: number | undefined },
+  ): Promise<URL>;
   /** Closes the connections that it opened. The sandbox continues to run. */
   close(): Promise<void>;
 }
