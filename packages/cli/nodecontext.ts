@@ -1,5 +1,4 @@
 /** The context of a real process, in Node or Deno; it connects to a cluster only when a command needs it. @module */
-import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import process from "node:process";
 import type { Writable } from "node:stream";
@@ -105,6 +104,7 @@ async function openBrowser(url: string, env: Record<string, string | undefined>)
   const command = commandOf(env);
   if (!command) return false;
   const [program = "", ...args] = [...command, url];
+  const { spawn } = await import("node:child_process");
   return await new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, stdio: "ignore" });
     child.once("error", () => resolve(false));

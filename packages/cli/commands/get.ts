@@ -174,14 +174,13 @@ async function orderBy(text: string, { kind }: Kind, columns: readonly Column[])
   };
 }
 
-const COLLATOR = new Intl.Collator("en", { numeric: true });
-
 function sorted(objects: readonly KubeObject[], order: Order, now: Date, around: AroundOf): KubeObject[] {
+  const collator = new Intl.Collator("en", { numeric: true });
   const isNone = (value: number | string | undefined) => value === undefined || Number.isNaN(value);
   return objects.map((object) => ({ object, value: order(object, now, around(object)) })).sort((a, b) => {
     if (isNone(a.value) || isNone(b.value)) return Number(isNone(a.value)) - Number(isNone(b.value));
     if (typeof a.value === "number" && typeof b.value === "number") return a.value - b.value;
-    return COLLATOR.compare(String(a.value), String(b.value));
+    return collator.compare(String(a.value), String(b.value));
   }).map(({ object }) => object);
 }
 
