@@ -43,6 +43,11 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/dashboard.md",
+    has: "hookbox dashboard",
+    why: "runs until it is stopped; test/browser/command.test.ts opens what it prints",
+  },
+  {
+    page: "docs/dashboard.md",
     has: "kubectl -n agent-sandbox-system port-forward",
     why: "runs until it is stopped, and the port may be in use; test/browser/page.test.ts starts a router",
   },

@@ -69,6 +69,7 @@ export async function connectCluster(
     api: connect(credentials, { signal: never, userAgent: USER_AGENT }),
     read: (path, query, signal) => openText(credentials, { path, query }, { signal, userAgent: USER_AGENT }),
     namespace: where.namespace ?? env["HOOKBOX_NAMESPACE"] ?? credentials.namespace ?? "default",
+    credentials,
     server: credentials.server,
     source: chosen
       ? `${chosen.path}${chosen.context ? `, context ${chosen.context}` : ""}`

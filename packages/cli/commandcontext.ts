@@ -1,6 +1,7 @@
 /** Types of what commands use: streams, environment, clock, cluster. Tests replace them. @module */
 import type { Readable, Writable } from "node:stream";
 import type { Answer, Api } from "../kube/api.ts";
+import type { Credentials } from "../kube/credentials.ts";
 import type { SandboxClient } from "../sdk/client.ts";
 import type { SandboxTransport } from "../sdk/transport/transport.ts";
 
@@ -56,6 +57,8 @@ export interface Cluster {
   ): Promise<Answer & { chunks: AsyncIterable<Uint8Array> }>;
   /** The requested namespace, else the context's, else `default`. */
   namespace: string;
+  /** For connections that `api` does not open, such as port-forwards. */
+  credentials: Credentials;
   /** URL of the API server. */
   server: string;
   /** Source of the credentials: a file and its context, or the Pod. */

@@ -130,6 +130,11 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/url.ts")).defineOpen,
     },
     {
+      name: "dashboard",
+      description: "Open the dashboard in the browser, signed in",
+      load: async () => (await import("./commands/dashboard.ts")).defineDashboard,
+    },
+    {
       name: "token",
       description: "Sign a token that gives access to one sandbox",
       load: async () => (await import("./commands/token.ts")).defineToken,

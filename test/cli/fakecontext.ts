@@ -43,7 +43,8 @@ export function fakeContext({ api, isTTY = false, input = "", ...set }: Setting 
       return { ...answer, chunks: answer.status === 200 ? chunksOf(String(answer.body)) : nothing() };
     };
     const place = { namespace: namespace ?? "default", server: "https://fake", source: "the test" };
-    return Promise.resolve({ api, read, ...place });
+    const credentials = { ...place, current: () => Promise.resolve({ headers: {}, tls: {} }) };
+    return Promise.resolve({ api, read, credentials, ...place });
   };
   const context: CommandContext = {
     program: "hookbox",

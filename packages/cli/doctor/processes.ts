@@ -64,7 +64,7 @@ interface Deployment extends KubeObject {
 /** Looks for routers in the cluster, because none was named. */
 async function lookForRouter(input: CheckInput): Promise<CheckResult> {
   const what = "Router";
-  const query = { labelSelector: "app.kubernetes.io/name=sandbox-router" };
+  const query = { labelSelector: ROUTER_SELECTOR };
   let answer = await read(input, pathOf({ resource: "deployments" }), query);
   if (answer.status === 403) {
     answer = await read(input, pathOf({ resource: "deployments", namespace: ROUTER_NAMESPACE }), query);
@@ -91,7 +91,9 @@ async function lookForRouter(input: CheckInput): Promise<CheckResult> {
 }
 
 /** The namespace of deploy/router. */
-const ROUTER_NAMESPACE = "agent-sandbox-system";
+export const ROUTER_NAMESPACE = "agent-sandbox-system";
+/** Selects the Deployment of the router, and its Pods. */
+export const ROUTER_SELECTOR = "app.kubernetes.io/name=sandbox-router";
 
 /** Checks whether the given router answers, or whether there is one in the cluster. */
 export const checkRouter: Check = async (input) => {

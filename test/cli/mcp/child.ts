@@ -24,7 +24,14 @@ const code = await runCLI(["mcp", ...context.args], {
   // A spread takes the getters' values, and looking at the signal is what makes the process listen.
   signal: context.signal,
   connectCluster: () =>
-    Promise.resolve({ api, namespace: "default", server: "", source: "", read: () => Promise.reject() }),
+    Promise.resolve({
+      api,
+      credentials: { server: "", namespace: "default", current: () => Promise.reject() },
+      namespace: "default",
+      server: "",
+      source: "",
+      read: () => Promise.reject(),
+    }),
   connect: () => Promise.resolve({ client, way: "router", transportTo: () => Promise.reject() }),
 });
 const left = cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name);

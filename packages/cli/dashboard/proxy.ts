@@ -1,0 +1,192 @@
+/**
+ * A proxy on this machine in front of a router. It adds the user's token to the requests of one browser, so the dashboard
+ * asks for no token, and the browser never has it.
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { Agent, createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { Agent as TLSAgent } from "node:https";
+import type { Socket } from "node:net";
+import { createProxyServer, type ProxyServerOptions } from "httpxy";
+import { listenOn } from "../../process/connections.ts";
+import { isCrossOrigin } from "../../router/access/crossorigin.ts";
+
+/** Where to listen, and what each request to the router needs. */
+export interface SignInProxyOptions {
+  /** Port to listen on, on 127.0.0.1; 0: a free one. */
+  port: number;
+  /** Returns the router's URL, without a slash at its end. Called for each request. */
+  router(): Promise<string>;
+  /** Returns the user's token. Called for each request. */
+  token(): Promise<string>;
+  fetch: typeof fetch;
+  /** Called with the reason why a request could not be passed on. */
+  onFailure(reason: string): void;
+}
+
+/** A proxy that runs. */
+export interface SignInProxy {
+  /** URL for the user's browser. It can be used once: the browser then has a cookie. */
+  url: string;
+  /** Stops listening, and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Where the router serves the dashboard. */
+const PAGE = "/.hookbox/";
+const SETTINGS = `${PAGE}settings.json`;
+
+/** An answer of the proxy itself. */
+interface OwnAnswer {
+  status: number;
+  text: string;
+  headers?: Record<string, string>;
+}
+
+const AGAIN = "Run hookbox dashboard again, and open the URL that it prints.";
+const FOREIGN: OwnAnswer = { status: 403, text: "A page of another origin may not use the dashboard." };
+const NOT_SIGNED_IN: OwnAnswer = { status: 403, text: `Only the browser that has opened the URL may look. ${AGAIN}` };
+const USED: OwnAnswer = { status: 403, text: `This URL has been used: it opens the dashboard only once. ${AGAIN}` };
+const NOT_PASSED_ON: OwnAnswer = { status: 404, text: `Only ${PAGE} is passed on to the router.` };
+const OWN_HEADERS = {
+  "Content-Type": "text/plain; charset=utf-8",
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/** Starts the proxy. @throws {Error} with code EADDRINUSE if the port is in use */
+export async function startSignInProxy(options: SignInProxyOptions): Promise<SignInProxy> {
+  const { router, token, onFailure } = options;
+  const [key, pass] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];
+  const agents = { "http:": new Agent({ keepAlive: true }), "https:": new TLSAgent({ keepAlive: true }) };
+  const proxy = createProxyServer();
+  // The router's page has no cookies, and none of a sandbox may stay in this origin.
+  proxy.on("proxyRes", ({ headers }) => void delete headers["set-cookie"]);
+  let isKeyUsed = false;
+
+  /** Decides about a request; undefined: it is passed on. */
+  function decide(request: IncomingMessage): OwnAnswer | undefined {
+    const { headers: { host = "", cookie = "" }, method, url = "" } = request;
+    // Another name may lead to this address because an attacker's DNS server says so.
+    if (!hosts.includes(host)) return { status: 403, text: `The dashboard is at http://${hosts[0]}, not at ${host}.` };
+    if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return FOREIGN;
+    const { pathname, searchParams } = addressOf(url);
+    const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${cookieName}=${pass}`));
+    const given = pathname === PAGE && method === "GET" ? searchParams.get("key") : null;
+    if (given !== null && isSignedIn) return redirect();
+    if (given !== null && isSame(given, key)) {
+      if (isKeyUsed) return USED;
+      isKeyUsed = true;
+      return redirect({ "Set-Cookie": `${cookieName}=${pass}; Path=${PAGE}; HttpOnly; SameSite=Strict` });
+    }
+    if (!isSignedIn) return NOT_SIGNED_IN;
+    return url.startsWith(PAGE) && pathname.startsWith(PAGE) ? undefined : NOT_PASSED_ON;
+  }
+
+  /** Prepares a request for the router, and returns where to send it. */
+  async function wayFor(request: IncomingMessage): Promise<ProxyServerOptions> {
+    const [url, bearer] = await Promise.all([router(), token()]);
+    const { headers } = request;
+    const target = new URL(url);
+    for (const name of ["authorization", "cookie", "referer", "x-sandbox-id"]) delete headers[name];
+    // It was that of this proxy, and the router accepts only its own.
+    if (headers.origin !== undefined) headers.origin = target.origin;
+    const agent = agents[target.protocol as keyof typeof agents];
+    return { target, agent, changeOrigin: true, headers: { authorization: `Bearer ${bearer}` } };
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const own = decide(request);
+    if (own) return send(response, own);
+    if (addressOf(request.url).pathname === SETTINGS) {
+      const { status, settings } = await fetchSettings(options.fetch, await router(), await token());
+      // Sandboxes have hosts of their own below the router's domain. Their links would lead to the port of this proxy.
+      const text = JSON.stringify({ ...settings, domain: undefined, previews: undefined });
+      return send(response, { status, text, headers: { "Content-Type": "application/json" } });
+    }
+    try {
+      await proxy.web(request, response, await wayFor(request));
+    } catch (error) {
+      // The connection that was kept open, or the router's Pod, may have gone.
+      if (request.method !== "GET" || response.headersSent) throw error;
+      await proxy.web(request, response, await wayFor(request));
+    }
+  }
+
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => {
+      if (response.headersSent) response.destroy();
+      else send(response, failure(error));
+    });
+  });
+  server.on("connection", (socket: Socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
+    const own = decide(request);
+    if (own) return sendRaw(socket, own);
+    socket.on("error", () => socket.destroy());
+    const passOn = (way: ProxyServerOptions) => proxy.ws(request, socket, way, head).catch(() => socket.destroy());
+    wayFor(request).then(passOn, (error) => sendRaw(socket, failure(error)));
+  });
+  const failure = (error: Error): OwnAnswer => {
+    const reason = `Cannot reach the router: ${error.message}`;
+    onFailure(reason);
+    return { status: 502, text: reason };
+  };
+
+  const port = await listenOn(server, "127.0.0.1", options.port);
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  // All ports of a host have the same cookies, and two of these proxies may run.
+  const cookieName = `hookbox-dashboard-${port}`;
+  return {
+    url: `http://127.0.0.1:${port}${PAGE}?key=${key}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      for (const agent of Object.values(agents)) agent.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Reads the settings of the dashboard; `settings` is empty unless the answer is a success. */
+export async function fetchSettings(
+  fetch: typeof globalThis.fetch,
+  router: string,
+  token: string,
+  signal?: AbortSignal,
+): Promise<{ status: number; settings: { isSignedIn?: boolean } }> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const answer = await fetch(router + SETTINGS, { headers, redirect: "manual", signal: signal ?? null });
+  const settings = answer.ok ? await answer.json() : {};
+  return { status: answer.status, settings };
+}
+
+/** The browser keeps the part of the URL after `#`. */
+function redirect(headers: Record<string, string> = {}): OwnAnswer {
+  return { status: 303, text: "", headers: { Location: PAGE, ...headers } };
+}
+
+/** Returns path and query of a request; an invalid path becomes `/`. */
+function addressOf(path = "/"): URL {
+  return URL.parse(`http://localhost${path}`) ?? new URL("http://localhost/");
+}
+
+/** Compares in a time that does not depend on how much is equal. */
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function send(response: ServerResponse, { status, text, headers }: OwnAnswer): void {
+  response.writeHead(status, { ...OWN_HEADERS, ...headers }).end(text);
+}
+
+function sendRaw(socket: Socket, { status, text, headers }: OwnAnswer): void {
+  const all = { ...OWN_HEADERS, ...headers, "Content-Length": Buffer.byteLength(text), Connection: "close" };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.on("error", () => {}).end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${text}`);
+}

@@ -1,0 +1,52 @@
+/** `hookbox dashboard` in a real browser: what it prints opens the page, signed in. @module */
+import { beforeAll, expect, test } from "vitest";
+import { until } from "../eventually.ts";
+import { serveApi } from "../kube/servedapi.ts";
+import { startMain } from "../mainprocess.ts";
+import { startRouterMain } from "../wiring/routerprocess.ts";
+import { findChromium, followErrors, startChromium, takePicture } from "./chromium.ts";
+import { buildPage, putSandbox, runningPod } from "./inmemory.ts";
+
+let chromium: string;
+
+beforeAll(async () => {
+  chromium = await findChromium();
+  await buildPage();
+});
+
+test("shows the sandboxes of the namespace, live, without a sign-in; a reload stays signed in", async () => {
+  const { api, kubeconfig } = await serveApi();
+  putSandbox(api, "mine", { pod: runningPod() });
+  putSandbox(api, "other", { namespace: "team-b", pod: runningPod() });
+  const { port } = await startRouterMain(kubeconfig, "--authz-mode", "allow-all");
+  const review = { status: { userInfo: { username: "someone" } } };
+  api.intercept = ({ path }) => path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : undefined;
+  const where = ["--router", `http://127.0.0.1:${port}`, "--kubeconfig", kubeconfig];
+  const args = ["packages/cli/main.ts", "dashboard", "-n", "team-a", ...where];
+  const command = await startMain("node", args, undefined);
+  await until(() => command.log().includes("Ctrl-C") || command.child.exitCode !== null);
+  const context = await startChromium(chromium);
+  const page = await context.newPage();
+  const wrong = followErrors(page);
+  await page.goto(command.output().trim());
+  await page.getByRole("row", { name: /^mine Running/ }).waitFor();
+  expect(new URL(page.url())).toMatchObject({
+    pathname: "/.hookbox/",
+    search: "",
+    hash: "#/sandboxes?namespace=team-a",
+  });
+  await page.getByText("someone", { exact: true }).waitFor();
+  expect(await page.getByRole("row", { name: /^other/ }).count()).toBe(0);
+  putSandbox(api, "later", { pod: runningPod() });
+  await page.getByRole("row", { name: /^later Running/ }).waitFor();
+  await takePicture(page, "dashboard-command");
+  await page.reload();
+  await page.getByRole("row", { name: /^mine Running/ }).waitFor();
+  // No token is anywhere in the page, and its script cannot read the cookie.
+  expect(await page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })")).toBe("{}");
+  expect(wrong).toEqual([]);
+  const stranger = await (await startChromium(chromium)).newPage();
+  await stranger.goto(command.output().trim());
+  await stranger.getByText("This URL has been used").waitFor();
+  expect(await command.stop()).toBe(0);
+});
