@@ -41,7 +41,7 @@ function writeProject(folder: string): void {
 }
 
 /** What only looks may be typed again: a cluster that is still getting there shows the page's words in the end. */
-const LOOKS = /^hookbox (get|pool|top|why|doctor)\b/;
+const LOOKS = /^hookbox (get|pool|top|why|doctor|describe)\b/;
 
 /** Types a step and returns what the page is to show of it; `written` is what it shows now. */
 async function told(

@@ -17,7 +17,8 @@ const ALWAYS: Replacement[] = [
   [/\b\d+ of \d+ Sandboxes\b/g, "2 of 2 Sandboxes"],
   [/\brenewed \w+ ago\b/g, "renewed 1s ago"],
   [/\b\d+\.\d+\.\d+\.\d+\b/g, "10.88.0.7"],
-  [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?/g, "2026-11-21 12:00:00"],
+  [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, "2026-11-21 12:00:00"],
+  [/\bexpires in \w+/g, "expires in 10h"],
 ];
 const HEADER = /^[A-Z][A-Z0-9()/ -]*$/;
 /** What differs in cells of these columns. */

@@ -30,6 +30,10 @@ uses only the first file that has the context.
 Standard output contains only results. Progress and errors go to standard error. \`HOOKBOX_DEBUG=1\` adds stack traces to
 errors. The exit code is 0 for success, 1 for a failure, 2 for an invalid command line, 124 for a timeout, and 130 after
 Ctrl-C. Commands that run in a sandbox return their own exit code.
+
+Some commands have further names, for people who know kubectl or docker: \`list\` and \`ps\` mean \`get\`, \`delete\` and
+\`kill\` mean \`rm\`, \`inspect\` means \`describe\`. To change an object, use \`kubectl edit\`: there is no \`hookbox edit\`.
+In the browser, all sandboxes are on one page: \`hookbox dashboard\` opens it ([dashboard](dashboard.md)).
 `;
 
 /** More than any node has. */
@@ -49,7 +53,15 @@ export const STORY: Step[] = [
     line: "hookbox create --pool python --name session --timeout 8h",
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", hasSandbox) },
-  { line: "hookbox get claims -o name" },
+  {
+    prose:
+      "STATUS says the same as `hookbox why`, in the words of kubectl. `-o wide` shows more columns, `--sort-by status` " +
+      "puts problems first, `--show-labels` adds the labels, and `-w` follows changes. For scripts, there are `-o name`, " +
+      "`json`, `yaml`, `jsonpath` and `custom-columns`, as for kubectl:",
+    line: "hookbox get claims -o name",
+  },
+  { line: `hookbox get claims -o jsonpath='{.items[*].status.sandbox.name}'` },
+  { line: "hookbox get claims -o custom-columns=NAME:.metadata.name,POOL:.spec.warmPoolRef.name" },
   {
     prose:
       "## Work in a sandbox\n\n`exec` runs a command in the sandbox, and passes on its output and its exit code. With `-i`, the command also gets your input:",
@@ -58,7 +70,7 @@ export const STORY: Step[] = [
   { line: `echo 'one two three' | hookbox exec -i session -- wc -w` },
   { line: `hookbox exec session -- sh -c 'echo out; echo err >&2; exit 3'; echo "exit code $?"` },
   {
-    prose: "`hookbox exec -it session` opens a shell. `cp` copies files and folders both ways:",
+    prose: "`hookbox ssh session` opens a shell. `cp` copies files and folders both ways:",
     line: "hookbox cp project session:",
   },
   { line: "hookbox ls -l session:project" },
@@ -69,7 +81,8 @@ export const STORY: Step[] = [
       "`url` prints the address of a port for the browser. With a [router](router.md), this works if the router finds " +
       "sandboxes by the path or the host of an address: set `HOOKBOX_ROUTER_PATH_PREFIX`, here `/s`, or " +
       "`HOOKBOX_ROUTER_DOMAIN`. Set the address of the router by `--router` or `HOOKBOX_ROUTER_URL`. Without a router, " +
-      "`url` forwards the port to your machine until you end the command with Ctrl-C.",
+      "`url` forwards the port to your machine until you end the command with Ctrl-C, with `--local-port 3000` to port " +
+      "3000.",
     line: "hookbox url session 3000 --router http://router.example",
   },
   {
@@ -79,11 +92,22 @@ export const STORY: Step[] = [
     line: "hookbox top",
   },
   {
+    prose:
+      "A sandbox is deleted when its time is over. `extend` gives it more time, or, with `--never`, takes its end away:",
+    line: "hookbox extend session 2h",
+  },
+  {
     prose: "## Suspend and resume\n\n`suspend` deletes the Pod of the sandbox. The name and the volume stay:",
     line: "hookbox suspend session",
   },
   { line: "hookbox get claims" },
   { prose: "Commands that need the sandbox to run resume it:", line: "hookbox cp session:project/result.txt -" },
+  {
+    prose:
+      "In a script, `wait` waits until a sandbox or a pool is ready. With `--for`, it waits until it is suspended, " +
+      "finished or deleted, or has a condition:",
+    line: "hookbox wait session pool/python --timeout 5m",
+  },
   {
     prose:
       "hookbox never changes the spec of a running Pod. So if you change the Pod template of a Sandbox, for example " +
@@ -127,6 +151,12 @@ export const STORY: Step[] = [
       ns.until("sandbox", "greedy", (sandbox) => condition(sandbox, "PodScheduled")?.reason === "Unschedulable"),
   },
   { line: "hookbox get sandbox greedy" },
+  {
+    prose:
+      "`describe` shows an object with its conditions, its Events, its Sandbox and its Pod. Here are the first lines. " +
+      "`events` lists the Events of all sandboxes, or of one, and follows them with `-w`:",
+    line: "hookbox describe session | head -n 6",
+  },
   {
     prose: "## Delete sandboxes\n\n`rm` deletes sandboxes together with their claims, Pods and volumes:",
     line: "hookbox rm session greedy",
