@@ -26,7 +26,7 @@ import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";
 import { sandboxWarmPoolSchema } from "../../api/sandboxwarmpool.ts";
 import { policyName } from "../../api/templatepolicy.ts";
-import type { Api, ObjectPath } from "../../kube/api.ts";
+import { type Api, type ObjectPath, timeAt } from "../../kube/api.ts";
 import { createFactReader, type FactReader } from "./factreader.ts";
 
 /**
@@ -37,7 +37,7 @@ import { createFactReader, type FactReader } from "./factreader.ts";
 export async function explain(api: Api, subject: Subject, signal?: AbortSignal): Promise<Finding> {
   // A busy API server may need long for all responses. Compared with the time at their end, the first ones would look
   // overdue.
-  const asked = new Date();
+  const asked = new Date(timeAt(api));
   return why(await readFacts(api, subject, signal, asked), asked);
 }
 
@@ -60,7 +60,7 @@ export async function readFacts(
   api: Api,
   subject: Subject,
   signal?: AbortSignal,
-  asked = new Date(),
+  asked = new Date(timeAt(api)),
 ): Promise<Facts> {
   const reader = createFactReader(api, signal);
   const facts: Facts = { subject };
