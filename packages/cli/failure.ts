@@ -130,6 +130,7 @@ const WORDS: [RegExp, string][] = [
   [/the option (?=`)/g, ""],
   [/the client a (?=`)/g, ""],
   [/`timeoutMs`/g, "--timeout"],
+  [/`idleMs`/g, "--idle"],
   [
     /To wait longer, [^.]*`readyTimeoutMs`\./g,
     "To wait longer, run the command again; create and run have the option --ready-timeout.",

@@ -1,7 +1,7 @@
 /** Assembles the command line from the files in commands/, runs it, and prints its errors. @module */
 import { Command, Option } from "commander";
 import type { CommandContext } from "./commandcontext.ts";
-import { Ended, reportOf } from "./failure.ts";
+import { Ended, HandledError, reportOf } from "./failure.ts";
 import { withCluster } from "./options.ts";
 import manifest from "./package.json" with { type: "json" };
 import { withPlainText } from "./terminal.ts";
@@ -20,7 +20,9 @@ export async function runCLI(args: readonly string[], given: CommandContext): Pr
     await program.parseAsync(words, { from: "user" });
     return 0;
   } catch (thrown) {
-    const error = context.signal.aborted ? context.signal.reason : thrown;
+    const { aborted, reason } = context.signal;
+    const isHandled = thrown instanceof HandledError && thrown.cause === reason;
+    const error = aborted && !isHandled ? reason : thrown;
     const { code, lines } = reportOf(error);
     for (const line of lines) context.stderr.write(`${line}\n`);
     if (context.env["HOOKBOX_DEBUG"] && lines.length > 0 && thrown instanceof Error) {

@@ -22,14 +22,24 @@ export async function createSandbox(
     try {
       return await client.create({ ...options, signal: context.signal, onProgress });
     } catch (error) {
-      const isMade = error instanceof SandboxError && (error.code === "FAILED" || error.code === "TIMEOUT");
-      if (!isMade || context.signal.aborted) throw error;
+      if (!(error instanceof SandboxError)) throw error;
+      if (context.signal.aborted) {
+        throw error.leftover ? new HandledError(context.signal.reason, error.remedy ?? error.message) : error;
+      }
+      const isMade = (error.code === "FAILED" || error.code === "TIMEOUT") && !isTemplateMissing(error, options);
+      // The error names what is left, so the note would contradict it.
+      if (!isMade || error.leftover) throw error;
       const note = options.keepFailed
         ? `It was kept. To look at it: ${context.program} get claims, ${context.program} describe NAME`
         : `What was created for it has been deleted again. ${context.program} create keeps it with --keep-failed.`;
       throw new HandledError(error, note);
     }
   });
+}
+
+/** Returns whether nothing was created, because the template of `--template` does not exist. */
+function isTemplateMissing({ reason, object }: SandboxError, { template }: CreateOptions): boolean {
+  return reason === "TemplateNotFound" && template !== undefined && object?.name === template;
 }
 
 /**

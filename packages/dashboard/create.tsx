@@ -51,8 +51,8 @@ export function variablesOf(text: string): Record<string, string> {
   }));
 }
 
-const EXPIRIES: [text: string, ms: number | undefined][] = [
-  ["Never", undefined],
+const EXPIRIES: [text: string, ms: number | null][] = [
+  ["Never", null],
   ...PERIODS.map(({ length, ms }): [string, number] => [`After ${length}`, ms]),
 ];
 
@@ -84,7 +84,7 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
       const problem = source.template && environmentProblem(list, policy, source.template.spec.podTemplate.spec);
       if (problem) throw new Error(`Cannot create the sandbox: ${problem.message}`);
       const [kind = "pool", from = ""] = source.key.split("/");
-      const timeoutMs = EXPIRIES[period]?.[1];
+      const timeoutMs = EXPIRIES[period]?.[1] ?? null;
       const { target } = await create(
         api,
         place,
@@ -92,10 +92,10 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
           [kind]: from,
           ...name === "" ? {} : { name },
           ...list.length === 0 ? {} : { env },
-          ...timeoutMs === undefined ? {} : { timeoutMs },
+          timeoutMs,
         },
-        new Date(),
-        {},
+        // A router serves this page.
+        { now: new Date(), trace: {}, hasRouter: true },
       );
       location.hash = addressOfObject(target) ?? location.hash;
       onClose();

@@ -1,12 +1,13 @@
 /** The client of the SDK: creates, finds, lists and changes the sandboxes of one cluster. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
 import { IDLE_ANNOTATION } from "../api/router/protocol.ts";
+import { timeAt } from "../kube/api.ts";
 import { isEndless, secondsOf } from "./control/bodies.ts";
 import { annotate, extendTimeoutOf, remove, setTimeoutOf } from "./control/change.ts";
-import { create, type Created } from "./control/create.ts";
+import { create, type Created, discard } from "./control/create.ts";
 import { find, findIfAny, listPage, type SandboxPage } from "./control/find.ts";
 import { untilReady } from "./control/ready.ts";
-import { ConflictError } from "./errors.ts";
+import { ConflictError, SandboxError } from "./errors.ts";
 import type { CreateOptions, ListOptions, SandboxInfo, WaitOptions } from "./options.ts";
 import { openHandle, resumeIfSuspended, SandboxHandle } from "./sandbox.ts";
 import { type ClientContext, createClientContext } from "./setup/clientcontext.ts";
@@ -50,31 +51,43 @@ export class SandboxClient {
   }
 
   /**
-   * Creates a sandbox and waits until it is Ready. If it does not become Ready, it is deleted again, and the error
-   * contains the cause. To keep it instead, set `keepFailed`.
+   * Creates a sandbox and waits until it is Ready. The cluster deletes the sandbox after an hour, unless `timeoutMs` is
+   * set. If the call fails or is aborted, everything that it has created is deleted again, and the error contains the
+   * cause. To keep a sandbox that does not become Ready, set `keepFailed`. If something could not be deleted, the
+   * message and `leftover` of the error name it.
    *
-   * @throws {@link InvalidArgumentError} if an option is invalid, or if options contradict each other
+   * @throws {@link InvalidArgumentError} if an option is invalid, if options contradict each other, or if `idleMs` is set
+   * and the client has no router
+   * @throws {@link TemplateError} if the pool or the template does not exist
    * @throws {@link ConflictError} if a sandbox of that name exists
    * @throws {@link SandboxFailedError} with the cause, as soon as it is certain that the sandbox cannot become Ready
    * @throws {@link TimeoutError} after `readyTimeoutMs`
    */
   async create(options: CreateOptions): Promise<SandboxHandle> {
+    try {
+      return await this.#create(options);
+    } catch (error) {
+      // A pool that another call had created for the template is deleted if that call fails.
+      const isPoolGone = error instanceof SandboxError && error.reason === "WarmPoolNotFound" && !error.leftover;
+      if (options.template === undefined || options.keepFailed || !isPoolGone) throw error;
+      return await this.#create(options);
+    }
+  }
+
+  async #create(options: CreateOptions): Promise<SandboxHandle> {
     const context = this.#context;
     const api = await context.api();
     const namespace = options.namespace ?? await context.namespace();
     return await traced("hookbox.create", sourceOf(namespace, options), async () => {
       // Taken before the span of the request starts: work of other components belongs to the whole creation.
-      const trace = traceCarrier();
-      const request = () => create(api, namespace, options, new Date(), trace);
+      const creator = { now: new Date(), trace: traceCarrier(), hasRouter: context.hasRouter };
+      const request = () => create(api, namespace, options, creator);
       const created = await traced("hookbox.create_object", {}, request);
       addAttributes(spanAttributes(created.target));
       try {
         return await traced("hookbox.wait_until_ready", {}, () => this.#opened(created, options));
       } catch (error) {
-        const { metadata: { uid } } = created.claimOrSandbox;
-        // If the deletion fails too, the caller gets the first error.
-        if (!options.keepFailed) await remove(api, created.target, uid).catch(() => {});
-        throw error;
+        throw options.keepFailed ? error : await discard(api, created.made, error);
       }
     });
   }
@@ -163,7 +176,8 @@ export class SandboxClient {
    */
   async setTimeout(name: string, ms: number | null, options: NameOptions = {}): Promise<Date | undefined> {
     const { target } = await this.#find(name, options);
-    return await setTimeoutOf(await this.#context.api(), target, ms, new Date(), options.signal);
+    const api = await this.#context.api();
+    return await setTimeoutOf(api, target, ms, new Date(timeAt(api)), options.signal);
   }
 
   /** Extends the time until a sandbox is deleted, by this many milliseconds. Returns the new time of the deletion. */

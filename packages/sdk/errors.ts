@@ -27,10 +27,15 @@ export interface ErrorDetails {
   object?: ObjectRef | undefined;
   /** What to do about it, in one sentence. The message ends with it. */
   remedy?: string | undefined;
+  /** Objects that the failed call has created, or may have created, and could not delete again. */
+  leftover?: ObjectRef[] | undefined;
   cause?: unknown;
 }
 
-/** Base class of all errors of the SDK. If a call is aborted, it throws the reason of its signal instead. */
+/**
+ * Base class of all errors of the SDK. If a call is aborted, it throws the reason of its signal instead; but if it leaves
+ * objects behind, it throws an error with `leftover`, whose `cause` is that reason.
+ */
 export class SandboxError extends Error {
   override readonly name: string = "SandboxError";
   readonly code: ErrorCode = "INTERNAL";
@@ -40,12 +45,18 @@ export class SandboxError extends Error {
   readonly object: ObjectRef | undefined;
   /** What to do about it. Undefined if there is no advice. */
   readonly remedy: string | undefined;
+  /**
+   * Objects that the failed call has created, or may have created, and could not delete again. The message contains a
+   * command that deletes them. Undefined: there are none.
+   */
+  readonly leftover: ObjectRef[] | undefined;
 
-  constructor(message: string, { reason, object, remedy, cause }: ErrorDetails = {}) {
+  constructor(message: string, { reason, object, remedy, leftover, cause }: ErrorDetails = {}) {
     super(remedy === undefined ? message : `${message}. ${remedy}`, cause === undefined ? {} : { cause });
     this.reason = reason;
     this.object = object;
     this.remedy = remedy;
+    this.leftover = leftover;
   }
 }
 
@@ -148,4 +159,31 @@ export class ConnectionError extends SandboxError {
 export class UnsupportedError extends SandboxError {
   override readonly name: string = "UnsupportedError";
   override readonly code: ErrorCode = "UNSUPPORTED";
+}
+
+/**
+ * Returns an error of the same class that also names the objects that the failed call leaves behind.
+ *
+ * @param error if it is not a {@link SandboxError}, it is the `cause` of the new error
+ * @param why why it is not certain that the objects are gone, without a full stop
+ * @internal
+ */
+export function withLeftover(error: unknown, objects: ObjectRef[], why: string): SandboxError {
+  const names = objects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
+  const them = objects.map(({ kind, name }) => `${kind.toLowerCase()}/${name}`).join(" ");
+  const advice = `${names} may still exist (${why}). To delete: kubectl delete -n ${objects[0]?.namespace} ${them}`;
+  if (!(error instanceof SandboxError)) {
+    const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+    return new SandboxError(message, { remedy: advice, leftover: objects, cause: error });
+  }
+  const { message, remedy, leftover = [], cause } = error;
+  const bare = remedy !== undefined && message.endsWith(`. ${remedy}`) ? message.slice(0, -remedy.length - 2) : message;
+  // All classes have a constructor with these parameters. A new error, because its stack contains the message.
+  const Class = error.constructor as typeof SandboxError;
+  return new Class(bare, {
+    ...error,
+    remedy: remedy === undefined ? advice : `${remedy} ${advice}`,
+    leftover: [...leftover, ...objects],
+    cause,
+  });
 }

@@ -60,9 +60,18 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
   podLabels?: Record<string, string>;
   /** Annotations of the Pod, in addition to those of its template. */
   podAnnotations?: Record<string, string>;
-  /** Time until the sandbox is deleted with its Pod and volumes, in milliseconds from now. @default never */
-  timeoutMs?: number;
-  /** Idle time after which the router suspends the sandbox, in milliseconds. @default set by the template */
+  /**
+   * Time until the sandbox is deleted with its Pod and volumes, in milliseconds from now. With null, and with `Infinity`,
+   * it is never deleted, unless its pool has a default lifecycle. `setTimeout` and `extendTimeout` change the time.
+   *
+   * @default 3600000 (one hour)
+   */
+  timeoutMs?: number | null;
+  /**
+   * Idle time after which the router suspends the sandbox, in milliseconds. The client needs a `routerUrl`.
+   *
+   * @default set by the template
+   */
   idleMs?: number;
   /** Container ports. Only with `image`; otherwise the template lists them. */
   ports?: number[];
@@ -70,7 +79,11 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
   volumes?: VolumeOptions[];
   /** Command of the container. Only with `image`. @default the image's own */
   command?: string[];
-  /** Keeps a sandbox that does not become Ready, so that you can look for the cause. @default false */
+  /**
+   * Keeps a sandbox that does not become Ready, so that you can look for the cause. It is deleted after `timeoutMs`.
+   *
+   * @default false
+   */
   keepFailed?: boolean;
 }
 

@@ -1,6 +1,7 @@
 /** The handle of one sandbox, and functions that create handles and resume sandboxes. @module */
 import type { Finding } from "../api/diagnosis/finding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
+import { timeAt } from "../kube/api.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { type Commands, createCommands } from "./commands/commands.ts";
 import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilNotReady, untilSuspended } from "./control/change.ts";
@@ -145,7 +146,8 @@ export class SandboxHandle implements AsyncDisposable {
   /** Sets the time until the sandbox is deleted, in milliseconds from now; null: never. Returns the end. */
   async setTimeout(ms: number | null, { signal }: CallOptions = {}): Promise<Date | undefined> {
     const { context, target } = this.#parts;
-    return await setTimeoutOf(await context.api(), target, ms, new Date(), signal);
+    const api = await context.api();
+    return await setTimeoutOf(api, target, ms, new Date(timeAt(api)), signal);
   }
 
   /** Extends the time until it is deleted; returns the end. @throws {@link InvalidArgumentError} if it has none */

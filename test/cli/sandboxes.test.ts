@@ -2,6 +2,9 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { CommandContext } from "../../packages/cli/commandcontext.ts";
+import type { Api } from "../../packages/kube/api.ts";
+import { SandboxClient } from "../../packages/sdk/client.ts";
+import { until } from "../eventually.ts";
 import { Interruption } from "../../packages/cli/failure.ts";
 import { run } from "./fakecontext.ts";
 import { someSandboxes } from "./sandboxcontext.ts";
@@ -40,7 +43,7 @@ test("create from an image takes ports, volumes and a command; --no-wait returns
 });
 
 test("create of what cannot be tells the cause and the remedy, and leaves nothing", async () => {
-  const { setting, claims } = await someSandboxes();
+  const { setting, cluster, claims } = await someSandboxes();
   const { code, stdout, stderr } = await run("create --pool none --name lost", setting);
   expect({ code, stdout, claims: claims() }).toEqual({ code: 1, stdout: "", claims: [] });
   expect(stderr).toMatch(
@@ -48,6 +51,66 @@ test("create of what cannot be tells the cause and the remedy, and leaves nothin
   );
   await run("create --pool none --name kept --keep-failed", setting);
   expect(claims()).toEqual(["kept"]);
+  expect(await run("create --template typo --keep-failed", setting)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr:
+      'Cannot find a pool of template default/typo: SandboxTemplate "typo" does not exist in namespace "default"\n' +
+      "Create it, or name one that exists: kubectl get sandboxtemplates -n default\n",
+  });
+  expect(claims()).toEqual(["kept"]);
+  expect(cluster.objects("SandboxWarmPool").map(({ metadata }) => metadata.name)).toEqual(["python"]);
+});
+
+test("create says what it could not delete again, also after Ctrl-C", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const api: Api = {
+    ...cluster.api,
+    send: (request) =>
+      request.method === "DELETE"
+        ? Promise.resolve({ status: 403, body: { message: "it is forbidden" } })
+        : cluster.api.send(request),
+  };
+  const client = new SandboxClient({ api, namespace: "default" });
+  const transportTo = () => Promise.reject(new Error("none"));
+  const connect = () => Promise.resolve({ client, way: "forward" as const, transportTo });
+  const left = (name: string) =>
+    `SandboxClaim default/${name} may still exist (Cannot delete claim default/${name}: it is forbidden). ` +
+    `To delete: kubectl delete -n default sandboxclaim/${name}\n`;
+  const failed = await run("create --pool none --name lost", { ...setting, connect });
+  expect(failed).toMatchObject({ code: 1, stdout: "" });
+  expect(failed.stderr).toContain(left("lost"));
+  expect(failed.stderr).not.toContain("has been deleted again");
+  cluster.pods.plan("*", { fault: "hangs" });
+  const stop = new AbortController();
+  const creating = run("create --template python -e A=1 --name stopped", { ...setting, connect, signal: stop.signal });
+  await until(() => cluster.get("SandboxClaim", "stopped") !== undefined);
+  stop.abort(new Interruption());
+  expect(await creating).toEqual({ code: 130, stdout: "", stderr: left("stopped") });
+});
+
+test("create sets no end unless it is asked for; --idle needs a router", async () => {
+  const { setting, cluster } = await someSandboxes();
+  await run("create --pool python --name claim", setting);
+  await run("create --image box --name own --no-wait", setting);
+  await run("run --pool python --name kept --keep -- true", setting);
+  expect(cluster.get("SandboxClaim", "claim")?.spec).not.toHaveProperty("lifecycle");
+  expect(cluster.get("SandboxClaim", "kept")?.spec).not.toHaveProperty("lifecycle");
+  expect(cluster.get("Sandbox", "own")?.spec).not.toHaveProperty("shutdownTime");
+  const client = new SandboxClient({ api: cluster.api, namespace: "default" });
+  const transportTo = () => Promise.reject(new Error("none"));
+  const connect = () => Promise.resolve({ client, way: "forward" as const, transportTo });
+  for (
+    const line of ["create --pool python --name idle --idle 5m", "create --image box --name idle --idle 5m --no-wait"]
+  ) {
+    expect(await run(line, { ...setting, connect })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "Cannot create a sandbox that is suspended when it is idle: the router suspends idle sandboxes, and no " +
+        "router is named\nGive --router, or set HOOKBOX_ROUTER_URL, or leave out --idle.\n",
+    });
+  }
+  expect([cluster.get("SandboxClaim", "idle"), cluster.get("Sandbox", "idle")]).toEqual([undefined, undefined]);
 });
 
 test.for([

@@ -34,7 +34,7 @@ describe("create()", () => {
       sandboxName: sandbox.sandboxName,
       labels: { team: "a", "agents.x-k8s.io/created-by": "typescript-client" },
       metadata: { job: "7" },
-      expiresAt: undefined,
+      expiresAt: expect.any(Date),
     });
     expect(sandbox.sandboxName).toMatch(/^python-/);
   });
@@ -53,7 +53,7 @@ describe("create()", () => {
   });
 
   test("an image: a Sandbox of its own, with all that was asked for", async () => {
-    const { client, cluster } = await aClient();
+    const { client, cluster } = await aClient({}, { routerUrl: "http://router" });
     const sandbox = await client.create({
       image: "node:24",
       command: ["node", "server.js"],
@@ -90,8 +90,9 @@ describe("create()", () => {
 
   test("what lasts for ever has no end and is never idle", async () => {
     const { client, cluster } = await aClient();
-    for (const endless of [Infinity, Number.MAX_SAFE_INTEGER]) {
-      const sandbox = await client.create({ image: "node:24", timeoutMs: endless, idleMs: endless });
+    for (const endless of [Infinity, Number.MAX_SAFE_INTEGER, null]) {
+      const idle = endless === null ? {} : { idleMs: endless };
+      const sandbox = await client.create({ image: "node:24", timeoutMs: endless, ...idle });
       const object = (await cluster.objects("Sandbox")).find(({ metadata }) => metadata.name === sandbox.name);
       expect(object?.["spec"]).not.toHaveProperty("shutdownTime");
       expect(Object.keys(object?.metadata.annotations ?? {})).not.toContain("router.agents.x-k8s.io/idle-seconds");
@@ -105,6 +106,11 @@ describe("create()", () => {
     { options: { pool: "a", image: "b" }, words: /pool and image are given/ },
     { options: { pool: "a", name: "Not_A_Name" }, words: /"Not_A_Name": that is not a valid Kubernetes name/ },
     { options: { pool: "a", timeoutMs: 0 }, words: /timeoutMs 0 is not above 0/ },
+    {
+      options: { pool: "a", idleMs: 60_000 },
+      words:
+        /the router suspends idle sandboxes, and no router is named\. Give the client a `routerUrl`, .*HOOKBOX_ROUTER_URL/,
+    },
     { options: { template: "a", env: {}, envs: {} }, words: /`env` and `envs` are the same, and both are given/ },
     { options: { pool: "a", ports: [1] }, words: /ports can be set only with `image`/ },
     {

@@ -2,10 +2,11 @@
 import { onTestFinished } from "vitest";
 import type { Api, ApiRequest } from "../../packages/kube/api.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
+import type { ClientOptions } from "../../packages/sdk/setup/clientoptions.ts";
 import { createTestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
 
 /** Starts a cluster whose time passes by itself, and a client on it. */
-export async function aClient(options: TestClusterOptions = {}) {
+export async function aClient(options: TestClusterOptions = {}, more: ClientOptions = {}) {
   const cluster = await createTestCluster({ time: "auto", ...options });
   onTestFinished(() => cluster.stop());
   const asked: string[] = [];
@@ -13,6 +14,7 @@ export async function aClient(options: TestClusterOptions = {}) {
   const words = (method: string, path: string) =>
     `${method} ${path.split("/").at(method === "GET" || method === "POST" || method === "WATCH" ? -1 : -2)}`;
   const api: Api = {
+    now: cluster.api.now!,
     async send(request) {
       asked.push(words(request.method, request.path));
       const answer = await cluster.api.send(request);
@@ -26,7 +28,7 @@ export async function aClient(options: TestClusterOptions = {}) {
   };
   return {
     cluster,
-    client: new SandboxClient({ api, namespace: "default" }),
+    client: new SandboxClient({ api, namespace: "default", ...more }),
     /** What was asked of the API server since the last call. */
     asked: () => asked.splice(0),
     /** Loses the answer to the next request that this is true of: it is carried out anyway. */

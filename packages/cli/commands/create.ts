@@ -29,7 +29,7 @@ Examples:
 export function defineCreate(command: Command, context: CommandContext): void {
   command
     .argument("[command...]", "command to run, with --image (default: that of the image)")
-    .option("--timeout <time>", "delete it after this time, such as 30m or 8h")
+    .option("--timeout <time>", "delete it after this time, such as 30m or 8h (default: never)")
     .option("--no-wait", "do not wait until it is ready")
     .option("--keep-failed", "keep it if it does not become ready")
     .option("-o, --output <format>", "json, yaml or name");
@@ -66,13 +66,15 @@ async function runCreate(
   { wait, format }: CreateRequest,
 ): Promise<void> {
   const { api, namespace } = await context.connectCluster(where);
+  const connection = await context.connect(where);
   let made: Omit<Target, "kind">;
   if (wait) {
-    const handle = await createSandbox(context, await context.connect(where), { ...options, namespace });
+    const handle = await createSandbox(context, connection, { ...options, namespace });
     await handle.disconnect();
     made = handle;
   } else {
-    made = (await create(api, namespace, { ...options, signal: context.signal }, context.now(), {})).target;
+    const creator = { now: context.now(), trace: {}, hasRouter: connection.way === "router" };
+    made = (await create(api, namespace, { ...options, signal: context.signal }, creator)).target;
   }
   const kind = options.image === undefined ? CLAIM : SANDBOX;
   if (format === undefined) return context.stdout.write(`${made.name}\n`);
@@ -112,7 +114,7 @@ export function withSandboxOptions(command: Command): Command {
   option("-e, --env <key=value>", "environment variable; can be repeated", true);
   option("-l, --label <key=value>", "label of the object; can be repeated", true);
   option("--annotation <key=value>", "annotation of the object; can be repeated", true);
-  option("--idle <time>", "suspend it after this time without use (needs a router)");
+  option("--idle <time>", "suspend it after this time without use (needs --router)");
   option("--port <n>", "port that it serves, with --image; can be repeated", true);
   option("--volume <name:size[:path]>", "new volume, such as work:1Gi:/workspace; can be repeated", true);
   option("--ready-timeout <time>", "how long to wait for it (default: 3m)");
@@ -140,7 +142,7 @@ export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | un
     ...ifAny("env", env && pairs("--env", env)),
     ...ifAny("labels", label && pairs("--label", label)),
     ...ifAny("metadata", annotation && pairs("--annotation", annotation)),
-    ...ifAny("timeoutMs", lifetimeMs),
+    timeoutMs: lifetimeMs ?? null,
     ...ifAny("idleMs", idle === undefined ? undefined : durationMs("--idle", idle)),
     ...ifAny("ports", port?.map((text) => wholeNumber("--port", text, 1, 65535))),
     ...ifAny("volumes", volume?.map(volumeOf)),

@@ -9,12 +9,16 @@ import { type CreateOptions, envOf, type VolumeOptions } from "../options.ts";
 const CREATED_BY = "typescript-client";
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+/** Time until a sandbox is deleted if its creator does not set one, in milliseconds. */
+const DEFAULT_TIMEOUT_MS = 3_600_000;
+
 /**
  * Checks the options of a new sandbox.
  *
+ * @param hasRouter whether the client has a router, which suspends idle sandboxes
  * @throws {@link InvalidArgumentError} if one is invalid, or two contradict each other
  */
-export function checkOptions(options: CreateOptions): void {
+export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
   const sources = (["pool", "template", "image"] as const).filter((key) => options[key] !== undefined);
   if (sources.length !== 1) {
     const given = sources.length === 0 ? "none is" : `${sources.join(" and ")} are`;
@@ -30,9 +34,16 @@ export function checkOptions(options: CreateOptions): void {
     });
   }
   for (const [key, ms] of Object.entries({ timeoutMs, idleMs })) {
-    if (ms !== undefined && !(ms > 0)) {
+    if (ms !== undefined && ms !== null && !(ms > 0)) {
       throw new InvalidArgumentError(`Cannot create a sandbox: ${key} ${ms} is not above 0`);
     }
+  }
+  if (idleMs !== undefined && !isEndless(idleMs) && !hasRouter) {
+    const remedy = "Give the client a `routerUrl`, or set HOOKBOX_ROUTER_URL, or leave out `idleMs`.";
+    throw new InvalidArgumentError(
+      "Cannot create a sandbox that is suspended when it is idle: the router suspends idle sandboxes, and no router is named",
+      { remedy },
+    );
   }
   // Throws if both `env` and `envs` are set.
   envOf(options);
@@ -55,12 +66,14 @@ export function checkOptions(options: CreateOptions): void {
 export interface Creation {
   name: string;
   now: Date;
+  /** When the lifetime begins: the time of the API server, as far as it is known. */
+  begin: Date;
   /** Headers that pass on the current trace; empty if there is none. */
   trace: Record<string, string>;
 }
 
 /** Builds a claim on a pool. */
-export function claimBody(options: CreateOptions, pool: string, creation: Creation): object {
+export function claimBody(options: CompleteOptions, pool: string, creation: Creation): object {
   const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
   const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
     name,
@@ -72,7 +85,7 @@ export function claimBody(options: CreateOptions, pool: string, creation: Creati
     metadata: metadataOf(options, creation),
     spec: {
       warmPoolRef: { name: pool },
-      ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, creation.now) },
+      ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, creation.begin) },
       ...podLabels || podAnnotations ? { additionalPodMetadata: podMetadata(options) } : {},
       ...variables.length > 0 ? { env: variables } : {},
       ...volumes.length > 0 ? { volumeClaimTemplates: volumes.map(volumeClaim) } : {},
@@ -81,7 +94,7 @@ export function claimBody(options: CreateOptions, pool: string, creation: Creati
 }
 
 /** Builds a Sandbox from an image. */
-export function sandboxBody(options: CreateOptions, creation: Creation): object {
+export function sandboxBody(options: CompleteOptions, creation: Creation): object {
   const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
   const metadata = metadataOf(options, creation);
   const idle = idleMs === undefined ? {} : { [IDLE_ANNOTATION]: secondsOf(idleMs) };
@@ -98,7 +111,7 @@ export function sandboxBody(options: CreateOptions, creation: Creation): object 
     kind: "Sandbox",
     metadata: { ...metadata, annotations: { ...metadata.annotations, ...idle } },
     spec: {
-      ...timeoutMs === undefined ? {} : lifetime(timeoutMs, creation.now),
+      ...timeoutMs === undefined ? {} : lifetime(timeoutMs, creation.begin),
       podTemplate: {
         metadata: podMetadata(options),
         // Agents run code that nobody has checked, so the container gets no token for the cluster.
@@ -110,11 +123,15 @@ export function sandboxBody(options: CreateOptions, creation: Creation): object 
 }
 
 /** Builds a pool of size 0: its sandboxes are created only when they are requested. */
-export function coldPoolBody(name: string, template: string): object {
+export function coldPoolBody(name: string, template: string, now: Date): object {
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxWarmPool",
-    metadata: { name, labels: { [CREATED_BY_LABEL]: CREATED_BY } },
+    metadata: {
+      name,
+      labels: { [CREATED_BY_LABEL]: CREATED_BY },
+      annotations: { [CLIENT_REQUESTED_ANNOTATION]: now.toISOString() },
+    },
     spec: { replicas: 0, sandboxTemplateRef: { name: template } },
   };
 }
@@ -122,12 +139,15 @@ export function coldPoolBody(name: string, template: string): object {
 /** About 7,000 years. A longer time counts as endless, because RFC 3339 has no later dates. */
 const FOR_EVER_MS = 2.2e14;
 
-/** Removes endless times from the options: `Infinity` means the same as no option. */
-export function withoutEndless(options: CreateOptions): CreateOptions {
-  const { timeoutMs, idleMs, ...rest } = options;
+/** Options of a new sandbox with their defaults. No `timeoutMs`: it is never deleted. No `idleMs`: the template's. */
+export type CompleteOptions = Omit<CreateOptions, "timeoutMs"> & { timeoutMs?: number };
+
+/** Sets the default lifetime, and removes endless times. */
+export function complete(options: CreateOptions): CompleteOptions {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, idleMs, ...rest } = options;
   return {
     ...rest,
-    ...timeoutMs === undefined || isEndless(timeoutMs) ? {} : { timeoutMs },
+    ...timeoutMs === null || isEndless(timeoutMs) ? {} : { timeoutMs },
     ...idleMs === undefined || isEndless(idleMs) ? {} : { idleMs },
   };
 }
@@ -147,7 +167,7 @@ export function secondsOf(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
-function metadataOf({ labels = {}, metadata = {} }: CreateOptions, { name, now, trace }: Creation) {
+function metadataOf({ labels = {}, metadata = {} }: CompleteOptions, { name, now, trace }: Creation) {
   const traceContext = Object.keys(trace).length > 0 ? { [TRACE_CONTEXT_ANNOTATION]: JSON.stringify(trace) } : {};
   return {
     name,
@@ -156,7 +176,7 @@ function metadataOf({ labels = {}, metadata = {} }: CreateOptions, { name, now, 
   };
 }
 
-function podMetadata({ podLabels = {}, podAnnotations = {} }: CreateOptions) {
+function podMetadata({ podLabels = {}, podAnnotations = {} }: CompleteOptions) {
   return { labels: podLabels, annotations: podAnnotations };
 }
 

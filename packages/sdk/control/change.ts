@@ -1,8 +1,8 @@
 /** Changes a claim or a Sandbox: its operating mode, its end and its annotations; or deletes it. @module */
 import { findCondition } from "../../api/objects/conditions.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
-import { type Api, pathOf } from "../../kube/api.ts";
-import { ConflictError, InvalidArgumentError, SandboxNotFoundError } from "../errors.ts";
+import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
+import { ConflictError, InvalidArgumentError, NotFoundError, type ObjectRef, SandboxNotFoundError } from "../errors.ts";
 import { isEndless, lifetime } from "./bodies.ts";
 import { placeOf, readIfAny, refOf, type Target, wordsFor } from "./find.ts";
 import { callAPI } from "./kube.ts";
@@ -129,23 +129,32 @@ export async function remove(
   uid: string | undefined,
   signal?: AbortSignal,
 ): Promise<boolean> {
+  return await removeObject(api, { place: placeOf(target), object: refOf(target), uid }, signal);
+}
+
+/** Deletes an object of any kind, as {@link remove} does. */
+export async function removeObject(
+  api: Api,
+  { place, object, uid }: { place: ObjectPath & { name: string }; object: ObjectRef; uid: string | undefined },
+  signal?: AbortSignal,
+): Promise<boolean> {
   const body = { propagationPolicy: "Background", ...uid === undefined ? {} : { preconditions: { uid } } };
-  const object = refOf(target);
+  const action = `delete ${NOUNS[place.resource] ?? place.resource} ${object.namespace}/${object.name}`;
   try {
-    await callAPI(api, {
-      method: "DELETE",
-      path: pathOf(placeOf(target)),
-      body,
-      action: `delete ${wordsFor(target)}`,
-      object,
-      signal,
-    });
+    await callAPI(api, { method: "DELETE", path: pathOf(place), body, action, object, signal });
     return true;
   } catch (error) {
-    if (error instanceof SandboxNotFoundError || (error instanceof ConflictError && uid !== undefined)) return false;
+    const isGone = error instanceof (object.kind === "SandboxWarmPool" ? NotFoundError : SandboxNotFoundError);
+    if (isGone || (error instanceof ConflictError && uid !== undefined)) return false;
     throw error;
   }
 }
+
+const NOUNS: Partial<Record<ObjectPath["resource"], string>> = {
+  sandboxes: "sandbox",
+  sandboxclaims: "claim",
+  sandboxwarmpools: "pool",
+};
 
 /** Sets annotations of a Sandbox. */
 export async function annotate(

@@ -25,8 +25,8 @@ export async function find(
   throw new SandboxNotFoundError(`Cannot find sandbox ${namespace}/${name}: ${why}`, { object, remedy });
 }
 
-/** Returns false if the user may not read namespaces. */
-async function isNamespaceMissing(api: Api, name: string, signal: AbortSignal | undefined): Promise<boolean> {
+/** Returns whether a namespace does not exist; false if the user may not read namespaces. */
+export async function isNamespaceMissing(api: Api, name: string, signal: AbortSignal | undefined): Promise<boolean> {
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name }), signal })
     .catch(() => undefined);
   return answer?.status === 404;

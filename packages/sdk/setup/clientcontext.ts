@@ -43,6 +43,8 @@ export interface ClientContext {
   api(): Promise<Api>;
   /** Returns the namespace of calls that do not name one. */
   namespace(): Promise<string>;
+  /** Whether the client has a router. Only a router suspends idle sandboxes. */
+  hasRouter: boolean;
   /** Returns true if the client has a router but no cluster. A name then means a Sandbox, not a claim. */
   isRouterAlone(): Promise<boolean>;
   /**
@@ -75,6 +77,7 @@ export function createClientContext(options: ClientOptions): ClientContext {
   return {
     options,
     api,
+    hasRouter: router !== undefined,
     isRouterAlone,
     async namespace() {
       const named = options.namespace ?? variable("HOOKBOX_NAMESPACE");

@@ -203,11 +203,16 @@ test("the end of a session waits for what the API server is just being asked for
   await expect(making).rejects.toThrow("the session has ended");
 });
 
-test("a session may also leave its sandboxes", async () => {
+test("a session may also leave its sandboxes: they end after the default lifetime", async () => {
   const stage = await makeStage();
   const { call, session } = await makeAgent(stage, { deleteOnExit: false });
+  const { clock } = stage.cluster;
+  const end = Math.floor(clock.now() / 1000) * 1000 + DEFAULT_SCOPE.lifetimeMs;
   await call("create_sandbox", { name: "job" });
   expect(await session.end()).toEqual([]);
+  await clock.advance(end - clock.now() - 1000);
   expect(stage.cluster.get("SandboxClaim", "job")).toBeDefined();
+  await clock.advance(2000);
+  expect(stage.cluster.get("SandboxClaim", "job")).toBeUndefined();
   expect(textOf(await call("create_sandbox"))).toBe("Cannot go on: the session has ended.");
 });
