@@ -63,16 +63,18 @@ export function History({ pool, watches: { claims, sandboxes } }: { pool: KubeOb
   );
 }
 
-/** One span: warm starts from the pool at the bottom, all others above. */
+/** One span, from the bottom: from the pool, made for the claim, not known. */
 function Bar({ warm, cold, unknown, index, most }: ServedCounts & { index: number; most: number }) {
-  const [low, high] = [(30 * warm) / most, (30 * (cold + unknown)) / most];
+  const [low, high, rest] = [(30 * warm) / most, (30 * cold) / most, (30 * unknown) / most];
+  const of = [`${warm} from the pool`, `${cold} made`, ...unknown > 0 ? [`${unknown} whose sandbox is gone`] : []];
   const minutes = (SPANS - index) * (SPAN_MS / 60_000);
   return (
     <g>
-      <title>{`${minutes} to ${minutes - SPAN_MS / 60_000} minutes ago: ${warm} from the pool, ${cold} made`}</title>
+      <title>{`${minutes} to ${minutes - SPAN_MS / 60_000} minutes ago: ${of.join(", ")}`}</title>
       <rect x={index * 10} y={0} width={9} height={30} class="span" />
       <rect x={index * 10} y={30 - low} width={9} height={low} class="warm" />
       <rect x={index * 10} y={30 - low - high} width={9} height={high} class="cold" />
+      <rect x={index * 10} y={30 - low - high - rest} width={9} height={rest} class="unknown" />
     </g>
   );
 }

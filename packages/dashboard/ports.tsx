@@ -40,7 +40,9 @@ interface PortsProps extends InsideProps {
 
 /** A form that requests a path from a port. */
 export function Ports({ known, previews, ...inside }: PortsProps) {
-  const [port, setPort] = useState(String(known[0]?.port ?? 8080));
+  const [typed, setPort] = useState<string>();
+  // The Pod's ports may be known only later.
+  const port = typed ?? String(known[0]?.port ?? 8080);
   const [path, setPath] = useState("/");
   const [answer, setAnswer] = useState<{ head: string; text: string }>();
   const [isSending, setSending] = useState(false);

@@ -50,16 +50,22 @@ const planned = new Set<() => void>();
 let updatedAt = -UPDATE_MS;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Plans an update. All that are planned come together: a list that depends on several collections is drawn once. */
-function plan(update: () => void): void {
+/**
+ * Plans an update. All that are planned come together: a list that depends on several collections is drawn once.
+ *
+ * @param isFirst the collection has just been listed: the user waits for it
+ */
+function plan(update: () => void, isFirst = false): void {
   planned.add(update);
-  timer ??= setTimeout(() => {
+  if (isFirst) clearTimeout(timer);
+  if (timer !== undefined && !isFirst) return;
+  timer = setTimeout(() => {
     timer = undefined;
     updatedAt = performance.now();
     const updates = [...planned];
     planned.clear();
     for (const each of updates) each();
-  }, Math.max(0, updatedAt + UPDATE_MS - performance.now()));
+  }, isFirst ? 0 : Math.max(0, updatedAt + UPDATE_MS - performance.now()));
 }
 
 /** What to watch. */
@@ -100,7 +106,7 @@ export function useCollection(
     };
     const show = (change: Partial<Collection>) => {
       state = { ...state, ...change };
-      plan(update);
+      plan(update, change.isListed);
     };
     setCollection(NONE);
     const store = createStore({ keep: kind.keep ?? ((object: KubeObject) => object) });

@@ -199,6 +199,8 @@ test("columns stay where they are while the list scrolls, and the important ones
     putSandbox(api, "many-0150-with-a-name-that-is-much-longer", { pod: unschedulablePod() });
   });
   await page.getByText("201 of 201").waitFor();
+  // The Pods may come after the Sandboxes.
+  await page.getByRole("button", { name: "Unschedulable 1" }).waitFor();
   const places = () =>
     page.getByRole("columnheader").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().x));
   const before = await places();
