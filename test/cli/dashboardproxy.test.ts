@@ -208,11 +208,11 @@ test("a router that cannot be reached, and a token that cannot be had, are repor
   let token = () => Promise.resolve("ada-1");
   const stage = await start({ router: () => Promise.resolve(`http://127.0.0.1:${port}`), token: () => token() });
   const cookie = await signedIn(stage);
-  token = () => Promise.reject(new Error("the login has ended"));
+  token = () => Promise.reject(new Error("Cannot renew the login: it has ended"));
   const socket = { Host: `127.0.0.1:${stage.port}`, Origin: `http://127.0.0.1:${stage.port}`, ...cookie };
   expect(await stage.ask("/.hookbox/", cookie)).toMatchObject({
     status: 502,
-    text: expect.stringMatching(/the login has ended/),
+    text: expect.stringMatching(/^Cannot renew the login: it has ended$/),
   });
   expect(await upgraded(stage.port, MULTIPLEX_PATH, socket)).toBe(502);
   token = () => Promise.resolve("ada-1");

@@ -132,7 +132,7 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
     wayFor(request).then(passOn, (error) => sendRaw(socket, failure(error)));
   });
   const failure = (error: Error): OwnAnswer => {
-    const reason = `Cannot reach the router: ${error.message}`;
+    const reason = error.message.startsWith("Cannot ") ? error.message : `Cannot reach the router: ${error.message}`;
     onFailure(reason);
     return { status: 502, text: reason };
   };
