@@ -239,6 +239,8 @@ test("url prints the address, signed where that is asked for; open opens it, or 
   expect(opened).toEqual([expect.stringMatching(/\/s\/default\/python-\S+\/8080\/\.hookbox\/terminal\/$/)]);
   expect(open).toEqual({ code: 0, stdout: "", stderr: `Opened ${opened[0]}\n` });
   expect((await run("open mine 3000", setting)).stdout).toBe(url.stdout);
+  const local = await run("url mine 3000 --local-port 3000", setting);
+  expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining("no port is forwarded") });
   expect(await run("open mine", setting)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/no router is named\n.*hookbox exec -it mine\n$/),
