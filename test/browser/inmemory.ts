@@ -2,12 +2,14 @@
 import { globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Locator, Page } from "playwright-core";
 import { build } from "vite";
 import { onTestFinished } from "vitest";
 import { withLock } from "../../dev/cluster/lock.ts";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { startRuntime } from "../../packages/runtime/start.ts";
+import { eventually } from "../eventually.ts";
 import { type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
@@ -175,4 +177,27 @@ export async function serveInside(files: Record<string, string | Uint8Array>): P
   const runtime = await startRuntime(readOptions(["--root", root, "--host", ip, ...ports], variable)!, () => {});
   onTestFinished(() => runtime.stop());
   return { ip, root };
+}
+
+/** Returns the part of the page's address after the "#". */
+export function hashOf(page: Page): string {
+  return new URL(page.url()).hash;
+}
+
+/** Finds a row by how its text begins. */
+export function rowOf(page: Page, name: string): Locator {
+  const words = name.replace(/[()]/g, "\\$&");
+  return page.getByRole("row", { name: new RegExp(`^${words}( |$)`) });
+}
+
+/** Waits until the rows are those of these objects, in this order. */
+export function expectNames(page: Page, names: string[]) {
+  return eventually(() => page.locator("[role=row] a").allInnerTexts()).toEqual(names);
+}
+
+/** Waits until the elements have these texts, in this order. */
+export function expectTexts(all: Locator, texts: string[]) {
+  return eventually(async () => (await all.allInnerTexts()).map((text) => text.trim().replace(/\s+/g, " "))).toEqual(
+    texts,
+  );
 }

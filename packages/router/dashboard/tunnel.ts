@@ -8,7 +8,6 @@ import { type ClientRequest, createServer, type IncomingMessage, request as http
 import type { Socket } from "node:net";
 import { type Duplex, duplexPair } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import * as z from "zod";
 import {
   CONNECTION_WINDOW,
   createReceiveWindow,
@@ -31,14 +30,14 @@ import {
 } from "../../api/router/multiplex.ts";
 import type { AddressOf } from "../access/clientaddress.ts";
 import { isCrossOrigin } from "../access/crossorigin.ts";
-import { hostOf } from "../destination.ts";
 import { runInBoundary } from "../errorboundary.ts";
 import type { Handler } from "../handle.ts";
 import { createConcurrencyLimit } from "../limits.ts";
 import { MAX_HEADER_BYTES } from "../proxy/exchange.ts";
 import { refuseRaw } from "../proxy/upgrade.ts";
 import { cutOff } from "../proxy/versions.ts";
-import { isRefusal, type Refusal, tooMany, unauthorized } from "../refusal.ts";
+import { isRefusal, type Refusal, tooMany } from "../refusal.ts";
+import { BAD_HEAD, headersFor, headersOf, headSchema } from "./tunnelhead.ts";
 
 /** Limits of the tunnel; times in milliseconds. */
 export interface TunnelLimits {
@@ -67,41 +66,18 @@ export interface TunnelUpgrade {
 
 const NO_SOCKET: Refusal = { status: 404, detail: `The dashboard's WebSocket is at ${MULTIPLEX_PATH}.` };
 const FOREIGN: Refusal = { status: 403, detail: "Only the dashboard's own page may open this WebSocket." };
-const NOT_ALLOWED: Refusal = {
-  status: 403,
-  detail: "Over this connection, requests go to the dashboard's API, or name a sandbox by X-Sandbox-ID.",
-};
 /** Refuses what would never end while the router shuts down. */
 export const STOPPING: Refusal = {
   status: 503,
   detail: "The router is shutting down.",
   headers: { "Retry-After": "1" },
 };
-const BAD_HEAD: Refusal = { status: 400, detail: "Invalid request path or headers." };
-const API = "/.hookbox/api/";
-const BEARER = /^Bearer +\S/i;
-/** A page cannot set these headers with `fetch`, or the router takes them from the request for the WebSocket. */
-const NOT_FROM_PAGE =
-  /^(accept-charset|accept-encoding|connection|content-length|cookie2?|date|dnt|expect|forwarded|host|http2-settings|keep-alive|origin|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*|x-real-ip|proxy-.*|sec-.*|service-worker.*)$/i;
-/** Taken from the request for the WebSocket: what the browser and proxies in front say about the client. */
-const FROM_UPGRADE = ["user-agent", "x-forwarded-for", "x-forwarded-proto"] as const;
-/** Not passed to the page: they concern a connection, or the page must not see them. */
-const NOT_TO_PAGE = new Set(["connection", "keep-alive", "transfer-encoding", "set-cookie", "trailer", "upgrade"]);
 /** Most bytes that wait for a client that does not read. Well-behaved clients stay below: each stream has one frame. */
 const MOST_WAITING = 2 * MOST_STREAMS * FRAME_BYTES;
 /** The Connect protocol's streams: the page opens them for terminals. */
 const CONNECT_STREAM = /^application\/connect\+/i;
 /** Close code 1012 of the IANA registry: the client may connect again. */
 const SERVICE_RESTART = 1012;
-const TOKEN_CHARACTERS = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-const headSchema = z.object({
-  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
-  path: z.string().startsWith("/"),
-  headers: z.array(z.tuple([z.string().regex(TOKEN_CHARACTERS), z.string()])).max(100),
-  length: z.int().min(0).optional(),
-});
-
 /** The WebSockets of all pages. */
 export interface Tunnel {
   /** Opens a WebSocket, and serves its requests until it closes. */
@@ -361,41 +337,6 @@ function createMemoryServer({ socket, serve }: ConnectionParts): () => Duplex {
     server.emit("connection", Object.assign(far, { remoteAddress, remotePort, localAddress, encrypted }));
     return near;
   };
-}
-
-/** Returns the headers of an ordinary request, or the refusal of one that a page could not send by `fetch`. */
-function headersFor(
-  { path, headers, length, method }: RequestHead,
-  upgrade: IncomingMessage,
-): { headers: Record<string, string> } | Refusal {
-  const result = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
-  if (headers.some(([name]) => NOT_FROM_PAGE.test(name)) || Object.keys(result).length < headers.length) {
-    return BAD_HEAD;
-  }
-  const namesSandbox = (result["x-sandbox-id"] ?? "") !== "";
-  if (namesSandbox === path.startsWith(API)) return NOT_ALLOWED;
-  // A proxy in front may sign users in, and add their tokens to the request for the WebSocket.
-  result["authorization"] ??= upgrade.headers.authorization ?? "";
-  if (!BEARER.test(result["authorization"])) return unauthorized(undefined);
-  for (const name of FROM_UPGRADE) {
-    const value = upgrade.headers[name];
-    if (value !== undefined) result[name] = [value].flat().join(", ");
-  }
-  result["host"] = hostOf(upgrade);
-  result["sec-fetch-site"] = "same-origin";
-  result["connection"] = "close";
-  if (length === undefined) result["transfer-encoding"] = "chunked";
-  else if (length > 0 || !["GET", "HEAD"].includes(method)) result["content-length"] = String(length);
-  return { headers: result };
-}
-
-function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
-  const headers: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const [name, value] = [rawHeaders[i] as string, rawHeaders[i + 1] as string];
-    if (!NOT_TO_PAGE.has(name.toLowerCase())) headers.push([name, value]);
-  }
-  return headers;
 }
 
 /** Answers `{"detail": …}` in place of the handler. */

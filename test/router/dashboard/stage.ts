@@ -5,6 +5,13 @@ import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { WebSocket as NodeWebSocket } from "ws";
 import type { APIProxy, ProxiedRequest } from "../../../packages/kube/apiproxy.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  MULTIPLEX_PATH,
+  MULTIPLEX_PROTOCOL,
+} from "../../../packages/api/router/multiplex.ts";
 import { createAddressOf } from "../../../packages/router/access/clientaddress.ts";
 import { createDashboard, type DashboardOptions } from "../../../packages/router/dashboard/dashboard.ts";
 
@@ -122,4 +129,45 @@ export function subjectOf(token: string): string {
   const [, payload] = token.split(".");
   if (!token.startsWith("ey") || payload === undefined) return token.replace(/-.*/, "");
   return (JSON.parse(Buffer.from(payload, "base64url").toString()) as { sub: string }).sub;
+}
+
+/** A token that is valid. */
+export const TOKEN: [string, string] = ["Authorization", "Bearer ada-1"];
+/** A request of the page to the API server. */
+export const API = `/.hookbox/api${SANDBOXES}`;
+
+/** A client that sends frames as it likes. */
+export async function dial(port: number, headers: Record<string, string> = {}, path = MULTIPLEX_PATH) {
+  const origin = `http://127.0.0.1:${port}`;
+  const socket = new NodeWebSocket(`ws://127.0.0.1:${port}${path}`, MULTIPLEX_PROTOCOL, {
+    headers: { Origin: origin, ...headers },
+  });
+  socket.on("error", () => {});
+  onTestFinished(() => socket.terminate());
+  const frames: Frame[] = [];
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once("close", (code, reason) => resolve({ code, reason: String(reason) }));
+  });
+  socket.on("message", (data: Uint8Array) => frames.push(decodeFrame(data)!));
+  const status = await new Promise<number>((resolve) => {
+    socket.once("open", () => resolve(101));
+    socket.once("unexpected-response", (_, answer) => resolve(answer.statusCode ?? 0));
+  });
+  const send = (frame: Frame) => socket.send(encodeFrame(frame));
+  const ask = (
+    stream: number,
+    head: { path?: string; headers?: [string, string][]; method?: string; length?: number },
+  ) =>
+    send({
+      type: "request",
+      stream,
+      head: { method: "GET", path: API, headers: [TOKEN], length: 0, ...head },
+    });
+  const of = (stream: number) => frames.filter((frame) => frame.stream === stream);
+  const statusOf = (stream: number) =>
+    of(stream).flatMap((frame) => frame.type === "answer" ? [(frame.head as { status: number }).status] : [])[0];
+  const textOf = (stream: number) =>
+    of(stream).map((frame) => frame.type === "data" ? new TextDecoder().decode(frame.bytes) : "").join("");
+  const ended = (stream: number) => of(stream).some(({ type }) => type === "end" || type === "cancel");
+  return { socket, status, send, ask, frames, of, statusOf, textOf, ended, closed };
 }

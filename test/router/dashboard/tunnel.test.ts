@@ -1,13 +1,10 @@
 /** The dashboard's WebSocket: what goes through it, and what hostile clients get. @module */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import {
   CONNECTION_WINDOW,
-  decodeFrame,
-  encodeFrame,
-  type Frame,
   FRAME_BYTES,
   HEAD_BYTES,
   MOST_STREAMS,
@@ -17,46 +14,7 @@ import {
   STREAM_WINDOW,
 } from "../../../packages/api/router/multiplex.ts";
 import { eventually, until, untilThere } from "../../eventually.ts";
-import { answerOf, chunksOf, SANDBOXES, start, tokenOf } from "./stage.ts";
-
-const TOKEN: [string, string] = ["Authorization", "Bearer ada-1"];
-const API = `/.hookbox/api${SANDBOXES}`;
-
-/** A client that sends frames as it likes. */
-async function dial(port: number, headers: Record<string, string> = {}, path = MULTIPLEX_PATH) {
-  const origin = `http://127.0.0.1:${port}`;
-  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, MULTIPLEX_PROTOCOL, {
-    headers: { Origin: origin, ...headers },
-  });
-  socket.on("error", () => {});
-  onTestFinished(() => socket.terminate());
-  const frames: Frame[] = [];
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
-    socket.once("close", (code, reason) => resolve({ code, reason: String(reason) }));
-  });
-  socket.on("message", (data: Uint8Array) => frames.push(decodeFrame(data)!));
-  const status = await new Promise<number>((resolve) => {
-    socket.once("open", () => resolve(101));
-    socket.once("unexpected-response", (_, answer) => resolve(answer.statusCode ?? 0));
-  });
-  const send = (frame: Frame) => socket.send(encodeFrame(frame));
-  const ask = (
-    stream: number,
-    head: { path?: string; headers?: [string, string][]; method?: string; length?: number },
-  ) =>
-    send({
-      type: "request",
-      stream,
-      head: { method: "GET", path: API, headers: [TOKEN], length: 0, ...head },
-    });
-  const of = (stream: number) => frames.filter((frame) => frame.stream === stream);
-  const statusOf = (stream: number) =>
-    of(stream).flatMap((frame) => frame.type === "answer" ? [(frame.head as { status: number }).status] : [])[0];
-  const textOf = (stream: number) =>
-    of(stream).map((frame) => frame.type === "data" ? new TextDecoder().decode(frame.bytes) : "").join("");
-  const ended = (stream: number) => of(stream).some(({ type }) => type === "end" || type === "cancel");
-  return { socket, status, send, ask, frames, of, statusOf, textOf, ended, closed };
-}
+import { answerOf, API, chunksOf, dial, SANDBOXES, start, TOKEN, tokenOf } from "./stage.ts";
 
 async function* endless(): AsyncGenerator<Uint8Array> {
   yield* chunksOf("{}");
