@@ -1,6 +1,7 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
 import { globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { build } from "vite";
@@ -171,6 +172,10 @@ export function answer(api: FakeApi, path: string, given: ReturnType<typeof refu
 export async function serveInside(files: Record<string, string | Uint8Array>): Promise<{ ip: string; root: string }> {
   const root = makeTempFolder();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
+  // The start files of the user who runs the tests may take a minute.
+  const home = process.env["HOME"];
+  process.env["HOME"] = makeTempFolder();
+  onTestFinished(() => void (process.env["HOME"] = home));
   // The port is the same for all runtimes, so each has an address of its own.
   const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
   const ports = ["--port", "0", "--rest-port", "8080", "--grpc-port", "0"];
