@@ -10,12 +10,18 @@ interface EmptyProps {
   /** Number of objects before the filter. */
   count: number;
   filter: string;
+  /** What is wrong with the filter; undefined: nothing. */
+  fault: string | undefined;
+  /** The namespace is not among those of the cluster, as far as they are known. */
+  isUnknown: boolean;
   onClear(): void;
   onCreate(): void;
 }
 
 /** Takes the place of the rows: says why there are none, and what to do. */
-export function Empty({ title, namespace, trouble, isListed, count, filter, onClear, onCreate }: EmptyProps) {
+export function Empty(
+  { title, namespace, trouble, isListed, count, filter, fault, isUnknown, onClear, onCreate }: EmptyProps,
+) {
   const advice = adviceOf(trouble ?? "");
   if (!isListed && trouble === undefined) {
     return (
@@ -51,7 +57,7 @@ export function Empty({ title, namespace, trouble, isListed, count, filter, onCl
   if (count > 0) {
     return (
       <Message>
-        <p>No {title} match "{filter}". The filter hides {count}.</p>
+        <p>{fault ?? `No ${title} match "${filter}". The filter hides ${count}.`}</p>
         <button type="button" onClick={onClear}>Clear the filter</button>
       </Message>
     );
@@ -59,7 +65,8 @@ export function Empty({ title, namespace, trouble, isListed, count, filter, onCl
   return (
     <Message>
       <p>There are no {title} {namespace === "" ? "in any namespace" : scopeOf(namespace)}.</p>
-      {(title === "sandboxes" || title === "claims") && (
+      {isUnknown && <p>This namespace does not exist, or is new.</p>}
+      {!isUnknown && (title === "sandboxes" || title === "claims") && (
         <>
           <p>A claim asks a pool for a sandbox.</p>
           <button type="button" onClick={onCreate}>New sandbox</button>

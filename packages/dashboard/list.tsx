@@ -14,6 +14,7 @@ import { addressOf, type Route } from "./route.ts";
 import {
   countsOf,
   filtered,
+  filterFault,
   inOrder,
   type KnownRows,
   listColumns,
@@ -100,7 +101,7 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
           type="search"
           aria-label="Filter"
           placeholder={`Filter ${title}, such as age>1d`}
-          title="Every word must be in a column or a label. age>1d and age<10m compare the age."
+          title="Each word must be in a column or a label. age>1d: older than a day; age<10m: younger than 10 minutes."
           value={words}
           onInput={({ currentTarget }) => setWords(currentTarget.value)}
           onKeyDown={(event) => {
@@ -121,13 +122,6 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
           counts={counts}
           selected={status}
           onSelect={(name) => change({ status: name })}
-        />
-      )}
-      {chosen.length > 0 && (
-        <EndSelected
-          api={api}
-          objects={chosen.map(({ object }) => object)}
-          onEnd={() => setSelected(new Set())}
         />
       )}
       {trouble && isListed && <p role="alert">{trouble}</p>}
@@ -159,8 +153,20 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
             change({ status: "", filter: "" });
           }}
           onCreate={() => setCreating(true)}
+          fault={filterFault(words)}
+          isUnknown={namespace !== "" && namespaces?.includes(namespace) === false}
         />
       </Table>
+      {/* Below the rows, which must not move under the pointer. */}
+      {chosen.length > 0 && (
+        <EndSelected
+          api={api}
+          objects={chosen.map(({ object }) => object)}
+          shown={rows.length}
+          onAll={() => setSelected(new Set(rows.map(({ key }) => key)))}
+          onEnd={() => setSelected(new Set())}
+        />
+      )}
       {isCreating && <CreateClaim api={api} namespace={namespace} onClose={() => setCreating(false)} />}
       {isHelping && <Keys onClose={() => setHelping(false)} />}
     </section>
@@ -259,7 +265,7 @@ function Keys({ onClose }: { onClose(): void }) {
       <h3>Filter</h3>
       <p>
         A row matches if each word is in one of its columns or labels: <code>team=a python</code>.{" "}
-        <code>age&gt;1d</code> and <code>age&lt;10m</code> compare the age.
+        <code>age&gt;1d</code>: older than a day; <code>age&lt;10m</code>: younger than 10 minutes.
       </p>
       <div class="actions">
         <button type="button" autofocus onClick={onClose}>Close</button>

@@ -87,24 +87,44 @@ export function rowsOf(
   });
 }
 
-const AGE_WORD = /^age([<>])(?:(\d+)([smhdw]))?/;
+const AGE_WORD = /^age([<>])=?(\d+(?:\.\d+)?)([smhdw])$/;
 const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
  * Returns the rows that match every word of a filter. A word matches if a column or a label (`team=a`) contains it, in
- * upper or lower case. `age>1d` and `age<10m` compare the age; a number with a unit that is still missing matches all.
+ * upper or lower case. `age>1d` and `age<10m` compare the age. A filter with a {@link filterFault} matches no row:
+ * what is selected next might be deleted.
  */
 export function filtered(rows: readonly Row[], filter: string, now: Date): readonly Row[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter);
   if (words.length === 0) return rows;
   const isMatch = words.map((word): (row: Row) => boolean => {
-    const [isAge, sign, count, unit = ""] = AGE_WORD.exec(word) ?? [];
-    if (isAge === undefined) return (row) => textOf(row).includes(word);
+    if (!isAboutAge(word)) return (row) => textOf(row).includes(word);
+    const [, sign, count, unit = ""] = AGE_WORD.exec(word) ?? [];
     const limit = now.getTime() - Number(count) * (UNIT_MS[unit] ?? NaN);
-    if (Number.isNaN(limit)) return () => true;
-    return (row) => (createdAt(row) < limit) === (sign === ">");
+    return (row) => !Number.isNaN(limit) && (createdAt(row) < limit) === (sign === ">");
   });
   return rows.filter((row) => isMatch.every((matches) => matches(row)));
+}
+
+/** Returns what is wrong with a filter, as a sentence; undefined: nothing. */
+export function filterFault(filter: string): string | undefined {
+  const wrong = wordsOf(filter).find((word) => isAboutAge(word) && !AGE_WORD.test(word));
+  return wrong &&
+    `Cannot read "${wrong}" in the filter: write an age as in age>1d, with one of the units s, m, h, d and w.`;
+}
+
+function isAboutAge(word: string): boolean {
+  return /^age[<>]/.test(word);
+}
+
+/** Returns the words, in lower case. Spaces within the comparison of an age do not count. */
+function wordsOf(filter: string): string[] {
+  return filter.toLowerCase().replace(
+    /(?<=^|\s)age\s*([<>]=?)\s*(?:(\d+(?:\.\d+)?)\s+(?=[smhdw](?:\s|$)))?/g,
+    "age$1$2",
+  )
+    .split(/\s+/).filter(Boolean);
 }
 
 const texts = new WeakMap<Row, string>();

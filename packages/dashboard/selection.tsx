@@ -36,14 +36,29 @@ const RESOURCES: Record<Ending["kind"], ObjectPath["resource"]> = {
 /** The API server of a small cluster is busy with a few at a time. */
 const AT_ONCE = 5;
 
+/** Up to so many names are shown at once. */
+const MOST_OPEN = 40;
+
 interface Progress {
   done: number;
   troubles: string[];
   isOver: boolean;
 }
 
-/** Shows how many objects are selected, and ends them. @param onEnd called when the selection is no longer wanted */
-export function EndSelected({ api, objects, onEnd }: { api: Api; objects: readonly KubeObject[]; onEnd(): void }) {
+interface EndSelectedProps {
+  api: Api;
+  /** What is selected. */
+  objects: readonly KubeObject[];
+  /** How many rows the list shows. */
+  shown: number;
+  /** Called to select all of them. */
+  onAll(): void;
+  /** Called when the selection is no longer wanted. */
+  onEnd(): void;
+}
+
+/** Shows how many objects are selected, and ends them. */
+export function EndSelected({ api, objects, shown, onAll, onEnd }: EndSelectedProps) {
   const [asked, setAsked] = useState<Ending[]>();
   const [progress, setProgress] = useState<Progress>();
   /** What is still to be deleted. */
@@ -81,6 +96,7 @@ export function EndSelected({ api, objects, onEnd }: { api: Api; objects: readon
     <div class="selected" role="group" aria-label="Selection">
       <span>{objects.length} selected</span>
       <button type="button" class="danger" onClick={() => setAsked(endingsOf(objects))}>Delete…</button>
+      {objects.length < shown && <button type="button" onClick={onAll}>Select all {shown}</button>}
       <button type="button" onClick={onEnd}>Clear selection</button>
       {asked && <Question endings={asked} progress={progress} onConfirm={() => void end(asked)} onClose={close} />}
     </div>
@@ -101,8 +117,9 @@ function Question({ endings, progress, onConfirm, onClose }: QuestionProps) {
     { them: of("itself", "SandboxClaim"), text: "with their sandboxes, Pods and volumes" },
     {
       them: of("claimed"),
-      text: "with the selected sandboxes, their Pods and volumes",
-      why: "Without this, each claim would get another sandbox at once.",
+      text: of("claimed").length === 1 ? "of the selected sandbox, with it" : "of the selected sandboxes, with them",
+      why:
+        "If only the sandbox is deleted, its claim gets another one. AGE is the sandbox's: its claim may be younger.",
     },
     { them: of("itself", "Sandbox"), text: "with their Pods and volumes" },
     {
@@ -111,11 +128,15 @@ function Question({ endings, progress, onConfirm, onClose }: QuestionProps) {
       why: "Their pools create new ones. To end them, make the pool smaller.",
     },
   ].filter(({ them }) => them.length > 0);
+  const namespaces = [...new Set(endings.map(({ namespace }) => namespace))].sort();
   return (
     <Dialog title={`Delete ${countOf(endings)}?`} onClose={onClose}>
-      <p>All files in the sandboxes are lost. Pools and templates stay.</p>
+      <p>
+        In {namespaces.length === 1 ? "namespace" : "namespaces"}{" "}
+        <b>{namespaces.join(", ")}</b>. All files in the sandboxes are lost. Pools and templates stay.
+      </p>
       {groups.map(({ them, text, why }) => (
-        <details key={text} open={groups.length === 1}>
+        <details key={text} open={endings.length <= MOST_OPEN || groups.length === 1}>
           <summary>
             <b>{countOf(them)}</b> {text} {why && <span class="faint">{why}</span>}
           </summary>

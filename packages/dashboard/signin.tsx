@@ -136,6 +136,9 @@ function messageOf(error: unknown): string {
 export function SignIn({ state }: { state: SignInState }) {
   const [text, setText] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  // After signing out: the browser follows `autofocus` only when it loads the page.
+  useEffect(() => field.current?.focus(), []);
   const { settings: { clusterName, tokenStorage }, trouble } = state;
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -156,6 +159,8 @@ export function SignIn({ state }: { state: SignInState }) {
           type="password"
           autocomplete="off"
           autofocus
+          required
+          ref={field}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />

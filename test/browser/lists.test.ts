@@ -15,6 +15,7 @@ import {
   pathOf,
   putSandbox,
   refuse,
+  rowOf,
   runningPod,
   unschedulablePod,
 } from "./inmemory.ts";
@@ -154,6 +155,7 @@ test("offers the namespaces that the user may list, or has seen, and takes any o
   await field.fill("elsewhere");
   await field.press("Enter");
   await page.getByText("There are no sandboxes in namespace elsewhere.").waitFor();
+  await page.getByText("This namespace does not exist, or is new.").waitFor();
 });
 
 test("without a right to all namespaces, says what to do, and offers what was seen", async () => {
@@ -238,13 +240,21 @@ test("ends all sandboxes that are older than a day, those of claims with their c
     });
   });
   await expectNames(page, ["new", "old", "used"]);
+  await page.getByLabel("Filter").fill("age>1");
+  await page.getByText('Cannot read "age>1" in the filter').waitFor();
+  await expectNames(page, []);
   await page.getByLabel("Filter").fill("age>1d");
   await expectNames(page, ["old", "used"]);
-  await page.getByRole("checkbox", { name: "Select all" }).check();
+  const before = await rowOf(page, "used").boundingBox();
+  await page.getByRole("checkbox", { name: "Select old" }).check();
+  await page.getByText("1 selected").waitFor();
+  expect(await rowOf(page, "used").boundingBox()).toEqual(before);
+  await page.getByRole("button", { name: "Select all 2" }).click();
   await page.getByText("2 selected").waitFor();
   await page.getByRole("button", { name: "Delete…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete 1 claim and 1 sandbox?" });
-  await dialog.waitFor();
+  await dialog.getByText("In namespace team-a.").waitFor();
+  for (const name of ["team-a/old", "team-a/job"]) await dialog.getByText(name).waitFor();
   await picture("delete");
   expect(api.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();

@@ -5,6 +5,7 @@ import { LISTS, type Sort } from "../../packages/dashboard/route.ts";
 import {
   countsOf,
   filtered,
+  filterFault,
   inOrder,
   type KnownRows,
   layoutOf,
@@ -123,10 +124,27 @@ describe("filtered()", () => {
     { filter: "age>1d", want: ["old"] },
     { filter: "age<1d", want: ["young", "new"] },
     { filter: "age<1h young", want: ["young"] },
-    { filter: "age>2", want: ["old", "young", "new"] },
-    { filter: "age>", want: ["old", "young", "new"] },
+    { filter: "age>=1d", want: ["old"] },
+    { filter: "age > 1 d", want: ["old"] },
+    { filter: "age<1.5h young", want: ["young"] },
+    ...["age>", "age>2", "age>abc", "age<5 minutes", "age>1day", "age>1h old age<x"].map((filter) => ({
+      filter,
+      want: [],
+    })),
   ])("$filter leaves $want", ({ filter, want }) => {
     expect(names(filtered(all, filter, NOW))).toEqual(want);
+  });
+
+  test("says what is wrong with an age", () => {
+    expect(["age>1d", "age <= 2 h old", "age", "team=age>"].map(filterFault)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(filterFault("old age>1day")).toBe(
+      'Cannot read "age>1day" in the filter: write an age as in age>1d, with one of the units s, m, h, d and w.',
+    );
   });
 
   test("no word matches the end of one column with the beginning of the next", () => {
