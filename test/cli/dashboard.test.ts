@@ -131,6 +131,23 @@ test.for<{ name: string; line: string; says: RegExp; code?: number }>([
   expect(ran).toMatchObject({ code, stderr: expect.stringMatching(says), stdout: "" });
 });
 
+test.for([
+  { name: "an empty one", given: "", says: /--token: it is empty/ },
+  { name: "one with a line break", given: "secret\nsecret", says: /--token: a token has no spaces, no line breaks/ },
+  { name: "one with a space", given: "secret secret", says: /--token: a token has no spaces/ },
+  { name: "one with other characters", given: "secr\u00e9t", says: /--token: .*only ASCII/ },
+  { name: "one of $HOOKBOX_TOKEN", given: undefined, says: /HOOKBOX_TOKEN: a token has no spaces/ },
+])("a token that cannot be one is refused before anything is sent: $name", async ({ given, says }) => {
+  const ask = vi.fn(fetch);
+  const setting = clusterWith(() => ({ headers: { authorization: "Bearer bob-1" }, tls: {} }));
+  const { context, written } = fakeContext({ ...setting, fetch: ask, env: { HOOKBOX_TOKEN: "secret\n" } });
+  const token = given === undefined ? [] : ["--token", given];
+  expect(await runCLI(["dashboard", "--router", "http://127.0.0.1:1", ...token], context)).toBe(2);
+  expect(written.stderr).toMatch(says);
+  expect(written.stderr).not.toContain("secr");
+  expect(ask).not.toHaveBeenCalled();
+});
+
 test("a token that is not accepted, a router without a dashboard, and a port in use end it with the reason", async () => {
   const { port } = await startRouter({ userOf: () => undefined });
   const refused = await run(`dashboard --router http://127.0.0.1:${port} --token a`, { fetch });

@@ -171,8 +171,12 @@ async function tokenSource(
     if (token !== undefined) throw new UsageError("Cannot use --token with --service-account: name one user");
     return accountTokens(await connect(), serviceAccount);
   }
-  const given = token ?? env["HOOKBOX_TOKEN"];
-  if (given) return () => Promise.resolve(given);
+  // As in the SDK, a variable that is empty is not set.
+  const given = token ?? (env["HOOKBOX_TOKEN"] || undefined);
+  if (given !== undefined) {
+    checkToken(given, token === undefined ? "HOOKBOX_TOKEN" : "--token");
+    return () => Promise.resolve(given);
+  }
   const { credentials, namespace } = await connect();
   return async () => {
     const { headers, tls } = await credentials.current();
@@ -185,6 +189,15 @@ async function tokenSource(
       adviceFor(namespace),
     );
   };
+}
+
+/** @throws {UsageError} without the token, if a header cannot have it */
+function checkToken(token: string, source: string): void {
+  if (token === "") {
+    throw new UsageError(`Cannot use ${source}: it is empty. Without it, you are the kubeconfig's user`);
+  }
+  if (/^[\x21-\x7e]+$/.test(token)) return;
+  throw new UsageError(`Cannot use ${source}: a token has no spaces, no line breaks, and only ASCII characters`);
 }
 
 /** As in docs/dashboard.md. */
