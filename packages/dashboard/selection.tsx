@@ -114,17 +114,17 @@ function Question({ endings, progress, onConfirm, onClose }: QuestionProps) {
   const of = (how: Ending["how"], kind?: Ending["kind"]) =>
     endings.filter((one) => one.how === how && (kind === undefined || one.kind === kind));
   const groups = [
-    { them: of("itself", "SandboxClaim"), text: "with their sandboxes, Pods and volumes" },
+    { them: of("itself", "SandboxClaim"), text: "with sandbox, Pod and volumes." },
     {
       them: of("claimed"),
-      text: of("claimed").length === 1 ? "of the selected sandbox, with it" : "of the selected sandboxes, with them",
+      text: of("claimed").length === 1 ? "of the selected sandbox, with it." : "of the selected sandboxes, with them.",
       why:
         "If only the sandbox is deleted, its claim gets another one. AGE is the sandbox's: its claim may be younger.",
     },
-    { them: of("itself", "Sandbox"), text: "with their Pods and volumes" },
+    { them: of("itself", "Sandbox"), text: "with Pod and volumes." },
     {
       them: of("member"),
-      text: "of pools, with their Pods and volumes",
+      text: "of a pool, with Pod and volumes.",
       why: "Their pools create new ones. To end them, make the pool smaller.",
     },
   ].filter(({ them }) => them.length > 0);
