@@ -49,7 +49,10 @@ export interface TunnelLimits {
   firstRequestMs?: number;
   /** How often to check that a connection still works. @default 60_000 */
   silenceMs?: number;
-  /** How long a connection may have no request; pages close it earlier. @default 600_000 */
+  /**
+   * How long a connection may have no request; pages close it earlier. At most `silenceMs` if no request had a valid
+   * token. @default 600_000
+   */
   idleMs?: number;
 }
 
@@ -74,6 +77,8 @@ export const STOPPING: Refusal = {
 };
 /** Most bytes that wait for a client that does not read. Well-behaved clients stay below: each stream has one frame. */
 const MOST_WAITING = 2 * MOST_STREAMS * FRAME_BYTES;
+/** What a waiting frame takes in memory in addition to its bytes, about. */
+const WAITING_COST = 1024;
 /** The Connect protocol's streams: the page opens them for terminals. */
 const CONNECT_STREAM = /^application\/connect\+/i;
 /** Close code 1012 of the IANA registry: the client may connect again. */
@@ -160,12 +165,26 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => vo
   let isDraining = false;
   let heardAt = performance.now();
   let idleSince = heardAt;
+  let waiting = 0;
+  let isPongWaiting = false;
   const send = (frame: Frame): Promise<void> =>
     new Promise((resolve) => {
-      webSocket.send(encodeFrame(frame), () => resolve());
-      // Frames that no window limits, such as answers to pings, must not fill the memory either.
-      if (webSocket.bufferedAmount > MOST_WAITING) webSocket.terminate();
+      const bytes = encodeFrame(frame);
+      const cost = bytes.length + WAITING_COST;
+      waiting += cost;
+      webSocket.send(bytes, () => {
+        waiting -= cost;
+        resolve();
+      });
+      // Frames that no window limits, such as refusals, must not fill the memory either.
+      if (waiting > MOST_WAITING) webSocket.terminate();
     });
+  const answerPing = async () => {
+    if (isPongWaiting) return;
+    isPongWaiting = true;
+    await send({ type: "pong", stream: 0 });
+    isPongWaiting = false;
+  };
   const fail = (reason: string) => {
     webSocket.close(1008, reason);
     for (const id of streams.keys()) end(id);
@@ -241,6 +260,8 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => vo
       void passAnswer(id, stream, answer);
     });
     if (head.length === 0) outgoing.end();
+    // A body may never come. The handler must be able to refuse the request before.
+    else outgoing.flushHeaders();
   }
 
   async function passAnswer(id: number, { toClient }: Stream, answer: IncomingMessage): Promise<void> {
@@ -288,7 +309,7 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => vo
     if (type === "data") return takeBody(stream, frame.bytes);
     if (type === "end") return endBody(stream);
     if (type === "credit") return streams.get(stream)?.toClient.grant(frame.bytes);
-    if (type === "ping") return void send({ type: "pong", stream: 0 });
+    if (type === "ping") return void answerPing();
     if (type === "cancel") return end(stream);
     fail("Unexpected frame");
   }
@@ -306,7 +327,8 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => vo
   const first = setTimeout(() => last === 0 && fail("No request has come"), parts.firstRequestMs);
   const pulse = setInterval(() => {
     if (performance.now() - heardAt > 2 * parts.silenceMs) return webSocket.terminate();
-    if (streams.size === 0 && performance.now() - idleSince > parts.idleMs) return webSocket.close(1000, "idle");
+    const idleMs = isProven ? parts.idleMs : Math.min(parts.idleMs, parts.silenceMs);
+    if (streams.size === 0 && performance.now() - idleSince >= idleMs) return webSocket.close(1000, "idle");
     webSocket.ping();
   }, parts.silenceMs);
   webSocket.once("close", () => {
