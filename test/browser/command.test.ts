@@ -1,5 +1,7 @@
 /** `hookbox dashboard` in a real browser: what it prints opens the page, signed in. @module */
-import { beforeAll, expect, test } from "vitest";
+import { createServer } from "node:http";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { listenOn } from "../../packages/process/connections.ts";
 import { until } from "../eventually.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
@@ -31,7 +33,7 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   await page.goto(command.output().trim());
   await page.getByRole("row", { name: /^mine Running/ }).waitFor();
   expect(new URL(page.url())).toMatchObject({
-    pathname: "/.hookbox/",
+    pathname: expect.stringMatching(/^\/[\w-]{43}\/\.hookbox\/$/),
     search: "",
     hash: "#/sandboxes?namespace=team-a",
   });
@@ -45,8 +47,23 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   // No token is anywhere in the page, and its script cannot read the cookie.
   expect(await page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })")).toBe("{}");
   expect(wrong).toEqual([]);
+  const elsewhere = await startServer("elsewhere");
+  await page.goto(`${elsewhere.url}/.hookbox/`);
+  expect(elsewhere.cookies).toEqual([undefined]);
   const stranger = await (await startChromium(chromium)).newPage();
   await stranger.goto(command.output().trim());
   await stranger.getByText("This URL has been used").waitFor();
   expect(await command.stop()).toBe(0);
 });
+
+/** A program on another port of this machine: the cookies of requests for its page. */
+async function startServer(html: string) {
+  const cookies: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    if (request.url !== "/favicon.ico") cookies.push(request.headers.cookie);
+    response.writeHead(200, { "Content-Type": "text/html" }).end(html);
+  });
+  const port = await listenOn(server, "127.0.0.1", 0);
+  onTestFinished(() => void (server.closeAllConnections(), server.close()));
+  return { url: `http://127.0.0.1:${port}`, cookies };
+}

@@ -33,7 +33,8 @@ async function opened(line: string, setting: Setting) {
   const ask = async () => {
     const { headers } = await fetchFrom(Number(url.port), { path: url.pathname + url.search });
     const Cookie = headers["set-cookie"]?.[0]?.replace(/;.*/, "") ?? "";
-    return () => fetchFrom(Number(url.port), { path: API, headers: { Cookie } });
+    const path = url.pathname.replace("/.hookbox/", API);
+    return () => fetchFrom(Number(url.port), { path, headers: { Cookie } });
   };
   return { url, written, end, ask };
 }
@@ -55,7 +56,7 @@ test("the command prints its URL, opens it, and runs until Ctrl-C", async () => 
     browse,
   });
   expect(written.stdout).toMatch(
-    /^http:\/\/127\.0\.0\.1:\d+\/\.hookbox\/\?key=[\w-]{43}#\/sandboxes\?namespace=team-b\n$/,
+    /^http:\/\/127\.0\.0\.1:\d+\/[\w-]{43}\/\.hookbox\/\?key=[\w-]{43}#\/sandboxes\?namespace=team-b\n$/,
   );
   expect(browse).toHaveBeenCalledExactlyOnceWith(url.href);
   expect(written.stderr).toContain("You are ada. Ctrl-C ends it.");

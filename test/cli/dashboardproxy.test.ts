@@ -26,9 +26,11 @@ async function start(options: Partial<SignInProxyOptions> = {}, routerOptions: P
   onTestFinished(() => proxy.close());
   const url = new URL(proxy.url);
   const port = Number(url.port);
-  const ask = (path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Reply> =>
+  const prefix = url.pathname.slice(0, -"/.hookbox/".length);
+  const askOutside = (path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Reply> =>
     fetchFrom(port, { path, method, headers: { Host: `127.0.0.1:${port}`, ...headers } });
-  return { proxy, ask, asked, failures, port, opening: url.pathname + url.search };
+  const ask = (path: string, ...more: [Record<string, string>?, string?]) => askOutside(prefix + path, ...more);
+  return { proxy, ask, askOutside, asked, failures, port, prefix, opening: `/.hookbox/${url.search}` };
 }
 
 /** Opens the URL as a browser does. @returns what the browser has from then on */
@@ -42,10 +44,13 @@ test("the URL gives its browser a cookie that no page can read, and leads to the
   const first = await stage.ask(stage.opening);
   expect(first).toMatchObject({
     status: 303,
-    headers: { "location": "/.hookbox/", "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    headers: { "location": "./", "cache-control": "no-store", "referrer-policy": "no-referrer" },
   });
   const [cookie = ""] = first.headers["set-cookie"] ?? [];
-  expect(cookie).toMatch(/^hookbox-dashboard-\d+=[\w-]{43}; Path=\/\.hookbox\/; HttpOnly; SameSite=Strict$/);
+  expect(stage.prefix).toMatch(/^\/[\w-]{43}$/);
+  const attributes = `; Path=${stage.prefix}/; HttpOnly; SameSite=Strict`;
+  expect(cookie).toMatch(/^hookbox-dashboard=[\w-]{43}; /);
+  expect(cookie.slice(cookie.indexOf(";"))).toBe(attributes);
   expect(stage.opening).toMatch(/^\/\.hookbox\/\?key=[\w-]{43}$/);
   expect(cookie).not.toContain(stage.opening.slice(-43));
   const Cookie = cookie.replace(/;.*/, "");
@@ -62,7 +67,7 @@ test("the URL works once; who has the cookie is led to the page by it again", as
     text: expect.stringMatching(/used.*Run hookbox dashboard again/),
   });
   const again = await stage.ask(stage.opening, cookie);
-  expect(again).toMatchObject({ status: 303, headers: { location: "/.hookbox/" } });
+  expect(again).toMatchObject({ status: 303, headers: { location: "./" } });
   expect(again.headers["set-cookie"]).toBeUndefined();
   expect(await stage.ask("/.hookbox/?key=old", cookie)).toMatchObject({ status: 303 });
 });
@@ -75,11 +80,25 @@ test("a key that was wrong, or came from another page, does not use up the URL",
   expect(await stage.ask(stage.opening)).toMatchObject({ status: 303 });
 });
 
+test("a page on another port of this machine can neither use the cookie nor replace it", async () => {
+  const stage = await start();
+  const { Cookie } = await signedIn(stage);
+  const wrong = `hookbox-dashboard=${"a".repeat(43)}`;
+  expect(await stage.ask(API, { Cookie: `${wrong}; ${Cookie}` })).toMatchObject({ status: 200 });
+  expect(await stage.ask(API, { Cookie: `${Cookie}; ${wrong}` })).toMatchObject({ status: 200 });
+  const other = await start();
+  expect(other.prefix).not.toBe(stage.prefix);
+  for (const path of [API, "/", "/.hookbox/", stage.opening, `${other.prefix}${API}`, `/${"a".repeat(43)}${API}`]) {
+    expect(await stage.askOutside(path, { Cookie })).toMatchObject({ status: 403 });
+  }
+  expect(stage.asked).toHaveLength(2);
+});
+
 const REFUSED: { name: string; headers?: Record<string, string>; path?: string; says: RegExp; status?: number }[] = [
   { name: "without the cookie", headers: { Cookie: "" }, says: /Only the browser.*again/ },
   {
     name: "with another cookie",
-    headers: { Cookie: `hookbox-dashboard-1=${"a".repeat(43)}` },
+    headers: { Cookie: `hookbox-dashboard=${"a".repeat(43)}` },
     says: /Only the browser/,
   },
   { name: "for another host", headers: { Host: "evil.example" }, says: /not at evil\.example/ },
@@ -89,6 +108,7 @@ const REFUSED: { name: string; headers?: Record<string, string>; path?: string; 
   { name: "of a sandboxed page", headers: { Origin: "null" }, says: /another origin/ },
   { name: "of an image in another page", headers: { "Sec-Fetch-Site": "same-site" }, says: /another origin/ },
   { name: "for a sandbox", path: "/s/team-a/demo/8080/", says: /Only \/\.hookbox\//, status: 404 },
+  { name: "for a path that leads out of all", path: "/.hookbox/../../healthz", says: /Only the browser/ },
   { name: "for a path that leads out", path: "/.hookbox/../healthz", says: /Only \/\.hookbox\//, status: 404 },
   { name: "for an encoded path that leads out", path: "/.hookbox/%2e%2e/x", says: /Only \/\.hookbox\//, status: 404 },
 ];
@@ -106,7 +126,9 @@ test.for(REFUSED)(
     });
     const Host = `127.0.0.1:${stage.port}`;
     const own = { Host, ...headers?.["Sec-Fetch-Site"] ? {} : { Origin: `http://${Host}` } };
-    expect(await upgraded(stage.port, path ?? MULTIPLEX_PATH, { ...own, ...cookie, ...headers })).toBe(status);
+    expect(await upgraded(stage.port, stage.prefix + (path ?? MULTIPLEX_PATH), { ...own, ...cookie, ...headers })).toBe(
+      status,
+    );
     expect(stage.asked).toEqual([]);
   },
 );
@@ -136,15 +158,15 @@ test("the page's WebSocket carries its requests, with the token of the time when
     }
   }
   const page = createConnection({
-    page: `${origin}/.hookbox/`,
+    page: `${origin}${stage.prefix}/.hookbox/`,
     WebSocket: BrowserSocket as unknown as typeof globalThis.WebSocket,
     fetch: () => Promise.reject(new TypeError("no fetch")),
   });
   onTestFinished(() => page.close());
-  expect(await (await page.fetch(`${origin}${API}`)).json()).toEqual({ items: [] });
+  expect(await (await page.fetch(`${origin}${stage.prefix}${API}`)).json()).toEqual({ items: [] });
   token = "ada-2";
   page.close();
-  expect(await (await page.fetch(`${origin}${API}`)).json()).toEqual({ items: [] });
+  expect(await (await page.fetch(`${origin}${stage.prefix}${API}`)).json()).toEqual({ items: [] });
   expect(stage.asked.map(({ token }) => token)).toEqual(["ada-1", "ada-2"]);
 });
 
@@ -173,13 +195,15 @@ test("the router gets the token and its own address, and nothing that signs the 
     "Cookie": `${Cookie}; other=1`,
     "Authorization": "Bearer of-the-browser",
     "Origin": own,
-    "Referer": `${own}/.hookbox/?key=secret`,
+    "Referer": `${own}${stage.prefix}/.hookbox/?key=secret`,
     "X-Sandbox-ID": "demo",
   };
   const answer = await stage.ask("/.hookbox/x?y=1", sent);
   expect(answer).toMatchObject({ status: 200, text: "from the router" });
   expect(answer.headers["set-cookie"]).toBeUndefined();
-  await upgraded(stage.port, MULTIPLEX_PATH, { Host: `127.0.0.1:${stage.port}`, ...sent }).catch(() => {});
+  await upgraded(stage.port, stage.prefix + MULTIPLEX_PATH, { Host: `127.0.0.1:${stage.port}`, ...sent }).catch(
+    () => {},
+  );
   expect(seen.map(({ url }) => url)).toEqual(["/below/.hookbox/x?y=1", `/below${MULTIPLEX_PATH}`]);
   for (const { headers } of seen) {
     expect(headers).toMatchObject({
@@ -214,7 +238,7 @@ test("a router that cannot be reached, and a token that cannot be had, are repor
     status: 502,
     text: expect.stringMatching(/^Cannot renew the login: it has ended$/),
   });
-  expect(await upgraded(stage.port, MULTIPLEX_PATH, socket)).toBe(502);
+  expect(await upgraded(stage.port, stage.prefix + MULTIPLEX_PATH, socket)).toBe(502);
   token = () => Promise.resolve("ada-1");
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));

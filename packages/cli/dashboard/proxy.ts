@@ -36,6 +36,7 @@ export interface SignInProxy {
 /** Where the router serves the dashboard. */
 const PAGE = "/.hookbox/";
 const SETTINGS = `${PAGE}settings.json`;
+const COOKIE = "hookbox-dashboard";
 
 /** An answer of the proxy itself. */
 interface OwnAnswer {
@@ -60,30 +61,36 @@ const OWN_HEADERS = {
 /** Starts the proxy. @throws {Error} with code EADDRINUSE if the port is in use */
 export async function startSignInProxy(options: SignInProxyOptions): Promise<SignInProxy> {
   const { router, token, onFailure } = options;
-  const [key, pass] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];
+  const [key, pass, folder] = [randomName(), randomName(), randomName()];
+  // All ports of a host have the same cookies: a page on another port gets none of a path that it does not know.
+  const prefix = `/${folder}`;
   const agents = { "http:": new Agent({ keepAlive: true }), "https:": new TLSAgent({ keepAlive: true }) };
   const proxy = createProxyServer();
   // The router's page has no cookies, and none of a sandbox may stay in this origin.
   proxy.on("proxyRes", ({ headers }) => void delete headers["set-cookie"]);
   let isKeyUsed = false;
 
-  /** Decides about a request; undefined: it is passed on. */
+  /** Decides about a request; undefined: it is passed on, with the path that the router knows. */
   function decide(request: IncomingMessage): OwnAnswer | undefined {
     const { headers: { host = "", cookie = "" }, method, url = "" } = request;
     // Another name may lead to this address because an attacker's DNS server says so.
     if (!hosts.includes(host)) return { status: 403, text: `The dashboard is at http://${hosts[0]}, not at ${host}.` };
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return FOREIGN;
     const { pathname, searchParams } = addressOf(url);
-    const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${cookieName}=${pass}`));
-    const given = pathname === PAGE && method === "GET" ? searchParams.get("key") : null;
+    if (!isSame(pathname.split("/")[1] ?? "", folder)) return NOT_SIGNED_IN;
+    // A page on another port can add a cookie of the same name.
+    const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${COOKIE}=${pass}`));
+    const given = pathname === prefix + PAGE && method === "GET" ? searchParams.get("key") : null;
     if (given !== null && isSignedIn) return redirect();
     if (given !== null && isSame(given, key)) {
       if (isKeyUsed) return USED;
       isKeyUsed = true;
-      return redirect({ "Set-Cookie": `${cookieName}=${pass}; Path=${PAGE}; HttpOnly; SameSite=Strict` });
+      return redirect({ "Set-Cookie": `${COOKIE}=${pass}; Path=${prefix}/; HttpOnly; SameSite=Strict` });
     }
     if (!isSignedIn) return NOT_SIGNED_IN;
-    return url.startsWith(PAGE) && pathname.startsWith(PAGE) ? undefined : NOT_PASSED_ON;
+    if (![url, pathname].every((path) => path.startsWith(prefix + PAGE))) return NOT_PASSED_ON;
+    request.url = url.slice(prefix.length);
+    return undefined;
   }
 
   /** Prepares a request for the router, and returns where to send it. */
@@ -139,10 +146,8 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
 
   const port = await listenOn(server, "127.0.0.1", options.port);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
-  // All ports of a host have the same cookies, and two of these proxies may run.
-  const cookieName = `hookbox-dashboard-${port}`;
   return {
-    url: `http://127.0.0.1:${port}${PAGE}?key=${key}`,
+    url: `http://127.0.0.1:${port}${prefix}${PAGE}?key=${key}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
@@ -167,7 +172,11 @@ export async function fetchSettings(
 
 /** The browser keeps the part of the URL after `#`. */
 function redirect(headers: Record<string, string> = {}): OwnAnswer {
-  return { status: 303, text: "", headers: { Location: PAGE, ...headers } };
+  return { status: 303, text: "", headers: { Location: "./", ...headers } };
+}
+
+function randomName(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 /** Returns path and query of a request; an invalid path becomes `/`. */
