@@ -79,6 +79,8 @@ export const STOPPING: Refusal = {
 const MOST_WAITING = 2 * MOST_STREAMS * FRAME_BYTES;
 /** What a waiting frame takes in memory in addition to its bytes, about. */
 const WAITING_COST = 1024;
+/** Most pings on a connection that come before the one before was answered. */
+const MOST_SURPLUS_PINGS = 100;
 /** The Connect protocol's streams: the page opens them for terminals. */
 const CONNECT_STREAM = /^application\/connect\+/i;
 /** Close code 1012 of the IANA registry: the client may connect again. */
@@ -179,8 +181,10 @@ function serveConnection(webSocket: WebSocket, parts: ConnectionParts): () => vo
       // Frames that no window limits, such as refusals, must not fill the memory either.
       if (waiting > MOST_WAITING) webSocket.terminate();
     });
+  let surplusPings = 0;
   const answerPing = async () => {
-    if (isPongWaiting) return;
+    // A page sends one in ten seconds.
+    if (isPongWaiting) return ++surplusPings > MOST_SURPLUS_PINGS ? fail("Too many pings") : undefined;
     isPongWaiting = true;
     await send({ type: "pong", stream: 0 });
     isPongWaiting = false;
