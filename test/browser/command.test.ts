@@ -16,7 +16,8 @@ beforeAll(async () => {
   await buildPage();
 });
 
-test("shows the sandboxes of the namespace, live, without a sign-in; a reload stays signed in", async () => {
+/** Runs the command against a router of its own. */
+async function start() {
   const { api, kubeconfig } = await serveApi();
   putSandbox(api, "mine", { pod: runningPod() });
   putSandbox(api, "other", { namespace: "team-b", pod: runningPod() });
@@ -27,6 +28,11 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   const args = ["packages/cli/main.ts", "dashboard", "-n", "team-a", ...where];
   const command = await startMain("node", args, undefined);
   await until(() => command.log().includes("Ctrl-C") || command.child.exitCode !== null);
+  return { api, command };
+}
+
+test("shows the sandboxes of the namespace, live, without a sign-in; a reload stays signed in", async () => {
+  const { api, command } = await start();
   const context = await startChromium(chromium);
   const page = await context.newPage();
   const wrong = followErrors(page);
@@ -54,6 +60,18 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   await stranger.goto(command.output().trim());
   await stranger.getByText("This URL has been used").waitFor();
   expect(await command.stop()).toBe(0);
+});
+
+test("a link in a page of another site opens the dashboard, and opens it again", async () => {
+  const { command } = await start();
+  const chat = await startServer(`<a href="${command.output().trim()}">open</a>`);
+  const page = await (await startChromium(chromium)).newPage();
+  for (const _ of ["first", "again"]) {
+    await page.goto(chat.url.replace("127.0.0.1", "localhost"));
+    await page.getByText("open").click();
+    await page.getByRole("row", { name: /^mine Running/ }).waitFor();
+    expect(new URL(page.url())).toMatchObject({ search: "", hash: "#/sandboxes?namespace=team-a" });
+  }
 });
 
 /** A program on another port of this machine: the cookies of requests for its page. */

@@ -1,4 +1,5 @@
 /** The proxy of `hookbox dashboard`: whom it lets in, and what it passes on to a router. @module */
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
@@ -43,9 +44,15 @@ test("the URL gives its browser a cookie that no page can read, and leads to the
   const stage = await start();
   const first = await stage.ask(stage.opening);
   expect(first).toMatchObject({
-    status: 303,
-    headers: { "location": "./", "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    status: 200,
+    headers: { "cache-control": "no-store", "referrer-policy": "no-referrer" },
   });
+  const [, script = ""] = /<script>(.*)<\/script>/.exec(first.text) ?? [];
+  expect(script).toBe('location.replace("./" + location.hash)');
+  expect(first.headers["content-security-policy"]).toBe(
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+      `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+  );
   const [cookie = ""] = first.headers["set-cookie"] ?? [];
   expect(stage.prefix).toMatch(/^\/[\w-]{43}$/);
   const attributes = `; Path=${stage.prefix}/; HttpOnly; SameSite=Strict`;
@@ -67,9 +74,18 @@ test("the URL works once; who has the cookie is led to the page by it again", as
     text: expect.stringMatching(/used.*Run hookbox dashboard again/),
   });
   const again = await stage.ask(stage.opening, cookie);
-  expect(again).toMatchObject({ status: 303, headers: { location: "./" } });
+  expect(again).toMatchObject({ status: 200, text: expect.stringContaining("location.replace") });
   expect(again.headers["set-cookie"]).toBeUndefined();
-  expect(await stage.ask("/.hookbox/?key=old", cookie)).toMatchObject({ status: 303 });
+  expect(await stage.ask("/.hookbox/?key=old", cookie)).toMatchObject({ status: 200 });
+});
+
+test("a link in a page of another site leads on, and gives a cookie only once", async () => {
+  const stage = await start();
+  const link = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
+  expect((await stage.ask(stage.opening, link)).headers["set-cookie"]).toHaveLength(1);
+  const again = await stage.ask(stage.opening, link);
+  expect(again).toMatchObject({ status: 200, text: expect.stringContaining("location.replace") });
+  expect(again.headers["set-cookie"]).toBeUndefined();
 });
 
 test("a key that was wrong, or came from another page, does not use up the URL", async () => {
@@ -77,7 +93,7 @@ test("a key that was wrong, or came from another page, does not use up the URL",
   expect(await stage.ask("/.hookbox/?key=wrong")).toMatchObject({ status: 403 });
   expect(await stage.ask(stage.opening, { Origin: "http://evil.example" })).toMatchObject({ status: 403 });
   expect(await stage.ask(stage.opening, {}, "HEAD")).toMatchObject({ status: 403 });
-  expect(await stage.ask(stage.opening)).toMatchObject({ status: 303 });
+  expect(await stage.ask(stage.opening)).toMatchObject({ status: 200 });
 });
 
 test("a page on another port of this machine can neither use the cookie nor replace it", async () => {

@@ -4,7 +4,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { Agent, createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { Agent as TLSAgent } from "node:https";
 import type { Socket } from "node:net";
@@ -72,7 +72,8 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
 
   /** Decides about a request; undefined: it is passed on, with the path that the router knows. */
   function decide(request: IncomingMessage): OwnAnswer | undefined {
-    const { headers: { host = "", cookie = "" }, method, url = "" } = request;
+    const { headers, method, url = "" } = request;
+    const { host = "", cookie = "" } = headers;
     // Another name may lead to this address because an attacker's DNS server says so.
     if (!hosts.includes(host)) return { status: 403, text: `The dashboard is at http://${hosts[0]}, not at ${host}.` };
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return FOREIGN;
@@ -81,11 +82,12 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
     // A page on another port can add a cookie of the same name.
     const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${COOKIE}=${pass}`));
     const given = pathname === prefix + PAGE && method === "GET" ? searchParams.get("key") : null;
-    if (given !== null && isSignedIn) return redirect();
+    if (given !== null && isSignedIn) return leadOn();
     if (given !== null && isSame(given, key)) {
-      if (isKeyUsed) return USED;
+      // Another page led here, so the browser may have the cookie, and not send it.
+      if (isKeyUsed) return /^(cross|same)-site$/.test(`${headers["sec-fetch-site"]}`) ? leadOn() : USED;
       isKeyUsed = true;
-      return redirect({ "Set-Cookie": `${COOKIE}=${pass}; Path=${prefix}/; HttpOnly; SameSite=Strict` });
+      return leadOn({ "Set-Cookie": `${COOKIE}=${pass}; Path=${prefix}/; HttpOnly; SameSite=Strict` });
     }
     if (!isSignedIn) return NOT_SIGNED_IN;
     if (![url, pathname].every((path) => path.startsWith(prefix + PAGE))) return NOT_PASSED_ON;
@@ -170,9 +172,21 @@ export async function fetchSettings(
   return { status: answer.status, settings };
 }
 
-/** The browser keeps the part of the URL after `#`. */
-function redirect(headers: Record<string, string> = {}): OwnAnswer {
-  return { status: 303, text: "", headers: { Location: "./", ...headers } };
+const LEAD_ON = 'location.replace("./" + location.hash)';
+const LEADING_PAGE: OwnAnswer = {
+  status: 200,
+  text: `<!doctype html><meta charset="utf-8"><title>hookbox</title><script>${LEAD_ON}</script>` +
+    "<noscript>The dashboard needs JavaScript.</noscript>",
+  headers: {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+      `script-src 'sha256-${createHash("sha256").update(LEAD_ON).digest("base64")}'`,
+  },
+};
+
+/** A page that opens the dashboard: after a link of another site, browsers send no cookie with a redirect. */
+function leadOn(headers: Record<string, string> = {}): OwnAnswer {
+  return { ...LEADING_PAGE, headers: { ...LEADING_PAGE.headers, ...headers } };
 }
 
 function randomName(): string {
