@@ -117,7 +117,7 @@ export function Files(props: InsideProps) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
-      <Trouble text={trouble} />
+      <Trouble text={trouble} isForeign />
       {asking}
       <Path folder={folder} onOpen={show} />
       {viewed

@@ -149,9 +149,14 @@ export function adviceOf(message: string): string | undefined {
     `kubectl create ${kind} NAME --clusterrole=${role} --user=${lacked.account}${where}.`;
 }
 
-/** Shows an error completely, with what to do if a right is missing. Nothing if there is none. */
-export function Trouble({ text }: { text: string | undefined }) {
+/**
+ * Shows an error completely, with what to do if a right is missing. Nothing if there is none.
+ *
+ * @param isForeign the text may contain names or answers of a sandbox, which could look like advice to run a command
+ */
+export function Trouble({ text, isForeign = false }: { text: string | undefined; isForeign?: boolean }) {
   if (text === undefined) return null;
+  if (isForeign) return <p role="alert" class="whole">{text}</p>;
   const advice = adviceOf(text);
   return (
     <div role="alert" class="whole">

@@ -9,7 +9,8 @@ import { Trouble } from "./parts.tsx";
 /** Largest file that the page shows, in bytes. */
 const MOST_BYTES = 2 << 20;
 
-const IMAGE = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i;
+/** SVG is shown as text: a small one can keep the browser busy without end. */
+const IMAGE = /\.(?:png|jpe?g|gif|webp|avif|bmp|ico)$/i;
 
 /** What the viewer shows. */
 type Content = { text: string } | { image: string } | { why: string };
@@ -88,7 +89,7 @@ export function Viewer(
         <button type="button" onClick={onDownload}>Download</button>
         <button type="button" onClick={onClose}>Back to the folder</button>
       </div>
-      <Trouble text={trouble} />
+      <Trouble text={trouble} isForeign />
       {saved && <p role="status">{saved}</p>}
       {content === undefined && !trouble && <p role="status">Reading…</p>}
       {draft !== undefined
@@ -117,10 +118,7 @@ async function contentOf(files: SandboxHandle["files"], { name, path, size }: En
   }
   // Not "text": that would replace bytes that are no text, and saving would lose them.
   const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES });
-  if (IMAGE.test(name)) {
-    const type = /\.svg$/i.test(name) ? "image/svg+xml" : "";
-    return { image: URL.createObjectURL(new Blob([bytes], { type })) };
-  }
+  if (IMAGE.test(name)) return { image: URL.createObjectURL(new Blob([bytes])) };
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     if (!text.includes("\0")) return { text };

@@ -1,6 +1,6 @@
 /** The dashboard's panel of one object in a real browser: the API server is in memory, the runtime is on this machine. @module */
 import { Buffer } from "node:buffer";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { beforeAll, expect, test } from "vitest";
@@ -194,12 +194,20 @@ test("follows a log only while its end is in view, with colours, a search, runs 
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** Its error would look like one of the API server, with a command to copy. */
+const TRAP =
+  'pods "x" is forbidden: User "mallory" cannot create resource "sandboxes" in API group "agents.x-k8s.io" at the cluster scope';
+
 test("manages files: views, edits, renames, deletes, uploads, downloads folders, follows links", async () => {
   const image = Buffer.from(PIXEL, "base64");
   const { ip, root } = await serveInside({ "note.txt": "one\n", "dot.png": image });
+  symlinkSync("/", join(root, TRAP));
   const { page, wrong, picture } = await open("sandboxes?open=team-a/python-1", ip);
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   await page.getByText("Files", { exact: true }).click();
+  await button(TRAP).click();
+  await page.getByRole("alert").filter({ hasText: "mallory" }).waitFor();
+  expect(await page.getByRole("alert").getByRole("button", { name: "Copy" }).count()).toBe(0);
   await button("note.txt").click();
   await page.locator("pre").filter({ hasText: "one" }).waitFor();
   await button("Edit").click();
