@@ -6,7 +6,7 @@ import { endpointPath, type Entry, joinPath } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { getFrom, type InsideProps, open } from "./inside.tsx";
 import { bytesText } from "./overview.tsx";
-import { Dialog, saveAs, Trouble } from "./parts.tsx";
+import { beforeLeaving, Dialog, saveAs, Trouble } from "./parts.tsx";
 import { Viewer } from "./viewer.tsx";
 
 /** Port of the runtime in the sandbox. */
@@ -50,7 +50,7 @@ export function Files(props: InsideProps) {
     );
   }
   const { files } = handle;
-  const show = (path: string) => attempt("Opening…", () => list(handle, path));
+  const show = (path: string) => beforeLeaving(() => void attempt("Opening…", () => list(handle, path)));
   const change = (what: string, work: () => Promise<unknown>) =>
     attempt(what, async () => {
       await work();
@@ -62,7 +62,7 @@ export function Files(props: InsideProps) {
       saveAs(entry.name, await files.read(entry.path, { format: "blob" }));
     });
   const openEntry = (entry: Entry) => {
-    if (entry.type === "directory") return void show(entry.path);
+    if (entry.type === "directory") return show(entry.path);
     if (entry.type === "file") return setViewed(entry);
     void attempt("Opening…", async () => {
       const target = await targetOf(handle, entry);
@@ -105,7 +105,9 @@ export function Files(props: InsideProps) {
     setOver(false);
     // Must be read before the event ends.
     const dropped = [...event.dataTransfer?.items ?? []].flatMap((item) => item.webkitGetAsEntry() ?? []);
-    void attempt("Reading…", async () => upload((await Promise.all(dropped.map((one) => filesBelow(one)))).flat()));
+    const read = async () => upload((await Promise.all(dropped.map((one) => filesBelow(one)))).flat());
+    // The folder is shown again after an upload.
+    beforeLeaving(() => void attempt("Reading…", read));
   };
   return (
     <div

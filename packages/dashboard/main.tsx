@@ -4,10 +4,11 @@
 /// <reference lib="dom" />
 import "./policy.ts";
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
 import { type ChangeRoute, List } from "./list.tsx";
 import { useNamespaces } from "./namespaces.tsx";
+import { beforeLeaving } from "./parts.tsx";
 import { addressOf, listRoute, LISTS, type Route, routeOf } from "./route.ts";
 import { connect, routerConnection } from "./session.ts";
 import { Identity, type Login, SignIn, type SignInState, useSignIn } from "./signin.tsx";
@@ -57,7 +58,7 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
         <List key={list.kind} api={api} route={route} watches={watches} namespaces={namespaces} change={change} />
         {open && (
           <Detail
-            key={`${list.kind}/${open.namespace}/${open.name}`}
+            key={panelOf(route)}
             session={{ api, base: API, token, previews }}
             list={list}
             open={open}
@@ -70,21 +71,45 @@ function Signed({ state, login }: { state: SignInState; login: Login }) {
   );
 }
 
-/** Returns the route in the URL, and a function to change it. */
+/** Identifies the panel of a route; empty: none is open. */
+function panelOf({ list, open }: Route): string {
+  return open ? `${list.kind}/${open.namespace}/${open.name}` : "";
+}
+
+/** Returns the route in the URL, and a function to change it. Asks before a panel with unsaved changes is left. */
 function useRoute(): [Route, ChangeRoute] {
   const [hash, setHash] = useState(location.hash);
+  const shown = useRef(hash);
+  const guard = (next: string, go: () => void) =>
+    panelOf(routeOf(next)) === panelOf(routeOf(shown.current)) ? go() : beforeLeaving(go);
+  const show = (next: string) => {
+    shown.current = next;
+    setHash(next);
+  };
   useEffect(() => {
-    const follow = () => setHash(location.hash);
+    const follow = () => {
+      const next = location.hash;
+      let isLeft = false;
+      guard(next, () => {
+        isLeft = true;
+        if (location.hash !== next) location.hash = next;
+        show(next);
+      });
+      // The address of the panel stays as long as the user is asked.
+      if (!isLeft) history.replaceState(null, "", shown.current);
+    };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
   // The URL, not the last rendering, is the source: two changes may come between two renderings.
   const change: ChangeRoute = (part, how) => {
     const next = addressOf({ ...routeOf(location.hash), ...part });
-    if (how === "replace") history.replaceState(null, "", next);
-    else location.hash = next;
-    // At once, not by the event that follows: what the user types until then would be lost.
-    setHash(next);
+    guard(next, () => {
+      if (how === "replace") history.replaceState(null, "", next);
+      else location.hash = next;
+      // At once, not by the event that follows: what the user types until then would be lost.
+      show(next);
+    });
   };
   return [useMemo(() => routeOf(hash), [hash]), change];
 }

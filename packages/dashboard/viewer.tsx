@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { bytesText } from "./overview.tsx";
-import { Trouble } from "./parts.tsx";
+import { Dialog, Trouble, useUnsaved } from "./parts.tsx";
 
 /** Largest file that the page shows, in bytes. */
 const MOST_BYTES = 2 << 20;
@@ -28,7 +28,9 @@ export function Viewer(
   const [draft, setDraft] = useState<string>();
   const [saved, setSaved] = useState("");
   const [trouble, setTrouble] = useState<string>();
+  const [discarding, setDiscarding] = useState<{ onDiscard(): void }>();
   const known = useRef(entry);
+  const section = useRef<HTMLElement>(null);
   useEffect(() => {
     let isOver = false;
     let url: string | undefined;
@@ -67,8 +69,16 @@ export function Viewer(
   // Browsers write all line ends of a textarea as "\n".
   const lineEnd = text?.includes("\r\n") ? "\r\n" : "\n";
   const canEdit = text !== undefined && text.replaceAll(lineEnd, "").search(/[\r\n]/) < 0;
+  const hasChanges = draft !== undefined && draft !== text?.replaceAll("\r\n", "\n");
+  useUnsaved(section, hasChanges, (onDiscard) => setDiscarding({ onDiscard }));
+  const keep = () => setDiscarding(undefined);
+  const discard = () => {
+    keep();
+    setDraft(undefined);
+    discarding?.onDiscard();
+  };
   return (
-    <section aria-label={entry.name}>
+    <section ref={section} aria-label={entry.name}>
       <div class="actions">
         <b>{entry.name}</b>
         <span class="faint">{bytesText(entry.size)}, changed {entry.modifiedAt.toLocaleString()}</span>
@@ -89,6 +99,15 @@ export function Viewer(
         <button type="button" onClick={onDownload}>Download</button>
         <button type="button" onClick={onClose}>Back to the folder</button>
       </div>
+      {discarding && (
+        <Dialog title={`Discard the changes to ${entry.name}?`} onClose={keep}>
+          <p>You have not saved them.</p>
+          <div class="actions">
+            <button type="button" autofocus onClick={keep}>Keep editing</button>
+            <button type="button" class="danger" onClick={discard}>Discard</button>
+          </div>
+        </Dialog>
+      )}
       <Trouble text={trouble} isForeign />
       {saved && <p role="status">{saved}</p>}
       {content === undefined && !trouble && <p role="status">Reading…</p>}
