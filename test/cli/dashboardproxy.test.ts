@@ -1,7 +1,7 @@
 /** The proxy of `hookbox dashboard`: whom it lets in, and what it passes on to a router. @module */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { MULTIPLEX_PATH, MULTIPLEX_PROTOCOL } from "../../packages/api/router/multiplex.ts";
 import { type SignInProxyOptions, startSignInProxy } from "../../packages/cli/dashboard/proxy.ts";
@@ -86,6 +86,18 @@ test("a link in a page of another site leads on, and gives a cookie only once", 
   const again = await stage.ask(stage.opening, link);
   expect(again).toMatchObject({ status: 200, text: expect.stringContaining("location.replace") });
   expect(again.headers["set-cookie"]).toBeUndefined();
+});
+
+test("another user of the machine who has read the URL gets no cookie, and does not use it up", async () => {
+  let isOwn = false;
+  const isOwnConnection = vi.fn(() => Promise.resolve(isOwn));
+  const stage = await start({ isOwnConnection });
+  const refused = await stage.ask(stage.opening);
+  expect(refused).toMatchObject({ status: 403, text: expect.stringMatching(/another user.*as the user who runs/) });
+  expect(refused.headers["set-cookie"]).toBeUndefined();
+  expect(isOwnConnection).toHaveBeenCalledWith({ localPort: stage.port, remotePort: expect.any(Number) });
+  isOwn = true;
+  expect((await stage.ask(stage.opening)).headers["set-cookie"]).toHaveLength(1);
 });
 
 test("a key that was wrong, or came from another page, does not use up the URL", async () => {

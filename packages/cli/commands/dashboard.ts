@@ -16,9 +16,11 @@ import { portInUse, untilInterrupted } from "./url.ts";
 
 const MORE = `
 Listens on 127.0.0.1 until Ctrl-C, and passes the requests of your browser on to the router with your token. The browser
-does not get the token. The printed URL works once, for one browser.
+does not get the token. The printed URL works once, for one browser: web pages and other users cannot use it later, but
+programs of your own user can read what your browser has.
 
 The token is that of --token, of the ServiceAccount, of $HOOKBOX_TOKEN, or of the user in the kubeconfig, in this order.
+Prefer $HOOKBOX_TOKEN to --token, which other users of this machine see in the list of processes.
 Tokens of a ServiceAccount or of a login plugin are renewed. A user with a client certificate needs --service-account.
 
 Without --router, forwards a port of a router's Pod, which needs the right to create pods/portforward there.

@@ -11,6 +11,7 @@ import type { Socket } from "node:net";
 import { createProxyServer, type ProxyServerOptions } from "httpxy";
 import { listenOn } from "../../process/connections.ts";
 import { isCrossOrigin } from "../../router/access/crossorigin.ts";
+import { type ConnectionPorts, isOwnConnection } from "./connectionowner.ts";
 
 /** Where to listen, and what each request to the router needs. */
 export interface SignInProxyOptions {
@@ -21,6 +22,8 @@ export interface SignInProxyOptions {
   /** Returns the user's token. Called for each request. */
   token(): Promise<string>;
   fetch: typeof fetch;
+  /** Returns whether a program of this user has opened the connection. @default as Linux says it; elsewhere, true */
+  isOwnConnection?(ports: ConnectionPorts): Promise<boolean>;
   /** Called with the reason why a request could not be passed on. */
   onFailure(reason: string): void;
 }
@@ -49,6 +52,10 @@ const AGAIN = "Run hookbox dashboard again, and open the URL that it prints.";
 const FOREIGN: OwnAnswer = { status: 403, text: "A page of another origin may not use the dashboard." };
 const NOT_SIGNED_IN: OwnAnswer = { status: 403, text: `Only the browser that has opened the URL may look. ${AGAIN}` };
 const USED: OwnAnswer = { status: 403, text: `This URL has been used: it opens the dashboard only once. ${AGAIN}` };
+const OTHER_USER: OwnAnswer = {
+  status: 403,
+  text: "A program of another user of this machine has sent this request. Open the URL as the user who runs hookbox.",
+};
 const NOT_PASSED_ON: OwnAnswer = { status: 404, text: `Only ${PAGE} is passed on to the router.` };
 const OWN_HEADERS = {
   "Content-Type": "text/plain; charset=utf-8",
@@ -60,7 +67,7 @@ const OWN_HEADERS = {
 
 /** Starts the proxy. @throws {Error} with code EADDRINUSE if the port is in use */
 export async function startSignInProxy(options: SignInProxyOptions): Promise<SignInProxy> {
-  const { router, token, onFailure } = options;
+  const { router, token, onFailure, isOwnConnection: isOwn = isOwnConnection } = options;
   const [key, pass, folder] = [randomName(), randomName(), randomName()];
   // All ports of a host have the same cookies: a page on another port gets none of a path that it does not know.
   const prefix = `/${folder}`;
@@ -71,7 +78,7 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
   let isKeyUsed = false;
 
   /** Decides about a request; undefined: it is passed on, with the path that the router knows. */
-  function decide(request: IncomingMessage): OwnAnswer | undefined {
+  async function decide(request: IncomingMessage): Promise<OwnAnswer | undefined> {
     const { headers, method, url = "" } = request;
     const { host = "", cookie = "" } = headers;
     // Another name may lead to this address because an attacker's DNS server says so.
@@ -84,6 +91,9 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
     const given = pathname === prefix + PAGE && method === "GET" ? searchParams.get("key") : null;
     if (given !== null && isSignedIn) return leadOn();
     if (given !== null && isSame(given, key)) {
+      // Other users see the URL in the arguments of the program that opens the browser.
+      const { localPort, remotePort } = request.socket;
+      if (!await isOwn({ localPort, remotePort })) return OTHER_USER;
       // Another page led here, so the browser may have the cookie, and not send it.
       if (isKeyUsed) return /^(cross|same)-site$/.test(`${headers["sec-fetch-site"]}`) ? leadOn() : USED;
       isKeyUsed = true;
@@ -108,7 +118,7 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const own = decide(request);
+    const own = await decide(request);
     if (own) return send(response, own);
     if (addressOf(request.url).pathname === SETTINGS) {
       const { status, settings } = await fetchSettings(options.fetch, await router(), await token());
@@ -134,11 +144,14 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
   });
   server.on("connection", (socket: Socket) => sockets.add(socket.once("close", () => sockets.delete(socket))));
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Uint8Array) => {
-    const own = decide(request);
-    if (own) return sendRaw(socket, own);
     socket.on("error", () => socket.destroy());
-    const passOn = (way: ProxyServerOptions) => proxy.ws(request, socket, way, head).catch(() => socket.destroy());
-    wayFor(request).then(passOn, (error) => sendRaw(socket, failure(error)));
+    const passOn = async () => {
+      const own = await decide(request);
+      if (own) return sendRaw(socket, own);
+      const way = await wayFor(request);
+      await proxy.ws(request, socket, way, head).catch(() => socket.destroy());
+    };
+    passOn().catch((error) => sendRaw(socket, failure(error)));
   });
   const failure = (error: Error): OwnAnswer => {
     const reason = error.message.startsWith("Cannot ") ? error.message : `Cannot reach the router: ${error.message}`;
