@@ -58,7 +58,7 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   expect(elsewhere.cookies).toEqual([undefined]);
   const stranger = await (await startChromium(chromium)).newPage();
   await stranger.goto(command.output().trim());
-  await stranger.getByText("This URL has been used").waitFor();
+  await stranger.getByText("Only the browser that opened the URL first").waitFor();
   expect(await command.stop()).toBe(0);
 });
 

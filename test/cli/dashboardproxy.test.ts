@@ -27,85 +27,88 @@ async function start(options: Partial<SignInProxyOptions> = {}, routerOptions: P
   onTestFinished(() => proxy.close());
   const url = new URL(proxy.url);
   const port = Number(url.port);
-  const prefix = url.pathname.slice(0, -"/.hookbox/".length);
+  let prefix = "";
   const askOutside = (path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Reply> =>
     fetchFrom(port, { path, method, headers: { Host: `127.0.0.1:${port}`, ...headers } });
   const ask = (path: string, ...more: [Record<string, string>?, string?]) => askOutside(prefix + path, ...more);
-  return { proxy, ask, askOutside, asked, failures, port, prefix, opening: `/.hookbox/${url.search}` };
+  /** Opens the URL. */
+  const open = async (...more: [Record<string, string>?, string?]) => {
+    const answer = await askOutside(url.pathname + url.search, ...more);
+    prefix = /replace\("(.*)\/\.hookbox\/"/.exec(answer.text)?.[1] ?? prefix;
+    return answer;
+  };
+  return { proxy, ask, askOutside, open, asked, failures, port, url, prefix: () => prefix };
 }
 
 /** Opens the URL as a browser does. @returns what the browser has from then on */
 async function signedIn(stage: Awaited<ReturnType<typeof start>>): Promise<{ Cookie: string }> {
-  const { headers } = await stage.ask(stage.opening);
+  const { headers } = await stage.open();
   return { Cookie: headers["set-cookie"]?.[0]?.replace(/;.*/, "") ?? "" };
 }
 
 test("the URL gives its browser a cookie that no page can read, and leads to the page", async () => {
   const stage = await start();
-  const first = await stage.ask(stage.opening);
+  const first = await stage.open();
   expect(first).toMatchObject({
     status: 200,
     headers: { "cache-control": "no-store", "referrer-policy": "no-referrer" },
   });
   const [, script = ""] = /<script>(.*)<\/script>/.exec(first.text) ?? [];
-  expect(script).toBe('location.replace("./" + location.hash)');
+  expect(script).toBe(`location.replace("${stage.prefix()}/.hookbox/" + location.hash)`);
   expect(first.headers["content-security-policy"]).toBe(
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
       `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`,
   );
   const [cookie = ""] = first.headers["set-cookie"] ?? [];
-  expect(stage.prefix).toMatch(/^\/[\w-]{43}$/);
-  const attributes = `; Path=${stage.prefix}/; HttpOnly; SameSite=Strict`;
+  expect(stage.prefix()).toMatch(/^\/[\w-]{43}$/);
+  const attributes = `; Path=${stage.prefix()}/; HttpOnly; SameSite=Strict`;
   expect(cookie).toMatch(/^hookbox-dashboard=[\w-]{43}; /);
   expect(cookie.slice(cookie.indexOf(";"))).toBe(attributes);
-  expect(stage.opening).toMatch(/^\/\.hookbox\/\?key=[\w-]{43}$/);
-  expect(cookie).not.toContain(stage.opening.slice(-43));
+  expect(stage.url.href).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?key=[\w-]{43}$/);
+  // Another user who reads the URL in the list of processes learns neither of them.
+  expect(stage.url.href).not.toContain(stage.prefix());
+  expect(stage.url.href).not.toContain(cookie.slice("hookbox-dashboard=".length, cookie.indexOf(";")));
   const Cookie = cookie.replace(/;.*/, "");
   const answer = await stage.ask(API, { Cookie });
   expect(answer).toMatchObject({ status: 200, text: '{"items":[]}' });
   expect(stage.asked).toMatchObject([{ method: "GET", path: SANDBOXES, token: "ada-1" }]);
 });
 
-test("the URL works once; who has the cookie is led to the page by it again", async () => {
-  const stage = await start();
-  const cookie = await signedIn(stage);
-  expect(await stage.ask(stage.opening)).toMatchObject({
-    status: 403,
-    text: expect.stringMatching(/used.*Run hookbox dashboard again/),
-  });
-  const again = await stage.ask(stage.opening, cookie);
-  expect(again).toMatchObject({ status: 200, text: expect.stringContaining("location.replace") });
-  expect(again.headers["set-cookie"]).toBeUndefined();
-  expect(await stage.ask("/.hookbox/?key=old", cookie)).toMatchObject({ status: 200 });
-});
-
-test("a link in a page of another site leads on, and gives a cookie only once", async () => {
-  const stage = await start();
+test("the URL gives a cookie once, and leads on again, also from a link of another site", async () => {
   const link = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
-  expect((await stage.ask(stage.opening, link)).headers["set-cookie"]).toHaveLength(1);
-  const again = await stage.ask(stage.opening, link);
-  expect(again).toMatchObject({ status: 200, text: expect.stringContaining("location.replace") });
-  expect(again.headers["set-cookie"]).toBeUndefined();
+  const stage = await start();
+  const first = await stage.open(link);
+  expect(first.headers["set-cookie"]).toHaveLength(1);
+  for (const headers of [{}, link]) {
+    const again = await stage.open(headers);
+    expect(again).toMatchObject({ status: 200, text: first.text });
+    expect(again.headers["set-cookie"]).toBeUndefined();
+  }
+  expect(await stage.ask("/.hookbox/")).toMatchObject({
+    status: 403,
+    text: expect.stringMatching(/Only the browser that opened the URL first.*Run hookbox dashboard again/),
+  });
 });
 
 test("another user of the machine who has read the URL gets no cookie, and does not use it up", async () => {
   let isOwn = false;
   const isOwnConnection = vi.fn(() => Promise.resolve(isOwn));
   const stage = await start({ isOwnConnection });
-  const refused = await stage.ask(stage.opening);
+  const refused = await stage.open();
   expect(refused).toMatchObject({ status: 403, text: expect.stringMatching(/another user.*as the user who runs/) });
   expect(refused.headers["set-cookie"]).toBeUndefined();
+  expect(stage.prefix()).toBe("");
   expect(isOwnConnection).toHaveBeenCalledWith({ localPort: stage.port, remotePort: expect.any(Number) });
   isOwn = true;
-  expect((await stage.ask(stage.opening)).headers["set-cookie"]).toHaveLength(1);
+  expect((await stage.open()).headers["set-cookie"]).toHaveLength(1);
 });
 
 test("a key that was wrong, or came from another page, does not use up the URL", async () => {
   const stage = await start();
-  expect(await stage.ask("/.hookbox/?key=wrong")).toMatchObject({ status: 403 });
-  expect(await stage.ask(stage.opening, { Origin: "http://evil.example" })).toMatchObject({ status: 403 });
-  expect(await stage.ask(stage.opening, {}, "HEAD")).toMatchObject({ status: 403 });
-  expect(await stage.ask(stage.opening)).toMatchObject({ status: 200 });
+  expect(await stage.askOutside("/?key=wrong")).toMatchObject({ status: 403 });
+  expect(await stage.open({ Origin: "http://evil.example" })).toMatchObject({ status: 403 });
+  expect(await stage.open({}, "HEAD")).toMatchObject({ status: 403 });
+  expect(await stage.open()).toMatchObject({ status: 200 });
 });
 
 test("a page on another port of this machine can neither use the cookie nor replace it", async () => {
@@ -115,8 +118,9 @@ test("a page on another port of this machine can neither use the cookie nor repl
   expect(await stage.ask(API, { Cookie: `${wrong}; ${Cookie}` })).toMatchObject({ status: 200 });
   expect(await stage.ask(API, { Cookie: `${Cookie}; ${wrong}` })).toMatchObject({ status: 200 });
   const other = await start();
-  expect(other.prefix).not.toBe(stage.prefix);
-  for (const path of [API, "/", "/.hookbox/", stage.opening, `${other.prefix}${API}`, `/${"a".repeat(43)}${API}`]) {
+  await other.open();
+  expect(other.prefix()).not.toBe(stage.prefix());
+  for (const path of [API, "/", "/.hookbox/", "/?key=wrong", `${other.prefix()}${API}`, `/${"a".repeat(43)}${API}`]) {
     expect(await stage.askOutside(path, { Cookie })).toMatchObject({ status: 403 });
   }
   expect(stage.asked).toHaveLength(2);
@@ -154,9 +158,10 @@ test.for(REFUSED)(
     });
     const Host = `127.0.0.1:${stage.port}`;
     const own = { Host, ...headers?.["Sec-Fetch-Site"] ? {} : { Origin: `http://${Host}` } };
-    expect(await upgraded(stage.port, stage.prefix + (path ?? MULTIPLEX_PATH), { ...own, ...cookie, ...headers })).toBe(
-      status,
-    );
+    expect(await upgraded(stage.port, stage.prefix() + (path ?? MULTIPLEX_PATH), { ...own, ...cookie, ...headers }))
+      .toBe(
+        status,
+      );
     expect(stage.asked).toEqual([]);
   },
 );
@@ -186,15 +191,15 @@ test("the page's WebSocket carries its requests, with the token of the time when
     }
   }
   const page = createConnection({
-    page: `${origin}${stage.prefix}/.hookbox/`,
+    page: `${origin}${stage.prefix()}/.hookbox/`,
     WebSocket: BrowserSocket as unknown as typeof globalThis.WebSocket,
     fetch: () => Promise.reject(new TypeError("no fetch")),
   });
   onTestFinished(() => page.close());
-  expect(await (await page.fetch(`${origin}${stage.prefix}${API}`)).json()).toEqual({ items: [] });
+  expect(await (await page.fetch(`${origin}${stage.prefix()}${API}`)).json()).toEqual({ items: [] });
   token = "ada-2";
   page.close();
-  expect(await (await page.fetch(`${origin}${stage.prefix}${API}`)).json()).toEqual({ items: [] });
+  expect(await (await page.fetch(`${origin}${stage.prefix()}${API}`)).json()).toEqual({ items: [] });
   expect(stage.asked.map(({ token }) => token)).toEqual(["ada-1", "ada-2"]);
 });
 
@@ -223,13 +228,13 @@ test("the router gets the token and its own address, and nothing that signs the 
     "Cookie": `${Cookie}; other=1`,
     "Authorization": "Bearer of-the-browser",
     "Origin": own,
-    "Referer": `${own}${stage.prefix}/.hookbox/?key=secret`,
+    "Referer": `${own}${stage.prefix()}/.hookbox/?key=secret`,
     "X-Sandbox-ID": "demo",
   };
   const answer = await stage.ask("/.hookbox/x?y=1", sent);
   expect(answer).toMatchObject({ status: 200, text: "from the router" });
   expect(answer.headers["set-cookie"]).toBeUndefined();
-  await upgraded(stage.port, stage.prefix + MULTIPLEX_PATH, { Host: `127.0.0.1:${stage.port}`, ...sent }).catch(
+  await upgraded(stage.port, stage.prefix() + MULTIPLEX_PATH, { Host: `127.0.0.1:${stage.port}`, ...sent }).catch(
     () => {},
   );
   expect(seen.map(({ url }) => url)).toEqual(["/below/.hookbox/x?y=1", `/below${MULTIPLEX_PATH}`]);
@@ -266,7 +271,7 @@ test("a router that cannot be reached, and a token that cannot be had, are repor
     status: 502,
     text: expect.stringMatching(/^Cannot renew the login: it has ended$/),
   });
-  expect(await upgraded(stage.port, stage.prefix + MULTIPLEX_PATH, socket)).toBe(502);
+  expect(await upgraded(stage.port, stage.prefix() + MULTIPLEX_PATH, socket)).toBe(502);
   token = () => Promise.resolve("ada-1");
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));

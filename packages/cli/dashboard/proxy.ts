@@ -30,7 +30,7 @@ export interface SignInProxyOptions {
 
 /** A proxy that runs. */
 export interface SignInProxy {
-  /** URL for the user's browser. It can be used once: the browser then has a cookie. */
+  /** URL for the user's browser. The first browser that opens it gets a cookie, and learns the path. */
   url: string;
   /** Stops listening, and closes all connections. */
   close(): Promise<void>;
@@ -50,8 +50,7 @@ interface OwnAnswer {
 
 const AGAIN = "Run hookbox dashboard again, and open the URL that it prints.";
 const FOREIGN: OwnAnswer = { status: 403, text: "A page of another origin may not use the dashboard." };
-const NOT_SIGNED_IN: OwnAnswer = { status: 403, text: `Only the browser that has opened the URL may look. ${AGAIN}` };
-const USED: OwnAnswer = { status: 403, text: `This URL has been used: it opens the dashboard only once. ${AGAIN}` };
+const NOT_SIGNED_IN: OwnAnswer = { status: 403, text: `Only the browser that opened the URL first may look. ${AGAIN}` };
 const OTHER_USER: OwnAnswer = {
   status: 403,
   text: "A program of another user of this machine has sent this request. Open the URL as the user who runs hookbox.",
@@ -85,21 +84,18 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
     if (!hosts.includes(host)) return { status: 403, text: `The dashboard is at http://${hosts[0]}, not at ${host}.` };
     if (isCrossOrigin(request, { authzCookieAllowedOrigins: [] })) return FOREIGN;
     const { pathname, searchParams } = addressOf(url);
-    if (!isSame(pathname.split("/")[1] ?? "", folder)) return NOT_SIGNED_IN;
-    // A page on another port can add a cookie of the same name.
-    const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${COOKIE}=${pass}`));
-    const given = pathname === prefix + PAGE && method === "GET" ? searchParams.get("key") : null;
-    if (given !== null && isSignedIn) return leadOn();
+    const given = pathname === "/" && method === "GET" ? searchParams.get("key") : null;
     if (given !== null && isSame(given, key)) {
       // Other users see the URL in the arguments of the program that opens the browser.
       const { localPort, remotePort } = request.socket;
       if (!await isOwn({ localPort, remotePort })) return OTHER_USER;
-      // Another page led here, so the browser may have the cookie, and not send it.
-      if (isKeyUsed) return /^(cross|same)-site$/.test(`${headers["sec-fetch-site"]}`) ? leadOn() : USED;
+      if (isKeyUsed) return leadTo(prefix + PAGE);
       isKeyUsed = true;
-      return leadOn({ "Set-Cookie": `${COOKIE}=${pass}; Path=${prefix}/; HttpOnly; SameSite=Strict` });
+      return leadTo(prefix + PAGE, `${COOKIE}=${pass}; Path=${prefix}/; HttpOnly; SameSite=Strict`);
     }
-    if (!isSignedIn) return NOT_SIGNED_IN;
+    // A page on another port can add a cookie of the same name.
+    const isSignedIn = cookie.split(/; */).some((one) => isSame(one, `${COOKIE}=${pass}`));
+    if (!isSignedIn || !isSame(pathname.split("/")[1] ?? "", folder)) return NOT_SIGNED_IN;
     if (![url, pathname].every((path) => path.startsWith(prefix + PAGE))) return NOT_PASSED_ON;
     request.url = url.slice(prefix.length);
     return undefined;
@@ -162,7 +158,7 @@ export async function startSignInProxy(options: SignInProxyOptions): Promise<Sig
   const port = await listenOn(server, "127.0.0.1", options.port);
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   return {
-    url: `http://127.0.0.1:${port}${prefix}${PAGE}?key=${key}`,
+    url: `http://127.0.0.1:${port}/?key=${key}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
@@ -185,21 +181,20 @@ export async function fetchSettings(
   return { status: answer.status, settings };
 }
 
-const LEAD_ON = 'location.replace("./" + location.hash)';
-const LEADING_PAGE: OwnAnswer = {
-  status: 200,
-  text: `<!doctype html><meta charset="utf-8"><title>hookbox</title><script>${LEAD_ON}</script>` +
-    "<noscript>The dashboard needs JavaScript.</noscript>",
-  headers: {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-      `script-src 'sha256-${createHash("sha256").update(LEAD_ON).digest("base64")}'`,
-  },
-};
-
 /** A page that opens the dashboard: after a link of another site, browsers send no cookie with a redirect. */
-function leadOn(headers: Record<string, string> = {}): OwnAnswer {
-  return { ...LEADING_PAGE, headers: { ...LEADING_PAGE.headers, ...headers } };
+function leadTo(path: string, cookie?: string): OwnAnswer {
+  const script = `location.replace("${path}" + location.hash)`;
+  return {
+    status: 200,
+    text: `<!doctype html><meta charset="utf-8"><title>hookbox</title><script>${script}</script>` +
+      "<noscript>The dashboard needs JavaScript.</noscript>",
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+        `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+      ...cookie === undefined ? {} : { "Set-Cookie": cookie },
+    },
+  };
 }
 
 function randomName(): string {
