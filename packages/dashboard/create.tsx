@@ -145,14 +145,14 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
           />
         </label>
         <label>
-          Delete it
+          Expires
           <select value={period} onChange={({ currentTarget }) => setPeriod(Number(currentTarget.value))}>
             {EXPIRIES.map(([text], index) => <option key={text} value={index}>{text}</option>)}
           </select>
         </label>
         {source && policy !== "Disallowed" && (
           <label>
-            Environment variables, one NAME=VALUE on each line (optional)
+            Environment variables: NAME=VALUE, one a line
             <textarea
               rows={3}
               spellcheck={false}

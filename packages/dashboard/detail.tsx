@@ -1,5 +1,6 @@
 /** The panel of one object: what it is, actions, the reason for its state, its history, its inside and its YAML. @module */
 import type { V1Container } from "@kubernetes/client-node";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { stringify } from "yaml";
 import type { EventFact, PodFact } from "../api/diagnosis/facts.ts";
@@ -68,6 +69,7 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
     key === "Escape" && !defaultPrevented && !(target as Element).closest("dialog, .terminal, textarea") && onClose();
   const sandbox = object && sandboxOf(object);
   const inside = sandbox === undefined ? undefined : { token: session.token, namespace, sandbox };
+  const stopped = around && stoppedText(status, around);
   return (
     <aside aria-label={name} onKeyDown={close}>
       <div class="bar">
@@ -96,13 +98,19 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
             <Log session={session} namespace={namespace} pod={related.pod} name={inside.sandbox} />
           </Fold>
           <Fold title="Files">
-            <Files {...inside} />
+            <IfRunning stopped={stopped}>
+              <Files {...inside} />
+            </IfRunning>
           </Fold>
           <Fold title="Terminal">
-            <Terminals {...inside} />
+            <IfRunning stopped={stopped}>
+              <Terminals {...inside} />
+            </IfRunning>
           </Fold>
           <Fold title="Ports">
-            <Ports {...inside} known={portsOf(related)} previews={session.previews} />
+            <IfRunning stopped={stopped}>
+              <Ports {...inside} known={portsOf(related)} previews={session.previews} />
+            </IfRunning>
           </Fold>
         </>
       )}
@@ -112,6 +120,26 @@ export function Detail({ session, list, open, watches, onClose }: DetailProps) {
         </Fold>
       )}
     </aside>
+  );
+}
+
+/** Says why nothing can be opened in a sandbox; undefined: it may run, or it is suspended and a request resumes it. */
+function stoppedText(status: Status | undefined, { pod }: Related): string | undefined {
+  if (status === undefined || status.name === "Suspended") return undefined;
+  if (status.tone === "good" || status.tone === "progress") return undefined;
+  if (pod?.status?.containerStatuses?.some(({ state }) => state?.running)) return undefined;
+  return `The sandbox does not run (${status.name}). ${status.detail ?? ""}`.trim();
+}
+
+/** Contents that need a running sandbox. What is shown stays if the sandbox stops: it may have unsaved changes. */
+function IfRunning({ stopped, children }: { stopped: string | undefined; children: ComponentChildren }) {
+  const hasRun = useRef(false);
+  hasRun.current ||= stopped === undefined;
+  return (
+    <>
+      {stopped && <p role="status">{stopped}</p>}
+      {hasRun.current && children}
+    </>
   );
 }
 
@@ -147,7 +175,7 @@ function Why(
       </p>
       {!isOk && (
         <p>
-          <WithCommands text={remedy} />
+          <WithCommands text={code === "Suspended" ? "Resume it with the button Resume above." : remedy} />
         </p>
       )}
       {!isOk && evidence.length > 0 && (
@@ -215,13 +243,18 @@ function Members({ pool, sandboxes, now }: { pool: SandboxWarmPool; sandboxes: r
   );
 }
 
+/** Entries of the timeline that are shown at first: the sections below it stay in view. */
+const LAST_MOMENTS = 5;
+
 function Timeline({ moments }: { moments: Moment[] }) {
   const begin = Date.parse(moments[0]?.at ?? "");
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? moments : moments.slice(-LAST_MOMENTS);
   return (
     <section aria-label="Timeline">
       <h3>Timeline</h3>
       <ol class="timeline">
-        {moments.map(({ at, what, kind, detail, isTrouble }) => (
+        {shown.map(({ at, what, kind, detail, isTrouble }) => (
           <li key={`${at} ${kind} ${what} ${detail}`} class={isTrouble ? "bad" : ""}>
             <time dateTime={at} title={new Date(at).toLocaleString()}>+{humanDuration(Date.parse(at) - begin)}</time>
             <span>
@@ -230,6 +263,15 @@ function Timeline({ moments }: { moments: Moment[] }) {
           </li>
         ))}
       </ol>
+      {moments.length > LAST_MOMENTS && (
+        <button
+          type="button"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? `Show the last ${LAST_MOMENTS}` : `Show all ${moments.length}`}
+        </button>
+      )}
     </section>
   );
 }

@@ -250,21 +250,27 @@ function AskName(
   { title, name, onName, onNo }: { title: string; name: string; onName(name: string): void; onNo(): void },
 ) {
   const [typed, setTyped] = useState(name);
+  const problem = typed.includes("/")
+    ? 'A name must not contain "/". To create a folder in another folder, open that one first.'
+    : typed === "." || typed === ".."
+    ? `"${typed}" stands for a folder that exists. Choose another name.`
+    : undefined;
   return (
     <Dialog title={title} onClose={onNo}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed !== "" && typed !== name) onName(typed);
+          if (typed !== "" && typed !== name && problem === undefined) onName(typed);
         }}
       >
         <label>
           Name
           <input autofocus required value={typed} onInput={({ currentTarget }) => setTyped(currentTarget.value)} />
         </label>
+        <Trouble text={problem} />
         <div class="actions">
           <button type="button" onClick={onNo}>Cancel</button>
-          <button type="submit" disabled={typed === "" || typed === name}>OK</button>
+          <button type="submit" disabled={typed === "" || typed === name || problem !== undefined}>OK</button>
         </div>
       </form>
     </Dialog>

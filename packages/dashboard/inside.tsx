@@ -1,6 +1,6 @@
 /** Opens the inside of a sandbox through the router: the SDK's handle, plain requests, and terminals. @module */
 /// <reference lib="dom" />
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import type { Terminal } from "../sdk/pty.ts";
 import { Trouble } from "./parts.tsx";
@@ -71,6 +71,8 @@ export function Terminals(props: InsideProps) {
   const [active, setActive] = useState<number>();
   const [left, setLeft] = useState<RunningTerminal[]>([]);
   const [isFull, setFull] = useState(false);
+  /** Changes when the user is to type in the terminal. */
+  const [focusing, setFocusing] = useState(0);
   const [trouble, setTrouble] = useState<string>();
   const add = (program?: RunningTerminal) => {
     const key = ++lastKey;
@@ -93,6 +95,14 @@ export function Terminals(props: InsideProps) {
     start().catch((error) => isOver || setTrouble(error.message));
     return () => void (isOver = true);
   }, [props.token, props.namespace, props.sandbox]);
+  const choose = (key: number) => {
+    setActive(key);
+    setFocusing(focusing + 1);
+  };
+  const toggleFull = () => {
+    setFull(!isFull);
+    setFocusing(focusing + 1);
+  };
   const close = (key: number) => {
     const others = tabs.filter((one) => one.key !== key);
     setTabs(others);
@@ -102,16 +112,17 @@ export function Terminals(props: InsideProps) {
   return (
     <div class={isFull ? "terminals full" : "terminals"}>
       <div class="actions" role="tablist" aria-label="Terminals">
+        {isFull && <b>{props.sandbox}</b>}
         {tabs.map(({ key }, index) => (
           <span key={key} class="tab">
-            <button type="button" role="tab" aria-selected={key === active} onClick={() => setActive(key)}>
+            <button type="button" role="tab" aria-selected={key === active} onClick={() => choose(key)}>
               Shell {index + 1}
             </button>
           </span>
         ))}
         {handle && <button type="button" onClick={() => add()}>New terminal</button>}
         {tabs.length > 0 && (
-          <button type="button" aria-pressed={isFull} onClick={() => setFull(!isFull)}>
+          <button type="button" aria-pressed={isFull} onClick={toggleFull}>
             {isFull ? "Leave full size" : "Full size"}
           </button>
         )}
@@ -131,6 +142,7 @@ export function Terminals(props: InsideProps) {
             handle={handle}
             program={program}
             isShown={key === active}
+            focusing={focusing}
             onClose={() => close(key)}
           />
         ))}
@@ -149,12 +161,14 @@ interface ShellProps {
   /** The program to connect to; undefined: a new shell is started. */
   program: Program | undefined;
   isShown: boolean;
+  /** The terminal gets the focus when this changes. */
+  focusing: number;
   /** The shell has ended, and its terminal can go. */
   onClose(): void;
 }
 
 /** One terminal. If it is removed, its shell runs on. */
-function Shell({ handle, program, isShown, onClose }: ShellProps) {
+function Shell({ handle, program, isShown, focusing, onClose }: ShellProps) {
   const frame = useRef<HTMLDivElement>(null);
   const shell = useRef<Terminal | undefined>(undefined);
   const [status, setStatus] = useState("Connecting…");
@@ -182,9 +196,10 @@ function Shell({ handle, program, isShown, onClose }: ShellProps) {
     });
     return () => ending.abort();
   }, [handle, attempt]);
-  useEffect(() => {
+  // At once: what the user types until then would be lost.
+  useLayoutEffect(() => {
     if (isShown) screen.current?.focus();
-  }, [isShown]);
+  }, [isShown, focusing]);
   const end = async () => {
     try {
       // After a restart of the sandbox, another program may have the process id.

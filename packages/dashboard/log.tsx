@@ -56,6 +56,7 @@ export function Log({ session, namespace, pod, name }: LogProps) {
         key={`${which.pod}/${container?.name}/${previous}`}
         session={session}
         which={{ ...which, previous }}
+        hasStarted={pod === undefined || hasLog(container)}
         run={previous ? "" : `${pod?.metadata.uid}/${restarts}/${hasLog(container)}`}
       />
     </>
@@ -80,11 +81,12 @@ function hasLog(container: ContainerFact | undefined): boolean {
 interface LogViewProps {
   session: Session;
   which: { namespace: string; pod: string; container?: string; previous: boolean };
+  hasStarted: boolean;
   /** Changes when the container has a new log: it was started or restarted. */
   run: string;
 }
 
-function LogView({ session: { base, token }, which, run }: LogViewProps) {
+function LogView({ session: { base, token }, which, hasStarted, run }: LogViewProps) {
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [end, setEnd] = useState<string>();
   const [trouble, setTrouble] = useState<string>();
@@ -94,6 +96,7 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
   const frame = useRef<HTMLDivElement>(null);
   const log = useRef(createLogLines(MOST_LINES));
   useEffect(() => {
+    if (!hasStarted) return;
     const ending = new AbortController();
     const { signal } = ending;
     let isPlanned = false;
@@ -122,7 +125,7 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
     setEnd(undefined);
     read().catch((error) => signal.aborted || setTrouble(error.message));
     return () => ending.abort();
-  }, [base, token, run, attempt]);
+  }, [base, token, hasStarted, run, attempt]);
   const readAgain = () => {
     log.current = createLogLines(MOST_LINES);
     setTrouble(undefined);
@@ -181,7 +184,15 @@ function LogView({ session: { base, token }, which, run }: LogViewProps) {
           </div>
         ))}
       </div>
-      {lines.length === 0 && !trouble && <p role="status">{end ? "The log is empty." : "No output yet."}</p>}
+      {lines.length === 0 && !trouble && (
+        <p role="status">
+          {!hasStarted
+            ? "The container has not started."
+            : end
+            ? "The log is empty."
+            : "The container has written nothing yet."}
+        </p>
+      )}
       <Trouble text={trouble} />
       {trouble && <button type="button" onClick={readAgain}>Read again</button>}
       {end && lines.length > 0 && <p role="status">{end}</p>}

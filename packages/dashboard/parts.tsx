@@ -140,6 +140,9 @@ export function useUnsaved(part: RefObject<HTMLElement | null>, hasChanges: bool
 export function Fold({ title, children }: { title: string; children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (isOpen) details.current!.scrollIntoView({ block: "start" });
+  }, [isOpen]);
   const toggle = (event: Event) => {
     if (!isOpen) return;
     event.preventDefault();

@@ -256,6 +256,8 @@ export async function* logOf(
   const parameters = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]));
   const url = `${base}/api/v1/namespaces/${namespace}/pods/${pod}/log?${parameters}`;
   const response = await routerFetch(url, { ...credentialsFor(token), headers: headersFor(token), signal });
+  // The Pod has no node yet, so there is no log.
+  if (response.status === 204) return;
   if (response.status !== 200) throw new Error(messageOf(await answerOf(response)));
   const decoder = new TextDecoder();
   const reader = response.body!.getReader();

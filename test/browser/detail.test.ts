@@ -222,6 +222,7 @@ test("manages files: views, edits, renames, deletes, uploads, downloads folders,
   await page.getByRole("alert").filter({ hasText: "has changed the file" }).waitFor();
   expect(readFileSync(join(root, "note.txt"), "utf8")).toBe("changed inside\n");
   await button("Back to the folder").click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
   await button("dot.png").click();
   await eventually(() => page.locator("img.view").evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(1);
   await button("Back to the folder").click();

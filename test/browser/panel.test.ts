@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
 import { findChromium } from "./chromium.ts";
-import { buildPage, type InMemory, openInMemory, serveInside } from "./inmemory.ts";
+import { buildPage, type InMemory, openInMemory, putSandbox, serveInside, unschedulablePod } from "./inmemory.ts";
 import { fill } from "./objects.ts";
 
 let chromium: string;
@@ -58,4 +59,59 @@ test("asks before unsaved changes to a file are lost, whichever way the user lea
   await page.getByRole("heading", { name: "python-2" }).waitFor();
   expect(readFileSync(join(root, "note.txt"), "utf8")).toBe("one\n");
   expect(wrong).toEqual([]);
+});
+
+test("says at once why nothing opens in a sandbox that does not run, and that its container has not started", async () => {
+  const { page, api, picture } = await openInMemory(
+    chromium,
+    (api) => putSandbox(api, "large", { age: 600, pod: unschedulablePod() }),
+    "#/sandboxes?open=team-a/large",
+  );
+  await page.getByRole("region", { name: "Overview" }).getByText("Unschedulable").waitFor();
+  for (const section of ["Files", "Terminal", "Ports"]) await page.getByText(section, { exact: true }).click();
+  const reason = page.locator("details").getByText(/^The sandbox does not run \(Unschedulable\)\. .*cpu/i);
+  await eventually(() => reason.count()).toBe(3);
+  expect(await page.getByText(/^(Opening|Connecting)…$/).count()).toBe(0);
+  await page.getByText("Log", { exact: true }).click();
+  await page.getByText("The container has not started.").waitFor();
+  await picture("not-running");
+  expect(api.requests.some(({ path }) => path.endsWith("/log"))).toBe(false);
+});
+
+test("gives the terminal the focus in full size and back, and names the sandbox there", async () => {
+  const { ip } = await serveInside({});
+  const { page, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const rows = page.locator(".shell:not([hidden]) .xterm-rows");
+  await page.getByText("Terminal", { exact: true }).click();
+  await rows.filter({ hasText: /[#$]/ }).waitFor();
+  for (const [index, name] of ["Full size", "Leave full size"].entries()) {
+    await page.getByRole("button", { name, exact: true }).click();
+    // The answer, not the command, contains the sum.
+    await page.keyboard.type(`echo sum-$((40+${index}))\n`);
+    await rows.filter({ hasText: `sum-${40 + index}` }).waitFor();
+    if (index === 0) await page.locator(".terminals.full").getByText("python-1", { exact: true }).waitFor();
+    await picture(`terminal-${index}`);
+  }
+});
+
+test("refuses a folder's name that is a path, shows whole ports, and the end of a long timeline", async () => {
+  const { ip } = await serveInside({});
+  const { page, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const entries = page.getByRole("region", { name: "Timeline" }).getByRole("listitem");
+  await eventually(() => entries.count()).toBe(5);
+  await page.getByRole("button", { name: /^Show all \d+$/ }).click();
+  await eventually(() => entries.count()).toBeGreaterThan(5);
+  await page.getByText("Ports", { exact: true }).click();
+  await page.getByLabel("Port", { exact: true }).fill("65535");
+  await picture("port");
+  await page.getByText("Files", { exact: true }).click();
+  await page.getByRole("button", { name: "New folder" }).click();
+  for (const name of ["a/../b", ".."]) {
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    expect(await page.getByRole("button", { name: "OK" }).isDisabled(), name).toBe(true);
+  }
+  await page.getByLabel("Name", { exact: true }).fill("b");
+  await page.getByRole("button", { name: "OK" }).click();
+  await page.getByRole("button", { name: "b/" }).waitFor();
 });
