@@ -295,8 +295,8 @@ async function openTerminal(
   const onError = (error: Error) => signal.aborted || onStatus(error.message);
   // The prompt may be shown before the answer is here. What the user types until then waits for the shell.
   const send = createOrderedSender(async (text) => (await connecting).write(text), onError);
-  // A program may have asked the terminal something in the past, and must not get the answer again.
-  screen.onData((text) => pastWrites === 0 && send(text));
+  // A program may have asked the terminal something in the past, and must not get the answer again. Answers begin so.
+  screen.onData((text) => (pastWrites > 0 && text.startsWith("\x1b")) || send(text));
   screen.focus();
   const shell = await connecting;
   screen.onResize((now) => void shell.resize(now).catch(onError));

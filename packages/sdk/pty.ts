@@ -154,7 +154,7 @@ async function openByRuntime(runtimeClient: RuntimeClient, options: PTYOptions):
   const first = await events.next();
   const processId = first.value?.type === "started" ? first.value.processId : 0;
   const { write, resize, kill } = controlOf(runtimeClient, processId);
-  const wait = createWait(runtimeClient, events, onData, background ? undefined : kill);
+  const wait = createWait(runtimeClient, events, bytesOnly(onData), background ? undefined : kill);
   return { processId, requestId: start.requestId, write, resize, kill: (call) => kill("SIGKILL", call), wait };
 }
 
@@ -171,11 +171,16 @@ async function openByExec(runtimeClient: RuntimeClient, options: PTYOptions): Pr
     session.close();
     return Promise.resolve(was);
   };
-  const wait = createWait(runtimeClient, eventsOfExec(session, ACTION, timeoutMs), onData, kill);
+  const wait = createWait(runtimeClient, eventsOfExec(session, ACTION, timeoutMs), bytesOnly(onData), kill);
   wait().then(() => isOpen = false, () => isOpen = false);
   const write: Terminal["write"] = (data) =>
     session.write(typeof data === "string" ? new TextEncoder().encode(data) : data);
   return { processId: undefined, requestId: undefined, write, resize: session.resize, kill, wait };
+}
+
+/** A new terminal has no output from before, and its offsets must not be taken for `isPast` of `connect`. */
+function bytesOnly(onData: PTYOptions["onData"] = () => {}): (bytes: Uint8Array) => unknown {
+  return (bytes) => onData(bytes);
 }
 
 /** Passes output to `onData` until the program ends. If the events fail or `onData` throws, `kill` is called. */

@@ -11,13 +11,17 @@ import { aSandbox } from "./localtransport.ts";
 test("a terminal: what is typed, what it shows, its size, its end", async () => {
   const { runtimeClient } = await aSandbox();
   let shown = "";
+  const others: unknown[] = [];
   const decoder = new TextDecoder();
   const terminal = await createPTY(runtimeClient).create({
     cols: 81,
     rows: 25,
     command: ["/bin/sh"],
     env: { PS1: "> " },
-    onData: (bytes) => void (shown += decoder.decode(bytes, { stream: true })),
+    onData: (bytes, ...more: unknown[]) => {
+      shown += decoder.decode(bytes, { stream: true });
+      others.push(...more);
+    },
   });
   await expect(terminal.wait({ signal: AbortSignal.abort(new Error("left")) })).rejects.toThrow("left");
   await terminal.write("stty size\n");
@@ -26,6 +30,8 @@ test("a terminal: what is typed, what it shows, its size, its end", async () => 
   await terminal.write("stty size; exit 5\n");
   expect(await terminal.wait()).toEqual({ exitCode: 5 });
   expect(shown).toContain("30 100");
+  // A second argument would look like isPast of connect: the dashboard would drop what the user types.
+  expect(others).toEqual([]);
   expect(await terminal.kill()).toBe(false);
 });
 
