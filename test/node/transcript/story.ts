@@ -49,7 +49,8 @@ export const STORY: Step[] = [
   },
   {
     prose:
-      "`create` requests a sandbox from the pool, waits until the sandbox is ready, and prints the name of its claim:",
+      "`create` requests a sandbox from the pool, waits until the sandbox is ready, and prints the name of its claim. " +
+      "With `--timeout`, the cluster deletes the sandbox after that time. Otherwise the sandbox stays until you delete it:",
     line: "hookbox create --pool python --name session --timeout 8h",
   },
   { line: "hookbox get claims", after: (ns) => ns.until("sandboxclaim", "session", hasSandbox) },
