@@ -61,12 +61,19 @@ export const Sandbox = {
 
 export { SandboxClient } from "./client.ts";
 export type { NameOptions, SandboxList } from "./client.ts";
-export type { SandboxPage } from "./control/find.ts";
 export type { SandboxHandle, URLOptions } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/clientoptions.ts";
 export type { PodPlace, PodWay } from "./transport/direct.ts";
 export type { TransportRequest } from "./transport/transport.ts";
-export type { CreateOptions, ListOptions, Progress, SandboxInfo, VolumeOptions, WaitOptions } from "./options.ts";
+export type {
+  CreateOptions,
+  ListOptions,
+  Progress,
+  SandboxInfo,
+  SandboxPage,
+  VolumeOptions,
+  WaitOptions,
+} from "./options.ts";
 export type {
   CommandHandle,
   CommandInfo,

@@ -139,3 +139,10 @@ export function envOf({ env, envs }: EnvOptions): Record<string, string> {
   }
   return env ?? envs ?? {};
 }
+
+/** One page of a list, and the cursor of the next one. */
+export interface SandboxPage {
+  items: SandboxInfo[];
+  /** Cursor of the next page; absent on the last page. */
+  cursor?: string;
+}

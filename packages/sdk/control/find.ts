@@ -7,7 +7,7 @@ import { type ObjectRef, SandboxNotFoundError } from "../errors.ts";
 import { callAPI, callAPIIfFound, NAMESPACE_ADVICE } from "./kube.ts";
 import { type ClaimOrSandbox, infoOf } from "./readiness.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
-import type { ListOptions, SandboxInfo } from "../options.ts";
+import type { ListOptions, SandboxPage } from "../options.ts";
 
 /** Finds the claim of a name, or else the Sandbox. @throws {@link SandboxNotFoundError} if there is neither */
 export async function find(
@@ -84,13 +84,6 @@ export function refOf({ kind, namespace, name }: Target): ObjectRef {
 /** Returns its name for messages: `claim team-a/demo`. */
 export function wordsFor({ kind, namespace, name }: Target): string {
   return `${kind === "Sandbox" ? "sandbox" : "claim"} ${namespace}/${name}`;
-}
-
-/** One page of a list, and the cursor of the next one. */
-export interface SandboxPage {
-  items: SandboxInfo[];
-  /** Cursor of the next page; absent on the last page. */
-  cursor?: string;
 }
 
 const PAGE = 100;
