@@ -42,6 +42,8 @@ test("shows first what people look for, and leads from object to object", async 
 
 test("says what deleting the Sandbox of a claim means, and deletes what is chosen, by its UID", async () => {
   const { page, api, picture } = await open("sandboxes?open=team-a/python-1");
+  // The question names the pool if the claim is known by then.
+  await page.getByRole("region", { name: "Overview" }).getByRole("link", { name: "python", exact: true }).waitFor();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("Claim session uses this Sandbox.").waitFor();
