@@ -31,7 +31,7 @@ export const say = (line: string): void => void process.stdout.write(`browser: $
  * @returns path of the program
  * @throws {Error} one clear sentence if there is none and none can be installed
  */
-export async function findChromium(): Promise<string> {
+async function findChromium(): Promise<string> {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   const find = () =>
     [...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))), DEBIANS].find((path) => existsSync(path));
@@ -46,11 +46,16 @@ export async function findChromium(): Promise<string> {
   throw new Error(`Cannot test in a browser: there is no Chromium; ${failed ?? `${DEBIANS} is still not there`}`);
 }
 
-/** Starts Chromium with an empty profile; both go with the test. @param flags in addition to those that all tests use */
-export async function startChromium(path: string, ...flags: string[]): Promise<BrowserContext> {
+/**
+ * Starts Chromium with an empty profile; both go with the test.
+ *
+ * @param flags in addition to those that all tests use
+ * @throws {Error} one clear sentence if there is none and none can be installed
+ */
+export async function startChromium(...flags: string[]): Promise<BrowserContext> {
   const profile = makeTempFolder();
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: path,
+    executablePath: await findChromium(),
     headless: true,
     // Its own sandbox does not work for root.
     chromiumSandbox: process.getuid?.() !== 0,

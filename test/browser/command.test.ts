@@ -6,15 +6,10 @@ import { until } from "../eventually.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { startRouterMain } from "../wiring/routerprocess.ts";
-import { findChromium, followErrors, startChromium, takePicture } from "./chromium.ts";
+import { followErrors, startChromium, takePicture } from "./chromium.ts";
 import { buildPage, putSandbox, runningPod } from "./inmemory.ts";
 
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
+beforeAll(buildPage);
 
 /** Runs the command against a router of its own. */
 async function start() {
@@ -33,7 +28,7 @@ async function start() {
 
 test("shows the sandboxes of the namespace, live, without a sign-in; a reload stays signed in", async () => {
   const { api, command } = await start();
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const page = await context.newPage();
   const wrong = followErrors(page);
   await page.goto(command.output().trim());
@@ -56,7 +51,7 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
   const elsewhere = await startServer("elsewhere");
   await page.goto(`${elsewhere.url}/.hookbox/`);
   expect(elsewhere.cookies).toEqual([undefined]);
-  const stranger = await (await startChromium(chromium)).newPage();
+  const stranger = await (await startChromium()).newPage();
   await stranger.goto(command.output().trim());
   await stranger.getByText("Only the browser that opened the URL first").waitFor();
   expect(await command.stop()).toBe(0);
@@ -65,7 +60,7 @@ test("shows the sandboxes of the namespace, live, without a sign-in; a reload st
 test("a link in a page of another site opens the dashboard, and opens it again", async () => {
   const { command } = await start();
   const chat = await startServer(`<a href="${command.output().trim()}">open</a>`);
-  const page = await (await startChromium(chromium)).newPage();
+  const page = await (await startChromium()).newPage();
   for (const _ of ["first", "again"]) {
     await page.goto(chat.url.replace("127.0.0.1", "localhost"));
     await page.getByText("open").click();

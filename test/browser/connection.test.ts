@@ -12,16 +12,11 @@ import { serveApi } from "../kube/servedapi.ts";
 import { type MainProcess, startMain } from "../mainprocess.ts";
 import { tokenOf } from "../router/dashboard/stage.ts";
 import { makeTempFolder } from "../tempfolder.ts";
-import { findChromium, followErrors, say, startChromium, takePicture } from "./chromium.ts";
+import { followErrors, say, startChromium, takePicture } from "./chromium.ts";
 import { buildPage, putSandbox, runningPod, serveInside } from "./inmemory.ts";
 import { fill } from "./objects.ts";
 
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
+beforeAll(buildPage);
 
 const PANEL = "#/sandboxes?namespace=team-a&open=team-a/python-1";
 const TABS = 8;
@@ -116,7 +111,7 @@ test("eight tabs show lists, logs and terminals at once", async () => {
   const { ip } = await serveInside({});
   const { api, kubeconfig } = await serveObjects(ip);
   const { port } = await startRouter(kubeconfig);
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const tabs: { page: Page; wrong: readonly string[] }[] = [];
   for (let index = 0; index < TABS; index++) {
     const tab = await openTab(context, port);
@@ -142,7 +137,7 @@ test("a router that restarts waits for no page, which says since when its data i
   const { ip } = await serveInside({});
   const { api, kubeconfig } = await serveObjects(ip);
   const router = await startRouter(kubeconfig);
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const { page } = await openTab(context, router.port);
   await openInside(page, 0);
   expect(await router.stop()).toBe(0);
@@ -162,7 +157,7 @@ test("a router that restarts waits for no page, which says since when its data i
 test("an expired token: the page asks for another, and comes back to the same place", async () => {
   const { kubeconfig } = await serveObjects();
   const { port } = await startRouter(kubeconfig);
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const expiring = tokenOf("ada@example.com", "", Math.floor(Date.now() / 1000) + 8);
   const { page } = await openTab(context, port, PANEL, expiring);
   await page.getByRole("alert").filter({ hasText: "The token is invalid or has expired." }).waitFor();
@@ -187,7 +182,7 @@ test("a network that swallows everything: the page notices, and goes on when it 
   });
   const front = await listenOn(proxy as never, "127.0.0.1", 0);
   onTestFinished(() => void proxy.close());
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const { page } = await openTab(context, front);
   isSilent = true;
   await page.getByRole("alert").filter({ hasText: /^Disconnected since/ }).waitFor();
@@ -201,7 +196,7 @@ test("a login lasts as long as its tab if the operator allows it, and signing ou
   const { kubeconfig } = await serveObjects();
   const flags = ["--dashboard-token-storage", "session", "--dashboard-cluster-name", "staging"];
   const { port } = await startRouter(kubeconfig, 0, ...flags);
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const { page, wrong } = await openTab(context, port);
   await page.reload();
   await page.getByRole("heading", { name: "python-1" }).waitFor();
@@ -224,7 +219,7 @@ test("behind a proxy that signs users in, the page asks for no token, uses newer
   const { kubeconfig } = await serveObjects();
   const { port } = await startRouter(kubeconfig);
   const provider = await startSignInProxy(port);
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const page = await newTab(context);
   await page.goto(`http://127.0.0.1:${provider.port}/.hookbox/${PANEL}`);
   await page.getByRole("link", { name: "Sign in with the provider" }).click();

@@ -5,15 +5,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { eventually } from "../eventually.ts";
 import { example, type Installed } from "../node/installed.ts";
-import { findChromium, say } from "./chromium.ts";
+import { say } from "./chromium.ts";
 import { type Shown, signIn } from "./signin.ts";
 
 /** For use in `describe`; in namespace `default`, which has nothing else during the test. */
 export function testDashboard({ cluster, kubectl, apply, json }: Installed): void {
-  let chromium: string;
-
   beforeAll(async () => {
-    chromium = await findChromium();
     await apply(`${example("template")}---\n${example("pool")}---\n${example("claim")}`);
     await kubectl("wait", "--for=condition=Ready", "sandboxclaim/session", "--timeout=600s");
     await kubectl("create", "serviceaccount", "ada");
@@ -27,7 +24,7 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
   async function open(): Promise<Shown> {
     const { spec: { clusterIP } } = await json("-n", "agent-sandbox-system", "get", "service", "sandbox-router-svc");
     const token = (await kubectl("create", "token", "ada")).trim();
-    return await signIn(chromium, `http://${clusterIP}:8080/.hookbox/#/sandboxes?namespace=default`, token);
+    return await signIn(`http://${clusterIP}:8080/.hookbox/#/sandboxes?namespace=default`, token);
   }
 
   test("lists, filters and explains sandboxes, live", async () => {

@@ -3,26 +3,13 @@ import { Buffer } from "node:buffer";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
-import { findChromium } from "./chromium.ts";
-import { buildPage, type InMemory, openInMemory, serveInside } from "./inmemory.ts";
-import { AGENTS, EXTENSIONS, fill } from "./objects.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
-
-/** Opens the panel of an object, such as `claims?open=team-a/session`, with the objects of {@link fill}. */
-function open(hash: string, podIP?: string): Promise<InMemory> {
-  return openInMemory(chromium, (api) => fill(api, podIP), `#/${hash}`);
-}
+import { openFilled, serveInside } from "./inmemory.ts";
+import { AGENTS, EXTENSIONS } from "./objects.ts";
 
 test("shows first what people look for, and leads from object to object", async () => {
-  const { page, wrong, picture } = await open("claims?open=team-a/session");
+  const { page, wrong, picture } = await openFilled("claims?open=team-a/session");
   const overview = page.getByRole("region", { name: "Overview" });
   await overview.getByText("tool:1").waitFor();
   await overview.getByText("team=blue").waitFor();
@@ -41,7 +28,7 @@ test("shows first what people look for, and leads from object to object", async 
 });
 
 test("says what deleting the Sandbox of a claim means, and deletes what is chosen, by its UID", async () => {
-  const { page, api, picture } = await open("sandboxes?open=team-a/python-1");
+  const { page, api, picture } = await openFilled("sandboxes?open=team-a/python-1");
   // The question names the pool if the claim is known by then.
   await page.getByRole("region", { name: "Overview" }).getByRole("link", { name: "python", exact: true }).waitFor();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
@@ -63,7 +50,7 @@ test("says what deleting the Sandbox of a claim means, and deletes what is chose
 });
 
 test("suspends the sandbox of a claim, resumes it, and sets when the claim expires", async () => {
-  const { page, api, picture } = await open("claims?open=team-a/session");
+  const { page, api, picture } = await openFilled("claims?open=team-a/session");
   const modeOf = () => (api.get(`${AGENTS}/sandboxes/python-1`)?.["spec"] as { operatingMode?: string }).operatingMode;
   await page.getByRole("button", { name: "Suspend" }).click();
   await page.getByRole("dialog").getByText("Claim session is not Ready until").waitFor();
@@ -84,7 +71,7 @@ test("suspends the sandbox of a claim, resumes it, and sets when the claim expir
 });
 
 test("changes a pool's size by a button, and names the members that go", async () => {
-  const { page, api, picture } = await open("pools?open=team-a/python");
+  const { page, api, picture } = await openFilled("pools?open=team-a/python");
   const sizeOf = () => (api.get(`${EXTENSIONS}/sandboxwarmpools/python`)?.["spec"] as { replicas: number }).replicas;
   await page.getByLabel("Size").fill("1");
   await page.getByRole("heading", { name: "python", exact: true }).click();
@@ -102,7 +89,7 @@ test("changes a pool's size by a button, and names the members that go", async (
 });
 
 test("shows errors whole, with commands to copy, and YAML without managedFields", async () => {
-  const { page, api, picture } = await open("sandboxes?open=team-a/python-2");
+  const { page, api, picture } = await openFilled("sandboxes?open=team-a/python-2");
   const long = `sandboxes "python-2" is forbidden: ${
     "a long reason ".repeat(40)
   }; ask: kubectl auth can-i patch x -n y.`;
@@ -127,7 +114,7 @@ test("shows errors whole, with commands to copy, and YAML without managedFields"
 });
 
 test("creates a claim from a pool or template that exists, with variables, and opens it", async () => {
-  const { page, api, wrong, picture } = await open("claims?namespace=team-a");
+  const { page, api, wrong, picture } = await openFilled("claims?namespace=team-a");
   await page.getByRole("button", { name: "New sandbox" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Pool or template").selectOption("pool/python");
@@ -150,7 +137,7 @@ test("creates a claim from a pool or template that exists, with variables, and o
 });
 
 test("says what to do where there is nothing to create a sandbox from, and why creating fails", async () => {
-  const { page, api, picture } = await open("claims?namespace=empty");
+  const { page, api, picture } = await openFilled("claims?namespace=empty");
   await page.getByRole("button", { name: "New sandbox" }).click();
   await page.getByRole("dialog").getByText("has no pools and no templates").waitFor();
   await picture("create-empty");
@@ -163,7 +150,7 @@ test("says what to do where there is nothing to create a sandbox from, and why c
 });
 
 test("follows a log only while its end is in view, with colours, a search, runs and a download", async () => {
-  const { page, api, wrong, picture } = await open("sandboxes?open=team-a/python-1");
+  const { page, api, wrong, picture } = await openFilled("sandboxes?open=team-a/python-1");
   const { intercept } = api;
   const lines = Array.from({ length: 300 }, (_, index) => `line ${index} \x1b[31mred\x1b[0m`);
   const previous = "the run before\n";
@@ -204,7 +191,7 @@ test("manages files: views, edits, renames, deletes, uploads, downloads folders,
   const image = Buffer.from(PIXEL, "base64");
   const { ip, root } = await serveInside({ "note.txt": "one\n", "dot.png": image });
   symlinkSync("/", join(root, TRAP));
-  const { page, wrong, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const { page, wrong, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   await page.getByText("Files", { exact: true }).click();
   await button(TRAP).click();
@@ -257,7 +244,7 @@ test("manages files: views, edits, renames, deletes, uploads, downloads folders,
 
 test("has several terminals, in full size, and comes back to a shell that was left", async () => {
   const { ip } = await serveInside({});
-  const { page, wrong, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const { page, wrong, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
   const rows = () => page.locator(".shell:not([hidden]) .xterm-rows");
   const enter = async (line: string, answer: string | RegExp) => {
     await page.keyboard.type(line);

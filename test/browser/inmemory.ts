@@ -15,6 +15,7 @@ import { type FakeApi, refusal } from "../kube/fakeapi.ts";
 import { serveApi } from "../kube/servedapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { fill } from "./objects.ts";
 import { type Shown, signIn } from "./signin.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
@@ -41,17 +42,16 @@ export interface InMemory extends Shown {
 /**
  * Opens the dashboard of an API server in memory, and signs in.
  *
- * @param chromium path of the program
  * @param fill makes the objects that are there from the beginning, and sets what the server refuses the user
  * @param hash what the page shows first, such as `#/pools`
  * @param flags of the router, and of the browser
  */
 export async function openInMemory(
-  chromium: string,
   fill: (api: FakeApi) => void,
   hash = "",
   flags: { router?: string[]; browser?: string[] } = {},
 ): Promise<InMemory> {
+  await buildPage();
   const { api, kubeconfig } = await serveApi();
   fill(api);
   const refuse = api.intercept;
@@ -66,7 +66,12 @@ export async function openInMemory(
   api.intercept = (request) =>
     request.path.endsWith("/selfsubjectreviews") ? { status: 201, body: review } : refuse(request);
   const url = `http://127.0.0.1:${port}/.hookbox/${hash}`;
-  return { api, ...await signIn(chromium, url, "any", ...flags.browser ?? []) };
+  return { api, ...await signIn(url, "any", ...flags.browser ?? []) };
+}
+
+/** Opens the dashboard of the objects that `fill` of objects.ts makes. @param podIP address of the claim's Pod */
+export function openFilled(hash: string, podIP?: string): Promise<InMemory> {
+  return openInMemory((api) => fill(api, podIP), `#/${hash}`);
 }
 
 function ago(seconds: number): string {

@@ -1,12 +1,10 @@
 /** The lists of the dashboard in a real browser, on an API server in memory, used with mouse, keyboard and phone. @module */
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
-import { findChromium } from "./chromium.ts";
 import {
   answer,
-  buildPage,
   crashedPod,
   expectNames,
   expectTexts,
@@ -19,13 +17,6 @@ import {
   runningPod,
   unschedulablePod,
 } from "./inmemory.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
 
 test("filter, order and open panel are in the address: a link shows the same, and back leads through them", async () => {
   const fill = (api: FakeApi) => {
@@ -44,7 +35,7 @@ test("filter, order and open panel are in the address: a link shows the same, an
   await page.getByRole("heading", { name: "b-2" }).waitFor();
   const link = hashOf(page);
   expect(link).toBe("#/sandboxes?namespace=team-a&filter=b-&sort=-name&open=team-a/b-2");
-  const other = await openInMemory(chromium, fill, link);
+  const other = await openInMemory(fill, link);
   await other.page.getByRole("heading", { name: "b-2" }).waitFor();
   await expectNames(other.page, ["b-10", "b-2"]);
   expect(await other.page.getByLabel("Filter").inputValue()).toBe("b-");
@@ -295,7 +286,7 @@ test("every control has a name, and every row only cells", async () => {
 const DAY = 86_400;
 
 function open(fill: (api: FakeApi) => void, hash = "#/sandboxes?namespace=team-a") {
-  return openInMemory(chromium, fill, hash);
+  return openInMemory(fill, hash);
 }
 
 /** Expects something in the window, and not at its lower end. */

@@ -1,16 +1,8 @@
 /** The dashboard in a real browser, on an API server in memory. @module */
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
-import { findChromium } from "./chromium.ts";
-import { buildPage, crashedPod, type InMemory, openInMemory, pathOf, putSandbox, runningPod } from "./inmemory.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
+import { crashedPod, type InMemory, openInMemory, pathOf, putSandbox, runningPod } from "./inmemory.ts";
 
 test("shows three thousand sandboxes, and draws those that are seen", async () => {
   const { page } = await open(3000);
@@ -33,7 +25,7 @@ test("shows three thousand sandboxes, and draws those that are seen", async () =
 
 test("a burst of changes ends in the right rows, order and counts", async () => {
   const name = (index: number) => `burst-${String(index).padStart(3, "0")}`;
-  const { page, api } = await openInMemory(chromium, (api) => {
+  const { page, api } = await openInMemory((api) => {
     for (let index = 0; index < 200; index++) putSandbox(api, name(index), { pod: runningPod(), age: 1000 - index });
   }, "#/sandboxes?namespace=team-a&sort=status");
   await page.getByText("200 of 200").waitFor();
@@ -83,7 +75,7 @@ test("keeps the namespace that is being typed while the list changes", async () 
 
 /** Opens the dashboard of an API server with `count` Sandboxes, `many-0000` and so on. */
 function open(count: number): Promise<InMemory> {
-  return openInMemory(chromium, (api) => {
+  return openInMemory((api) => {
     for (let index = 0; index < count; index++) add(api, index);
   });
 }

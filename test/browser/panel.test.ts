@@ -1,27 +1,13 @@
 /** What the dashboard's panel says and asks while people work in a sandbox, in a real browser. @module */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
-import { findChromium } from "./chromium.ts";
-import { buildPage, type InMemory, openInMemory, putSandbox, serveInside, unschedulablePod } from "./inmemory.ts";
-import { fill } from "./objects.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
-
-/** Opens the panel of an object, such as `claims?open=team-a/session`, with the objects of {@link fill}. */
-function open(hash: string, podIP?: string): Promise<InMemory> {
-  return openInMemory(chromium, (api) => fill(api, podIP), `#/${hash}`);
-}
+import { openFilled, openInMemory, putSandbox, serveInside, unschedulablePod } from "./inmemory.ts";
 
 test("asks before unsaved changes to a file are lost, whichever way the user leaves it", async () => {
   const { ip, root } = await serveInside({ "note.txt": "one\n" });
-  const { page, wrong, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const { page, wrong, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const dialog = page.getByRole("dialog", { name: "Discard the changes to note.txt?" });
   const text = page.getByLabel("Content of note.txt");
@@ -63,7 +49,6 @@ test("asks before unsaved changes to a file are lost, whichever way the user lea
 
 test("says at once why nothing opens in a sandbox that does not run, and that its container has not started", async () => {
   const { page, api, picture } = await openInMemory(
-    chromium,
     (api) => putSandbox(api, "large", { age: 600, pod: unschedulablePod() }),
     "#/sandboxes?open=team-a/large",
   );
@@ -80,7 +65,7 @@ test("says at once why nothing opens in a sandbox that does not run, and that it
 
 test("gives the terminal the focus in full size and back, and names the sandbox there", async () => {
   const { ip } = await serveInside({});
-  const { page, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const { page, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
   const rows = page.locator(".shell:not([hidden]) .xterm-rows");
   await page.getByText("Terminal", { exact: true }).click();
   await rows.filter({ hasText: /[#$]/ }).waitFor();
@@ -96,7 +81,7 @@ test("gives the terminal the focus in full size and back, and names the sandbox 
 
 test("refuses a folder's name that is a path, shows whole ports, and the end of a long timeline", async () => {
   const { ip } = await serveInside({});
-  const { page, picture } = await open("sandboxes?open=team-a/python-1", ip);
+  const { page, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
   const entries = page.getByRole("region", { name: "Timeline" }).getByRole("listitem");
   await eventually(() => entries.count()).toBe(5);
   await page.getByRole("button", { name: /^Show all \d+$/ }).click();

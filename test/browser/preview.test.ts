@@ -1,18 +1,11 @@
 /** The page of a sandbox's port, which the dashboard links to, in a real browser. @module */
 import { createServer, type IncomingMessage } from "node:http";
 import type { Page } from "playwright-core";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { listenOn } from "../../packages/process/connections.ts";
-import { findChromium, takePicture } from "./chromium.ts";
-import { buildPage, openInMemory } from "./inmemory.ts";
+import { takePicture } from "./chromium.ts";
+import { openInMemory } from "./inmemory.ts";
 import { fill } from "./objects.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
 
 const PANEL = "#/sandboxes?namespace=team-a&open=team-a/python-1";
 const DOMAIN = ["--domain", "sandbox.test"];
@@ -31,7 +24,6 @@ async function openPorts(...router: string[]) {
     app.close();
   });
   const shown = await openInMemory(
-    chromium,
     (api) => {
       fill(api, "127.0.0.1");
       api.intercept = ({ path, body }) => {

@@ -6,10 +6,9 @@ import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../node/router.ts";
 import { aRuntime, isReady, needsRuntime } from "../node/runtimepods.ts";
 import { bundleSDK, ROUTER, serveApp } from "./app.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { startChromium } from "./chromium.ts";
 import { hasRealNode } from "../integration/suite.ts";
 
-let chromium: string;
 let bundle: Map<string, string>;
 
 interface App {
@@ -24,7 +23,7 @@ async function openApp(): Promise<App> {
   await ns.apply(aRuntime("box"));
   const router = await startRouter("--path-routing-prefix", "/s");
   const { origin, asked } = await serveApp(bundle, router.url);
-  const page = await (await startChromium(chromium)).newPage();
+  const page = await (await startChromium()).newPage();
   await page.goto(origin);
   // Not until a frame is drawn that shows it: a page nobody looks at may draw none.
   await page.evaluate("loaded");
@@ -47,7 +46,7 @@ async function inPage<T>({ page, ns }: App, work: Work<T>): Promise<T> {
 
 describe.runIf(hasRealNode)("the SDK in a browser", () => {
   beforeAll(async () => {
-    [chromium, bundle] = await Promise.all([findChromium(), bundleSDK()]);
+    bundle = await bundleSDK();
     await needsRuntime();
   });
 

@@ -15,11 +15,10 @@ export interface Shown {
 /**
  * Opens a dashboard and signs in. The browser is closed when the test ends.
  *
- * @param chromium path of the program
- * @param flags of the program
+ * @param flags of the browser
  */
-export async function signIn(chromium: string, url: string, token: string, ...flags: string[]): Promise<Shown> {
-  const context = await startChromium(chromium, ...flags);
+export async function signIn(url: string, token: string, ...flags: string[]): Promise<Shown> {
+  const context = await startChromium(...flags);
   const page = await context.newPage();
   const wrong = followErrors(page);
   await page.goto(url);

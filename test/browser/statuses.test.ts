@@ -1,10 +1,8 @@
 /** The column STATUS of the dashboard's lists in a real browser, on an API server in memory. @module */
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
-import { findChromium } from "./chromium.ts";
 import {
-  buildPage,
   condition,
   crashedPod,
   expectNames,
@@ -17,13 +15,6 @@ import {
   runningPod,
   unschedulablePod,
 } from "./inmemory.ts";
-
-let chromium: string;
-
-beforeAll(async () => {
-  chromium = await findChromium();
-  await buildPage();
-});
 
 test("shows one STATUS for each object, counts them, and filters by one; back returns", async () => {
   const { page, wrong, picture } = await open((api) => {
@@ -117,5 +108,5 @@ test("a user who may not list Pods sees what the objects report, and reads why i
 });
 
 function open(fill: (api: FakeApi) => void) {
-  return openInMemory(chromium, fill, "#/sandboxes?namespace=team-a");
+  return openInMemory(fill, "#/sandboxes?namespace=team-a");
 }

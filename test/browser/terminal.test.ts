@@ -4,11 +4,9 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { startRouter } from "../node/router.ts";
 import { aRuntime, needsRuntime } from "../node/runtimepods.ts";
-import { findChromium, followErrors, startChromium, takePicture } from "./chromium.ts";
+import { followErrors, startChromium, takePicture } from "./chromium.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { PATIENCE_MS } from "../patience.ts";
-
-let chromium: string;
 
 /** A page that shows a terminal, and what a test does with it. */
 interface Shown {
@@ -26,7 +24,7 @@ interface Shown {
 }
 
 async function show(url: string): Promise<Shown> {
-  const context = await startChromium(chromium);
+  const context = await startChromium();
   const page = await context.newPage();
   page.on("dialog", (dialog) => void dialog.accept());
   const wrong = followErrors(page);
@@ -58,10 +56,7 @@ async function startSandbox(): Promise<{ ns: Namespace; url: string }> {
 }
 
 describe.runIf(hasRealNode)("the terminal page", () => {
-  beforeAll(async () => {
-    chromium = await findChromium();
-    await needsRuntime();
-  });
+  beforeAll(needsRuntime);
 
   test("runs a shell: typing, resizing, interrupting, ending, starting anew", async () => {
     const { url } = await startSandbox();
