@@ -5,12 +5,17 @@ import { DRAINING_LABEL, FOR_CLAIM_ANNOTATION } from "../../packages/api/objects
 import { controllerOf, type KubeObject } from "../../packages/api/objects/objects.ts";
 import { claimOf, readyOf, statusOf } from "./shown.ts";
 
-/** Lists what is wrong with the world at rest; empty: nothing. @param sick UIDs of Pods that failed or hang */
-export function faultsAtRest(store: MemoryStore, sick: ReadonlySet<string>): string[] {
+/**
+ * Lists what is wrong with the world at rest; empty: nothing.
+ *
+ * @param sick UIDs of Pods that failed or hang
+ * @param hadTwoEngines of two Metacontrollers, the one that stops may write last what it saw of a Pod before that failed
+ */
+export function faultsAtRest(store: MemoryStore, sick: ReadonlySet<string>, hadTwoEngines: boolean): string[] {
   return [
     ...objectsOf(store, "SandboxClaim").flatMap((claim) => claimFaults(store, sick, claim)),
     ...objectsOf(store, "SandboxWarmPool").flatMap((pool) => poolFaults(store, pool)),
-    ...objectsOf(store, "Sandbox").flatMap((sandbox) => sandboxFaults(store, sandbox)),
+    ...hadTwoEngines ? [] : objectsOf(store, "Sandbox").flatMap((sandbox) => sandboxFaults(store, sandbox)),
     ...["Sandbox", "Pod", "SandboxClaim", "SandboxWarmPool"].flatMap((kind) => leftovers(store, kind)),
   ];
 }
@@ -64,14 +69,11 @@ function lonelyFaults(store: MemoryStore, claim: KubeObject): string[] {
   return ready?.status === "False" && !statusOf(claim).sandbox ? [] : [`claim ${name} shows what it has not`];
 }
 
-/** End of the fault of a Sandbox whose status is older than its Pod. */
-export const READY_WITHOUT_POD = "says that it is Ready, and its Pod is not";
-
 /** What a Sandbox says of a Pod that is no longer so would send requests into the void. */
 function sandboxFaults(store: MemoryStore, sandbox: KubeObject): string[] {
   const { name } = sandbox.metadata;
   if (readyOf(sandbox)?.status !== "True" || readyOf(findByName(store, "Pod", name))?.status === "True") return [];
-  return [`Sandbox ${name} ${READY_WITHOUT_POD}`];
+  return [`Sandbox ${name} says that it is Ready, and its Pod is not`];
 }
 
 function poolFaults(store: MemoryStore, pool: KubeObject): string[] {

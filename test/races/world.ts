@@ -11,7 +11,7 @@ import { createFates, type Fate } from "./fates.ts";
 import { createHistory, type Doubled } from "./history.ts";
 import { weatheredFetch } from "./lateness.ts";
 import { startProcesses } from "./processes.ts";
-import { faultsAtRest, READY_WITHOUT_POD } from "./rest.ts";
+import { faultsAtRest } from "./rest.ts";
 import type { Notice } from "./surroundings.ts";
 import { readyOf, statusOf } from "./shown.ts";
 import { onClock } from "./timers.ts";
@@ -95,7 +95,7 @@ export async function run(scenario: Scenario, variant: Variant = {}): Promise<Ou
     weather.clear();
     processes.undouble();
     await clock.advance(REST_MS);
-    const atRest = faultsAtRest(store, sick).filter((fault) => !doubled.engine || !isReadyWithoutPod(fault));
+    const atRest = faultsAtRest(store, sick, doubled.engine);
     const lossy = tellingOfLosses(store);
     if (doubled.engine || lossy.length > 0) {
       const late = await writesOf(clock, writes, MINUTE_MS);
@@ -129,11 +129,6 @@ function replacementsOf({ hooks = {} }: Variant) {
 /** Of two Metacontrollers, the one that had seen less may have written a pool last: its sync each minute mends that. */
 function isPoolStatus(write: string): boolean {
   return write.endsWith("updateStatus SandboxWarmPool pool");
-}
-
-/** Of two Metacontrollers, the one that stops may write last what it has seen of a Pod before that failed. */
-function isReadyWithoutPod(fault: string): boolean {
-  return fault.endsWith(READY_WITHOUT_POD);
 }
 
 /** What a Sandbox says of a Pod that disappeared stays for a minute where the next one is not Ready: one write each takes it back. */
