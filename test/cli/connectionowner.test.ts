@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
-import { isOfUser, isOwnConnection } from "../../packages/cli/dashboard/connectionowner.ts";
+import { isOfUser, isOwnConnection } from "../../packages/cli/dashboard/proxy.ts";
 import { listenOn } from "../../packages/process/connections.ts";
 
 const PORTS = { localPort: 8080, remotePort: 40_000 };

@@ -5,13 +5,20 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { Agent, createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { Agent as TLSAgent } from "node:https";
 import type { Socket } from "node:net";
+import process from "node:process";
 import { createProxyServer, type ProxyServerOptions } from "httpxy";
 import { listenOn } from "../../process/connections.ts";
 import { isCrossOrigin } from "../../router/access/crossorigin.ts";
-import { type ConnectionPorts, isOwnConnection } from "./connectionowner.ts";
+
+/** The two ends of a connection, as the side that listens sees them. */
+interface ConnectionPorts {
+  localPort?: number | undefined;
+  remotePort?: number | undefined;
+}
 
 /** Where to listen, and what each request to the router needs. */
 export interface SignInProxyOptions {
@@ -50,7 +57,10 @@ interface OwnAnswer {
 
 const AGAIN = "Run hookbox dashboard again, and open the URL that it prints.";
 const FOREIGN: OwnAnswer = { status: 403, text: "A page of another origin may not use the dashboard." };
-const NOT_SIGNED_IN: OwnAnswer = { status: 403, text: `Only the browser that opened the URL first may look. ${AGAIN}` };
+const NOT_SIGNED_IN: OwnAnswer = {
+  status: 403,
+  text: `Only the browser that opened the URL first can use this dashboard. ${AGAIN}`,
+};
 const OTHER_USER: OwnAnswer = {
   status: 403,
   text: "A program of another user of this machine has sent this request. Open the URL as the user who runs hookbox.",
@@ -195,6 +205,33 @@ function leadTo(path: string, cookie?: string): OwnAnswer {
       ...cookie === undefined ? {} : { "Set-Cookie": cookie },
     },
   };
+}
+
+/**
+ * Returns whether a program of this process's user, or of root, has opened the connection. True if nobody can tell:
+ * outside Linux, or if this process is root's.
+ */
+export async function isOwnConnection(ports: ConnectionPorts): Promise<boolean> {
+  const uid = process.getuid?.() ?? 0;
+  if (uid === 0) return true;
+  // A socket of IPv6 can connect to an address of IPv4.
+  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readFile(path, "latin1").catch(() => ""));
+  return isOfUser((await Promise.all(tables)).join("\n"), ports, uid);
+}
+
+/** Columns of a row of /proc/net/tcp: ports are hexadecimal; a closed socket has inode 0, and no user. */
+const ROW = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) (?:\S+ +){4}(\d+) +\d+ +(\d+)/gm;
+
+/** Decides by the text of /proc/net/tcp and tcp6. Pure. */
+export function isOfUser(table: string, { localPort, remotePort }: ConnectionPorts, uid: number): boolean {
+  const rows = [...table.matchAll(ROW)].map(([, from = "", to = "", owner, inode]) => ({
+    from: parseInt(from, 16),
+    to: parseInt(to, 16),
+    isOwn: inode !== "0" && (Number(owner) === uid || owner === "0"),
+  }));
+  if (!rows.some(({ from }) => from === localPort)) return true;
+  const clients = rows.filter(({ from, to }) => from === remotePort && to === localPort);
+  return clients.length > 0 && clients.every(({ isOwn }) => isOwn);
 }
 
 function randomName(): string {
