@@ -152,7 +152,7 @@ export function CreateClaim({ api, namespace, onClose }: { api: Api; namespace: 
         </label>
         {source && policy !== "Disallowed" && (
           <label>
-            Environment variables: NAME=VALUE, one a line
+            Environment variables, one NAME=VALUE per line
             <textarea
               rows={3}
               spellcheck={false}

@@ -6,7 +6,8 @@ import { endpointPath, type Entry, joinPath } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { getFrom, type InsideProps, open } from "./inside.tsx";
 import { bytesText } from "./overview.tsx";
-import { beforeLeaving, Dialog, saveAs, Trouble } from "./parts.tsx";
+import { Dialog, saveAs, Trouble } from "./parts.tsx";
+import { beforeLeaving } from "./unsaved.ts";
 import { Viewer } from "./viewer.tsx";
 
 /** Port of the runtime in the sandbox. */

@@ -8,7 +8,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Detail } from "./detail.tsx";
 import { type ChangeRoute, List } from "./list.tsx";
 import { useNamespaces } from "./namespaces.tsx";
-import { beforeLeaving } from "./parts.tsx";
+import { beforeLeaving } from "./unsaved.ts";
 import { addressOf, listRoute, LISTS, type Route, routeOf } from "./route.ts";
 import { connect, routerConnection } from "./session.ts";
 import { Identity, type Login, SignIn, type SignInState, useSignIn } from "./signin.tsx";

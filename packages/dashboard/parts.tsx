@@ -1,10 +1,11 @@
 /** Small parts of the panel: links to objects, commands and texts that can be copied, sections that open. @module */
 /// <reference lib="dom" />
-import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ObjectRef } from "../api/diagnosis/finding.ts";
 import { lackedRight } from "../api/diagnosis/messages.ts";
 import { addressOf, LISTS, routeOf } from "./route.ts";
+import { beforeLeaving } from "./unsaved.ts";
 
 /** Returns the address of an object's panel; undefined: its kind has no panel. */
 export function addressOfObject({ kind, namespace, name }: ObjectRef): string | undefined {
@@ -102,38 +103,6 @@ export function WithCommands({ text }: { text: string }) {
       )}
     </>
   );
-}
-
-/** The part of the page with unsaved changes, and what asks the user whether to discard them. */
-interface Unsaved {
-  part: HTMLElement;
-  ask(onDiscard: () => void): void;
-}
-
-let unsaved: Unsaved | undefined;
-
-/** Calls `leave` at once, or if there are unsaved changes, when the user has discarded them. @param from default: all */
-export function beforeLeaving(leave: () => void, from?: HTMLElement): void {
-  if (unsaved === undefined || from?.contains(unsaved.part) === false) return leave();
-  unsaved.ask(() => {
-    unsaved = undefined;
-    leave();
-  });
-}
-
-/** Makes {@link beforeLeaving} and the browser ask before a part of the page is left, as long as `hasChanges`. */
-export function useUnsaved(part: RefObject<HTMLElement | null>, hasChanges: boolean, ask: Unsaved["ask"]): void {
-  useLayoutEffect(() => {
-    if (!hasChanges) return;
-    const own = { part: part.current!, ask };
-    const stop = (event: Event) => event.preventDefault();
-    unsaved = own;
-    addEventListener("beforeunload", stop);
-    return () => {
-      if (unsaved === own) unsaved = undefined;
-      removeEventListener("beforeunload", stop);
-    };
-  }, [hasChanges]);
 }
 
 /** A section whose contents exist only while it is open. */

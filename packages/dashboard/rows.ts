@@ -88,6 +88,8 @@ export function rowsOf(
 }
 
 const AGE_WORD = /^age([<>])=?(\d+(?:\.\d+)?)([smhdw])$/;
+/** An age that is compared, up to its unit, with spaces between its parts. */
+const SPACED_AGE = /(?<=^|\s)age\s*([<>]=?)\s*(?:(\d+(?:\.\d+)?)\s+(?=[smhdw](?:\s|$)))?/g;
 const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
@@ -96,35 +98,28 @@ const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 8
  * what is selected next might be deleted.
  */
 export function filtered(rows: readonly Row[], filter: string, now: Date): readonly Row[] {
+  if (filterFault(filter) !== undefined) return [];
   const words = wordsOf(filter);
   if (words.length === 0) return rows;
   const isMatch = words.map((word): (row: Row) => boolean => {
-    if (!isAboutAge(word)) return (row) => textOf(row).includes(word);
-    const [, sign, count, unit = ""] = AGE_WORD.exec(word) ?? [];
+    const [isAge, sign, count, unit = ""] = AGE_WORD.exec(word) ?? [];
+    if (isAge === undefined) return (row) => textOf(row).includes(word);
     const limit = now.getTime() - Number(count) * (UNIT_MS[unit] ?? NaN);
-    return (row) => !Number.isNaN(limit) && (createdAt(row) < limit) === (sign === ">");
+    return (row) => (createdAt(row) < limit) === (sign === ">");
   });
   return rows.filter((row) => isMatch.every((matches) => matches(row)));
 }
 
 /** Returns what is wrong with a filter, as a sentence; undefined: nothing. */
 export function filterFault(filter: string): string | undefined {
-  const wrong = wordsOf(filter).find((word) => isAboutAge(word) && !AGE_WORD.test(word));
+  const wrong = wordsOf(filter).find((word) => /^age[<>]/.test(word) && !AGE_WORD.test(word));
   return wrong &&
     `Cannot read "${wrong}" in the filter: write an age as in age>1d, with one of the units s, m, h, d and w.`;
 }
 
-function isAboutAge(word: string): boolean {
-  return /^age[<>]/.test(word);
-}
-
 /** Returns the words, in lower case. Spaces within the comparison of an age do not count. */
 function wordsOf(filter: string): string[] {
-  return filter.toLowerCase().replace(
-    /(?<=^|\s)age\s*([<>]=?)\s*(?:(\d+(?:\.\d+)?)\s+(?=[smhdw](?:\s|$)))?/g,
-    "age$1$2",
-  )
-    .split(/\s+/).filter(Boolean);
+  return filter.toLowerCase().replace(SPACED_AGE, "age$1$2").split(/\s+/).filter(Boolean);
 }
 
 const texts = new WeakMap<Row, string>();

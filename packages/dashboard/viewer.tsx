@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { bytesText } from "./overview.tsx";
-import { Dialog, Trouble, useUnsaved } from "./parts.tsx";
+import { Dialog, Trouble } from "./parts.tsx";
+import { useUnsaved } from "./unsaved.ts";
 
 /** Largest file that the page shows, in bytes. */
 const MOST_BYTES = 2 << 20;
