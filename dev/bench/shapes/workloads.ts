@@ -133,11 +133,7 @@ export async function runCommands(context: RunContext, shape: Shape): Promise<Sh
     })
   );
   violations.push(...await leftoverFaults(context, shape));
-  const figures = [50, 99].flatMap((p) => {
-    const ms = percentile(ready, p);
-    return ms === undefined ? [] : [[`p${p} ms to Ready`, ms] as const];
-  });
-  return { asked: shape.count, samples, figures: Object.fromEntries(figures), violations };
+  return { asked: shape.count, samples, figures: figuresOf(ready, [50, 99], "ms to Ready"), violations };
 }
 
 /** Runs a shape with the SDK. A sample is the time from the call of `create` to the end of the command. */
@@ -165,11 +161,15 @@ export async function runSDK(context: RunContext, shape: Shape): Promise<ShapeRe
     })
   );
   violations.push(...await leftoverFaults(context, shape));
-  const figures = [50, 95, 99].flatMap((p) => {
-    const ms = percentile(created, p);
-    return ms === undefined ? [] : [[`p${p} ms of create`, ms] as const];
-  });
-  return { asked: shape.count, samples, figures: Object.fromEntries(figures), violations };
+  return { asked: shape.count, samples, figures: figuresOf(created, [50, 95, 99], "ms of create"), violations };
+}
+
+/** Returns percentiles by their names, such as `p50 ms to Ready`; none if nothing was measured. */
+function figuresOf(measured: number[], percents: number[], what: string): Record<string, number> {
+  return Object.fromEntries(percents.flatMap((p) => {
+    const value = percentile(measured, p);
+    return value === undefined ? [] : [[`p${p} ${what}`, value] as const];
+  }));
 }
 
 /** Runs a shape with Sandboxes. */
