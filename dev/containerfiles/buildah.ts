@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { ensurePackages, supportsOverlayMounts } from "../cluster/machine.ts";
 import process from "node:process";
+import { ensurePackages, supportsOverlayMounts } from "../cluster/machine.ts";
 
 /** An image store and its operations. Each method throws if buildah fails. */
 export interface Buildah {

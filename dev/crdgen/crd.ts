@@ -2,6 +2,7 @@
  * Builds CustomResourceDefinitions, as data and as the files in crds/ and deploy/v1alpha1/crds/, and finds the files
  * that are not up to date. @module
  */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stringify } from "yaml";
 import type * as z from "zod";
 import type { CustomResource } from "../../packages/api/crd.ts";
@@ -12,7 +13,6 @@ import { sandboxWarmPoolCRD, sandboxWarmPoolSchema } from "../../packages/api/sa
 import { type Definitions, readDefinitions } from "./openapi.ts";
 import { type StructuralSchema, toOpenAPI, toStructural } from "./structural.ts";
 import { V1ALPHA1, v1alpha1Of } from "../../packages/api/v1alpha1/crd.ts";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 const HEADER = "# Made from packages/api/ by npm run crds. Not to be edited.\n";
 

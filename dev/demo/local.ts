@@ -4,12 +4,12 @@
  */
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { type Cluster, environmentOf, startCluster } from "../cluster/cluster.ts";
 import { endGently, type ProcessRecord, startProcess, startTimeOf, untilAnswering } from "../cluster/processes.ts";
 import { readRecord, saveCluster, STATE_FOLDER } from "../cluster/state.ts";
 import { COPY, LOGS, type Parts, ROOT, type Stage } from "./stage.ts";
 import { chapter, held, makeShell, note, output, type Shell, typed } from "./terminal.ts";
-import process from "node:process";
 import { hookNames } from "../../hooks/all.ts";
 import { renderManifests } from "../../packages/manifests/render.ts";
 import { freePorts } from "../cluster/ports.ts";

@@ -2,9 +2,9 @@
  * Defines what the chapters of the demo share: the cluster, hookbox in it, wherever it runs, and what cannot be shown
  * there. @module
  */
-import { note, type Shell } from "./terminal.ts";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { note, type Shell } from "./terminal.ts";
 import type { ProcessRecord } from "../cluster/processes.ts";
 
 /** What a chapter may need that not every cluster has. */

@@ -9,12 +9,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { parse, stringify } from "yaml";
 import { findPrograms } from "../cluster/binaries.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { importImages } from "../cluster/images.ts";
 import { HELM } from "../cluster/programs.ts";
 import { hookboxImage, METACONTROLLER_IMAGE, metacontrollerImage } from "./images.ts";
-import { parse, stringify } from "yaml";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const TIMEOUT = "--timeout=180s";

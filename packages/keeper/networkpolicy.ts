@@ -3,6 +3,7 @@
  * and reports problems.
  * @module
  */
+import { Buffer } from "node:buffer";
 import {
   isLeftBehind,
   namespaceReference,
@@ -31,7 +32,6 @@ import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
 import { publishProblems } from "./unresolved.ts";
 import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
-import { Buffer } from "node:buffer";
 import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
 import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
 import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";

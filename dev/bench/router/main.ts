@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { type ChildProcess, spawn } from "node:child_process";
 import { commandLine } from "../../../packages/process/runprocess.ts";
 import { freePorts } from "../../cluster/ports.ts";
-import { type ChildProcess, spawn } from "node:child_process";
 import { type ProcessEntry, readProcess } from "../../../packages/process/proctable.ts";
 
 const HELP = `Usage: dev/bench/router/main.ts [options] [-- flags of the router]

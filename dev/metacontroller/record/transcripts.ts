@@ -2,12 +2,6 @@
  * Records the scenario files and the engine tests, one after the other, each in its own namespace, and writes the files
  * that the fake Metacontroller is tested against. @module
  */
-import { type Run, transcriptOf } from "./build.ts";
-import { type Transcript, writeTranscript } from "./transcript.ts";
-import { makeNamespace, type RecordingOptions, type RecordingWorld, startRecordingWorld } from "./world.ts";
-import { isObject, type Json } from "../../../packages/api/objects/json.ts";
-import type { Resource } from "../../../packages/testing/store/store.ts";
-import type { Traffic } from "./traffic.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync } from "node:fs";
@@ -15,6 +9,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Run, transcriptOf } from "./build.ts";
+import { type Transcript, writeTranscript } from "./transcript.ts";
+import { makeNamespace, type RecordingOptions, type RecordingWorld, startRecordingWorld } from "./world.ts";
+import { isObject, type Json } from "../../../packages/api/objects/json.ts";
+import type { Resource } from "../../../packages/testing/store/store.ts";
+import type { Traffic } from "./traffic.ts";
 import { orAborted } from "../../../packages/sdk/runtime/call.ts";
 import { runScenario } from "../../../packages/testing/mod.ts";
 import { renderManifests } from "../../../packages/manifests/render.ts";

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stringify } from "yaml";
 import type { Api } from "../../../packages/kube/api.ts";
 import { connect } from "../../../packages/kube/connection.ts";
 import { type Credentials, kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
@@ -18,7 +19,6 @@ import {
   startHookProxy,
   type Traffic,
 } from "./traffic.ts";
-import { stringify } from "yaml";
 import { listAndWatch } from "../../../packages/kube/watch.ts";
 import { type KubeObject, kubeObjectSchema } from "../../../packages/api/objects/objects.ts";
 import { type StartedMetacontroller, startMetacontroller } from "../start.ts";

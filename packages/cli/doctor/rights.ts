@@ -2,6 +2,8 @@
  * Checks the rights of the caller and those of the accounts of an installation, and what the cluster offers to
  * sandboxes. @module
  */
+import { readFileSync } from "node:fs";
+import { parseAllDocuments } from "yaml";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Answer, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import {
@@ -14,8 +16,6 @@ import {
   read,
   reviewAccess,
 } from "./check.ts";
-import { readFileSync } from "node:fs";
-import { parseAllDocuments } from "yaml";
 import { bundleObjects, renderBundle } from "../install/bundle.ts";
 
 interface Right {

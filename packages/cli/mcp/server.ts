@@ -2,9 +2,11 @@
  * The MCP server of one session, with its tools and resources, and its use over the streams of the process, for the
  * agent that started it. @module
  */
+import { type Readable, Writable } from "node:stream";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { ReadResourceResult } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { SandboxClient } from "../../sdk/client.ts";
 import manifest from "../package.json" with { type: "json" };
 import { createSession, type Scope, type Session } from "./session.ts";
@@ -23,8 +25,6 @@ import {
 } from "./tools/sandboxes.ts";
 import { transferTools } from "./tools/transfer.ts";
 import { sandboxData } from "./visible.ts";
-import { type Readable, Writable } from "node:stream";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 
 /** A server and its session. When its transport closes, the session ends. */
 export interface SessionServer {

@@ -3,12 +3,12 @@
  * of that folder. @module
  */
 import { pipeline } from "node:stream/promises";
-import type { Header } from "tar-stream";
-import { dateOf, extractNames, namesOf } from "../../process/tarheaders.ts";
-import type { TransferCount, TransferOptions } from "../files/transfer.ts";
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, open, rename, symlink, unlink, utimes } from "node:fs/promises";
 import { join, sep } from "node:path";
+import type { Header } from "tar-stream";
+import { dateOf, extractNames, namesOf } from "../../process/tarheaders.ts";
+import type { TransferCount, TransferOptions } from "../files/transfer.ts";
 import { bytePath, type FSPath } from "../../process/bytepaths.ts";
 import { ConflictError } from "../errors.ts";
 
