@@ -94,7 +94,7 @@ export const STORY: Step[] = [
   },
   {
     prose:
-      "A sandbox is deleted when its time is over. `extend` gives it more time, or, with `--never`, takes its end away:",
+      "A sandbox is deleted when its time is over. `extend` gives it more time, or, with `--never`, removes its end:",
     line: "hookbox extend session 2h",
   },
   {
