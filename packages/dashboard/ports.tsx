@@ -41,7 +41,7 @@ interface PortsProps extends InsideProps {
 /** A form that requests a path from a port. */
 export function Ports({ known, previews, ...inside }: PortsProps) {
   const [typed, setPort] = useState<string>();
-  // The Pod's ports may be known only later.
+  // The Pod's ports may be known only later, but what the user has begun to edit stays.
   const port = typed ?? String(known[0]?.port ?? 8080);
   const [path, setPath] = useState("/");
   const [answer, setAnswer] = useState<{ head: string; text: string }>();
@@ -78,6 +78,7 @@ export function Ports({ known, previews, ...inside }: PortsProps) {
             required
             list="ports"
             value={port}
+            onFocus={() => setPort(port)}
             onInput={({ currentTarget }) => setPort(currentTarget.value)}
           />
         </label>

@@ -32,7 +32,12 @@ export function testDashboard({ cluster, kubectl, apply, json }: Installed): voi
     await page.getByRole("link", { name: "Claims" }).click();
     await page.getByRole("row", { name: /^session Running/ }).click();
     await page.getByText("Ready: Nothing is wrong").or(page.getByText(/^Ready: /)).waitFor();
-    await page.getByText("Assigned to claim").waitFor();
+    await eventually(async () => {
+      // A sandbox that has just started has many events after this one.
+      const all = page.getByRole("button", { name: /^Show all / });
+      if (await all.isVisible()) await all.click();
+      return await page.getByText("Assigned to claim").isVisible();
+    }).toBe(true);
     await picture("claim");
     await page.getByRole("link", { name: "Sandboxes" }).click();
     await page.getByLabel("Filter").fill("no such words");

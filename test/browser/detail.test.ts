@@ -113,6 +113,24 @@ test("shows errors whole, with commands to copy, and YAML without managedFields"
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("kind: Sandbox");
 });
 
+test("keeps a port that the user has begun to edit when the ports of the Pod become known", async () => {
+  const { page, api } = await openFilled("pools");
+  const { intercept } = api;
+  let isBroken = true;
+  api.intercept = (request) =>
+    isBroken && request.path.endsWith("/pods/python-1")
+      ? { status: 500, body: { message: "not now" } }
+      : intercept(request);
+  await page.evaluate(() => location.hash = "#/sandboxes?namespace=team-a&open=team-a/python-1");
+  await page.getByText("Ports", { exact: true }).click();
+  const field = page.getByLabel("Port", { exact: true });
+  expect(await field.inputValue()).toBe("8080");
+  await field.focus();
+  isBroken = false;
+  await page.getByRole("heading", { name: "Timeline" }).waitFor();
+  expect(await field.inputValue()).toBe("8080");
+});
+
 test("creates a claim from a pool or template that exists, with variables, and opens it", async () => {
   const { page, api, wrong, picture } = await openFilled("claims?namespace=team-a");
   await page.getByRole("button", { name: "New sandbox" }).click();
