@@ -91,6 +91,7 @@ export interface ObjectPath {
 }
 
 const GROUP_VERSIONS = {
+  secrets: "/api/v1",
   sandboxes: "/apis/agents.x-k8s.io/v1beta1",
   sandboxclaims: "/apis/extensions.agents.x-k8s.io/v1beta1",
   sandboxwarmpools: "/apis/extensions.agents.x-k8s.io/v1beta1",

@@ -6,6 +6,7 @@ import { createAddressOf, createProtoOf } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
 import { createRecheck } from "./access/recheck.ts";
+import { createRuntimeCredentials } from "./access/runtimekey.ts";
 import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog, createObserver } from "./observe/observer.ts";
@@ -131,6 +132,7 @@ export function assembleRouter(
       protoOf: createProtoOf(options.trustedProxies),
       namespaceLimit: createNamespaceLimit(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
       locator,
+      runtimeCredentials: createRuntimeCredentials(api, log),
       settings,
       observer: createObserver({
         metrics,

@@ -11,6 +11,7 @@ import type { ProtoOf } from "./access/clientaddress.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
 import type { Gate } from "./access/gate.ts";
 import type { Recheck } from "./access/recheck.ts";
+import { isBinding, type RuntimeCredentials } from "./access/runtimekey.ts";
 import { admit, type AdmittedRequest } from "./admit.ts";
 import { SAFE_HEADERS, sendRedirect, sendRefusal } from "./answer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
@@ -49,6 +50,7 @@ export interface HandlerParts {
   /** Limits how many requests and connections of other protocols are open at a time. */
   namespaceLimit: NamespaceLimit;
   locator: Locator;
+  runtimeCredentials: RuntimeCredentials;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
@@ -145,7 +147,7 @@ function answerHealth(response: ServerResponse): void {
 
 /** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
 function dispatch(
-  { locator, settings, observer, log }: HandlerParts,
+  { locator, runtimeCredentials, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   passed: AdmittedRequest,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
@@ -156,7 +158,15 @@ function dispatch(
     const form = grpcFormOf(request);
     const exchange = { ...incoming, ...passed, addedToResponse };
     if (form) forwardGrpc(exchange, form, address, settings);
+    else if (isBinding(passed.path)) forwardBinding(exchange, address);
     else forward(exchange, address, settings);
+  };
+  const forwardBinding = async (exchange: Exchange, address: string) => {
+    const { target } = exchange;
+    const credentials = await runtimeCredentials(target.namespace, settings.podUIDAt(target, address));
+    if (response.writableEnded || response.destroyed) return;
+    if (isRefusal(credentials)) return sendRefusal(request, response, credentials);
+    forward({ ...exchange, added: [...exchange.added, ...credentials] }, address, settings);
   };
   const address = locator.now(passed.target);
   if (address !== undefined) return go(address, []);

@@ -31,14 +31,14 @@ export interface LateBinding {
   /** Returns the names of what is bound; undefined if nothing is bound. */
   bound(): BoundNames | undefined;
   /**
-   * Replaces the current binding by `delivery`. All files are written first, then moved to their paths one right after
-   * the other, then the variables are set. Files of the previous binding that are not in this one are deleted. If a
-   * file cannot be written, nothing changes. The same delivery always gives the same result.
+   * Replaces the current binding by `delivery`, or adds to it. All files are written first, then moved to their paths
+   * one right after the other, then the variables are set. With `replace`, files of the previous binding that are not in
+   * this one are deleted. If a file cannot be written, nothing changes. The same delivery always gives the same result.
    *
    * @param delivery parsed JSON; `deliverySchema` describes it
    * @throws {Refused} INVALID_ARGUMENT, with names of fields but never values; or an error of writing a file
    */
-  bind(delivery: unknown): Promise<BoundNames>;
+  bind(delivery: unknown, how: "replace" | "add"): Promise<BoundNames>;
   /** Removes variables and files. Running processes keep the variables that they have. */
   revoke(): Promise<void>;
 }
@@ -69,15 +69,22 @@ const deliverySchema = z.strictObject({
   files: z.array(fileSchema).max(MOST_FILES).default([]),
 });
 
+/** A file without its content. */
 interface BoundFile {
   path: string;
   mode: string;
+  /** In hexadecimal digits. */
+  sha256: string;
+}
+
+interface NewFile extends BoundFile {
   content: Buffer;
 }
 
 /** Creates the binding of the sandbox at `root`. It is empty at first. */
 export function createBinding(root: Root): LateBinding {
   let env: Record<string, string> = {};
+  let files: BoundFile[] = [];
   let bound: BoundNames | undefined;
   // One delivery at a time: two at the same time would mix their files.
   let last: Promise<unknown> = Promise.resolve();
@@ -86,8 +93,8 @@ export function createBinding(root: Root): LateBinding {
     last = next;
     return next;
   };
-  const removeAll = async (paths: string[]) => {
-    for (const path of paths) {
+  const removeAll = async (former: BoundFile[]) => {
+    for (const { path } of former) {
       await removePath(root, path, false).catch((error) => {
         if (!(error instanceof MissingError) && refusedFor(error, path)?.code !== "NOT_FOUND") throw error;
       });
@@ -96,22 +103,24 @@ export function createBinding(root: Root): LateBinding {
   return {
     env: () => env,
     bound: () => bound,
-    bind: (delivery) =>
+    bind: (delivery, how) =>
       inTurn(async () => {
         const parsed = parseDelivery(delivery);
-        const secrets = await boundFilesOf(root, parsed.files);
-        await deliver(root, secrets);
-        const former = bound?.files ?? [];
-        const files = secrets.map(({ path }) => path);
-        env = parsed.env;
-        bound = { digest: digestOf(parsed.env, secrets), env: Object.keys(env).sort(), files };
-        await removeAll(former.filter((path) => !files.includes(path)));
+        const written = await newFilesOf(root, parsed.files);
+        await deliver(root, written);
+        const isNew = new Set(written.map(({ path }) => path));
+        const others = files.filter(({ path }) => !isNew.has(path));
+        env = how === "add" ? { ...env, ...parsed.env } : parsed.env;
+        files = [...how === "add" ? others : [], ...written.map(({ content: _, ...file }) => file)].sort(byPath);
+        bound = { digest: digestOf(env, files), env: Object.keys(env).sort(), files: files.map(({ path }) => path) };
+        if (how === "replace") await removeAll(others);
         return bound;
       }),
     revoke: () =>
       inTurn(async () => {
-        const former = bound?.files ?? [];
+        const former = files;
         env = {};
+        files = [];
         bound = undefined;
         await removeAll(former);
       }),
@@ -127,22 +136,26 @@ function parseDelivery(delivery: unknown): z.infer<typeof deliverySchema> {
   throw new Refused("INVALID_ARGUMENT", `Cannot bind: ${issues.join("; ")}`);
 }
 
-async function boundFilesOf(root: Root, files: z.infer<typeof fileSchema>[]): Promise<BoundFile[]> {
+async function newFilesOf(root: Root, files: z.infer<typeof fileSchema>[]): Promise<NewFile[]> {
   const secrets = await Promise.all(files.map(async ({ path, content, content_base64, mode = SECRET_MODE }) => {
     const { parts } = await root.locate(path, { missing: "allow" }).catch((error) => {
       throw refusedFor(error, path) ?? error;
     });
     const bytes = content === undefined ? Buffer.from(content_base64 ?? "", "base64") : Buffer.from(content);
-    return { path: parts.join("/"), mode, content: bytes };
+    return { path: parts.join("/"), mode, sha256: sha256(bytes), content: bytes };
   }));
-  secrets.sort((a, b) => a.path < b.path ? -1 : 1);
+  secrets.sort(byPath);
   const twice = secrets.find(({ path }, i) => path === secrets[i + 1]?.path);
   if (twice) throw new Refused("INVALID_ARGUMENT", `Cannot bind "${twice.path}": it is there twice`);
   return secrets;
 }
 
+function byPath(a: BoundFile, b: BoundFile): number {
+  return a.path < b.path ? -1 : 1;
+}
+
 /** Writes all files under temporary names, then renames them. If writing fails, nothing has changed. */
-async function deliver(root: Root, [secret, ...rest]: BoundFile[]): Promise<void> {
+async function deliver(root: Root, [secret, ...rest]: NewFile[]): Promise<void> {
   if (!secret) return;
   const { path, mode, content } = secret;
   await withTarget(root, path, true, async (folder, name) => {
@@ -168,10 +181,10 @@ async function* chunkOf(content: Uint8Array): AsyncGenerator<Uint8Array> {
  * blanks. Both lists are sorted by their first element. The sender of a delivery can compute the same digest and
  * compare.
  */
-function digestOf(env: Record<string, string>, secrets: BoundFile[]): string {
+function digestOf(env: Record<string, string>, files: BoundFile[]): string {
   const variables = Object.entries(env).sort(([a], [b]) => a < b ? -1 : 1);
-  const files = secrets.map(({ path, mode, content }) => [path, mode, sha256(content)]);
-  return `sha256:${sha256(JSON.stringify([variables, files]))}`;
+  const entries = files.map(({ path, mode, sha256 }) => [path, mode, sha256]);
+  return `sha256:${sha256(JSON.stringify([variables, entries]))}`;
 }
 
 function sha256(data: string | Uint8Array): string {
@@ -184,8 +197,9 @@ const DELIVERY_BYTES = 16 * 1024 * 1024;
 /** Adds the endpoints to the app. */
 export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log }: RestOptions): void {
   app.use("/v1/bind", onlyWithToken(token));
-  app.post("/v1/bind", async (c) => {
-    const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES));
+  app.on(["POST", "PATCH"], "/v1/bind", async (c) => {
+    const how = c.req.method === "PATCH" ? "add" : "replace";
+    const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how);
     log("info", "Bound", { digest: bound.digest, env: bound.env, files: bound.files });
     return c.json(bound);
   });

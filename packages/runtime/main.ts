@@ -5,8 +5,11 @@ import { helpOf } from "../process/flaghelp.ts";
 import { runProcess } from "../process/runprocess.ts";
 import { readOptions, RUNTIME } from "./options.ts";
 import { startRuntime } from "./start.ts";
+import { writeDerivedToken } from "./token.ts";
 
 await runProcess(helpOf(RUNTIME), readOptions, async (options, signal) => {
+  const { deriveTokenFrom, podUid, tokenFile } = options;
+  if (deriveTokenFrom !== undefined) return await writeDerivedToken(deriveTokenFrom, podUid, tokenFile);
   const runtime = await startRuntime(options, createLog(options.logLevel));
   if (!signal.aborted) await once(signal, "abort");
   await runtime.stop();

@@ -63,6 +63,12 @@ export const RUNTIME = {
       placeholder: "F",
       otherwise: `${DEFAULT_TOKEN_FILE} if it is mounted, otherwise no token`,
     }),
+    "derive-token-from": flag(TEXT, {
+      help: "derive the token from the key in this file and --pod-uid, write it to --token-file, and exit",
+      since: "0.3.0",
+      placeholder: "F",
+      otherwise: "serve",
+    }),
     "token-scope": flag(choice(["all", "bind"], "S"), {
       help: "what requires the token: all (except health), or only bind, for late binding",
       since,

@@ -1,6 +1,7 @@
 /** Checks the bearer token of requests against a mounted file; the token is never logged or returned. @module */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { deriveRuntimeToken } from "../api/router/runtimetoken.ts";
 import { codeOf } from "./confine.ts";
 
 /**
@@ -55,6 +56,23 @@ export async function tokenIsMounted(file: string, required: boolean): Promise<b
   }
   if (text.trim() === "") throw refuse("the file is empty");
   return true;
+}
+
+/**
+ * Writes the token of this Pod, for the runtime that starts later. An init container does this: it has the key, and the
+ * sandbox gets only the token.
+ *
+ * @throws {Error} if the key cannot be read or used, or the token cannot be written
+ */
+export async function writeDerivedToken(keyFile: string, podUID: string, tokenFile: string): Promise<void> {
+  try {
+    const token = deriveRuntimeToken(await readFile(keyFile), podUID);
+    // Renamed when it is whole, as the container may be stopped and start again.
+    await writeFile(`${tokenFile}.new`, token, { mode: 0o444 });
+    await rename(`${tokenFile}.new`, tokenFile);
+  } catch (error) {
+    throw new Error(`Cannot derive a token from "${keyFile}": ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 function isAbsent(error: unknown): boolean {

@@ -61,6 +61,7 @@ export const Sandbox = {
 
 export { SandboxClient } from "./client.ts";
 export type { NameOptions, SandboxList } from "./client.ts";
+export type { BindOptions, Bound, BoundFile } from "./bind.ts";
 export type { SandboxHandle, URLOptions } from "./sandbox.ts";
 export type { ClientOptions } from "./setup/clientoptions.ts";
 export type { PodPlace, PodWay } from "./transport/direct.ts";

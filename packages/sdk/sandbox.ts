@@ -2,6 +2,7 @@
 import type { Finding } from "../api/diagnosis/finding.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { timeAt } from "../kube/api.ts";
+import { bind, type BindOptions, type Bound, unbind } from "./bind.ts";
 import { type Code, createCode } from "./code/code.ts";
 import { type Commands, createCommands } from "./commands/commands.ts";
 import { extendTimeoutOf, remove, setMode, setTimeoutOf, untilNotReady, untilSuspended } from "./control/change.ts";
@@ -14,7 +15,7 @@ import { createFS, type SandboxFS } from "./files/fs.ts";
 import type { SandboxInfo, WaitOptions } from "./options.ts";
 import { createPTY, type PTY } from "./pty.ts";
 import type { CallOptions } from "./runtime/call.ts";
-import { createRuntimeClient } from "./runtime/runtimeclient.ts";
+import { createRuntimeClient, type RuntimeClient } from "./runtime/runtimeclient.ts";
 import { type ClientContext, signAddress } from "./setup/clientcontext.ts";
 import { traceTransport } from "./tracing.ts";
 import type { SandboxTransport } from "./transport/transport.ts";
@@ -71,6 +72,7 @@ export class SandboxHandle implements AsyncDisposable {
   /** `runCode`, and all functions for its contexts. */
   readonly code: Code;
   readonly #parts: HandleParts;
+  readonly #runtime: RuntimeClient;
 
   /** @internal */
   constructor(parts: HandleParts) {
@@ -81,6 +83,7 @@ export class SandboxHandle implements AsyncDisposable {
     this.sandboxName = sandboxName;
     const object = { kind: "Sandbox", namespace: target.namespace, name: sandboxName };
     const runtimeClient = createRuntimeClient(traceTransport(transport, object), object, context.options.runtimeToken);
+    this.#runtime = runtimeClient;
     this.commands = createCommands(runtimeClient);
     this.files = createFiles(runtimeClient);
     this.fs = createFS(this.files, object);
@@ -102,6 +105,22 @@ export class SandboxHandle implements AsyncDisposable {
   async why({ signal }: CallOptions = {}): Promise<Finding> {
     const { context, target } = this.#parts;
     return await context.why(target, signal);
+  }
+
+  /**
+   * Gives the sandbox variables and files that are in no spec, such as keys, in addition to those it was given before.
+   * Commands, code and terminals that start from now on get the variables. If the Pod is replaced, they are gone.
+   *
+   * @returns the names of everything that it was given
+   * @throws {@link AuthenticationError} or {@link AuthorizationError} if the sandbox does not allow late binding
+   */
+  async bind(options: BindOptions): Promise<Bound> {
+    return await bind(this.#runtime, options);
+  }
+
+  /** Takes back everything that {@link SandboxHandle.bind} has given. Running processes keep their variables. */
+  async unbind(options: CallOptions = {}): Promise<void> {
+    await unbind(this.#runtime, options);
   }
 
   /** Deletes the sandbox with its Pod and volumes; does not wait for the Pod. Returns false if it was gone. */

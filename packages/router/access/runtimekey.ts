@@ -1,0 +1,65 @@
+/**
+ * Lets clients that may reach a sandbox bind variables and files to it: the router adds the token of the sandbox's
+ * runtime, which it derives from the namespace's key. Clients never see the token or the key. @module
+ */
+import { Buffer } from "node:buffer";
+import { deriveRuntimeToken, RUNTIME_KEY_ENTRY, RUNTIME_KEY_SECRET } from "../../api/router/runtimetoken.ts";
+import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import type { Refusal } from "../refusal.ts";
+
+/** The runtime's path for late binding. The token is for no other request. */
+const BIND_PATH = /^\/v1\/bind(\?|$)/;
+
+/** Tells whether a request needs the token of the runtime. @param path path and query for the sandbox */
+export function isBinding(path: string): boolean {
+  return BIND_PATH.test(path);
+}
+
+/**
+ * Returns the headers with the token for the runtime in a Pod: names and values in turn. Empty if the namespace has no
+ * key, or the UID of the Pod is not known: the runtime then refuses the request itself.
+ */
+export type RuntimeCredentials = (namespace: string, podUID: string | undefined) => Promise<string[] | Refusal>;
+
+/** How long a key is kept, in milliseconds: a new key takes effect within this time. */
+const KEPT_MS = 5000;
+
+const UNREADABLE: Refusal = {
+  status: 503,
+  detail: `Cannot bind: Secret ${RUNTIME_KEY_SECRET} cannot be used; the router's log says why.`,
+};
+
+/** Reads keys from the Secrets `hookbox-runtime-key`. */
+export function createRuntimeCredentials(api: Api, log: Log, now = () => performance.now()): RuntimeCredentials {
+  const kept = new Map<string, { key: Promise<Uint8Array | undefined>; until: number }>();
+
+  async function readKey(namespace: string): Promise<Uint8Array | undefined> {
+    const answer = await api.send({
+      method: "GET",
+      path: pathOf({ resource: "secrets", namespace, name: RUNTIME_KEY_SECRET }),
+    });
+    if (answer.status === 404) return undefined;
+    if (!isOk(answer)) throw answerError(`get Secret ${namespace}/${RUNTIME_KEY_SECRET}`, answer);
+    const text = (answer.body as { data?: Record<string, string> }).data?.[RUNTIME_KEY_ENTRY] ?? "";
+    return Buffer.from(text, "base64");
+  }
+
+  function keyOf(namespace: string): Promise<Uint8Array | undefined> {
+    for (const [name, { until }] of kept) if (until <= now()) kept.delete(name);
+    const found = kept.get(namespace)?.key ?? readKey(namespace);
+    if (!kept.has(namespace)) kept.set(namespace, { key: found, until: now() + KEPT_MS });
+    return found;
+  }
+
+  return async (namespace, podUID) => {
+    try {
+      const key = podUID === undefined ? undefined : await keyOf(namespace);
+      if (!key || podUID === undefined) return [];
+      return ["Authorization", `Bearer ${deriveRuntimeToken(key, podUID)}`];
+    } catch (error) {
+      log("warn", "Cannot use the key of the runtimes", { namespace, ...errorFields(error), stack: undefined });
+      return UNREADABLE;
+    }
+  };
+}
