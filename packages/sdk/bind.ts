@@ -61,9 +61,9 @@ export async function bind(client: RuntimeClient, { env = {}, files = [], signal
   return { env: bound.env, files: bound.files };
 }
 
-/** Takes back all variables and files that the sandbox was given. Running processes keep their variables. */
+/** Removes all variables and files that the sandbox was given. Running processes keep their variables. */
 export async function unbind(client: RuntimeClient, { signal }: CallOptions): Promise<void> {
-  const answer = await send(client, { method: "DELETE", signal, action: "take back variables and files" });
+  const answer = await send(client, { method: "DELETE", signal, action: "remove variables and files" });
   await answer.body?.cancel();
 }
 

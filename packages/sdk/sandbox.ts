@@ -118,7 +118,7 @@ export class SandboxHandle implements AsyncDisposable {
     return await bind(this.#runtime, options);
   }
 
-  /** Takes back everything that {@link SandboxHandle.bind} has given. Running processes keep their variables. */
+  /** Removes everything that {@link SandboxHandle.bind} has given. Running processes keep their variables. */
   async unbind(options: CallOptions = {}): Promise<void> {
     await unbind(this.#runtime, options);
   }

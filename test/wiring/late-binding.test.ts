@@ -75,7 +75,7 @@ async function start(key: string | undefined) {
   return { api, router, client, run, made };
 }
 
-test("who may reach a sandbox through the router gives it keys, adds to them, and takes them back", async () => {
+test("who may reach a sandbox through the router gives it keys, adds to them, and removes them", async () => {
   const { api, client, run, made } = await start(KEY);
   putKey(api);
   const files = [{ path: "netrc", data: SECRET }, { path: "bin", data: Uint8Array.of(0, 255), mode: 0o640 }];
