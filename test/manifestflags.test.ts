@@ -109,9 +109,15 @@ test("the chart writes keys of the ConfigMap that processes read, with values th
   readCommandLine({ flags: HOOK_FLAGS }, ["--template-network-policy=optional", "--allowed-annotation-domains="]);
 });
 
-test("the image of the runtime starts it with flags that it has", () => {
+test("the image of the runtime starts it with flags that it has, in the working directory of the image", () => {
   const file = readFileSync(`${DEPLOY}runtime/Containerfile`, "utf8");
-  const commands = [...file.matchAll(/^CMD (\[.*\])$/gm)].map(([, words = ""]) => JSON.parse(words) as string[]);
-  expect(commands.length).toBeGreaterThan(0);
-  for (const words of commands) readCommandLine({ flags: runtime ?? {} }, words);
+  const started = [...file.matchAll(/^(?:ENTRYPOINT|CMD) (\[.*\])$/gm)].flatMap(([, words = ""]) =>
+    JSON.parse(words) as string[]
+  );
+  const flags = started.slice(started.indexOf("/opt/hookbox/main.js") + 1);
+  expect(readCommandLine({ flags: runtime ?? {} }, flags)?.values).toMatchObject({
+    root: undefined,
+    workdir: undefined,
+  });
+  expect(file).toContain("\nWORKDIR /workspace\n");
 });

@@ -19,7 +19,7 @@ const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${process.platform}-${proc
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
 const OWN_FOLDER = "/opt/hookbox";
-/** The folder of a sandbox's files, if `--root` does not set another. */
+/** The working directory, and the home directory. */
 const WORKSPACE = "/workspace";
 
 /**
@@ -82,7 +82,6 @@ export function runtimeImage({ dist, busybox, tini }: Parts): ImageSpec {
     name: RUNTIME_IMAGE,
     files: [...new Map(files.map((file) => [file.path, file])).values()],
     entrypoint: tini === undefined ? serve : [tini, "--", ...serve],
-    command: ["--root", WORKSPACE],
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: WORKSPACE },
     workingDir: WORKSPACE,
   };

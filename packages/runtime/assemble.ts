@@ -2,7 +2,7 @@
 import process from "node:process";
 import type { Log } from "../process/log.ts";
 import { createBinding } from "./bind.ts";
-import { createRoot } from "./confine.ts";
+import { createOpenRoot, createRoot } from "./confine.ts";
 import { createContexts } from "./contexts/contexts.ts";
 import { createLegacy } from "./legacy/legacy.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -19,15 +19,15 @@ export interface RuntimeSignals {
   kill: AbortSignal;
 }
 
-/** Creates one app per port, and the parts that they share. @throws if the root cannot be created */
+/** Creates one app per port, and the parts that they share. @throws if the root or the working directory cannot be created */
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals) {
   const { maxOutput, execTimeout, maxUpload, tokenScope, allowedHosts, podUid } = options;
-  const root = await createRoot(options.root);
+  const root = options.root === undefined ? await createOpenRoot(options.workdir) : await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
   const binding = createBinding(root);
   const processes = createProcesses({ env: binding.env });
-  const contexts = createContexts(root.path, binding.env);
+  const contexts = createContexts(root.workdir, binding.env);
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });
   const { stop } = signals;
   const routes = createRoutes({ root, processes, contexts, metrics, maxOutput, token: tokenForAll, stop });

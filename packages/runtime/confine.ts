@@ -1,6 +1,12 @@
-/** Resolves a path inside the root through all symlinks, and refuses paths that lead out. @module */
-import { lstat, mkdir, realpath, stat } from "node:fs/promises";
+/**
+ * Resolves the paths of requests through all symlinks: in the whole file system, or confined to one folder.
+ * @module
+ */
+import { constants } from "node:fs";
+import { access, lstat, mkdir, realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { bytePath, readTarget } from "../process/bytepaths.ts";
 import { bytesOfName } from "../process/filenames.ts";
 
@@ -37,12 +43,22 @@ interface Location {
   exists: boolean;
 }
 
-/** A folder to which all paths are confined. */
+/**
+ * The files that requests reach: those below one folder. If the folder is `/`, these are all files, and a path means
+ * what it means in a shell: it is relative to the working directory, absolute, or starts with `~`.
+ */
 export interface Root {
   /** Its real path: absolute and without symlinks. */
   path: string;
+  /** Whether requests reach only a part of the file system. A relative path is then relative to that part. */
+  isConfined: boolean;
+  /** Real path of the folder from which relative paths start, and in which commands run. */
+  workdir: string;
+  /** The home directory, which `~` means. Undefined for a confined root, in which `~` is an ordinary name. */
+  home: string | undefined;
   /**
-   * Returns the real absolute path of `path`, which is relative to the root, or absolute and inside it.
+   * Returns the real absolute path of `path`: relative to the working directory, or absolute. `~` and `~/…` mean the
+   * home directory, unless the root is confined.
    *
    * The result is valid only at this moment. To open or change a file, use `withParent` of `folder.ts`, which keeps the
    * folder open.
@@ -52,6 +68,8 @@ export interface Root {
   resolve(path: string, options?: ResolveOptions): Promise<string>;
   /** As `resolve`, but returns also the names from the root, and whether the file exists. */
   locate(path: string, options?: ResolveOptions): Promise<Location>;
+  /** Returns the path for callers of the file with these names from the root: absolute, or relative to a confined root. */
+  shown(parts: string[]): string;
 }
 
 /** The number of symlinks that Linux follows in one path. */
@@ -59,13 +77,78 @@ const MOST_LINKS = 40;
 const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 4095;
 
-/** Creates the root at `directory`, which is created if it does not exist. @throws if it is not a folder */
+/**
+ * Confines all paths to `directory`, which is created if it does not exist.
+ *
+ * @throws if it is not a folder
+ */
 export async function createRoot(directory: string): Promise<Root> {
+  const path = await realFolder(directory, "root");
+  return rootAt({ path, isConfined: true, workdir: path, home: undefined });
+}
+
+/**
+ * Serves the whole file system. Without `directory`, the working directory is that of this process, which is the image's
+ * `WORKDIR`. If that is `/`, it is `/workspace`, which is created if possible, and otherwise the home directory.
+ *
+ * @param directory created if it does not exist
+ * @throws if it is not a folder
+ */
+export async function createOpenRoot(directory: string | undefined): Promise<Root> {
+  const home = homeDirectory();
+  const workdir = await realFolder(directory ?? await defaultWorkdir(home), "working directory");
+  return rootAt({ path: "/", isConfined: false, workdir, home });
+}
+
+/** Confines all paths to a folder whose real path is known. */
+export function confinedTo(path: string): Root {
+  return rootAt({ path, isConfined: true, workdir: path, home: undefined });
+}
+
+const DEFAULT_WORKDIR = "/workspace";
+
+async function defaultWorkdir(home: string): Promise<string> {
+  const inherited = process.cwd();
+  if (inherited !== "/") return inherited;
+  try {
+    await mkdir(DEFAULT_WORKDIR, { recursive: true });
+    await access(DEFAULT_WORKDIR, constants.X_OK);
+    return DEFAULT_WORKDIR;
+  } catch {
+    return home;
+  }
+}
+
+/** Returns `HOME`, or the home directory of the user. `/`: the user has none. */
+function homeDirectory(): string {
+  try {
+    const home = process.env["HOME"] || homedir();
+    return home.startsWith("/") ? home : "/";
+  } catch {
+    return "/";
+  }
+}
+
+async function realFolder(directory: string, what: string): Promise<string> {
   await mkdir(directory, { recursive: true });
   const path = await realpath(directory);
-  if (!(await stat(path)).isDirectory()) throw new TypeError(`Cannot use "${directory}" as root: it is not a folder`);
-  const locateIn = (wanted: string, options: ResolveOptions = {}) => locate(path, wanted, options);
-  return { path, locate: locateIn, resolve: async (wanted, options) => (await locateIn(wanted, options)).path };
+  if (!(await stat(path)).isDirectory()) {
+    throw new TypeError(`Cannot use "${directory}" as ${what}: it is not a folder`);
+  }
+  return path;
+}
+
+type Base = Pick<Root, "path" | "isConfined" | "workdir" | "home">;
+
+function rootAt(base: Base): Root {
+  const locateIn = (wanted: string, options: ResolveOptions = {}) => locate(base, wanted, options);
+  const { path, isConfined } = base;
+  return {
+    ...base,
+    locate: locateIn,
+    resolve: async (wanted, options) => (await locateIn(wanted, options)).path,
+    shown: (parts) => isConfined ? parts.join("/") || "." : join(path, ...parts),
+  };
 }
 
 /**
@@ -81,19 +164,25 @@ interface Walk {
   links: number;
 }
 
-async function locate(root: string, wanted: string, options: ResolveOptions): Promise<Location> {
+async function locate(base: Base, wanted: string, options: ResolveOptions): Promise<Location> {
   checkText(wanted);
-  const rootParts = namesOf(root);
+  const rootParts = namesOf(base.path);
   const walk: Walk = { root: rootParts, wanted, position: [], pending: [], missing: 0, links: 0 };
-  enter(walk, wanted, rootParts);
+  enter(walk, withHome(wanted, base.home), namesOf(base.workdir));
+  const followLast = options.followLast ?? true;
   for (let name = walk.pending.pop(); name !== undefined; name = walk.pending.pop()) {
-    if (name === "..") stepUp(walk);
-    else await stepInto(walk, name, options.followLast ?? true);
+    if (name === "..") await stepUp(walk, base.isConfined);
+    else await stepInto(walk, name, followLast);
   }
   if (walk.position.length < rootParts.length) throw outside(wanted);
   if (walk.missing > 0 && options.missing !== "allow") throw missing(wanted);
+  if (!base.isConfined && /\/\.?$/.test(wanted)) await checkFolder(walk, !followLast);
   const parts = walk.position.slice(rootParts.length);
-  return { parts, path: join(root, ...parts), exists: walk.missing === 0 };
+  return { parts, path: join(base.path, ...parts), exists: walk.missing === 0 };
+}
+
+function withHome(wanted: string, home: string | undefined): string {
+  return home !== undefined && (wanted === "~" || wanted.startsWith("~/")) ? home + wanted.slice(1) : wanted;
 }
 
 /** Puts the names of `target` on top of the stack. An absolute target starts at `/`. */
@@ -102,9 +191,21 @@ function enter(walk: Walk, target: string, from: string[]): void {
   walk.pending.push(...namesOf(target).reverse());
 }
 
-function stepUp(walk: Walk): void {
+/** In a confined root, the name before `..` need not exist. Elsewhere it must be a folder, as the kernel demands. */
+async function stepUp(walk: Walk, isConfined: boolean): Promise<void> {
+  if (!isConfined) {
+    if (walk.missing > 0) throw missing(walk.wanted);
+    await checkFolder(walk);
+  }
   walk.position.pop();
   walk.missing = Math.max(0, walk.missing - 1);
+}
+
+/** @throws {MissingError} if something other than a folder exists at the current place */
+async function checkFolder({ position, missing: below, wanted }: Walk, orLink = false): Promise<void> {
+  if (below > 0) return;
+  const found = await lstat(bytePath(`/${position.join("/")}`));
+  if (!found.isDirectory() && !(orLink && found.isSymbolicLink())) throw missing(wanted);
 }
 
 async function stepInto(walk: Walk, name: string, followLast: boolean): Promise<void> {

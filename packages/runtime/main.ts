@@ -1,4 +1,4 @@
-/** The entry point of the runtime: `node packages/runtime/main.ts --root DIR`. @module */
+/** The entry point of the runtime: `node packages/runtime/main.ts`. @module */
 import { once } from "node:events";
 import { createLog } from "../process/log.ts";
 import { helpOf } from "../process/flaghelp.ts";

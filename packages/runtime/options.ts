@@ -19,15 +19,21 @@ const since = "0.1.0";
 
 export const RUNTIME = {
   name: "hookbox runtime",
-  about: "The process inside a sandbox: runs commands and serves files, confined to one folder.",
+  about: "The process inside a sandbox: runs commands and code, and serves files and terminals.",
   flags: {
     root: flag(TEXT, {
-      help: "folder to serve; created if it does not exist",
+      help: "folder to which requests are confined, and in which commands run; created if it does not exist",
       since,
       placeholder: "DIR",
-      default: "/workspace",
+      otherwise: "requests reach all files",
       env: "SANDBOX_BASE_DIR",
       aliases: ["root-dir"],
+    }),
+    workdir: flag(TEXT, {
+      help: "folder in which commands run and relative paths start; created if it does not exist",
+      since: "0.3.0",
+      placeholder: "DIR",
+      otherwise: "the image's WORKDIR; if that is /, /workspace; if that cannot be created, the home directory",
     }),
     host: flag(TEXT, {
       help: "address to listen on",
@@ -106,6 +112,9 @@ export function readOptions(args: string[], env?: Environment): RuntimeOptions |
   const fixed = [values.port, values.restPort, values.grpcPort].filter((port) => port !== 0);
   const twice = fixed.find((port, i) => fixed.indexOf(port) !== i);
   if (twice !== undefined) throw new RangeError(`Cannot listen on port ${twice} twice: each protocol has its own`);
-  const { tokenFile } = values;
+  const { tokenFile, root, workdir } = values;
+  if (root !== undefined && workdir !== undefined) {
+    throw new RangeError("Cannot use --workdir with --root: commands run in the root");
+  }
   return { ...values, tokenFile: tokenFile ?? DEFAULT_TOKEN_FILE, tokenRequired: tokenFile !== undefined };
 }

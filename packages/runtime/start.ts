@@ -46,7 +46,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     () => listenGRPC(routes, host, options.grpcPort, door),
   ]);
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
-  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, token });
+  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, workdir: root.workdir, token });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping.abort();

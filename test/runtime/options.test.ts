@@ -7,7 +7,6 @@ const has = (env: Record<string, string>) => (name: string) => env[name];
 
 test("readOptions() has the published defaults", () => {
   expect(readOptions([])).toEqual({
-    root: "/workspace",
     host: "0.0.0.0",
     port: 8888,
     restPort: 8080,
@@ -69,6 +68,6 @@ test("the help names every option, its other names and its variables", () => {
   const help = helpOf(RUNTIME);
   for (const name of Object.keys(RUNTIME.flags)) expect(help).toMatch(new RegExp(`^ +--${name} `, "m"));
   expect(help).toMatch(
-    /created if it does not exist\s+\(default: the variable\s+SANDBOX_BASE_DIR,\s+or \/workspace\); also --root-dir/,
+    /does\s+not exist\s+\(default: the variable\s+SANDBOX_BASE_DIR,\s+or requests reach all files\);\s+also --root-dir/,
   );
 });

@@ -5,11 +5,19 @@ import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 
-/** Starts a runtime on free ports of loopback. */
+/** Starts a runtime on free ports of loopback, confined to a folder. */
 export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {
+  return await startOnLoopback(["--root", root, ...args]);
+}
+
+/** Starts one that serves all files of this machine. */
+export async function startOpenRuntime(workdir: string, ...args: string[]): Promise<Runtime> {
+  return await startOnLoopback(["--workdir", workdir, ...args]);
+}
+
+async function startOnLoopback(args: string[]): Promise<Runtime> {
   const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
-  const options = readOptions(["--root", root, "--host", "127.0.0.1", ...ports, ...args], variable)!;
-  return await startRuntime(options, () => {});
+  return await startRuntime(readOptions(["--host", "127.0.0.1", ...ports, ...args], variable)!, () => {});
 }
 
 /** An answer, read whole. */

@@ -4,6 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { FileNotFoundError } from "../../sdk/errors.ts";
+import { joinPath } from "../../sdk/files/entry.ts";
 import type { TransferProgress, Transferred } from "../../sdk/files/transfer.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
 import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
@@ -13,8 +14,8 @@ import { openSandbox } from "../sandbox.ts";
 import { oneLine, spinning } from "../terminal.ts";
 
 const MORE = `
-A path in a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH. Relative paths start at the sandbox's root. If the target
-is an existing folder, the source is copied into it, as with cp. "-" is this command's input or output. Modes, times and
+A path in a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH. Relative paths start at the working directory of
+the sandbox, and ~ is its home directory. If the target is an existing folder, the source is copied into it, as with cp. "-" is this command's input or output. Modes, times and
 symlinks are kept. Nothing is written outside of the target, whatever the sandbox sends.
 
 Examples:
@@ -63,7 +64,7 @@ async function copyUp(
       });
     }
     const isInto = path === "" || path.endsWith("/") || await isRemoteFolder(sandbox, path);
-    const target = isInto ? `${path.replace(/\/+$/, "") || "."}/${basename(resolve(from))}` : path;
+    const target = isInto ? joinPath(path, basename(resolve(from))) : path;
     await transferring(context, from, (onProgress) => {
       return files.upload(from, target, { signal: context.signal, onProgress });
     });
@@ -87,11 +88,11 @@ async function copyDown(
       return;
     }
     const isInto = to.endsWith("/") || await stat(to).then((found) => found.isDirectory(), () => false);
-    // The SDK chooses the name inside a folder, and refuses "..". The root gets the name of the sandbox.
+    // The SDK chooses the name inside a folder, and refuses "..". The working directory and / get the name of the sandbox.
     const into = /^\/*$/.test(path) ? join(to, name) : `${to}/`;
     const target = isInto ? into : to;
     await transferring(context, `${name}:${path}`, (onProgress) => {
-      return files.download(path === "" ? "/" : path, target, { signal: context.signal, onProgress });
+      return files.download(path || ".", target, { signal: context.signal, onProgress });
     });
   });
 }
@@ -140,7 +141,7 @@ export interface RemotePath {
   sandbox: string;
   /** Undefined: the namespace from the options. */
   namespace: string | undefined;
-  /** Empty: the root of the sandbox. */
+  /** Empty: the working directory of the sandbox. */
   path: string;
 }
 

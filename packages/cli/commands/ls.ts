@@ -16,7 +16,7 @@ interface LsOptions {
 
 export function defineLs(command: Command, context: CommandContext): void {
   command
-    .argument("<sandbox[:path]>", "sandbox, and a folder or file in it (default: its root)")
+    .argument("<sandbox[:path]>", "sandbox, and a folder or file in it (default: its working directory)")
     .option("-l, --long", "with mode, size and time")
     .option("-a, --all", "also names that begin with a dot")
     .option("-o, --output <format>", "json or yaml")
@@ -51,7 +51,7 @@ async function runLs(
 ): Promise<void> {
   const sandbox = await openSandbox(context, await context.connect(where), name);
   try {
-    const at = path === "" ? "/" : path;
+    const at = path || ".";
     const { signal } = context;
     const found = await sandbox.files.stat(at, { signal });
     const isFolder = found.type === "directory" || at.endsWith("/");

@@ -70,8 +70,8 @@ export class DeadContextError extends Error {
 /** If code does not react to an interrupt for this time, its interpreter is killed. In milliseconds. */
 const GRACE_MS = 3000;
 
-/** Creates the contexts. `env` is called at each start of an interpreter. */
-export function createContexts(root: string, env: () => Record<string, string> = () => ({})): Contexts {
+/** Creates the contexts. `env` is called at each start of an interpreter. @param workdir folder of the default contexts */
+export function createContexts(workdir: string, env: () => Record<string, string> = () => ({})): Contexts {
   const byId = new Map<string, CodeContext>();
   const defaults = new Map<Language, Promise<CodeContext>>();
   let isOver = false;
@@ -130,7 +130,7 @@ export function createContexts(root: string, env: () => Record<string, string> =
     create: (language, cwd, own) => add(language, cwd, own, false),
     get: (id) => byId.get(id),
     default: (language) => {
-      const make = () => add(language, root, {}, true);
+      const make = () => add(language, workdir, {}, true);
       // The calls run one after another, so that two callers at the same time get the same context.
       const found = (defaults.get(language) ?? make()).then((known) => byId.has(known.id) ? known : make(), make);
       defaults.set(language, found);

@@ -1,13 +1,14 @@
 /** Describes files and lists folders; by default, symlinks that lead out of the root are not listed. @module */
 import type { Stats } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
 import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
 
 /** An entry that may be a symlink. */
 interface LinkEntry extends FileEntry {
-  /** Only for symlinks: the path that it leads to, from the root. Absent if it leads out of the root. */
+  /** Only for symlinks: where it leads. Absent if it leads out of a confined root, or cannot be followed. */
   target?: string;
 }
 
@@ -43,7 +44,7 @@ interface Description extends LinkEntry {
 export async function describePath(root: Root, path: string): Promise<Description> {
   return await withParent(root, path, { followLast: false }, async (folder, name, parts) => {
     const stats = await lstat(name === undefined ? root.path : folder.at(name));
-    return { ...await describeLink(root, parts, entryOf(name ?? ".", stats)), path: parts.join("/") || "." };
+    return { ...await describeLink(root, parts, entryOf(name ?? ".", stats)), path: root.shown(parts) };
   });
 }
 
@@ -66,7 +67,7 @@ async function describeEntry(
 
 async function describeLink(root: Root, parts: string[], entry: FileEntry): Promise<LinkEntry> {
   const target = entry.type === "symlink" ? await followLink(root, parts) : "outside";
-  return target === "outside" ? entry : { ...entry, target: target.parts.join("/") || "." };
+  return target === "outside" ? entry : { ...entry, target: root.shown(target.parts) };
 }
 
 /** Returns where a symlink leads. A symlink in a circle leads nowhere, but not out of the root. */
@@ -75,7 +76,7 @@ async function followLink(
   parts: string[],
 ): Promise<{ parts: string[]; path: string; exists: boolean } | "outside"> {
   try {
-    return await root.locate(parts.join("/"), { missing: "allow" });
+    return await root.locate(join(root.path, ...parts), { missing: "allow" });
   } catch (error) {
     if (error instanceof OutsideError) return "outside";
     if (error instanceof InvalidPathError || error instanceof MissingError) return { parts, path: "", exists: false };

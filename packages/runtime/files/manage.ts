@@ -4,6 +4,7 @@
  * @module
  */
 import { chmod, lstat, rename, rmdir, statfs, unlink } from "node:fs/promises";
+import { join } from "node:path";
 import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
 import { type Folder, withFolder, withParent } from "./folder.ts";
@@ -46,8 +47,9 @@ function occupiedError(error: unknown, path: string): unknown {
  * the root, or `to` is inside `from`
  */
 export async function renamePath(root: Root, from: string, to: string, replace: boolean): Promise<void> {
-  await withParent(root, from, { followLast: false }, async (source, oldName) => {
+  await withParent(root, from, { followLast: false }, async (source, oldName, oldParts) => {
     if (oldName === undefined) throw new Refused("INVALID_ARGUMENT", "Cannot move the root");
+    if (isWorkdir(root, oldParts)) throw new Refused("INVALID_ARGUMENT", "Cannot move the working directory");
     const options = { missing: "allow", followLast: false, make: true } as const;
     await withParent(root, to, options, async (target, newName) => {
       if (newName === undefined) throw new Refused("INVALID_ARGUMENT", "Cannot replace the root");
@@ -83,24 +85,34 @@ function renameRefusal(error: unknown, from: string, to: string): unknown {
 }
 
 /**
- * Deletes the file or folder at `path`. For the root, only its content is deleted.
+ * Deletes the file or folder at `path`. For a confined root and for the working directory, only the content is deleted.
  *
  * @throws {OutsideError | MissingError | Refused} CONFLICT: the folder is not empty, and `recursive` is not set;
- * INVALID_ARGUMENT: it is the root, and `recursive` is not set
+ * INVALID_ARGUMENT: it is the root or the working directory, and `recursive` is not set; or it is `/`
  */
 export async function removePath(root: Root, path: string, recursive: boolean): Promise<void> {
-  await withParent(root, path, { followLast: false }, async (folder, name) => {
+  await withParent(root, path, { followLast: false }, async (folder, name, parts) => {
     if (name === undefined) {
-      if (!recursive) {
-        throw new Refused("INVALID_ARGUMENT", "Cannot remove the root: only its contents can be, with recursive");
-      }
+      if (!root.isConfined) throw new Refused("INVALID_ARGUMENT", "Cannot remove /");
+      if (!recursive) throw onlyContents("root");
       await emptyFolder(folder);
+    } else if (isWorkdir(root, parts)) {
+      if (!recursive) throw onlyContents("working directory");
+      await folder.within(name, emptyFolder);
     } else if ((await lstat(folder.at(name))).isDirectory()) {
       await removeFolder(folder, name, recursive);
     } else {
       await unlink(folder.at(name));
     }
   });
+}
+
+function onlyContents(what: string): Refused {
+  return new Refused("INVALID_ARGUMENT", `Cannot remove the ${what}: only its contents can be, with recursive`);
+}
+
+function isWorkdir({ path, workdir }: Root, parts: string[]): boolean {
+  return join(path, ...parts) === workdir;
 }
 
 async function removeFolder(parent: Folder, name: string, recursive: boolean): Promise<void> {
@@ -120,7 +132,7 @@ async function emptyFolder(folder: Folder): Promise<void> {
   }
 }
 
-/** Bytes and files of the file system that contains the root. */
+/** Bytes and files of the file system that contains the working directory. */
 interface DiskMetrics {
   total_bytes: number;
   used_bytes: number;
@@ -132,7 +144,7 @@ interface DiskMetrics {
 
 /** Reads the numbers from the file system. @throws in Deno without `--allow-sys=statfs` */
 export async function readDisk(root: Root): Promise<DiskMetrics> {
-  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(root.path);
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(root.workdir);
   return {
     total_bytes: blocks * bsize,
     used_bytes: (blocks - bfree) * bsize,

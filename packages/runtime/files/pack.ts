@@ -1,5 +1,6 @@
 /** Streams a folder or file as a tar archive, which also lists the files that could not be added. @module */
 import { lstat, opendir } from "node:fs/promises";
+import { join } from "node:path";
 import { bytePath, entriesIn, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
 import { codeOf, MissingError, OutsideError, type Root } from "../confine.ts";
@@ -91,7 +92,7 @@ function whyUnread(error: unknown): string {
 }
 
 async function leadsOut(root: Root, parts: string[]): Promise<boolean> {
-  return await root.locate(parts.join("/"), { missing: "allow" })
+  return await root.locate(join(root.path, ...parts), { missing: "allow" })
     .then(() => false, (error) => error instanceof OutsideError);
 }
 

@@ -1,4 +1,4 @@
-/** Unpacks a tar archive into a folder as it arrives; no entry can be written outside of the root. @module */
+/** Unpacks a tar archive into a folder as it arrives; no entry can be written outside of the folder. @module */
 import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, rename, symlink, unlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 import type { Header } from "tar-stream";
 import { bytePath, type FSPath } from "../../process/bytepaths.ts";
 import { dateOf, extractNames, namesOf } from "../../process/tarheaders.ts";
-import { codeOf, type Root } from "../confine.ts";
+import { codeOf, confinedTo, type Root } from "../confine.ts";
 import { withFolder, withParent } from "./folder.ts";
 import { makeFolder } from "./manage.ts";
 import { Refused, refusedFor } from "./refused.ts";
@@ -35,7 +35,7 @@ export interface Unpacked {
  * replaced.
  *
  * @throws {OutsideError | InvalidPathError | Refused} PERMISSION_DENIED: the name of an entry is absolute or contains
- * `..`, or the entry is a symlink that leads out of the root; INVALID_ARGUMENT: the body is not a tar archive, or
+ * `..`, or the entry is a symlink that leads out of a confined root; INVALID_ARGUMENT: the body is not a tar archive, or
  * contains a pipe or device
  */
 export async function unpackInto(
@@ -45,9 +45,12 @@ export async function unpackInto(
   options: UnpackOptions,
 ): Promise<Unpacked> {
   await makeFolder(root, path);
+  const { parts, path: folder } = await root.locate(path);
   const unpacking: Unpacking = {
-    root,
-    base: (await root.locate(path)).parts,
+    // Otherwise an entry below a symlink, which another entry has made, would be written outside of the folder.
+    root: root.isConfined ? root : confinedTo(folder),
+    base: root.isConfined ? parts : [],
+    anyTarget: !root.isConfined,
     left: options.maxBytes ?? Infinity,
     modes: [],
     done: { files: 0, directories: 0, links: 0, bytes: 0 },
@@ -73,8 +76,12 @@ export async function unpackInto(
 type TarEntry = AsyncIterable<unknown> & { header: Header };
 
 interface Unpacking {
+  /** No entry is written outside of it. */
   root: Root;
+  /** Names from the root to the target folder. */
   base: string[];
+  /** Whether symlinks may lead anywhere. */
+  anyTarget: boolean;
   /** Bytes that may still be written. */
   left: number;
   /** Modes of folders, which are set at the end: in a folder without write permission, no files can be created. */
@@ -123,12 +130,12 @@ function placeOf(base: string[], name: string): string {
   return [...base, ...parts].join("/");
 }
 
-async function makeSymlink({ root }: Unpacking, place: string, target: string): Promise<void> {
+async function makeSymlink({ root, anyTarget }: Unpacking, place: string, target: string): Promise<void> {
   const options = { missing: "allow", followLast: false, make: true } as const;
   await withParent(root, place, options, async (folder, name = "", parts) => {
     // Throws if it leads out of the root. The target need not exist.
     const where = target.startsWith("/") ? target : [...parts.slice(0, -1), target].join("/");
-    await root.locate(where, { missing: "allow" });
+    if (!anyTarget) await root.locate(where, { missing: "allow" });
     await replace(folder.at(name), folder.at(temporaryName()), (at) => symlink(bytePath(target), at));
   });
 }

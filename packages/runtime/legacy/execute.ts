@@ -12,7 +12,7 @@ type Runner = (command: Command, limits: RunLimits) => Promise<Finished>;
 
 /** How commands are run. */
 export interface ExecuteOptions {
-  /** The folder in which they run. */
+  /** Commands run in its working directory. */
   root: Root;
   run: Runner;
   /** Time limit in milliseconds if the request has none. */
@@ -47,7 +47,11 @@ export async function execute(request: ExecuteRequest, options: ExecuteOptions):
   const timeoutMs = request.timeout_seconds === undefined ? options.execTimeout : request.timeout_seconds * 1000;
   try {
     const argv = splitCommand(request.command);
-    const finished = await run({ argv, cwd: root.path, env: {} }, { timeoutMs, outputBytes: maxOutput, signal: kill });
+    const finished = await run({ argv, cwd: root.workdir, env: {} }, {
+      timeoutMs,
+      outputBytes: maxOutput,
+      signal: kill,
+    });
     return answerOf(finished, timeoutMs);
   } catch (error) {
     return { stdout: "", stderr: FAILED + (error instanceof Error ? error.message : String(error)), exit_code: 1 };

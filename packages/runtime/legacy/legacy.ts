@@ -12,7 +12,7 @@
  * `POST /execute` adds `timed_out: true` at the time limit, and `truncated: true` if output was cut off.
  *
  * Ranges and `HEAD` are also supported. Errors are `{message}`. The published client removes the leading slash of the
- * path for upload and download, but not for list and exists. So `/a` means `a` below the root, if `a` exists there.
+ * path for upload and download, but not for list and exists. {@link legacyPath} says what such a path means.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import { openForRead } from "../files/read.ts";
 import { Refused, refusedFor } from "../files/refused.ts";
 import { writeWhole } from "../files/write.ts";
 import { createGuard } from "../http/guard.ts";
-import { type HTTPEnv, pathAfter, rawPath, wirePath } from "../http/httppath.ts";
+import { type HTTPEnv, legacyPath, pathAfter, rawPath } from "../http/httppath.ts";
 import type { TokenCheck } from "../token.ts";
 
 /** Settings of the app. */
@@ -96,7 +96,7 @@ async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: Legacy
           "Cannot store the file: its name is not UTF-8. Use PUT /v1/files instead",
         );
       }
-      await writeWhole(root, await wirePath(root, filename, "refuse"), content, { maxBytes });
+      await writeWhole(root, await legacyPath(root, filename, "refuse"), content, { maxBytes });
       return filename;
     });
   } catch (error) {
@@ -108,14 +108,14 @@ async function upload(c: Context<HTTPEnv>, { root, maxUpload: maxBytes }: Legacy
 }
 
 async function download(c: Context<HTTPEnv>, root: Root): Promise<Response> {
-  const path = await wirePath(root, pathAfter(c, "/download/"), "known");
+  const path = await legacyPath(root, pathAfter(c, "/download/"), "known");
   const opened = await openForRead(root, path);
   if (opened.handle) return await sendFile(c, opened);
   return c.json({ message: "File not found" }, 404);
 }
 
 async function list(c: Context<HTTPEnv>, root: Root): Promise<Response> {
-  const path = await wirePath(root, pathAfter(c, "/list/"), "known");
+  const path = await legacyPath(root, pathAfter(c, "/list/"), "known");
   const { stats } = await openStats(root, path);
   if (!stats?.isDirectory()) return c.json({ message: "Path is not a directory" }, 404);
   const entries = await listFolder(root, path);
@@ -142,7 +142,7 @@ async function openStats(root: Root, path: string): Promise<{ stats?: Stats }> {
 
 async function exists(root: Root, path: string): Promise<{ path: string; exists: boolean }> {
   try {
-    return { path, exists: (await root.locate(await wirePath(root, path, "relative"), { missing: "allow" })).exists };
+    return { path, exists: (await root.locate(await legacyPath(root, path, "relative"), { missing: "allow" })).exists };
   } catch (error) {
     if (error instanceof MissingError) return { path, exists: false };
     throw error;

@@ -123,12 +123,12 @@ export function launch(
 
 /** Checks that the folder can be entered. For spawn, a missing folder and a missing program are both ENOENT. */
 export async function checkCwd(cwd: string): Promise<void> {
-  try {
-    if ((await stat(cwd)).isDirectory()) return await access(cwd, constants.X_OK);
-  } catch {
-    // The error is thrown below.
-  }
-  throw new SpawnError("bad-cwd", `Cannot run in ${JSON.stringify(cwd)}: it is not a folder that can be entered`);
+  const isFolder = await stat(cwd).then((found) => found.isDirectory(), () => false);
+  const quoted = JSON.stringify(cwd);
+  if (!isFolder) throw new SpawnError("bad-cwd", `Cannot run in ${quoted}: it is not a folder that can be entered`);
+  await access(cwd, constants.X_OK).catch(() => {
+    throw new SpawnError("not-executable", `Cannot run in ${quoted}: permission denied`);
+  });
 }
 
 function spawnError(file: string, error: Error): SpawnError {

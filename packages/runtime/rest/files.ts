@@ -30,7 +30,7 @@ export function addFileEndpoints(app: Hono<HTTPEnv>, options: RestOptions): void
 
 /** Returns the path in a request to `/v1/<endpoint>/{path}`. */
 async function pathOf(c: Context<HTTPEnv>, { root }: RestOptions, endpoint: string): Promise<string> {
-  return await wirePath(root, pathAfter(c, `/v1/${endpoint}/`), "relative");
+  return await wirePath(root, pathAfter(c, `/v1/${endpoint}/`));
 }
 
 async function getFile(c: Context<HTTPEnv>, options: RestOptions): Promise<Response> {
@@ -104,7 +104,7 @@ const renameSchema = z.strictObject({ from: z.string(), to: z.string(), replace:
 async function renameFile(c: Context<HTTPEnv>, { root }: RestOptions): Promise<Response> {
   const { data } = renameSchema.safeParse(await readJSON(c, SMALL_BODY_BYTES));
   if (!data) throw new Refused("INVALID_ARGUMENT", "Cannot rename: the body must be {from, to, replace?}");
-  const [from, to] = [await wirePath(root, data.from, "relative"), await wirePath(root, data.to, "relative")];
+  const [from, to] = [await wirePath(root, data.from), await wirePath(root, data.to)];
   await renamePath(root, from, to, data.replace);
   return c.body(null, 204);
 }

@@ -5,13 +5,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readTraceparent } from "../../api/tracecontext.ts";
 import type { ProcessConfig, PTY } from "../../runtime-api/gen/process/v1/process_pb.ts";
-import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
+import type { Root } from "../confine.ts";
 import { DeadContextError } from "../contexts/contexts.ts";
+import { type RefusalCode, refusedFor } from "../files/refused.ts";
 import { type Command, SpawnError, type SpawnErrorCode } from "../processes/command.ts";
 import type { Process, Processes } from "../processes/processes.ts";
 import type { TerminalSize } from "../processes/terminal.ts";
 
-/** Reads a command. Without a folder, it runs in the root. @param headers of the request @throws {ConnectError} */
+/** Reads a command. Without a folder, it runs in the working directory. @param headers of the request @throws {ConnectError} */
 export async function commandOf(root: Root, config: ProcessConfig | undefined, headers: Headers): Promise<Command> {
   if (!config?.command[0]) throw new ConnectError("Cannot start a process: the command is empty", Code.InvalidArgument);
   const env = { ...traceEnvironment(headers), ...config.envVars };
@@ -30,13 +31,13 @@ function traceEnvironment(headers: Headers): Record<string, string> {
   return { TRACEPARENT: traceparent, ...(tracestate === null ? {} : { TRACESTATE: tracestate }) };
 }
 
-/** Returns the absolute path of a folder inside the root. @throws {ConnectError} that names the folder */
+/** Returns the absolute path of a folder. @throws {ConnectError} that names the folder */
 export async function folderOf(root: Root, cwd: string | undefined): Promise<string> {
-  if (!cwd) return root.path;
+  if (!cwd) return root.workdir;
   try {
-    return await coded(root.resolve(cwd));
+    return await root.resolve(cwd);
   } catch (error) {
-    if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+    if (refusedFor(error, cwd)?.code !== "NOT_FOUND") throw codedError(error, cwd);
     throw new ConnectError(`Cannot start: there is not a folder ${JSON.stringify(cwd)}`, Code.NotFound);
   }
 }
@@ -83,17 +84,22 @@ export async function coded<T>(work: T | Promise<T>): Promise<T> {
   }
 }
 
-/** Returns an error with its Connect code. An error without one is returned unchanged. */
-export function codedError(error: unknown): unknown {
-  const code = codeFor(error);
-  return code === undefined || !(error instanceof Error) ? error : new ConnectError(error.message, code);
-}
+const CODE_OF_REFUSAL: Partial<Record<RefusalCode, Code>> = {
+  PERMISSION_DENIED: Code.PermissionDenied,
+  NOT_FOUND: Code.NotFound,
+  INVALID_ARGUMENT: Code.InvalidArgument,
+  RESOURCE_EXHAUSTED: Code.ResourceExhausted,
+};
 
-function codeFor(error: unknown): Code | undefined {
-  if (error instanceof SpawnError) return CODE_OF_SPAWN_ERROR[error.code];
-  if (error instanceof DeadContextError) return Code.FailedPrecondition;
-  if (error instanceof OutsideError) return Code.PermissionDenied;
-  if (error instanceof MissingError) return Code.NotFound;
-  if (error instanceof InvalidPathError) return Code.InvalidArgument;
-  return undefined;
+/**
+ * Returns an error with its Connect code. An error without one is returned unchanged.
+ *
+ * @param wanted the path in the caller's request
+ */
+export function codedError(error: unknown, wanted = ""): unknown {
+  if (error instanceof SpawnError) return new ConnectError(error.message, CODE_OF_SPAWN_ERROR[error.code]);
+  if (error instanceof DeadContextError) return new ConnectError(error.message, Code.FailedPrecondition);
+  const refused = refusedFor(error, wanted);
+  const code = refused && CODE_OF_REFUSAL[refused.code];
+  return refused && code !== undefined ? new ConnectError(refused.message, code) : error;
 }

@@ -37,10 +37,10 @@ export function createWatcherService({ root, stop }: WatcherServiceOptions): Ser
     watchDir: async function* ({ path, recursive }, { signal: left }) {
       const signal = stop ? AbortSignal.any([left, stop]) : left;
       try {
-        const folder = await wirePath(root, path || ".", "relative");
+        const folder = await wirePath(root, path || ".");
         for await (const change of changesIn(root, folder, { recursive, signal })) yield messageOf(change);
       } catch (error) {
-        throw codedError(error);
+        throw codedError(error, path);
       }
       throwIfBrokenOff(left);
     },
@@ -53,7 +53,7 @@ function messageOf(change: Change) {
   return { type: TYPES[type], path, oldPath, error: type === "error" ? change.error : "" };
 }
 
-/** A change. Paths are relative to the root. */
+/** A change. Paths are those that {@link Root.shown} returns. */
 type Change =
   | { type: "create" | "write" | "remove" | "chmod"; path: string }
   | { type: "rename"; path: string; oldPath: string }
@@ -85,20 +85,21 @@ export type LastStates = Map<string, Stats>;
 async function* changesIn(root: Root, path: string, options: ChangesOptions): AsyncGenerator<Change> {
   const { recursive, quietMs = 250 } = options;
   const { parts } = await root.locate(path);
-  const base = parts.join("/") || ".";
+  const base = root.shown(parts);
+  const prefix = base === "." ? "" : base.replace(/\/?$/, "/");
   const leaving = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, leaving.signal]) : leaving.signal;
   const events = await watchFolder(root, path, { recursive, signal });
   const known: LastStates = new Map();
   try {
-    await withFolder(root, { parts, wanted: path }, (folder) => readStates(known, folder, parts.join("/"), recursive));
+    await withFolder(root, { parts, wanted: path }, (folder) => readStates(known, folder, prefix, recursive));
     remember(known, base, await statsAt(root, base));
     for await (const batch of inBatches(events, quietMs)) {
       const kinds = new Map<string, ChangeKind>();
       for (const event of batch) {
         if (event.type === "overflow") yield { type: "error", path: base, error: LOST };
         else if ("path" in event) {
-          const at = event.path === "." ? base : [...parts, event.path].join("/");
+          const at = event.path === "." ? base : prefix + event.path;
           if (event.type === "incomplete") yield { type: "error", path: at, error: NOT_WATCHED };
           // A new file stays "created", even if it is written afterwards.
           else if (kinds.get(at) !== "created" || event.type === "removed") kinds.set(at, event.type);
@@ -153,12 +154,12 @@ async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined>
 
 async function readStates(known: LastStates, folder: Folder, prefix: string, recursive: boolean): Promise<void> {
   for await (const { name, isDirectory } of entriesIn(folder.here)) {
-    const path = prefix === "" ? name : `${prefix}/${name}`;
+    const path = prefix + name;
     const stats = await lstat(folder.at(name)).catch(() => undefined);
     if (!stats || known.size >= MOST_KNOWN) continue;
     known.set(path, stats);
     if (!isDirectory || !recursive) continue;
-    await folder.within(name, (child) => readStates(known, child, path, true)).catch((error) => {
+    await folder.within(name, (child) => readStates(known, child, `${path}/`, true)).catch((error) => {
       // The folder was removed during the scan.
       if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
     });

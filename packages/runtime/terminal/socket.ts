@@ -99,7 +99,7 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
     if (!entry?.log) throw new Refused("NOT_FOUND", `Cannot attach to process "${id}": none of that id is detached`);
     return entry;
   }
-  const cwd = await root.resolve(query.get("cwd") || root.path);
+  const cwd = await root.resolve(query.get("cwd") || root.workdir);
   const command = query.get("command");
   const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd).catch(() => "/bin/sh")];
   const [cols, rows] = [query.get("cols") ?? DEFAULT_SIZE.cols, query.get("rows") ?? DEFAULT_SIZE.rows].map(Number);

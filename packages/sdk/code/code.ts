@@ -101,7 +101,7 @@ export interface CodeContext {
 export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
   /** @default "python" */
   language?: CodeLanguage | undefined;
-  /** Working folder; paths are those of `files`. Absent: the root. */
+  /** Working folder; paths are those of `files`. Absent: the working directory of the sandbox. */
   cwd?: string | undefined;
   /** Environment variables of the interpreter, in addition to those of the sandbox. */
   env?: Record<string, string> | undefined;

@@ -24,7 +24,7 @@ import { eventsOfExec, eventsOfLegacy, startByExec } from "./withoutruntime.ts";
 
 /** Options of every command and terminal. */
 export interface CommandOptions extends EnvOptions {
-  /** Working folder, inside the sandbox's root. @default the root */
+  /** Working folder; paths are those of `files`. @default the working directory of the sandbox */
   cwd?: string;
   /** Environment variables, in addition to those of the sandbox. */
   env?: Record<string, string> | undefined;

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "../errors.ts";
 
 /** A file, folder or symlink in a sandbox. */
 export interface Entry {
-  /** The last part of its path; "." for the root. */
+  /** The last part of its path; "." for the root of a confined runtime. */
   name: string;
   /** A path that other calls accept. In a listing, it starts with the folder's path as the caller wrote it. */
   path: string;
@@ -17,8 +17,8 @@ export interface Entry {
   mode: number;
   modifiedAt: Date;
   /**
-   * Only for symlinks: the path, from the root, of the file or folder that the symlink finally leads to. That file need
-   * not exist. Absent if the symlink leads out of the root.
+   * Only for symlinks: the path of the file or folder that the symlink finally leads to. That file need not exist. Absent
+   * if the symlink cannot be followed, or leads out of a confined root.
    */
   target?: string;
 }
@@ -108,17 +108,19 @@ function encodedPath(path: string): string {
 
 /** Appends a name to the path of a folder. */
 export function joinPath(folder: string, name: string): string {
-  if (folder === "" || folder === "." || folder === "./") return name;
+  // Alone, it would mean the home directory.
+  if (folder === "" || folder === "." || folder === "./") return name === "~" ? "./~" : name;
   return folder.endsWith("/") ? folder + name : `${folder}/${name}`;
 }
 
-/** Returns the last part of a path; "" for the root. */
+/** Returns the last part of a path; "" for the working directory, the home directory and `/`. */
 export function nameOf(path: string): string {
-  const name = path.replace(/\/+$/, "").split("/").at(-1) ?? "";
-  return name === "." ? "" : name;
+  const trimmed = path.replace(/\/+$/, "");
+  const name = trimmed.split("/").at(-1) ?? "";
+  return name === "." || trimmed === "~" ? "" : name;
 }
 
-/** Returns the path of the parent folder; "" for the root and for names directly below it. */
+/** Returns the path of the parent folder; "" for the working directory and for names directly below it. */
 export function folderOf(path: string): string {
   return path.replace(/\/+$/, "").split("/").slice(0, -1).join("/") || (/^\/+[^/]/.test(path) ? "/" : "");
 }

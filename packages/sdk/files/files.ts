@@ -18,14 +18,17 @@ import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions
 /**
  * The files of a sandbox.
  *
- * Paths are relative to the sandbox's root, which is the folder that its runtime serves. A leading slash also means
- * that root: `/a` is `a`. An absolute path inside the root also works: if the root is `/workspace`, `/workspace/a` is
- * `a`, unless the root contains a folder named `workspace`. No path can lead out of the root.
+ * Paths mean the same as in a command: `a` is a file in the working directory, which is `/workspace` in hookbox's images,
+ * `/tmp/a` is exactly that file, and `~/a` is a file in the home directory.
+ *
+ * If the runtime was started with `--root`, files are confined to that folder, the root. Paths are then relative to it,
+ * also with a leading slash: `/a` is `a`. If the root is `/workspace`, `/workspace/a` is `a`, too, unless the root
+ * contains a folder named `workspace`. No path can lead out of the root.
  *
  * Every call throws a {@link SandboxError} that names the sandbox and the path:
  *
  * - {@link FileNotFoundError} if nothing exists at the path
- * - {@link AuthorizationError} if the path leads out of the root, or the system does not permit the operation
+ * - {@link AuthorizationError} if the system does not permit the operation, or the path leads out of a confined root
  * - {@link NotEnoughSpaceError} if the disk is full
  * - {@link ConnectionError} if the sandbox does not answer
  *
@@ -82,8 +85,8 @@ export interface Files {
   list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
 
   /**
-   * Describes the file, folder or symlink at a path; a symlink is not followed. The `path` of the result starts at the
-   * root.
+   * Describes the file, folder or symlink at a path; a symlink is not followed. The `path` of the result is absolute. In
+   * a confined root, it is relative to the root.
    *
    * @throws {@link FileNotFoundError}
    */
@@ -111,8 +114,8 @@ export interface Files {
   rename(from: string, to: string, options?: CallOptions & { replace?: boolean | undefined }): Promise<void>;
 
   /**
-   * Deletes a file, a symlink or an empty folder. With `recursive`, deletes a folder with all its content. For the root
-   * ("."), only the content is deleted.
+   * Deletes a file, a symlink or an empty folder. With `recursive`, deletes a folder with all its content. For the
+   * working directory ("."), only the content is deleted.
    *
    * @throws {@link FileNotFoundError}
    * @throws {@link ConflictError} if a folder is not empty
@@ -168,7 +171,7 @@ export interface Files {
    *
    * `localPath` is the path of the new file or folder, as with `upload`. If it ends with a slash, the file or folder is
    * put into that folder. Its name is then the last part of `remotePath`; the sandbox cannot choose it. If `remotePath`
-   * is the root, its content is put there.
+   * is `.`, `~` or `/`, the content of the folder is put there.
    *
    * The sandbox cannot write outside of the target. A name that leads out of it ends the download. Symlinks that lead
    * out of it, sockets, pipes and devices are skipped. Existing files are replaced atomically. If the download fails,
@@ -187,7 +190,7 @@ export interface Files {
    */
   download(remotePath: string, localPath: string, options?: TransferOptions): Promise<Transferred>;
 
-  /** Returns how full the disk is that contains the root. */
+  /** Returns how full the disk is that contains the working directory. */
   disk(options?: CallOptions): Promise<Disk>;
 }
 

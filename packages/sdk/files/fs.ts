@@ -142,7 +142,9 @@ async function follow(files: Files, object: ObjectRef, path: string, { signal }:
   const entry = await files.stat(path, { signal });
   if (entry.type !== "symlink") return statsOf(entry);
   const action = `Cannot look at ${JSON.stringify(path)}`;
-  if (entry.target === undefined) throw new AuthorizationError(`${action}: it leads out of the root`, { object });
+  if (entry.target === undefined) {
+    throw new AuthorizationError(`${action}: it cannot be followed, or leads out of the root`, { object });
+  }
   const target = await files.stat(entry.target, { signal });
   if (target.type !== "symlink") return statsOf(target);
   throw withCode(new ConflictError(`${action}: its links lead in a circle`, { object }), "ELOOP", "stat", path);

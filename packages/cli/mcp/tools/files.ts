@@ -4,7 +4,9 @@ import { FileNotFoundError, InvalidArgumentError } from "../../../sdk/errors.ts"
 import type { Entry } from "../../../sdk/files/entry.ts";
 import { defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 
-const PATH = z.string().min(1).describe("Path from the sandbox's root, such as `project/main.py`");
+const PATH = z.string().min(1).describe(
+  "Absolute path, or path from the working directory, such as `project/main.py`; `~` is the home",
+);
 const MOST_ENTRIES = 10_000;
 /** Largest length of a list as text, because a sandbox may have long paths. */
 const MOST_CHARACTERS = 100_000;
@@ -72,7 +74,7 @@ export const listFiles: Tool = defineTool({
     "folders. Of a long list the first maxEntries are returned, and how many are left out.",
   input: {
     sandbox: SANDBOX,
-    path: z.string().default(".").describe("A folder, from the sandbox's root. Default: the root"),
+    path: z.string().default(".").describe("A folder. Default: the working directory"),
     depth: z.int().min(1).max(MOST_DEPTH).default(1),
     maxEntries: z.int().min(1).max(MOST_ENTRIES).default(200)
       .describe(
