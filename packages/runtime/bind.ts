@@ -1,6 +1,7 @@
 /** Late binding: delivers environment variables and files to a running sandbox, by `/v1/bind`. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { relative } from "node:path";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { MissingError, type Root } from "./confine.ts";
@@ -20,7 +21,7 @@ interface BoundNames {
   digest: string;
   /** Names of the variables, sorted. */
   env: string[];
-  /** Paths relative to the root, sorted. */
+  /** Paths, sorted: relative to the working directory for files in it, and absolute for others. */
   files: string[];
 }
 
@@ -49,7 +50,6 @@ const MOST_FILES = 256;
 const SECRET_MODE = "0600";
 
 const fileSchema = z.strictObject({
-  /** Relative to the root. */
   path: z.string().min(1),
   /** Content as text or in base64; exactly one of the two is set. */
   content: z.string().optional(),
@@ -138,16 +138,24 @@ function parseDelivery(delivery: unknown): z.infer<typeof deliverySchema> {
 
 async function newFilesOf(root: Root, files: z.infer<typeof fileSchema>[]): Promise<NewFile[]> {
   const secrets = await Promise.all(files.map(async ({ path, content, content_base64, mode = SECRET_MODE }) => {
-    const { parts } = await root.locate(path, { missing: "allow" }).catch((error) => {
+    if (path.endsWith("/")) throw new Refused("INVALID_ARGUMENT", `Cannot bind "${path}": it is a folder`);
+    const real = await root.resolve(path, { missing: "allow" }).catch((error) => {
       throw refusedFor(error, path) ?? error;
     });
     const bytes = content === undefined ? Buffer.from(content_base64 ?? "", "base64") : Buffer.from(content);
-    return { path: parts.join("/"), mode, sha256: sha256(bytes), content: bytes };
+    return { path: fromWorkdir(root, real), mode, sha256: sha256(bytes), content: bytes };
   }));
   secrets.sort(byPath);
   const twice = secrets.find(({ path }, i) => path === secrets[i + 1]?.path);
   if (twice) throw new Refused("INVALID_ARGUMENT", `Cannot bind "${twice.path}": it is there twice`);
   return secrets;
+}
+
+/** The sender of a delivery, which computes its digest, does not know the working directory. */
+function fromWorkdir({ workdir }: Root, path: string): string {
+  const inside = relative(workdir, path);
+  if (inside === ".." || inside.startsWith("../")) return path;
+  return inside === "~" || inside.startsWith("~/") ? `./${inside}` : inside;
 }
 
 function byPath(a: BoundFile, b: BoundFile): number {

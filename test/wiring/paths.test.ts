@@ -23,6 +23,9 @@ import { makeTempFolder } from "../tempfolder.ts";
 /** What is at a path: the text of a file, `folder`, or why there is nothing to read. */
 type Found = `text ${string}` | "folder" | "missing" | "refused";
 
+/** For late binding alone. */
+const TOKEN = "token";
+
 /** Folders of this machine, and a sandbox whose working directory and home are two of them. */
 interface World {
   workdir: string;
@@ -106,7 +109,8 @@ async function aWorld(): Promise<World> {
   const former = process.env["HOME"];
   process.env["HOME"] = at("home");
   onTestFinished(() => void (process.env["HOME"] = former));
-  const runtime = await startOpenRuntime(at("work"));
+  writeFileSync(at("token"), TOKEN);
+  const runtime = await startOpenRuntime(at("work"), "--token-file", at("token"), "--token-scope", "bind");
   const cluster = await createTestCluster({ time: "auto" });
   onTestFinished(async () => {
     await cluster.stop();
@@ -296,6 +300,11 @@ const WRITERS: Record<string, (path: string, text: string, world: World) => Prom
     (await send(runtime.restPort, "PUT", `/v1/files/${encodeName(path)}`, { body: text })).status === 204,
   "POST /upload": async (path, text, { runtime }) =>
     (await send(runtime.port, "POST", "/upload", formOf(path.replaceAll('"', "%22"), text))).status === 200,
+  "POST /v1/bind": async (path, content, { runtime }) => {
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const body = JSON.stringify({ files: [{ path, content }] });
+    return (await send(runtime.restPort, "POST", "/v1/bind", { headers, body })).status === 200;
+  },
   "files.write": async (path, text, { sandbox }) => await isDone(sandbox.files.write(path, text)),
   "files.upload": async (path, text, { sandbox }) => {
     const from = join(makeFolder(), "from");

@@ -55,7 +55,7 @@ export async function withTarget<T>(
 ): Promise<T> {
   try {
     return await withParent(root, path, { missing: "allow", make: true, followLast }, async (folder, name) => {
-      if (name === undefined) throw isFolder(path);
+      if (name === undefined || (!root.isConfined && /\/\.?$/.test(path))) throw isFolder(path);
       return await use(folder, name);
     });
   } catch (error) {
