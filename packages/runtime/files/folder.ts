@@ -1,6 +1,6 @@
 /** Keeps a folder of the root open while it is used, so that no symlink can replace a parent folder. @module */
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readlink, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { bytePath, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { codeOf, missing, outside, type ResolveOptions, type Root } from "../confine.ts";
@@ -160,6 +160,27 @@ async function checkFolder(path: string, wanted: string): Promise<void> {
     throw whyNoFolder(error, wanted);
   });
   if (!found.isDirectory()) throw missing(wanted);
+}
+
+/** Magic numbers of statfs(2): proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, bpf, devpts, configfs, … */
+const KERNEL_TYPES = new Set([
+  ...[0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0xcafe4a11, 0x1cd1, 0x62656570],
+  ...[0x19800202, 0x6165676c, 0xde5e81e4, 0x6e736673, 0x42494e4d, 0xf97cff8c],
+]);
+
+/**
+ * Returns whether a folder is in a file system of the kernel, such as `/proc` and `/sys`. Such a file system has any
+ * number of folders, and its files may be endless, so what visits all levels leaves it out.
+ */
+export async function isOfKernel(folder: FSPath): Promise<boolean> {
+  // Deno lacks permissions for statfs().
+  return await statfs(folder).then(({ type }) => KERNEL_TYPES.has(type), () => false);
+}
+
+/** As {@link isOfKernel}, but asks only once for each device. @param dev the folder's device, as `stat` reports it */
+export function createKernelCheck(): (dev: number, folder: FSPath) => Promise<boolean> {
+  const known = new Map<number, Promise<boolean>>();
+  return (dev, folder) => known.get(dev) ?? known.set(dev, isOfKernel(folder)).get(dev)!;
 }
 
 let pinning: Promise<boolean> | undefined;

@@ -3,8 +3,8 @@ import type { Stats } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { bytePath, entriesIn, type FSPath } from "../../process/bytepaths.ts";
-import { InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
-import { type Folder, withFolder, withParent } from "./folder.ts";
+import { codeOf, InvalidPathError, MissingError, OutsideError, type Root } from "../confine.ts";
+import { type Folder, isOfKernel, withFolder, withParent } from "./folder.ts";
 
 /** An entry that may be a symlink. */
 interface LinkEntry extends FileEntry {
@@ -17,12 +17,14 @@ interface LinkEntry extends FileEntry {
  * `symlink`. A symlink that leads out of the root is not listed.
  *
  * @param links whether to list all symlinks as symlinks instead
+ * @param below whether this is part of a list of several levels, for which a file system of the kernel is empty
  * @throws {OutsideError | MissingError | InvalidPathError} MissingError also for a file
  */
-export async function listFolder(root: Root, path: string, links = false): Promise<LinkEntry[]> {
+export async function listFolder(root: Root, path: string, links = false, below = false): Promise<LinkEntry[]> {
   const { parts } = await root.locate(path);
   return await withFolder(root, { parts, wanted: path }, async (folder) => {
     const entries: LinkEntry[] = [];
+    if (below && await isOfKernel(folder.here)) return entries;
     for await (const { name } of entriesIn(folder.here)) {
       const entry = await describeEntry(root, folder, [...parts, name], links);
       if (entry) entries.push(entry);
@@ -61,25 +63,27 @@ async function describeEntry(
   if (links) return await describeLink(root, parts, entryOf(name, stats));
   const target = await followLink(root, parts);
   if (target === "outside") return undefined;
-  const targetStats = target.exists ? await statIfExists(target.path) : undefined;
+  const targetStats = target !== "denied" && target.exists ? await statIfExists(target.path) : undefined;
   return entryOf(name, targetStats ?? stats);
 }
 
 async function describeLink(root: Root, parts: string[], entry: FileEntry): Promise<LinkEntry> {
   const target = entry.type === "symlink" ? await followLink(root, parts) : "outside";
-  return target === "outside" ? entry : { ...entry, target: root.shown(target.parts) };
+  return typeof target === "string" ? entry : { ...entry, target: root.shown(target.parts) };
 }
 
 /** Returns where a symlink leads. A symlink in a circle leads nowhere, but not out of the root. */
 async function followLink(
   root: Root,
   parts: string[],
-): Promise<{ parts: string[]; path: string; exists: boolean } | "outside"> {
+): Promise<{ parts: string[]; path: string; exists: boolean } | "outside" | "denied"> {
   try {
     return await root.locate(join(root.path, ...parts), { missing: "allow" });
   } catch (error) {
     if (error instanceof OutsideError) return "outside";
     if (error instanceof InvalidPathError || error instanceof MissingError) return { parts, path: "", exists: false };
+    // Only the owner of a process may follow the links in its folder of /proc.
+    if (["EACCES", "EPERM"].includes(codeOf(error) ?? "")) return "denied";
     throw error;
   }
 }

@@ -4,23 +4,25 @@ import { join } from "node:path";
 import { bytePath, entriesIn, type FSPath, readTarget } from "../../process/bytepaths.ts";
 import { createTarWriter, type TarHeader, type TarWriter } from "../../process/tarwriter.ts";
 import { codeOf, MissingError, OutsideError, type Root } from "../confine.ts";
-import { type Folder, withFolder, withParent } from "./folder.ts";
+import { createKernelCheck, type Folder, isOfKernel, withFolder, withParent } from "./folder.ts";
 import { openFile, partOf, sizeOf } from "./read.ts";
-import { refusalReason } from "./refused.ts";
+import { refusalReason, Refused } from "./refused.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 
 interface Packing {
   root: Root;
   tar: TarWriter;
+  isOfKernel: ReturnType<typeof createKernelCheck>;
 }
 
 /**
  * Packs the folder or file at `path`. Names in the archive are relative to the folder; a single file has its own name.
- * The archive is created only as fast as the consumer reads it. Sockets, pipes, devices, unreadable files, and symlinks
- * that lead out of the root are left out, and listed in the archive. An error during packing ends the stream with that
+ * The archive is created only as fast as the consumer reads it. Sockets, pipes, devices, unreadable files, file systems of
+ * the kernel, and symlinks that lead out of a confined root are left out, and listed in the archive. An error during packing ends the stream with that
  * error.
  *
- * @throws {OutsideError | MissingError | InvalidPathError} or an error of the system if `path` cannot be read, before
+ * @throws {OutsideError | MissingError | InvalidPathError | Refused} INVALID_ARGUMENT: the folder is in a file system of
+ * the kernel; or an error of the system if `path` cannot be read, before
  * the stream is returned
  */
 export async function packPath(root: Root, path: string): Promise<AsyncGenerator<Uint8Array>> {
@@ -29,15 +31,24 @@ export async function packPath(root: Root, path: string): Promise<AsyncGenerator
   const isFolder = stats.isDirectory();
   // Checked before the archive begins: after that, an error could only interrupt the stream.
   if (isFolder) {
-    await withFolder(root, { parts, wanted: path }, async ({ here }) => await (await opendir(here)).close());
+    await withFolder(root, { parts, wanted: path }, async ({ here }) => {
+      if (!root.isConfined && await isOfKernel(here)) throw ofKernel(path);
+      await (await opendir(here)).close();
+    });
   } else if (stats.isFile()) await withParent(root, path, {}, (folder, name = "") => readable(folder.at(name), path));
   const tar = createTarWriter();
-  const packing = { root, tar };
+  const packing = { root, tar, isOfKernel: root.isConfined ? () => Promise.resolve(false) : createKernelCheck() };
   const done = isFolder
     ? withFolder(root, { parts, wanted: path }, (folder) => packFolder(packing, folder, parts, ""))
     : withParent(root, path, {}, (folder, name = "") => packEntry(packing, folder, parts.slice(0, -1), name, ""));
   done.then(tar.end, tar.fail);
   return tar.chunks;
+}
+
+function ofKernel(path: string): Refused {
+  const message =
+    `Cannot pack "${path}": it is in a file system of the kernel, whose files can be endless. Read one file.`;
+  return new Refused("INVALID_ARGUMENT", message);
 }
 
 /** Throws if the file cannot be opened. @throws an error of the system */
@@ -70,6 +81,9 @@ async function packEntry(
   const stats = await lstat(folder.at(name));
   const header = { name: prefix + name, mode: stats.mode & 0o777, mtime: stats.mtime };
   if (stats.isDirectory()) {
+    if (await packing.isOfKernel(stats.dev, folder.at(name))) {
+      return await packing.tar.leaveOut({ path: header.name, reason: "it is a file system of the kernel" });
+    }
     await packing.tar.put({ ...header, name: `${header.name}/`, type: "directory" });
     await folder.within(name, (child) => packFolder(packing, child, [...parts, name], `${header.name}/`));
   } else if (stats.isSymbolicLink()) {

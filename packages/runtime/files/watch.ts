@@ -1,4 +1,8 @@
-/** Watches a folder of the root, and its subfolders if requested; symlinks are reported, but not followed. @module */
+/**
+ * Watches a folder, and its subfolders if requested, except for file systems of the kernel. Symlinks are reported, but not
+ * followed.
+ * @module
+ */
 import { type FSWatcher, watch } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -7,7 +11,7 @@ import { entriesIn } from "../../process/bytepaths.ts";
 import { textOfName } from "../../process/filenames.ts";
 import { ON_DENO } from "../../process/runprocess.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { type Folder, withFolder } from "./folder.ts";
+import { createKernelCheck, type Folder, withFolder } from "./folder.ts";
 import { entryOf, type EntryType } from "./list.ts";
 import { TEMPORARY_PREFIX } from "./write.ts";
 
@@ -21,7 +25,7 @@ import { TEMPORARY_PREFIX } from "./write.ts";
  * | `modified` | content, mode or times changed |
  * | `removed` | the file no longer exists; with `path` ".", the watch ends |
  * | `overflow` | the reader was too slow and events were lost: list the folder again |
- * | `incomplete` | there are too many folders to watch: changes below `path` are not reported |
+ * | `incomplete` | `path` may not be read, or there are too many folders: changes below it are not reported |
  * | `alive` | nothing happened for a while |
  */
 export type WatchEvent =
@@ -58,13 +62,19 @@ export async function watchFolder(
     idle: { type: "alive" },
     idleMs: aliveMs,
   });
+  let isReady = false;
   const watching: Watch = {
     root,
     base: parts,
     recursive,
-    push: queue.push,
+    // What happens before the first event is in the list that the reader makes after it.
+    push: (event) => {
+      if (isReady || event.type === "incomplete") queue.push(event);
+    },
     end: queue.end,
     folders: new Map(),
+    isOfKernel: createKernelCheck(),
+    leftOut: 0,
     pending: new Set(),
     last: Promise.resolve(),
   };
@@ -79,6 +89,7 @@ export async function watchFolder(
     close();
     throw error;
   }
+  isReady = true;
   queue.push({ type: "ready" });
   signal?.addEventListener("abort", close, { once: true });
   if (signal?.aborted) close();
@@ -104,6 +115,9 @@ interface Watch {
   push(event: WatchEvent): void;
   end(): void;
   folders: Map<string, WatchedFolder>;
+  isOfKernel: ReturnType<typeof createKernelCheck>;
+  /** Number of folders that are not watched. */
+  leftOut: number;
   /** Events that wait to be handled. A file that is written in a thousand pieces is then checked only a few times. */
   pending: Set<string>;
   /** Settles when all earlier events are handled. Events are handled one after another, so they stay in order. */
@@ -123,6 +137,7 @@ interface WatchedFolder {
 
 const MOST_FOLDERS = 8192;
 const MOST_PENDING = 8192;
+const MOST_NAMED = 100;
 
 /** Starts to watch a folder before reading its content, so that files created in between are not missed. */
 async function addFolder(watching: Watch, folder: Folder, path: string, isNew: boolean): Promise<void> {
@@ -142,13 +157,15 @@ async function enterFolder(watching: Watch, folder: Folder, name: string, path: 
   try {
     await folder.within(name, (child) => addFolder(watching, child, path, isNew));
   } catch (error) {
+    if (codeOf(error) === "EACCES") return leaveOut(watching, path);
     // The folder was deleted again.
     if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
   }
 }
 
 async function startWatching(watching: Watch, folder: Folder, path: string): Promise<boolean> {
-  const { ino } = await stat(folder.here);
+  const { ino, dev } = await stat(folder.here);
+  if (path !== "" && await watching.isOfKernel(dev, folder.here)) return false;
   const names = folder.held ? undefined : new Set<string>();
   try {
     if (watching.folders.size >= MOST_FOLDERS) throw new RangeError("too many folders");
@@ -161,9 +178,15 @@ async function startWatching(watching: Watch, folder: Folder, path: string): Pro
     return true;
   } catch (error) {
     if (path === "" || codeOf(error) === "ENOENT") throw error;
-    watching.push({ type: "incomplete", path });
+    leaveOut(watching, path);
     return false;
   }
+}
+
+/** Reports a folder that is not watched. After many of them, reports the whole folder once, so that no event is lost. */
+function leaveOut(watching: Watch, path: string): void {
+  const number = ++watching.leftOut;
+  if (number <= MOST_NAMED) watching.push({ type: "incomplete", path: number < MOST_NAMED ? path : "." });
 }
 
 function enqueue(watching: Watch, folder: string, kind: string, name: string): void {

@@ -80,6 +80,10 @@ export async function writeTemporary(
 ): Promise<Temporary> {
   const old = await statIfExists(folder.at(name));
   if (old?.isDirectory()) throw isFolder(wanted);
+  // Otherwise a file would take the place of /dev/null, for example.
+  if (old && !old.isFile() && !old.isSymbolicLink()) {
+    throw new Refused("PERMISSION_DENIED", `Cannot write "${wanted}": it is a socket, pipe or device`);
+  }
   const temporary = TEMPORARY_PREFIX + randomBytes(9).toString("base64url");
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const handle = await open(folder.at(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);

@@ -39,7 +39,7 @@ async function getFile(c: Context<HTTPEnv>, options: RestOptions): Promise<Respo
   if (opened.handle) return await sendFile(c, opened);
   const headers = modifiedAt(modifiedOf(opened.stats));
   if (c.req.method === "HEAD") return c.json({}, 200, headers);
-  const entries = await listFolder(options.root, path, flagOf(c, "links"));
+  const entries = await listFolder(options.root, path, flagOf(c, "links"), flagOf(c, "below"));
   return c.json({ path: path || ".", entries }, 200, headers);
 }
 

@@ -9,6 +9,7 @@
  * | request | response |
  * |---|---|
  * | `GET /v1/files/{folder}?links=true` | lists symlinks as symlinks, with `target`, including those that lead out |
+ * | `GET /v1/files/{folder}?below=true` | for a list of several levels: a file system of the kernel is empty |
  * | `GET /v1/stat/{path}` | one entry and its `path`; symlinks are not followed; `target` if it is inside the root |
  * | `PUT /v1/folders/{path}?mode=0755` | 201 if it is new, 200 if it existed; creates missing parents |
  * | `POST /v1/rename {from, to, replace?}` | 204; 409 `CONFLICT` if something exists at `to` and `replace` is not true |

@@ -10,7 +10,7 @@ import { entriesIn } from "../../process/bytepaths.ts";
 import { isEscaped } from "../../process/filenames.ts";
 import { FileEventType, type FileWatcherService } from "../../runtime-api/gen/watcher/v1/watcher_pb.ts";
 import { codeOf, MissingError, type Root } from "../confine.ts";
-import { type Folder, withFolder, withParent } from "../files/folder.ts";
+import { createKernelCheck, type Folder, withFolder, withParent } from "../files/folder.ts";
 import { type WatchEvent, watchFolder } from "../files/watch.ts";
 import { wirePath } from "../http/httppath.ts";
 import { codedError, throwIfBrokenOff } from "./lookup.ts";
@@ -70,7 +70,7 @@ interface ChangesOptions {
 /** How many files are remembered. A move of any other file is reported as a removal and a new file. */
 const MOST_KNOWN = 100_000;
 const LOST = "some events are lost: list the folder again";
-const NOT_WATCHED = "there are too many folders to watch: changes below this folder are not reported";
+const NOT_WATCHED = "the folder may not be read, or there are too many: changes below this folder are not reported";
 
 /** The kind of the event for a path. */
 export type ChangeKind = "created" | "modified" | "removed";
@@ -92,7 +92,8 @@ async function* changesIn(root: Root, path: string, options: ChangesOptions): As
   const events = await watchFolder(root, path, { recursive, signal });
   const known: LastStates = new Map();
   try {
-    await withFolder(root, { parts, wanted: path }, (folder) => readStates(known, folder, prefix, recursive));
+    const reading = { known, recursive, isOfKernel: createKernelCheck() };
+    await withFolder(root, { parts, wanted: path }, (folder) => readStates(reading, folder, prefix));
     remember(known, base, await statsAt(root, base));
     for await (const batch of inBatches(events, quietMs)) {
       const kinds = new Map<string, ChangeKind>();
@@ -152,16 +153,23 @@ async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined>
   }
 }
 
-async function readStates(known: LastStates, folder: Folder, prefix: string, recursive: boolean): Promise<void> {
+interface Reading {
+  known: LastStates;
+  recursive: boolean;
+  isOfKernel: ReturnType<typeof createKernelCheck>;
+}
+
+async function readStates(reading: Reading, folder: Folder, prefix: string): Promise<void> {
+  const { known, recursive, isOfKernel } = reading;
   for await (const { name, isDirectory } of entriesIn(folder.here)) {
     const path = prefix + name;
     const stats = await lstat(folder.at(name)).catch(() => undefined);
     if (!stats || known.size >= MOST_KNOWN) continue;
     known.set(path, stats);
-    if (!isDirectory || !recursive) continue;
-    await folder.within(name, (child) => readStates(known, child, `${path}/`, true)).catch((error) => {
-      // The folder was removed during the scan.
-      if (!(error instanceof MissingError) && codeOf(error) !== "ENOENT") throw error;
+    if (!isDirectory || !recursive || await isOfKernel(stats.dev, folder.at(name))) continue;
+    await folder.within(name, (child) => readStates(reading, child, `${path}/`)).catch((error) => {
+      // The folder was removed during the scan, or may not be read.
+      if (!(error instanceof MissingError) && !["ENOENT", "EACCES"].includes(codeOf(error) ?? "")) throw error;
     });
   }
 }

@@ -77,6 +77,7 @@ export interface Files {
   /**
    * Lists a folder, sorted by name. Symlinks are listed as symlinks. With a `depth` above 1, the list also contains the
    * content of subfolders, directly after each subfolder. `Infinity` lists all levels. Symlinks are not followed.
+   * Subfolders that may not be read, and file systems of the kernel such as `/proc`, are listed without their content.
    *
    * @throws {@link FileNotFoundError}
    * @throws {@link InvalidArgumentError} if it is not a folder
@@ -123,8 +124,8 @@ export interface Files {
   remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
 
   /**
-   * Yields the changes in a folder, until you leave the loop or the folder is deleted. The first event is `ready`: all
-   * changes after it are reported.
+   * Yields the changes in a folder, until you leave the loop or the folder is deleted. All changes after the event
+   * `ready` are reported. With `recursive`, at most 8,192 folders are watched, and no file system of the kernel.
    *
    * If the connection breaks, the SDK connects again and yields a `gap`: changes in between are not known.
    *

@@ -1,5 +1,5 @@
 /** Lists, describes, creates, moves and deletes files and folders of a sandbox. @module */
-import { FileNotFoundError, InvalidArgumentError, SandboxError } from "../errors.ts";
+import { AuthorizationError, FileNotFoundError, InvalidArgumentError, SandboxError } from "../errors.ts";
 import { type CallOptions, parsed } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import {
@@ -85,10 +85,15 @@ function checkLimits(found: ListLimits, most: ListLimits, path: string, { object
   }
 }
 
-async function listOne(runtimeClient: RuntimeClient, path: string, signal: AbortSignal | undefined): Promise<Entry[]> {
+async function listOne(
+  runtimeClient: RuntimeClient,
+  path: string,
+  signal: AbortSignal | undefined,
+  query: { below?: "true" } = {},
+): Promise<Entry[]> {
   const action = `list ${quoted(path)}`;
   const request = { signal, action, repeatable: true };
-  const answer = await runtimeClient.request(endpointPath("files", path, { links: "true" }), request);
+  const answer = await runtimeClient.request(endpointPath("files", path, { links: "true", ...query }), request);
   if (answer.headers.get("Content-Type") !== "application/octet-stream") {
     return entriesOf(await parsed(listingSchema, answer, action, runtimeClient.object), path);
   }
@@ -99,14 +104,18 @@ async function listOne(runtimeClient: RuntimeClient, path: string, signal: Abort
   });
 }
 
-/** Lists a subfolder. It may have been deleted or replaced since its parent was listed; then the list is empty. */
+/**
+ * Lists a subfolder. The list is empty if the folder was deleted or replaced since its parent was listed, if it may not
+ * be read, or if it is a file system of the kernel.
+ */
 async function listIfThere(
   runtimeClient: RuntimeClient,
   path: string,
   signal: AbortSignal | undefined,
 ): Promise<Entry[]> {
-  return await listOne(runtimeClient, path, signal).catch((error) => {
+  return await listOne(runtimeClient, path, signal, { below: "true" }).catch((error) => {
     if (error instanceof FileNotFoundError || error instanceof InvalidArgumentError) return [];
+    if (error instanceof AuthorizationError && error.reason === "PERMISSION_DENIED") return [];
     throw error;
   });
 }

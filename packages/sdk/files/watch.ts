@@ -14,12 +14,12 @@ import { endpointPath, type Entry, joinPath } from "./entry.ts";
  *
  * | type | meaning |
  * |---|---|
- * | `ready` | the first event: all changes after it are reported |
+ * | `ready` | all changes after it are reported; only `incomplete` can come earlier |
  * | `created` | the name is new, or now names another file (also after a rename); may be reported twice |
  * | `modified` | content, mode or times changed |
  * | `removed` | the file no longer exists; with the folder's own path, this is the last event |
  * | `gap` | events were lost: list again. The reader was too slow (`overflow`), or the connection broke (`reconnected`) |
- * | `incomplete` | there are too many folders to watch: changes below `path` are not reported |
+ * | `incomplete` | `path` may not be read, or there are too many folders: changes below it are not reported |
  */
 export type FileEvent =
   | { type: "ready" }
@@ -65,7 +65,7 @@ export async function* watchFolder(
         if (event.type !== "ready") breaks = 0;
         if (event.type === "alive") continue;
         yield eventOf(event, path, isFirst);
-        isFirst = false;
+        if (event.type === "ready") isFirst = false;
         if (event.type === "removed" && event.path === ".") return;
       }
     } catch (error) {
