@@ -120,7 +120,7 @@ async function defaultWorkdir(home: string): Promise<string> {
 }
 
 /** Returns `HOME`, or the home directory of the user. `/`: the user has none. */
-function homeDirectory(): string {
+export function homeDirectory(): string {
   try {
     const home = process.env["HOME"] || homedir();
     return home.startsWith("/") ? home : "/";

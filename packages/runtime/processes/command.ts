@@ -1,13 +1,16 @@
 /**
- * The command of a new process: checks it, finds its program, and passes scripts that are too long for an argument.
+ * The command of a new process: checks it, composes its environment, finds its program, and passes scripts that are too
+ * long for an argument.
  * @module
  */
 import { Buffer } from "node:buffer";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
+import process from "node:process";
+import { homeDirectory } from "../confine.ts";
 
-/** What to run. `cwd` is absolute and inside the root. `env` is added to the runtime's own environment. */
+/** What to run. `cwd` is absolute. `env` is added to the environment of {@link composeEnvironment}. */
 export interface Command {
   argv: string[];
   cwd: string;
@@ -46,15 +49,36 @@ export function checkCommand({ argv, env }: Command): void {
   }
 }
 
-/** The PATH that execvp(3) uses if the variable is not set. */
-const DEFAULT_PATH = "/bin:/usr/bin";
+/** The PATH of a container whose image sets none. */
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** Keeps PATH for a login shell: deploy/runtime/Containerfile restores it after /etc/profile. */
+const KEPT_PATH = "HOOKBOX_PATH";
+const LOCALES = ["LC_ALL", "LC_CTYPE", "LANG"];
+
+/**
+ * Composes the environment of every process that the runtime starts: commands, interpreters and terminals. In order of
+ * precedence: the variables of the command, which include bound ones; those of the image and the Pod, which the runtime
+ * has inherited; and defaults for `PATH`, `HOME`, `TERM` and the locale. `PWD` is the working folder.
+ */
+export function composeEnvironment(
+  { cwd, env }: Pick<Command, "cwd" | "env">,
+  inherited: Record<string, string | undefined> = process.env,
+): Record<string, string> {
+  const { OLDPWD: _, ...given }: Record<string, string | undefined> = { ...inherited, PWD: cwd, ...env };
+  const set = Object.fromEntries(
+    Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  const locale = LOCALES.some((name) => set[name]) ? {} : { LANG: "C.UTF-8" };
+  const composed = { PATH: DEFAULT_PATH, HOME: homeDirectory(), TERM: "xterm-256color", ...set, ...locale };
+  return { ...composed, [KEPT_PATH]: composed.PATH };
+}
 
 /**
  * Returns the absolute path of a program. It is searched in `path`, unless the name contains a slash.
  *
  * @throws {SpawnError} `not-found`, or `not-executable` if programs of that name exist but must not be executed
  */
-export async function findExecutable(name: string, cwd: string, path = DEFAULT_PATH): Promise<string> {
+export async function findExecutable(name: string, cwd: string, path: string): Promise<string> {
   const candidates = name.includes("/")
     ? [resolve(cwd, name)]
     : path.split(":").map((folder) => isAbsolute(folder) ? join(folder, name) : resolve(cwd, folder, name));
@@ -103,8 +127,8 @@ const SCRIPT_FOLLOWS = /^-[A-Za-z]*c[A-Za-z]*$/;
  *
  * @throws {SpawnError} if another argument, or a variable, is too long
  */
-export function passLong(argv: string[], env: Record<string, string | undefined>, fd: number): PassedCommand {
-  for (const [name, value = ""] of Object.entries(env)) {
+export function passLong(argv: string[], env: Record<string, string>, fd: number): PassedCommand {
+  for (const [name, value] of Object.entries(env)) {
     const bytes = Buffer.byteLength(name) + 1 + Buffer.byteLength(value);
     if (bytes > LONGEST_WORD) throw tooLong(`Cannot set variable ${JSON.stringify(name)}`, bytes);
   }

@@ -2,12 +2,11 @@
 import { type ChildProcess, type IOType, spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import process from "node:process";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { abandon } from "./output.ts";
 import { openPipes } from "./pipes.ts";
 import { createMark, killAllOf } from "./killall.ts";
-import { checkCommand, type Command, passLong, SpawnError } from "./command.ts";
+import { checkCommand, type Command, composeEnvironment, passLong, SpawnError } from "./command.ts";
 import { hideInheritable } from "./pty.ts";
 
 /** How a process ended. The exit code is -1 if a signal ended it, as in `process.v1`. */
@@ -96,7 +95,7 @@ export function launch(
     const fail = (error: Error) => reject(spawnError(file, error));
     try {
       const { mark, env: marked } = createMark();
-      const env = { ...process.env, ...command.env, ...marked };
+      const env = { ...composeEnvironment(command), ...marked };
       const { argv, script } = passLong(command.argv, env, stdio.length);
       const [program = "", ...args] = through(argv);
       const all = script === undefined ? stdio : [...stdio, "pipe" as const];

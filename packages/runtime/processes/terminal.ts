@@ -1,13 +1,12 @@
 /** Starts a program in its own terminal, and connects its input and output without blocking. @module */
 import { Buffer } from "node:buffer";
 import { writeSync } from "node:fs";
-import process from "node:process";
 import { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers";
 import { ReadStream } from "node:tty";
 import { ON_DENO } from "../../process/runprocess.ts";
 import { codeOf } from "../confine.ts";
-import { checkCommand, type Command, findExecutable, SpawnError } from "./command.ts";
+import { checkCommand, type Command, composeEnvironment, findExecutable, SpawnError } from "./command.ts";
 import { abandon } from "./output.ts";
 import { openPTY, type PTY } from "./pty.ts";
 import { checkCwd, launch, type Running } from "./spawn.ts";
@@ -40,16 +39,15 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
   checkCommand(command);
   checkSize(size);
   await checkCwd(command.cwd);
-  const env: Record<string, string> = { TERM: "xterm-256color", ...command.env };
   // Checked before, because the shell cannot report why it failed.
   const [name = "", ...args] = command.argv;
-  const file = await findExecutable(name, command.cwd, env["PATH"] ?? process.env["PATH"]);
+  const file = await findExecutable(name, command.cwd, composeEnvironment(command)["PATH"] ?? "");
   const pty = await openPTY(size.cols, size.rows);
   let socket: ReadStream | undefined;
   try {
     socket = readMaster(pty);
     const onTerminal = (argv: string[]) => [...ON_TERMINAL, pty.pty, ...argv];
-    const all = { ...command, argv: [file, ...args], env };
+    const all = { ...command, argv: [file, ...args] };
     const { pid, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
     // Not earlier: a program that closes its descriptors before it ends would get a hangup.
     ended.then(pty.closeSlave);

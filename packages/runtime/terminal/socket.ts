@@ -6,7 +6,7 @@ import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
 import { CHALLENGE, pageRefusal, STOPPING, tokenRefusal } from "../http/guard.ts";
-import { findExecutable, SpawnError } from "../processes/command.ts";
+import { composeEnvironment, findExecutable, SpawnError } from "../processes/command.ts";
 import type { Process, Processes } from "../processes/processes.ts";
 import { serveTerminal } from "./frames.ts";
 import type { TokenCheck } from "../token.ts";
@@ -101,7 +101,8 @@ async function open(query: URLSearchParams, { root, processes }: TerminalSocketO
   }
   const cwd = await root.resolve(query.get("cwd") || root.workdir);
   const command = query.get("command");
-  const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd).catch(() => "/bin/sh")];
+  const path = composeEnvironment({ cwd, env: {} })["PATH"] ?? "";
+  const argv = command ? ["/bin/sh", "-c", command] : [await findExecutable("bash", cwd, path).catch(() => "/bin/sh")];
   const [cols, rows] = [query.get("cols") ?? DEFAULT_SIZE.cols, query.get("rows") ?? DEFAULT_SIZE.rows].map(Number);
   return await processes.start({ argv, cwd, env: {} }, { size: { cols: cols ?? 0, rows: rows ?? 0 } });
 }
