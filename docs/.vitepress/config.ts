@@ -127,7 +127,7 @@ const config: UserConfig = {
       { text: "Use", items: pages("examples", "sdk", "cli", "dashboard", "mcp", "router", "runtime", "why") },
       {
         text: "How to",
-        items: pages(...["isolation", "egress", "storage", "pools", "teams"].map((name) => `howto/${name}`)),
+        items: pages(...["isolation", "egress", "secrets", "storage", "pools", "teams"].map((name) => `howto/${name}`)),
       },
       {
         text: "Operate",

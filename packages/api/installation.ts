@@ -3,6 +3,12 @@
 /** The default namespace of hooks, keeper and binder. */
 export const SYSTEM_NAMESPACE = "hookbox-system";
 
+/** URL of the router in the cluster, as the manifests name it. */
+export const ROUTER_URL = "http://sandbox-router-svc.agent-sandbox-system:8080";
+
+/** Audience of tokens that are only for the router. The API server does not accept them. */
+export const ROUTER_AUDIENCE = "hookbox-router";
+
 /** Name of the Lease that the active keeper holds. */
 export const KEEPER_LEASE = "hookbox-keeper";
 

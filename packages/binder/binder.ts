@@ -88,6 +88,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       for (const entry of binder.claims.values()) dropTimers(entry);
       binder.problemReports.clear();
       binder.reports.clear();
+      binder.deliveries.clear();
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
   };
@@ -98,6 +99,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     clock = systemClock,
     binderWorkers = DEFAULTS.binderWorkers,
     onServed = () => {},
+    deliver = () => Promise.reject(new Error("the binder has no router to deliver through")),
     tracer,
     templateNetworkPolicy,
   } = options;
@@ -118,6 +120,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     clock,
     binderWorkers,
     onServed,
+    deliver,
     tracer,
     templateNetworkPolicy,
     api,
@@ -137,6 +140,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     isScheduling: false,
     problemReports: createWorkQueue(MOST_PROBLEM_REPORTS),
     reports: createWorkQueue(MOST_REPORTS),
+    deliveries: createWorkQueue(MOST_REPORTS),
     isListed: false,
     schedule: () => schedule(binder),
     onIdle: () => {},

@@ -4,6 +4,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { boundMetadata } from "../api/claims/boundmetadata.ts";
+import { allowsLateBinding } from "../api/claims/latebinding.ts";
 import { joinedVolumes, withEnvironment } from "../api/claims/request.ts";
 import type { PodMetadata } from "../api/claims/podmetadata.ts";
 import { securedPodSpec } from "../../hooks/sandboxwarmpool/blueprint.ts";
@@ -24,6 +25,7 @@ import {
   CONTROLLER_UID_LABEL,
   CREATED_BY_LABEL,
   DECORATOR_ANNOTATION,
+  LATE_BINDING_ANNOTATION,
   LAUNCH_TYPE_LABEL,
   POD_TEMPLATE_HASH_LABEL,
   SAFE_TO_EVICT_ANNOTATION,
@@ -69,6 +71,7 @@ export function boundMember(
     [CLAIM_UID_LABEL]: claim.metadata.uid ?? "",
     ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
   };
+  const isLate = allowsLateBinding(template);
   const base = template ? template.spec.podTemplate.metadata ?? {} : ownPodMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
   const desired = {
@@ -76,7 +79,7 @@ export function boundMember(
     metadata: {
       ...applied.metadata,
       labels,
-      annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, now) },
+      annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, isLate, now) },
     },
     // The keeper may have removed the Pod's spec from the last-applied annotation. Then the merge does not touch that
     // spec.
@@ -101,6 +104,7 @@ export function coldSandbox(
   const { name, namespace = "", uid = "", labels = {} } = claim.metadata;
   const hash = nameHash(template.metadata.name);
   const { metadata, record } = boundMetadata(template.spec.podTemplate.metadata ?? {}, claim, hash);
+  const isLate = allowsLateBinding(template);
   const client = labels[CREATED_BY_LABEL];
   const { env = [], volumeClaimTemplates = [] } = claim.spec;
   const volumes = volumeClaimTemplates.length > 0
@@ -118,7 +122,7 @@ export function coldSandbox(
         ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
         ...shardOf(pool),
       },
-      annotations: { ...templateAnnotations(template, name), ...claimAnnotations(claim, record, now) },
+      annotations: { ...templateAnnotations(template, name), ...claimAnnotations(claim, record, isLate, now) },
       ownerReferences: [controllerReference(claim)],
     },
     spec: {
@@ -143,11 +147,17 @@ function rememberedOf(
   return { ...SANDBOX, metadata: { name, namespace, annotations }, spec: { podTemplate: { metadata: podMetadata } } };
 }
 
-function claimAnnotations({ metadata }: SandboxClaim, record: string, now: Date): Record<string, string> {
+function claimAnnotations(
+  { metadata }: SandboxClaim,
+  record: string,
+  isLate: boolean,
+  now: Date,
+): Record<string, string> {
   const trace = metadata.annotations?.[TRACE_CONTEXT_ANNOTATION];
   return {
     [ASSIGNED_AT_ANNOTATION]: now.toISOString(),
     [CLAIM_METADATA_ANNOTATION]: record,
+    ...(isLate ? { [LATE_BINDING_ANNOTATION]: "Required" } : {}),
     ...(trace === undefined || trace.length > LONGEST_TRACE ? {} : { [TRACE_CONTEXT_ANNOTATION]: trace }),
   };
 }

@@ -22,6 +22,7 @@ import { policyFault, policyMessage, type TemplatePolicy } from "../api/template
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
+import { isReachable } from "../api/claims/binding.ts";
 import type { Members } from "./score.ts";
 import { isProjection } from "./store.ts";
 
@@ -61,8 +62,9 @@ export const PATIENCE_MS = 2000;
  * | the claim requests something that the template does not allow | refused |
  * | the template's NetworkPolicy is required, and not in force | refused |
  * | the claim needs a Sandbox of its own, and its name is too long for one | refused |
- * | the claim sets env or volumes | cold |
+ * | the claim sets volumes, or env that cannot be bound late | cold |
  * | the binding of two members to the claim was refused | cold |
+ * | as the next row, but the claim sets env and the member is not Ready | as without a member |
  * | a member is Ready or running, the pool's status counts its number, and its binding was not refused | the best such member (score.ts) |
  * | the claim is younger than two seconds, and more members are coming than earlier claims wait for | wait |
  * | none of these | cold |
@@ -90,10 +92,11 @@ export function choose(
   if (template && candidates.policyProblem !== undefined) {
     return { kind: "refused", problem: policyNotInForce(template.metadata.name, candidates.policyProblem) };
   }
-  if (!needsColdStart(claim) && refused.length < MOST_REFUSED) {
+  if (!needsColdStart(claim, template) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
-    if (sandbox) return { kind: "member", pool, sandbox, template };
+    const isWanted = sandbox && (!claim.spec.env?.length || isReachable(sandbox));
+    if (isWanted) return { kind: "member", pool, sandbox, template };
     // Math.abs, because clocks differ: a claim with a creation time far in the future would otherwise wait forever.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
     const isComing = coming > candidates.waiting || isUncounted;
@@ -101,10 +104,10 @@ export function choose(
   }
   if (!template) {
     const missing = templateNotFound(pool.spec.sandboxTemplateRef.name);
-    return { kind: "refused", problem: missing, awaitsMember: !needsColdStart(claim) };
+    return { kind: "refused", problem: missing, awaitsMember: !needsColdStart(claim, template) };
   }
   const long = nameTooLong(claim.metadata.name, template);
-  if (long) return { kind: "refused", problem: long, awaitsMember: !needsColdStart(claim) };
+  if (long) return { kind: "refused", problem: long, awaitsMember: !needsColdStart(claim, template) };
   return { kind: "cold", pool, template };
 }
 

@@ -3,9 +3,17 @@
  * process.
  * @module
  */
-import { BINDER_LEASE } from "../api/installation.ts";
+import { BINDER_LEASE, ROUTER_AUDIENCE, ROUTER_URL } from "../api/installation.ts";
 import { CLUSTER_FLAGS, HEALTH_FLAGS, leaseFlags } from "../kube/clusterflags.ts";
-import { type Environment, flag, type Program, readCommandLine, type Values, wholeNumber } from "../process/flags.ts";
+import {
+  type Environment,
+  flag,
+  type Program,
+  readCommandLine,
+  TEXT,
+  type Values,
+  wholeNumber,
+} from "../process/flags.ts";
 import { CLAIM_METADATA_FLAGS, LOG_LEVEL, otlpEndpoint, TEMPLATE_NETWORK_POLICY } from "../process/sharedflags.ts";
 
 /** Options of how claims get their Sandboxes. */
@@ -24,6 +32,18 @@ export const BINDING_FLAGS = {
     since: "0.3.0",
     placeholder: "S",
     default: "5",
+  }),
+  "router-url": flag(TEXT, {
+    help: "URL of the router, through which sandboxes get the variables of claims (late binding)",
+    since: "0.3.0",
+    placeholder: "URL",
+    default: ROUTER_URL,
+  }),
+  "router-token-file": flag(TEXT, {
+    help: `file with the token for the router; its audience should be ${ROUTER_AUDIENCE}`,
+    since: "0.3.0",
+    placeholder: "F",
+    default: "/var/run/secrets/hookbox/router/token",
   }),
   "template-network-policy": TEMPLATE_NETWORK_POLICY,
   ...CLAIM_METADATA_FLAGS,

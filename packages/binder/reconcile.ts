@@ -7,6 +7,7 @@ import { type Condition, findCondition } from "../api/objects/conditions.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
+import { deliverIfDue } from "./deliver.ts";
 import { type ControlledSandbox, type Standing, standingOf } from "./standing.ts";
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
@@ -31,7 +32,10 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   const stands = standing(binder, entry);
   dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
-  if (stands.is === "assigned" && isDue(binder, entry, stands.assigned)) reportInTurn(binder, entry, sandbox);
+  const mayReport = deliverIfDue(binder, entry, stands, { reconcile, report });
+  if (mayReport && stands.is === "assigned" && isDue(binder, entry, stands.assigned)) {
+    reportInTurn(binder, entry, sandbox);
+  }
   planExpiry(binder, entry);
   if (entry.place === "serving") return;
   if (stands.is !== "wanting") {

@@ -32,11 +32,13 @@ const NOT_STORED = "The API server did not store the annotations of the claim";
  * | `expired` | a status that reports that the claim has expired |
  * | `lost` | a status that reports how the Sandbox ended that the claim named, or that it does not exist |
  * | `unannotated` | only the annotation that the claim lacks; no status |
+ * | `undelivered` | a status that reports why the Sandbox has not got the variables of the claim; it names no Sandbox |
  * | `wanting` | a status that reports why the claim is not served; `isCertain`: the API server has just confirmed it |
  */
 export type Report =
   | { is: "assigned"; name: string; sandbox: Sandbox | undefined }
   | { is: "expired" | "lost" | "unannotated" }
+  | { is: "undelivered"; problem: ClaimProblem }
   | { is: "wanting"; problem: ClaimProblem; isCertain: boolean };
 
 /**
@@ -160,13 +162,14 @@ function statusFor(
   const controlled = index.controlled(entry);
   const stands = standingOf(claim, controlled, serverNow(binder));
   const isOther = stands.is === "assigned" && stands.assigned.name !== report.sandbox?.metadata.name;
-  if (stands.is !== report.is || isOther) return undefined;
+  const is = report.is === "undelivered" ? "assigned" : report.is;
+  if (stands.is !== is || (isOther && is === report.is)) return undefined;
   const ended = entry.ended?.metadata.name === claim.status?.sandbox?.name ? entry.ended : undefined;
   const status = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? ended : report.sandbox,
     isExpired: report.is === "expired" || isExpired(claim, serverNow(binder)),
-    problem: report.is === "wanting" ? report.problem : undefined,
+    problem: report.is === "wanting" || report.is === "undelivered" ? report.problem : undefined,
   }, now);
   return sameJson(status, claim.status) ? undefined : status;
 }

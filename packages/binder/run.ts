@@ -1,4 +1,5 @@
 /** Runs the binder: leader election, watches and the health port. The import alone has no effect. @module */
+import { readFileSync } from "node:fs";
 import type { Tracer } from "@opentelemetry/api";
 import { BINDER_LEASE } from "../api/installation.ts";
 import type { Api } from "../kube/api.ts";
@@ -11,6 +12,7 @@ import type { Log } from "../process/log.ts";
 import { type Binding, createBinding } from "./binder.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
+import { createRouterDelivery } from "./routerdelivery.ts";
 import { watchFor } from "./watches.ts";
 
 const USER_AGENT = "hookbox-binder";
@@ -29,6 +31,8 @@ export type ServeClaimsOptions =
     | "templateNetworkPolicy"
     | "binderWorkers"
     | "binderLeaseSeconds"
+    | "routerUrl"
+    | "routerTokenFile"
   >
   & { namespace: string; credentials: Credentials; log: Log; tracer: Tracer | undefined };
 
@@ -84,7 +88,8 @@ export function bindingFor(
 ): Binding & { api: Api; log: Log } {
   const onAnswer = counter(metrics);
   const api = connect(credentials, { signal, userAgent: USER_AGENT, timeoutMs: TIMEOUT_MS, onAnswer });
-  return { ...createBinding(api, { ...options, onServed: metrics.served }), api, log: options.log };
+  const deliver = createRouterDelivery(options.routerUrl, () => readToken(options.routerTokenFile));
+  return { ...createBinding(api, { ...options, deliver, onServed: metrics.served }), api, log: options.log };
 }
 
 /** Serves claims while this process holds the binder's Lease. */
@@ -101,6 +106,15 @@ export async function serveClaims(
     await serve(leading);
     metrics.leading.set(0);
   }, signal);
+}
+
+/** Reads the file for each request, because a mounted token changes in place. @returns undefined: there is none */
+function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return undefined;
+  }
 }
 
 function counter({ requests }: BinderMetrics): (method: string, status: number) => void {

@@ -1,8 +1,14 @@
 /** Decides what the binder has to do about a claim, from the claim itself and the Sandboxes that it controls. @module */
-import { isFinal } from "../api/claims/binding.ts";
+import { isEnd, isFinal, isReachable } from "../api/claims/binding.ts";
+import { bindsLate } from "../api/claims/latebinding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
-import { ASSIGNED_AT_ANNOTATION, FIRST_OBSERVED_ANNOTATION, SANDBOX_NAME_ANNOTATION } from "../api/objects/keys.ts";
+import {
+  ASSIGNED_AT_ANNOTATION,
+  FIRST_OBSERVED_ANNOTATION,
+  LAUNCH_TYPE_LABEL,
+  SANDBOX_NAME_ANNOTATION,
+} from "../api/objects/keys.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 
@@ -70,6 +76,10 @@ export interface ControlledSandbox {
   assignedAt: string;
   /** Whether the Sandbox has a Ready condition. */
   hasReported: boolean;
+  /** Identifies the start of its Pod that must get late variables; `waiting`: it is not Ready; undefined: none must. */
+  lateStart: string | undefined;
+  /** Whether it was made for the claim. Then its Pod has the variables, and only the runtime waits. */
+  isCold: boolean;
 }
 
 /** The Sandboxes that one claim controls. Users can create any number of them, so every lookup is by key. */
@@ -89,9 +99,17 @@ export function createControlled(): Controlled {
   const names = new Map<string, string>();
   let first: ControlledSandbox | undefined;
   return {
-    put({ metadata: { name, uid = "", annotations }, status }) {
+    put({ metadata: { name, uid = "", annotations, labels }, status }) {
       const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
-      const sandbox = { uid, name, assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "", hasReported };
+      const lateStart = lateStartOf({ metadata: { name, uid, annotations }, status });
+      const sandbox = {
+        uid,
+        name,
+        assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "",
+        hasReported,
+        lateStart,
+        isCold: labels?.[LAUNCH_TYPE_LABEL] === "cold",
+      };
       names.set(uid, name);
       byName.set(name, sandbox);
       if (!first || first.name === name || isBefore(sandbox, first)) first = sandbox;
@@ -109,6 +127,15 @@ export function createControlled(): Controlled {
     find: (name) => name === undefined ? undefined : byName.get(name),
     earliest: () => first,
   };
+}
+
+/** A Pod that starts again, or another one, loses what it got: its Sandbox is not Ready in the meantime. */
+function lateStartOf(sandbox: Pick<Sandbox, "metadata" | "status">): string | undefined {
+  if (!bindsLate(sandbox)) return undefined;
+  if (isEnd(sandbox.status?.conditions)) return undefined;
+  if (!isReachable(sandbox)) return "waiting";
+  const since = findCondition(sandbox.status?.conditions, "Ready")?.lastTransitionTime;
+  return `${sandbox.metadata.uid} ${sandbox.status?.podIPs?.[0]} ${since}`;
 }
 
 function isBefore(one: ControlledSandbox, other: ControlledSandbox): boolean {

@@ -36,11 +36,31 @@ export interface BindOptions {
   binderWorkers?: number;
   /** @default {systemClock} */
   clock?: Clock;
+  /** Gives a Sandbox late variables. @default refuses, as there is no way to sandboxes */
+  deliver?: Deliver;
   /** Called for each claim that has got a Sandbox. */
   onServed?: (served: Served) => void;
   /** Undefined: no spans. */
   tracer?: Tracer | undefined;
 }
+
+/** The Sandbox itself does not accept variables: another one may. */
+export class DeliveryRefused extends Error {
+  override name = "DeliveryRefused";
+}
+
+/**
+ * Gives the runtime of a Sandbox variables, in place of those that it has from an earlier delivery.
+ *
+ * @param how `first`: in any case; `again`: only if the runtime has started since, so that it has none
+ * @throws {DeliveryRefused} if the Sandbox is the cause
+ * @throws {Error} if it is not known that the runtime has got them. No error contains a value
+ */
+export type Deliver = (
+  sandbox: { namespace: string; name: string; uid: string },
+  env: Record<string, string>,
+  how: "first" | "again",
+) => Promise<void>;
 
 /** A claim that has got a Sandbox. */
 export interface Served {
@@ -91,6 +111,14 @@ export interface QueuedClaim extends Waiter {
   alarm: (() => void) | undefined;
   /** Why it cannot be served, how often that was reported, and the earliest time of the next report, in ms since the epoch. */
   refusal: { text: string; reports: number; notBefore: number } | undefined;
+  /** The start of its Sandbox's Pod that has got the late variables, see {@link ControlledSandbox}; undefined: none. */
+  delivered: string | undefined;
+  /** How often a Sandbox of the claim could not get them since the last success. */
+  deliveryFailures: number;
+  /** How many Sandboxes were deleted because they refused them. */
+  discarded: number;
+  /** Cancels the next try to deliver them; undefined: none is planned. */
+  redelivery: (() => void) | undefined;
   /** Its Sandbox if that has ended, reduced to what the claim's status reports. */
   ended: Sandbox | undefined;
   /** Whether it has controlled a Sandbox since this process started. */
@@ -139,6 +167,8 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   problemReports: WorkQueue;
   /** Writes all other reports. */
   reports: WorkQueue;
+  /** Delivers late variables. */
+  deliveries: WorkQueue;
   isListed: boolean;
   /** Starts to serve as many claims as the limits allow. */
   schedule: () => void;
@@ -195,6 +225,10 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     settling: undefined,
     alarm: undefined,
     refusal: undefined,
+    delivered: undefined,
+    deliveryFailures: 0,
+    discarded: 0,
+    redelivery: undefined,
     ended: undefined,
     hadSandbox: false,
     shownIn: undefined,
@@ -210,6 +244,8 @@ export function dropRetry(entry: QueuedClaim): void {
 /** Cancels all timers of a claim. */
 export function dropTimers(entry: QueuedClaim): void {
   dropRetry(entry);
+  entry.redelivery?.();
+  entry.redelivery = undefined;
   entry.settling?.();
   entry.settling = undefined;
   entry.alarm?.();

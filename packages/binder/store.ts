@@ -14,6 +14,7 @@ import {
   DRAINING_LABEL,
   FIRST_OBSERVED_ANNOTATION,
   FOR_CLAIM_ANNOTATION,
+  LATE_BINDING_ANNOTATION,
   POOL_SEQUENCE_ANNOTATION,
   SANDBOX_NAME_ANNOTATION,
   SHARD_LABEL,
@@ -115,7 +116,10 @@ export function projectTemplate(template: SandboxTemplate): SandboxTemplate {
   const projection = {
     apiVersion,
     kind,
-    metadata: { ...identityOf(metadata), annotations: picked(metadata.annotations, [UNRESOLVED_ANNOTATION]) },
+    metadata: {
+      ...identityOf(metadata),
+      annotations: picked(metadata.annotations, [UNRESOLVED_ANNOTATION, LATE_BINDING_ANNOTATION]),
+    },
     spec: { podTemplate: NO_POD, ...policies },
   };
   projections.add(projection);

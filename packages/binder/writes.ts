@@ -55,6 +55,17 @@ export async function putSandbox(api: Api, sandbox: Sandbox, claim: SandboxClaim
   throw isRefusal(answer) ? new RefusalError(failure.message) : failure;
 }
 
+/** Deletes a Sandbox of a claim. @throws {Error} if the request is refused or fails */
+export async function deleteSandbox(
+  api: Api,
+  { namespace, name, uid }: { namespace: string; name: string; uid: string },
+): Promise<void> {
+  const path = pathOf({ resource: "sandboxes", namespace, name });
+  const answer = await api.send({ method: "DELETE", path, body: { preconditions: { uid } } });
+  const isGone = answer.status === 404 || answer.status === 409;
+  if (!isOk(answer) && !isGone) throw answerError(`delete Sandbox ${namespace}/${name}`, answer);
+}
+
 /**
  * Creates the claim's own Sandbox. If the claim has one already, returns that.
  * @throws {Error} if the request is refused or fails

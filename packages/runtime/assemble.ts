@@ -25,7 +25,7 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const root = options.root === undefined ? await createOpenRoot(options.workdir) : await createRoot(options.root);
   const token = createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
-  const binding = createBinding(root);
+  const binding = createBinding(root, options.claimUid !== "");
   const processes = createProcesses({ env: binding.env });
   const contexts = createContexts(root.workdir, binding.env);
   const metrics = createMetrics({ processes, busyContexts: contexts.busy });

@@ -27,8 +27,12 @@ interface BoundNames {
 
 /** The binding of a sandbox; there is only one. */
 export interface LateBinding {
-  /** Returns the variables for processes that start from now on. */
-  env(): Record<string, string>;
+  /**
+   * Returns the variables for processes that start from now on. If some must come, waits for the first delivery.
+   *
+   * @throws {Refused} UNAVAILABLE if there is none for {@link LONGEST_WAIT_MS}
+   */
+  env(): Promise<Record<string, string>>;
   /** Returns the names of what is bound; undefined if nothing is bound. */
   bound(): BoundNames | undefined;
   /**
@@ -81,8 +85,17 @@ interface NewFile extends BoundFile {
   content: Buffer;
 }
 
-/** Creates the binding of the sandbox at `root`. It is empty at first. */
-export function createBinding(root: Root): LateBinding {
+/** How long a process waits for the variables that must come, in milliseconds. */
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * Creates the binding of the sandbox at `root`. It is empty at first.
+ *
+ * @param isAwaited processes wait for the first delivery
+ */
+export function createBinding(root: Root, isAwaited = false): LateBinding {
+  const first = Promise.withResolvers<void>();
+  let hasCome = !isAwaited;
   let env: Record<string, string> = {};
   let files: BoundFile[] = [];
   let bound: BoundNames | undefined;
@@ -101,7 +114,10 @@ export function createBinding(root: Root): LateBinding {
     }
   };
   return {
-    env: () => env,
+    async env() {
+      if (!hasCome) await within(LONGEST_WAIT_MS, first.promise);
+      return env;
+    },
     bound: () => bound,
     bind: (delivery, how) =>
       inTurn(async () => {
@@ -113,6 +129,8 @@ export function createBinding(root: Root): LateBinding {
         env = how === "add" ? { ...env, ...parsed.env } : parsed.env;
         files = [...how === "add" ? others : [], ...written.map(({ content: _, ...file }) => file)].sort(byPath);
         bound = { digest: digestOf(env, files), env: Object.keys(env).sort(), files: files.map(({ path }) => path) };
+        hasCome = true;
+        first.resolve();
         if (how === "replace") await removeAll(others);
         return bound;
       }),
@@ -125,6 +143,15 @@ export function createBinding(root: Root): LateBinding {
         await removeAll(former);
       }),
   };
+}
+
+async function within(ms: number, promise: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((_, reject) => {
+    const why = "the variables of the claim have not come yet: see the log of hookbox's binder";
+    timer = setTimeout(() => reject(new Refused("UNAVAILABLE", `Cannot start a process: ${why}`)), ms);
+  });
+  await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 function parseDelivery(delivery: unknown): z.infer<typeof deliverySchema> {

@@ -88,6 +88,13 @@ export const RUNTIME = {
       default: "",
       env: "HOOKBOX_POD_UID",
     }),
+    "claim-uid": flag(TEXT, {
+      help: "UID of the claim that the Pod belonged to when it started: processes wait for the claim's variables",
+      since: "0.3.0",
+      placeholder: "U",
+      default: "",
+      env: "HOOKBOX_CLAIM_UID",
+    }),
     "shutdown-timeout": flag(DURATION, {
       help: "how long running requests may continue after SIGTERM",
       since,

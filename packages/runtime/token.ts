@@ -66,7 +66,7 @@ export async function tokenIsMounted(file: string, required: boolean): Promise<b
  */
 export async function writeDerivedToken(keyFile: string, podUID: string, tokenFile: string): Promise<void> {
   try {
-    const token = deriveRuntimeToken(await readFile(keyFile), podUID);
+    const token = await deriveRuntimeToken(await readFile(keyFile), podUID);
     // Renamed when it is whole, as the container may be stopped and start again.
     await writeFile(`${tokenFile}.new`, token, { mode: 0o444 });
     await rename(`${tokenFile}.new`, tokenFile);

@@ -5,6 +5,7 @@ import { DEFAULT_LABEL_DOMAINS } from "../api/claims/podmetadata.ts";
 import { parseJson } from "../api/objects/json.ts";
 import type { TemplatePolicy } from "../api/templatepolicy.ts";
 import { createBinding } from "../binder/binder.ts";
+import type { Deliver } from "../binder/state.ts";
 import { watchFor } from "../binder/watches.ts";
 import { keep } from "../keeper/keep.ts";
 import type { Clock } from "../process/clock.ts";
@@ -76,6 +77,7 @@ export function startBinder(
   clock: Clock,
   leads: Promise<void> = Promise.resolve(),
   templateNetworkPolicy: TemplatePolicy = "optional",
+  deliver: Deliver = () => Promise.resolve(),
 ): RunningBinder {
   const faults: string[] = [];
   const ending = new AbortController();
@@ -83,7 +85,8 @@ export function startBinder(
   const log: Log = (level, message, { error } = {}) => {
     if (level === "error" || level === "warn") faults.push(`binder: ${message}${error ? `: ${error}` : ""}`);
   };
-  const binding = createBinding(api, { allowedLabelDomains: DEFAULT_LABEL_DOMAINS, templateNetworkPolicy, clock, log });
+  const allowedLabelDomains = DEFAULT_LABEL_DOMAINS;
+  const binding = createBinding(api, { allowedLabelDomains, templateNetworkPolicy, clock, log, deliver });
   const onListed = () => {
     binding.listed();
     listed.resolve();

@@ -1,6 +1,7 @@
 /** A store with pool, template and members in it, a binder on it, and what that asks for. Nothing else runs: no hooks, no keeper. @module */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
+import type { Deliver } from "../../packages/binder/state.ts";
 import type { TemplatePolicy } from "../../packages/api/templatepolicy.ts";
 import type { Answer, ApiRequest } from "../../packages/kube/api.ts";
 import { findCondition } from "../../packages/api/objects/conditions.ts";
@@ -51,10 +52,16 @@ function readyText({ status }: SandboxClaim): string | undefined {
 }
 
 /** Makes a store with the namespace `team-a`, the template, and a pool of three; null: without. */
-export async function aWorld({ template = aTemplate(), pool = aPool({ status: COUNTED }), templateNetworkPolicy }: {
+export async function aWorld({
+  template = aTemplate(),
+  pool = aPool({ status: COUNTED }),
+  templateNetworkPolicy,
+  deliver,
+}: {
   template?: KubeObject | null;
   pool?: KubeObject | null;
   templateNetworkPolicy?: TemplatePolicy;
+  deliver?: Deliver;
 } = {}) {
   const server = await createMemoryServer({ namespaces: ["team-a"] });
   const { store } = server;
@@ -102,7 +109,13 @@ export async function aWorld({ template = aTemplate(), pool = aPool({ status: CO
           return fault(request);
         },
       });
-      const binder = startBinder(surrounded(underRole(api, "binder"), around), clock, leads, templateNetworkPolicy);
+      const binder = startBinder(
+        surrounded(underRole(api, "binder"), around),
+        clock,
+        leads,
+        templateNetworkPolicy,
+        deliver,
+      );
       binders.push(binder);
       await binder.listed;
       await clock.advance(0);

@@ -10,6 +10,7 @@ import { writeDerivedToken } from "../../packages/runtime/token.ts";
 import { bind, unbind } from "../../packages/sdk/bind.ts";
 import { AuthenticationError, AuthorizationError, ConnectionError } from "../../packages/sdk/errors.ts";
 import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
+import { createCode } from "../../packages/sdk/code/code.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
 import type { SandboxTransport } from "../../packages/sdk/transport/transport.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
@@ -32,7 +33,7 @@ function putKey(api: FakeApi, key = KEY): void {
 }
 
 /** A sandbox whose runtime has the token that an init container has derived from `key`; undefined: it has none. */
-async function start(key: string | undefined) {
+async function start(key: string | undefined, ...more: string[]) {
   const made = await makeRoot();
   const flags = [
     "--port",
@@ -50,7 +51,7 @@ async function start(key: string | undefined) {
   if (key !== undefined) {
     await writeFile(`${made.around}/key`, key);
     await writeDerivedToken(`${made.around}/key`, UID, file);
-    flags.push("--token-file", file, "--token-scope", "bind", "--pod-uid", UID);
+    flags.push(...more, "--token-file", file, "--token-scope", "bind", "--pod-uid", UID);
   }
   const runtime = await startRuntime(readOptions(flags, variable)!, () => {});
   onTestFinished(() => runtime.stop());
@@ -99,8 +100,8 @@ test("each Pod has a token of its own, which the key's owner can compute, and a 
   const { router, api, made } = await start(KEY);
   putKey(api);
   const token = await readFile(`${made.around}/token`, "utf8");
-  expect(token).toBe(deriveRuntimeToken(Buffer.from(KEY), UID));
-  expect(token).not.toBe(deriveRuntimeToken(Buffer.from(KEY), "another"));
+  expect(token).toBe(await deriveRuntimeToken(Buffer.from(KEY), UID));
+  expect(token).not.toBe(await deriveRuntimeToken(Buffer.from(KEY), "another"));
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(router.lines.join()).not.toContain(token);
 });
@@ -134,7 +135,7 @@ test("only a request to bind gets the token; the client's own never passes", asy
     const headers = { ...naming(port), Authorization: "Bearer mine" };
     expect([path, await (await fetch(`${router.url}${path}`, { headers })).text()]).toEqual([path, "none"]);
   }
-  const token = deriveRuntimeToken(Buffer.from(KEY), UID);
+  const token = await deriveRuntimeToken(Buffer.from(KEY), UID);
   expect(await (await fetch(`${router.url}/v1/bind?a`, { headers: naming(port) })).text()).toBe(`Bearer ${token}`);
 });
 
@@ -150,8 +151,30 @@ test("the runtime's own command derives the token, and says what is wrong", asyn
   ];
   const good = await startMain("node", [...flags, "--pod-uid", UID], undefined);
   expect(await good.ended).toBe(0);
-  expect(await readFile(`${made.around}/t`, "utf8")).toBe(deriveRuntimeToken(Buffer.from(KEY), UID));
+  expect(await readFile(`${made.around}/t`, "utf8")).toBe(await deriveRuntimeToken(Buffer.from(KEY), UID));
   const bad = await startMain("node", flags, undefined);
   expect(await bad.ended).toBe(1);
   expect(bad.log()).toContain("the UID of the Pod is not known");
+});
+
+test("a Pod that starts for a claim runs nothing before its variables have come, not even an interpreter", async () => {
+  const { api, client, run } = await start(KEY, "--claim-uid", "uid-of-claim");
+  putKey(api);
+  const [order, command, code] = [
+    [] as string[],
+    run("echo $API_KEY"),
+    createCode(client).runCode("process.env.API_KEY", {
+      language: "javascript",
+    }),
+  ];
+  void Promise.all([command, code]).then(() => order.push("ran"));
+  // Files need no variables.
+  expect((await client.request("/v1/health", { action: "ask" })).ok).toBe(true);
+  order.push("bound");
+  await bind(client, { env: { API_KEY: SECRET } });
+  expect(await command).toBe(`${SECRET}\n`);
+  expect((await code).text).toContain(SECRET);
+  expect(order[0]).toBe("bound");
+  await unbind(client, {});
+  expect(await run("echo done")).toBe("done\n");
 });

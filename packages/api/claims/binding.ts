@@ -40,6 +40,6 @@ export function assignedAt({ metadata }: Pick<Sandbox, "metadata">): number {
 }
 
 /** Tells whether a Sandbox is Ready and has an address. */
-export function isReachable({ status }: Sandbox): boolean {
+export function isReachable({ status }: Pick<Sandbox, "status">): boolean {
   return findCondition(status?.conditions, "Ready")?.status === "True" && (status?.podIPs ?? []).length > 0;
 }

@@ -22,6 +22,7 @@ export interface ClaimProblem {
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
+const UNDELIVERED = "Error seen: give the sandbox its environment variables: ";
 const TAKEN = 'Error seen: sandbox "';
 
 /** The claim's pool does not exist. */
@@ -71,6 +72,11 @@ export function nameTooLong(name: string, { spec }: SandboxTemplate): ClaimProbl
 /** The API server refuses the lifecycle that the binder copies from the pool. @param words the API server's message */
 export function lifecycleRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${DEFAULTS}${words}` };
+}
+
+/** The claim's Sandbox does not get the claim's variables, so the claim is not bound. @param words the cause, without values */
+export function deliveryFailed(words: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `${UNDELIVERED}${withLimit(words)}` };
 }
 
 /** The binder's account lacks a right, so that it can serve no claim like this one. @param words the API server's message */

@@ -6,6 +6,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
+import { canBindLate } from "./latebinding.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
 
@@ -30,9 +31,14 @@ export function requestProblem(
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
 }
 
-/** Tells whether no pool member can have what a claim asks for. The claim then needs a new Sandbox: a cold start. */
-export function needsColdStart({ spec }: SandboxClaim): boolean {
-  return (spec.env ?? []).length > 0 || (spec.volumeClaimTemplates ?? []).length > 0;
+/**
+ * Tells whether no pool member can have what a claim asks for. The claim then needs a new Sandbox: a cold start.
+ *
+ * @param template undefined: not known
+ */
+export function needsColdStart({ spec }: SandboxClaim, template: SandboxTemplate | undefined): boolean {
+  const { env = [], volumeClaimTemplates = [] } = spec;
+  return volumeClaimTemplates.length > 0 || (env.length > 0 && !canBindLate(env, template));
 }
 
 type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];

@@ -64,6 +64,12 @@ export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
  * binder.
  */
 export const REFILL_ANNOTATION = `${PREFIX}refill`;
+/**
+ * Annotation on templates, set by users: `Allowed` lets the claims of the template have a pool member in spite of their
+ * environment variables, which the member gets while it runs. On a claim's Sandbox, set by the binder: `Required`, so
+ * each of its Pods must get them.
+ */
+export const LATE_BINDING_ANNOTATION = `${PREFIX}late-binding`;
 /** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /**

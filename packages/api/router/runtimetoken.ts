@@ -2,7 +2,7 @@
  * The token of one sandbox's runtime, derived from a key of the sandbox's namespace. The router and an init container
  * of the Pod derive the same token, so that the sandbox itself never has the key. @module
  */
-import { createHmac } from "node:crypto";
+import { base64url } from "./scopedtoken.ts";
 
 /** Name of the Secret with the key, in the namespace of the sandboxes. Its entry is {@link RUNTIME_KEY_ENTRY}. */
 export const RUNTIME_KEY_SECRET = "hookbox-runtime-key";
@@ -19,10 +19,14 @@ const DOMAIN = "hookbox/runtime-token/v1.";
  *
  * @throws {RangeError} if the key is shorter than {@link LEAST_KEY_BYTES}, or there is no UID
  */
-export function deriveRuntimeToken(key: Uint8Array, podUID: string): string {
+export async function deriveRuntimeToken(key: Uint8Array, podUID: string): Promise<string> {
   if (key.length < LEAST_KEY_BYTES) {
     throw new RangeError(`the key has ${key.length} bytes, and needs at least ${LEAST_KEY_BYTES}`);
   }
   if (podUID === "") throw new RangeError("the UID of the Pod is not known");
-  return createHmac("sha256", key).update(DOMAIN + podUID).digest("base64url");
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", Uint8Array.from(key), algorithm, false, ["sign"]);
+  return base64url(
+    new Uint8Array(await crypto.subtle.sign("HMAC", imported, new TextEncoder().encode(DOMAIN + podUID))),
+  );
 }

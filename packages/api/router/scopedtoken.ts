@@ -96,7 +96,8 @@ export function normalPath(path: string): string {
   return name.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()) || "/";
 }
 
-function base64url(bytes: Uint8Array): string {
+/** Encodes bytes in base64url, without padding. */
+export function base64url(bytes: Uint8Array): string {
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

@@ -230,7 +230,13 @@ export function expiryOf(token: string): number | undefined {
   return typeof exp === "number" && Number.isFinite(exp) ? exp : undefined;
 }
 
-function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
+/** Tells whether a token says that it is for this audience. It may lie: the API server decides. */
+export function claimsAudience(token: string, audience: string): boolean {
+  const { aud } = claimsOf(token);
+  return aud === audience || (Array.isArray(aud) && aud.includes(audience));
+}
+
+function claimsOf(token: string): { sub?: unknown; exp?: unknown; aud?: unknown } {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".", 3)[1] ?? "", "base64url").toString());
     return typeof claims === "object" && claims !== null ? claims : {};

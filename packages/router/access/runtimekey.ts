@@ -56,7 +56,7 @@ export function createRuntimeCredentials(api: Api, log: Log, now = () => perform
     try {
       const key = podUID === undefined ? undefined : await keyOf(namespace);
       if (!key || podUID === undefined) return [];
-      return ["Authorization", `Bearer ${deriveRuntimeToken(key, podUID)}`];
+      return ["Authorization", `Bearer ${await deriveRuntimeToken(key, podUID)}`];
     } catch (error) {
       log("warn", "Cannot use the key of the runtimes", { namespace, ...errorFields(error), stack: undefined });
       return UNREADABLE;

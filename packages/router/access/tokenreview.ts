@@ -1,6 +1,7 @@
 /** Admits users whom the API server lets connect to the Sandbox, and caches the API server's answers. @module */
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { ROUTER_AUDIENCE } from "../../api/installation.ts";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createSharedCache } from "../../process/sharedcache.ts";
@@ -9,6 +10,7 @@ import { type Refusal, tooMany, unauthorized } from "../refusal.ts";
 import type { AccessGrant, AccessRequest, Authorise } from "./gate.ts";
 import {
   type CacheRule,
+  claimsAudience,
   createReviewQueue,
   createVerdictCache,
   expiryOf,
@@ -67,7 +69,8 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   const review = (key: string, token: string, address: string) => (): Promise<TokenVerdict> => {
     const holder = holderOf(token);
     const ask = async () => {
-      const user = await reviewToken(api, token, authzTokenreviewAudiences);
+      const isOnlyForUs = authzTokenreviewAudiences.length === 0 && claimsAudience(token, ROUTER_AUDIENCE);
+      const user = await reviewToken(api, token, isOnlyForUs ? [ROUTER_AUDIENCE] : authzTokenreviewAudiences);
       if (user && holder !== token && knownHolders.get(holder) === undefined) knownHolders.add(holder, true, address);
       return { user, expires: expiryOf(token) };
     };

@@ -70,13 +70,15 @@ export class DeadContextError extends Error {
 /** If code does not react to an interrupt for this time, its interpreter is killed. In milliseconds. */
 const GRACE_MS = 3000;
 
+type Environment = () => Record<string, string> | Promise<Record<string, string>>;
+
 /** Creates the contexts. `env` is called at each start of an interpreter. @param workdir folder of the default contexts */
-export function createContexts(workdir: string, env: () => Record<string, string> = () => ({})): Contexts {
+export function createContexts(workdir: string, env: Environment = () => ({})): Contexts {
   const byId = new Map<string, CodeContext>();
   const defaults = new Map<Language, Promise<CodeContext>>();
   let isOver = false;
   const launch = async (language: Language, cwd: string, own: Record<string, string>) => {
-    const kernel = await startKernel(language, cwd, { ...env(), ...own });
+    const kernel = await startKernel(language, cwd, { ...await env(), ...own });
     if (isOver) kernel.kill();
     return kernel;
   };

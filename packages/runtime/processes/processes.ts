@@ -82,7 +82,7 @@ export interface Processes {
 /** Limits, and additional environment variables. */
 interface ProcessesOptions {
   /** Called at each start, because late binding can add variables. @default {() => ({})} */
-  env?: () => Record<string, string>;
+  env?: () => Record<string, string> | Promise<Record<string, string>>;
   /** Bytes kept of the output of a detached process. @default {4 MiB} */
   keepOutputBytes?: number;
   /** How many ended detached processes are kept whose end was delivered. @default {64} */
@@ -99,7 +99,7 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
   const byId = new Map<number, Process>();
   let lastActiveAt = new Date();
   const touch = () => lastActiveAt = new Date();
-  const bound = (command: Command): Command => ({ ...command, env: { ...env(), ...command.env } });
+  const bound = async (command: Command) => ({ ...command, env: { ...await env(), ...command.env } });
   const add = (command: Command, running: Running, more: ProcessOptions = {}): Process => {
     touch();
     const log = more.detached
@@ -118,13 +118,14 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
   };
   return {
     start: async (command, more = {}) => {
-      const full = bound(command);
+      const full = await bound(command);
       const running = more.size
         ? await startTerminal(full, more.size)
         : await start(full, { stdin: more.stdin ?? false });
       return add(command, running, more);
     },
-    run: (command, limits) => run(bound(command), { ...limits, onStart: (running) => add(command, running) }),
+    run: async (command, limits) =>
+      await run(await bound(command), { ...limits, onStart: (running) => add(command, running) }),
     get: (pid) => byId.get(pid),
     list: () => [...byId.values()],
     remove: (pid) => byId.get(pid)?.end && byId.delete(pid),

@@ -43,7 +43,7 @@ test.for([
   ["variables", ENV, true],
   ["volumes", VOLUMES, true],
 ])("needsColdStart() of %s: %s", ([, spec, want]) => {
-  expect(needsColdStart(aClaim("c", { spec: spec as object }))).toBe(want);
+  expect(needsColdStart(aClaim("c", { spec: spec as object }), undefined)).toBe(want);
 });
 
 test("missing references, in the contract's words", () => {

@@ -1,0 +1,120 @@
+/** Late binding: a claim with variables gets a member, which has them before the claim is Ready. @module */
+import { afterEach, expect, test } from "vitest";
+import { type Deliver, DeliveryRefused } from "../../packages/binder/state.ts";
+import { aTemplate } from "../templates.ts";
+import { aWorld } from "./world.ts";
+
+const LATE = aTemplate({
+  metadata: { annotations: { "agents.x-k8s.io/late-binding": "Allowed" } },
+  spec: { envVarsInjectionPolicy: "Allowed" },
+});
+const WITH_ENV = { spec: { env: [{ name: "API_KEY", value: "s3cr3t" }] } };
+
+let world: Awaited<ReturnType<typeof aWorld>>;
+afterEach(() => world.stop());
+
+/** A world whose deliveries are recorded, and fail as long as `fault` returns an error. */
+async function begin(members: number[], fault: (name: string) => Error | undefined = () => undefined, template = LATE) {
+  const delivered: [string, Record<string, string>, string][] = [];
+  const deliver: Deliver = ({ name }, env, how) => {
+    const error = fault(name);
+    if (error) return Promise.reject(error);
+    delivered.push([name, env, how]);
+    return Promise.resolve();
+  };
+  world = await aWorld({ template, deliver });
+  await world.members(members);
+  await world.binder();
+  return delivered;
+}
+
+test("a claim with variables gets a member at once, and is bound when the member has them", async () => {
+  const delivered = await begin([1, 2]);
+  const versions = world.versionsOf("c");
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(0);
+  expect([world.shares(), world.shown()]).toEqual([{ c: ["warm-1"] }, { c: "warm-1" }]);
+  expect(delivered).toEqual([["warm-1", { API_KEY: "s3cr3t" }, "first"]]);
+  expect(versions.filter((text) => text?.startsWith("True"))).toHaveLength(1);
+  const [sandbox] = world.sandboxes().filter(({ metadata }) => metadata.name === "warm-1");
+  expect(sandbox?.metadata.annotations).toMatchObject({ "agents.x-k8s.io/late-binding": "Required" });
+  expect(JSON.stringify(sandbox)).not.toContain("s3cr3t");
+});
+
+test("a claim without variables gets a delivery too, as its runtime waits for one", async () => {
+  const delivered = await begin([1]);
+  await world.claim("c");
+  await world.clock.advance(0);
+  expect([world.shown(), delivered]).toEqual([{ c: "warm-1" }, [["warm-1", {}, "first"]]]);
+});
+
+test.for<[string, object, object]>([
+  ["the template does not allow it", {}, WITH_ENV],
+  ["a variable is for another container", LATE.metadata.annotations as object, {
+    spec: { env: [{ name: "A", value: "1", containerName: "other" }] },
+  }],
+])("if %s, the claim gets a Sandbox of its own, with the variables in its Pod", async ([, annotations, over]) => {
+  const containers = [{ name: "main", image: "python" }, { name: "other", image: "python" }];
+  const template = aTemplate({
+    metadata: { annotations },
+    spec: { envVarsInjectionPolicy: "Allowed", podTemplate: { spec: { containers } } },
+  });
+  await begin([1], undefined, template);
+  await world.claim("c", over);
+  await world.clock.advance(3000);
+  expect(world.shares()).toEqual({ c: ["c"] });
+  expect(JSON.stringify(world.sandboxes().find(({ metadata }) => metadata.name === "c")?.spec)).toContain('"value"');
+});
+
+test("until the member has them the claim is not Ready, and after three failures it says why, without a value", async () => {
+  let isDown = true;
+  const delivered = await begin([1], () => isDown ? new Error("the router does not answer") : undefined);
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(500);
+  expect([world.ready(), world.shown()]).toEqual([{ c: undefined }, { c: undefined }]);
+  await world.clock.advance(10_000);
+  const words = "Error seen: give the sandbox its environment variables: the router does not answer";
+  expect([world.ready(), world.shown()]).toEqual([{ c: `False ReconcilerError ${words}` }, { c: undefined }]);
+  expect(world.shares()).toEqual({ c: ["warm-1"] });
+  isDown = false;
+  await world.clock.advance(40_000);
+  expect([world.shown(), delivered.length]).toEqual([{ c: "warm-1" }, 1]);
+  expect(world.ready()["c"]).toMatch(/^True /);
+  expect(JSON.stringify([world.faults(), world.claims().map(({ status }) => status)])).not.toContain("s3cr3t");
+});
+
+test("a member that refuses them is deleted, and the claim gets the next one", async () => {
+  const delivered = await begin([1, 2], (name) => name === "warm-1" ? new DeliveryRefused("no") : undefined);
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(20_000);
+  expect([world.shares(), world.shown()]).toEqual([{ c: ["warm-2"] }, { c: "warm-2" }]);
+  expect(delivered).toEqual([["warm-2", { API_KEY: "s3cr3t" }, "first"]]);
+  expect(world.sandboxes().map(({ metadata }) => metadata.name)).not.toContain("warm-1");
+});
+
+test("if all refuse them, the claim deletes two members, and then says why", async () => {
+  await begin([1, 2, 3, 4], () => new DeliveryRefused("no token is mounted"));
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(120_000);
+  expect(world.ready()["c"]).toContain("no token is mounted");
+  const left = world.sandboxes().map(({ metadata }) => metadata.name).filter((name) => /^warm-[1-4]$/.test(name));
+  expect(left).toEqual(["warm-3", "warm-4"]);
+});
+
+test("each later start of the Pod gets them again, and so does one that a new binder finds", async () => {
+  const delivered = await begin([1]);
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(0);
+  const show = async (status: "True" | "False", at: string) => {
+    const [sandbox] = world.sandboxes().filter(({ metadata }) => metadata.name === "warm-1");
+    const ready = { type: "Ready", status, reason: "X", message: "", lastTransitionTime: at };
+    await world.store.put({ ...sandbox, status: { ...sandbox?.status, conditions: [ready] } } as never);
+    await world.clock.advance(0);
+  };
+  await show("False", "2026-01-01T00:01:00Z");
+  expect(delivered).toHaveLength(1);
+  await show("True", "2026-01-01T00:02:00Z");
+  expect(delivered).toEqual([["warm-1", { API_KEY: "s3cr3t" }, "first"], ["warm-1", { API_KEY: "s3cr3t" }, "again"]]);
+  await world.clock.advance(60_000);
+  expect(delivered).toHaveLength(2);
+});
