@@ -3,7 +3,8 @@ import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
@@ -20,6 +21,8 @@ const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, 
 
 /** For use in `describe`. They leave Pods in namespace `default`. */
 export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
+  beforeAll(() => importRuntimeImage(cluster().stateDir, { progress: () => {} }));
+
   /** A folder with what a reader has at hand: the commands, and examples/. */
   function makeDesk(): string {
     const folder = makeTempFolder();
