@@ -22,13 +22,15 @@ describe("readOptions()", () => {
       leaderElection: true,
       binderWorkers: 40,
       binderLeaseSeconds: 5,
+      routerUrl: "http://sandbox-router-svc.agent-sandbox-system:8080",
+      routerTokenFile: "/var/run/secrets/hookbox/router/token",
       port: 0,
     });
   });
 
   test("takes every option that the help names", () => {
     const args =
-      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 --binder-lease-seconds 30 " +
+      "--kubeconfig F --context C --namespace N --identity I --no-leader-election --binder-workers 3 --binder-lease-seconds 30 --router-url http://r --router-token-file T " +
       "--template-network-policy optional --port 8081 --host ::1 --log-level warn " +
       "--otlp-endpoint http://traces:4318/ --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
@@ -45,6 +47,8 @@ describe("readOptions()", () => {
       leaderElection: false,
       binderWorkers: 3,
       binderLeaseSeconds: 30,
+      routerUrl: "http://r",
+      routerTokenFile: "T",
       port: 8081,
     });
     const named = Object.entries(BINDER.flags).map(([name, flag]) => termOf(name, flag).split(" ")[0]);

@@ -28,6 +28,8 @@ describe("readOptions()", () => {
       binder: true,
       binderWorkers: 40,
       binderLeaseSeconds: 5,
+      routerUrl: "http://sandbox-router-svc.agent-sandbox-system:8080",
+      routerTokenFile: "/var/run/secrets/hookbox/router/token",
       leaseSeconds: 15,
       maxLossesPerMinute: 600,
       port: 0,
@@ -37,7 +39,7 @@ describe("readOptions()", () => {
   test("takes every option that the help names", () => {
     const args =
       "--kubeconfig F --context C --namespace N --identity I --no-leader-election --lease-seconds 3 --max-losses-per-minute 9 --no-binder " +
-      "--binder-workers 3 --binder-lease-seconds 30 --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
+      "--binder-workers 3 --binder-lease-seconds 30 --router-url http://r --router-token-file T --template-network-policy optional --disable-claim-events --disable-sandbox-events " +
       "--cloudevents-url https://events.example/hook?to=a --cloudevents-secret-file S --cloudevents-source //cluster-1 " +
       "--port 8081 --host ::1 --log-level debug --otlp-endpoint http://traces:4318 --allowed-label-domains a.example,b.example --allowed-annotation-domains c.example";
     expect(readOptions(args.split(" "))).toEqual({
@@ -60,6 +62,8 @@ describe("readOptions()", () => {
       binder: false,
       binderWorkers: 3,
       binderLeaseSeconds: 30,
+      routerUrl: "http://r",
+      routerTokenFile: "T",
       leaseSeconds: 3,
       maxLossesPerMinute: 9,
       port: 8081,

@@ -21,6 +21,8 @@ test("readOptions() has the published defaults", () => {
     tokenScope: "all",
     allowedHosts: [],
     podUid: "",
+    claimUid: "",
+    deriveTokenFrom: undefined,
     logLevel: "info",
   });
 });
