@@ -6,6 +6,8 @@ import inspect
 import sys
 import threading
 
+from hookbox_shell import parse
+
 CELL = "<cell "
 
 
@@ -71,7 +73,7 @@ asyncio.get_running_loop = get_loop_at_any_time
 
 def execute(code, name, space):
     """Returns the value of the last expression; None if the code does not end in one."""
-    tree = ast.parse(code, name)
+    tree = parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     # The whole code is compiled before a part of it runs.

@@ -21,6 +21,7 @@ from json import loads
 sys.dont_write_bytecode, kept = True, sys.dont_write_bytecode
 import hookbox_cells as cells  # noqa: E402
 import hookbox_libraries as libraries  # noqa: E402
+import hookbox_shell as shell  # noqa: E402
 from hookbox_display import as_json  # noqa: E402
 
 sys.dont_write_bytecode = kept
@@ -32,7 +33,7 @@ os.set_inheritable(REQUESTS, False)
 os.set_inheritable(EVENTS, False)
 kernel_pid = os.getpid()
 sending = threading.RLock()
-OWN = {__file__, cells.__file__, libraries.__file__}
+OWN = {__file__, cells.__file__, libraries.__file__, shell.__file__}
 
 
 class Interrupts:
@@ -235,6 +236,8 @@ def main():
     sys.argv = [""]
     libraries.install(send)
     builtins.display = libraries.display
+    setattr(builtins, shell.SHELL, shell.shell)
+    setattr(builtins, shell.MAGIC, shell.magic)
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     send(ready=True)

@@ -1,6 +1,6 @@
 /** An interpreter in a child process, which runs one piece of code at a time and sends events. @module */
 import process from "node:process";
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
@@ -13,8 +13,21 @@ import { type Running, start } from "../processes/spawn.ts";
 import { createKernelEvents, type KernelEvent } from "./events.ts";
 
 /** Supported languages. */
-export const LANGUAGES = ["python", "javascript", "typescript"] as const;
+export const LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
 export type Language = (typeof LANGUAGES)[number];
+
+/** How an interpreter is started and spoken to. */
+interface Driver {
+  argv: string[];
+  /** The message that makes it run code. */
+  request(code: string): string;
+  /** Whether it reports when code begins: until then, the signal of an interrupt would be lost. */
+  reportsBegin: boolean;
+  /** The message that interrupts code, in addition to a signal. */
+  interrupt?: string;
+  /** A signal that makes a blocking call return. For Python, one without an effect of its own. */
+  secondSignal?: NodeJS.Signals;
+}
 
 /** A running interpreter. */
 export interface Kernel {
@@ -51,11 +64,13 @@ const SECOND_SIGNAL_MS = [50, 500, 5000];
 
 /** Starts an interpreter. @throws {SpawnError} if it does not exist, or ends before it is ready */
 export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
-  const child = await start({ argv: argvOf(language), cwd, env }, { extra: 2 });
+  const driver = driverOf(language);
+  const child = await start({ argv: driver.argv, cwd, env }, { extra: 2 });
   const [requests, answers] = child.extra;
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
   const events = createKernelEvents([child.stdout, child.stderr, answers]);
   let busy = false;
+  let runs = 0;
   /** `why`: the reason of the coming end, if it is known. `end`: how the interpreter ended, once it has. */
   const ending: { why: string | undefined; end: string | undefined } = { why: undefined, end: undefined };
   const alive = () => ending.end === undefined;
@@ -66,7 +81,11 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     interrupts.due = !interrupts.accepted;
     if (!interrupts.accepted) return;
     signalGroup(child.pid, "SIGINT");
-    if (language === "python") interruptBlockingCall(child.pid, () => alive() && busy);
+    const { secondSignal } = driver;
+    const interrupted = runs;
+    if (secondSignal) {
+      repeatInterrupt(child.pid, secondSignal, () => alive() && interrupts.accepted && runs === interrupted);
+    }
   };
   const kill = (why?: string) => {
     if (!alive()) return;
@@ -82,12 +101,18 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
       const timer = setTimeout(kill, EXIT_MS);
       child.ended.then(() => clearTimeout(timer));
     } else if ("ready" in event) ready.resolve();
-    else if ("begun" in event) {
-      interrupts.accepted = true;
-      if (interrupts.due) interrupt();
+    else if (event.begun !== undefined) {
+      interrupts.accepted = event.begun;
+      if (interrupts.accepted && interrupts.due) interrupt();
     } else if ("done" in event) {
       busy = false;
-      drained([child.stdout, child.stderr], QUIET_MS).then(finishText).then(onDone);
+      if (driver.reportsBegin) interrupts.accepted = false;
+      const { error } = event;
+      drained([child.stdout, child.stderr], QUIET_MS).then(() => {
+        finishText();
+        if (error) events.push({ error });
+        onDone();
+      });
     } else events.push(event as unknown as KernelEvent);
   });
   const finishText = readUnframedText(child, events.push);
@@ -111,53 +136,71 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     end: () => ending.end,
     run: (code) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
-      Object.assign(interrupts, { accepted: language !== "python", due: false });
+      Object.assign(interrupts, { accepted: !driver.reportsBegin, due: false });
       busy = alive();
+      runs++;
       if (!busy) onDone();
-      else send(requests, { code, typescript: language === "typescript" });
+      else requests.write(driver.request(code));
       return { events: events.read(finished), finished };
     },
     interrupt: () => {
       if (!alive()) return;
       interrupt();
-      if (language !== "python") send(requests, { interrupt: true });
+      if (driver.interrupt !== undefined) requests.write(driver.interrupt);
     },
     kill,
   };
 }
 
 /**
- * Makes Python handle an interrupt. Python handles signals between two steps of its code. If the signal arrives after
- * the last step before a blocking call, Python handles it only when the call returns. A second signal, which has no
- * effect itself, makes the call return.
+ * Sends a second signal for an interrupt, which may arrive at a bad moment. Python and bash handle a signal between two steps
+ * of the code. If it arrives after the last step before a call that blocks, they handle it only when the call returns.
  */
-async function interruptBlockingCall(pid: number, running: () => boolean): Promise<void> {
+async function repeatInterrupt(pid: number, second: NodeJS.Signals, running: () => boolean): Promise<void> {
   for (const ms of SECOND_SIGNAL_MS) {
     await delay(ms, undefined, { ref: false });
     if (!running()) return;
-    signalGroup(pid, "SIGURG");
+    signalGroup(pid, second);
   }
 }
 
-/** These files are next to this file, and next to the bundle that contains this file. */
-const KERNELS = { python: "kernel.py", node: "kernel.mjs" };
+/** Returns the path of a file that is next to this file, and next to the bundle that contains this file. */
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-function argvOf(language: Language): string[] {
-  const kernel = (name: keyof typeof KERNELS) => fileURLToPath(new URL(KERNELS[name], import.meta.url));
-  if (language === "python") return ["python3", kernel("python")];
+const jsonLine = (request: object) => `${JSON.stringify(request)}\n`;
+
+function driverOf(language: Language): Driver {
+  if (language === "python") {
+    const request = (code: string) => jsonLine({ code });
+    return { argv: ["python3", pathOf("kernel.py")], request, reportsBegin: true, secondSignal: "SIGURG" };
+  }
+  if (language === "bash") {
+    // bash itself ignores zero bytes in a script.
+    const request = (code: string) => `${code.replaceAll("\0", "")}\0`;
+    const argv = ["bash", "--noprofile", "--norc", BASH_KERNEL];
+    return { argv, request, reportsBegin: true, secondSignal: "SIGINT" };
+  }
   const node = ON_DENO ? "node" : process.execPath;
   // Code that is interrupted inside Node's own code leaves async ids on Node's stack. A check of that stack would end
   // the process.
   const flags = ["--disable-warning=ExperimentalWarning", "--no-force-async-hooks-checks"];
-  return [node, ...flags, kernel("node")];
-}
-
-function send(requests: Duplex, request: object): void {
-  requests.write(`${JSON.stringify(request)}\n`);
+  return {
+    argv: [node, ...flags, pathOf("kernel.mjs")],
+    request: (code) => jsonLine({ code, typescript: language === "typescript" }),
+    reportsBegin: false,
+    interrupt: jsonLine({ interrupt: true }),
+  };
 }
 
 const text = z.string().optional();
-const lineSchema = z.looseObject({ stdout: text, stderr: text, exiting: z.number().nullish() });
+const errorSchema = z.object({ name: z.string(), value: z.string(), traceback: z.string() });
+const lineSchema = z.looseObject({
+  stdout: text,
+  stderr: text,
+  error: errorSchema.nullish(),
+  begun: z.boolean().optional(),
+  exiting: z.number().nullish(),
+});
 
 /**
  * Returns undefined if the line is not valid JSON of the protocol: then the code has written to the descriptor, and
@@ -178,11 +221,18 @@ function parse(line: string): z.infer<typeof lineSchema> | undefined {
 function readUnframedText({ stdout, stderr }: Running, push: (event: KernelEvent) => void): () => void {
   const [out, err] = [0, 1].map(() => new TextDecoder("utf-8", { ignoreBOM: true })) as [TextDecoder, TextDecoder];
   stdout.on("data", (bytes) => push({ stdout: out.decode(bytes, { stream: true }) }));
-  stderr.on("data", (bytes) => push({ stderr: err.decode(bytes, { stream: true }) }));
+  stderr.on("data", (bytes) => push({ stderr: ofBash(err.decode(bytes, { stream: true })) }));
   return () => {
     push({ stdout: out.decode() });
     push({ stderr: err.decode() });
   };
+}
+
+const BASH_KERNEL = pathOf("kernel.sh");
+
+/** Names bash in its messages as usual: `bash: line 2: x: command not found`. It would name the file of its kernel. */
+function ofBash(message: string): string {
+  return message.replaceAll(`${BASH_KERNEL}: `, "bash: ");
 }
 
 const NEWLINE = 10;

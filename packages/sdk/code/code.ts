@@ -80,7 +80,7 @@ export function createCode(runtimeClient: RuntimeClient): Code {
 }
 
 /** A language of hookbox's runtime, or any other that another runtime supports. */
-export type CodeLanguage = "python" | "javascript" | "typescript" | (string & Record<never, never>);
+export type CodeLanguage = "python" | "javascript" | "typescript" | "bash" | (string & Record<never, never>);
 
 /** An interpreter whose variables are kept between calls. */
 export interface CodeContext {

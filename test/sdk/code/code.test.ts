@@ -135,7 +135,7 @@ test("what makes no sense is refused, with its reason", async () => {
   const { runCode, createCodeContext } = await code();
   const cobol = await runCode("1", { language: "cobol" }).catch((error) => error);
   expect(cobol).toBeInstanceOf(InvalidArgumentError);
-  expect(cobol.message).toBe("Cannot run code: the languages are python, javascript, typescript");
+  expect(cobol.message).toBe("Cannot run code: the languages are python, javascript, typescript, bash");
   await expect(runCode("1", { language: "python", context: "x" })).rejects.toThrow(InvalidArgumentError);
   await expect(runCode("1", { timeoutMs: 0 })).rejects.toThrow(InvalidArgumentError);
   const nowhere = await createCodeContext({ cwd: "none" }).catch((error) => error);
