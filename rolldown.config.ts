@@ -2,9 +2,9 @@
  * `npm run build`: what ships, each bundle from one entry. What is published keeps the packages that its package.json
  * names outside; what goes into an image has all in it but native modules. @module
  */
-import fs, { globSync, readFileSync } from "node:fs";
-import http from "node:http";
+import { globSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type CodeSplittingOptions, defineConfig, type Plugin, type RolldownOptions } from "rolldown";
 
@@ -67,23 +67,39 @@ function licences(): Plugin {
 const KERNEL = { kernel: "packages/runtime/contexts/kernel.mjs" };
 const entryFileNames = ({ name }: { name: string }) => name === "kernel" ? "kernel.mjs" : "[name].js";
 
+/** Modules of Node that most commands load. */
+const BUILTINS = ["buffer", "events", "fs", "http", "https", "os", "path", "util"];
+
 /**
- * Takes two modules of Node as `require` does. `import` reads all exports of a module first, which runs getters: those of
- * node:http load undici, those of node:fs its streams. That takes longer than most commands.
+ * Takes modules of Node as `require` does, and the global `process`. `import` reads all exports of a module first, which
+ * runs getters: those of node:process open standard input, those of node:http load undici, those of node:fs its
+ * streams. That takes longer than most commands.
  */
 function builtins(): Plugin {
-  const modules = { fs, http };
-  const nameOf = (id: string) => /^(?:\0)?node:(fs|http)$/.exec(id)?.[1] as keyof typeof modules | undefined;
+  const got = (name: string) => `process.getBuiltinModule("node:${name}")`;
+  const named = (name: string) => {
+    const all = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(`node:${name}`)));
+    const names = all.flatMap(([name, { get }]) => get || name === "default" ? [] : name);
+    // A pure call for each name, so that names that nobody uses are left out of the bundle: some look like values here,
+    // but are read lazily.
+    const lines = names.map((name) => `export const ${name} = /* @__PURE__ */ (() => all.${name})();\n`);
+    return `const all = ${got(name)};\n${lines.join("")}export default all;\n`;
+  };
+  // Commander would start programs next to its own, which hookbox does not have.
+  const spawning = `export default { spawn: (...args) => ${got("child_process")}.spawn(...args) };\n`;
+  const isTaken = (id: string, importer = "") =>
+    id === "node:child_process" ? importer.includes("/node_modules/commander/") : BUILTINS.includes(id.slice(5));
   return {
     name: "builtins",
-    resolveId: (id) => nameOf(id) ? `\0${id}` : undefined,
+    resolveId: (id, importer) => id.startsWith("node:") && isTaken(id, importer) ? `\0${id}` : undefined,
     load(id) {
-      const name = nameOf(id);
-      if (!name) return undefined;
-      const all = Object.entries(Object.getOwnPropertyDescriptors(modules[name]));
-      const names = all.flatMap(([name, { get }]) => get || name === "default" ? [] : name);
-      const got = `import process from "node:process";\nconst all = process.getBuiltinModule("node:${name}");\n`;
-      return { code: `${got}export const { ${names.join(", ")} } = all;\nexport default all;\n`, moduleType: "js" };
+      if (!id.startsWith("\0node:")) return undefined;
+      const name = id.slice(6);
+      return { code: name === "child_process" ? spawning : named(name), moduleType: "js" };
+    },
+    transform: {
+      filter: { code: "node:process" },
+      handler: (code) => code.replace(/^import process from ["']node:process["'];$/m, ""),
     },
   };
 }
@@ -102,11 +118,13 @@ function published(
   input: Record<string, string>,
   plugins: Plugin[] = [],
   codeSplitting: CodeSplittingOptions | true = true,
+  more: RolldownOptions = {},
 ): RolldownOptions {
   const manifest: Manifest = JSON.parse(readFileSync(`${ROOT}${folder}/package.json`, "utf8"));
   const names = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
   return {
     ...COMMON,
+    ...more,
     input,
     external: (id) => names.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [...plugins, licences()],
@@ -165,6 +183,7 @@ export default defineConfig([
     { main: "packages/cli/main.ts", ...KERNEL },
     [kernels(), builtins()],
     CLI_CHUNKS,
+    { resolve: { alias: { yaml: `${ROOT}node_modules/yaml/browser/index.js` } } },
   ),
   ...PROCESSES.map(({ bundle }) => bundle),
   ...RUNTIME,

@@ -10,12 +10,8 @@ import type {
   SuspendedReason,
 } from "../../packages/api/sandbox.ts";
 import { isTransient } from "../../packages/api/diagnosis/messages.ts";
-import {
-  type ConditionStatus,
-  conditionStatusSchema,
-  findCondition,
-  type Verdict,
-} from "../../packages/api/objects/conditions.ts";
+import { type ConditionStatus, findCondition, type Verdict } from "../../packages/api/objects/conditions.ts";
+import { conditionStatusSchema } from "../../packages/api/objects/schemas.ts";
 import { type ContainerStatus, podCondition, podEnd } from "../../packages/api/objects/pods.ts";
 import { isOutdated } from "./pod.ts";
 import { isPodTaken, stuckPod, type View } from "./view.ts";

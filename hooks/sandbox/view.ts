@@ -7,7 +7,8 @@ import type { Sandbox } from "../../packages/api/sandbox.ts";
 import { type Problem, readUnresolved } from "../../packages/api/keeperreports.ts";
 import { listKind, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { isDNSLabel, isDNSSubdomain } from "../../packages/api/objects/names.ts";
-import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { kubeObjectSchema } from "../../packages/api/objects/schemas.ts";
 import { type Pod, podSchema } from "../../packages/api/objects/pods.ts";
 import { claimTemplates, pvcName, volumeName } from "./pvcs.ts";
 

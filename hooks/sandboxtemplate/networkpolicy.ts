@@ -10,8 +10,8 @@ import {
   type DesiredMeta,
   type DesiredObject,
   type KubeObject,
-  ownerReferenceSchema,
 } from "../../packages/api/objects/objects.ts";
+import { ownerReferenceSchema } from "../../packages/api/objects/schemas.ts";
 import type { TemplateConfig } from "../flags.ts";
 
 type NetworkPolicy = DesiredObject<"NetworkPolicy", Record<string, unknown>>;

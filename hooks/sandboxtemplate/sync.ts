@@ -13,7 +13,8 @@ import {
   type RelatedRule,
 } from "../../packages/webhook/metacontroller.ts";
 import { nameHash } from "../../packages/api/objects/names.ts";
-import { type KubeObject, kubeObjectSchema } from "../../packages/api/objects/objects.ts";
+import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import { kubeObjectSchema } from "../../packages/api/objects/schemas.ts";
 import { unchanged } from "../../packages/webhook/unchanged.ts";
 import { UNMANAGED } from "./deletionreasons.ts";
 import { buildNetworkPolicy } from "./networkpolicy.ts";

@@ -2,10 +2,9 @@
  * Computes when claims and Sandboxes expire, and whether they report it. The hooks, which report it, and the keeper,
  * which deletes, use the same rule. @module
  */
-import * as z from "zod";
 import type { SandboxClaim } from "./sandboxclaim.ts";
 import { type Condition, findCondition } from "./objects/conditions.ts";
-import { readJson } from "./objects/json.ts";
+import { isObject, readJson } from "./objects/json.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 import { EXPIRED_ANNOTATION } from "./router/protocol.ts";
 
@@ -65,13 +64,6 @@ export interface Lifetime {
   shutdownPolicy?: string | undefined;
 }
 
-const idleExpirySchema = z.object({
-  uid: z.string(),
-  generation: z.number(),
-  shutdownTime: z.string(),
-  before: z.object({ shutdownTime: z.string().optional(), shutdownPolicy: z.string().optional() }),
-});
-
 /** The fields of a Sandbox that decide when it ends. */
 export interface Ending {
   metadata: Pick<ObjectMeta, "uid" | "generation" | "annotations">;
@@ -92,11 +84,33 @@ export function idleExpiryText({ metadata, spec }: Ending, shutdownTime: string)
  * counts.
  */
 export function calledOff({ metadata, spec }: Ending): Lifetime | undefined {
-  const { data } = idleExpirySchema.safeParse(readJson(metadata.annotations?.[EXPIRED_ANNOTATION]));
-  const isOfRouter = data !== undefined && data.shutdownTime === spec.shutdownTime;
-  if (!isOfRouter) return undefined;
-  const isAsItWas = data.uid === metadata.uid && metadata.generation === data.generation;
-  return isAsItWas && spec.operatingMode === "Suspended" ? undefined : data.before;
+  const expiry = idleExpiryOf(metadata.annotations?.[EXPIRED_ANNOTATION]);
+  if (!expiry || expiry.shutdownTime !== spec.shutdownTime) return undefined;
+  const isAsItWas = expiry.uid === metadata.uid && metadata.generation === expiry.generation;
+  return isAsItWas && spec.operatingMode === "Suspended" ? undefined : expiry.before;
+}
+
+/** The value of the annotation; `before` is the end that the Sandbox had before. */
+interface IdleExpiry {
+  uid: string;
+  generation: number;
+  shutdownTime: string;
+  before: Lifetime;
+}
+
+/** Reads the text of {@link idleExpiryText}; undefined: it is absent, or somebody else has written it. */
+function idleExpiryOf(text: string | undefined): IdleExpiry | undefined {
+  const value = readJson(text);
+  if (!isObject(value) || !isObject(value["before"])) return undefined;
+  const { uid, generation, shutdownTime } = value;
+  if (typeof uid !== "string" || typeof generation !== "number" || typeof shutdownTime !== "string") return undefined;
+  const { shutdownTime: time, shutdownPolicy } = value["before"];
+  if (!isTextOrAbsent(time) || !isTextOrAbsent(shutdownPolicy)) return undefined;
+  return { uid, generation, shutdownTime, before: { shutdownTime: time, shutdownPolicy } };
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === "string";
 }
 
 /**

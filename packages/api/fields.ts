@@ -1,12 +1,7 @@
 /** Schemas of fields that several kinds share, with their descriptions in the CRD. @module */
 import * as z from "zod";
-import {
-  conditionSchema,
-  conditionStatusSchema,
-  LONGEST_MESSAGE,
-  LONGEST_REASON,
-  REASON_PATTERN,
-} from "./objects/conditions.ts";
+import { LONGEST_MESSAGE, LONGEST_REASON, REASON_PATTERN } from "./objects/conditions.ts";
+import { conditionSchema, conditionStatusSchema } from "./objects/schemas.ts";
 
 /**
  * Describes an object whose type has only the named fields. The parser keeps unknown fields: a newer CRD may have more

@@ -3,10 +3,9 @@
  * object that cannot be created, changed or deleted, and a change of a claim's Sandbox. Hooks need them because they do
  * not see the API server's answers. Only the keeper writes and removes them. @module
  */
-import * as z from "zod";
 import type { ClaimProblem } from "./claims/problem.ts";
 import { cutText } from "./objects/conditions.ts";
-import { readJson } from "./objects/json.ts";
+import { isObject, readJson } from "./objects/json.ts";
 import { REFUSED_WRITE_ANNOTATION, UNRESOLVED_ANNOTATION } from "./objects/keys.ts";
 import type { ObjectMeta } from "./objects/objects.ts";
 import { withLimit } from "./objects/size.ts";
@@ -22,37 +21,51 @@ import { withLimit } from "./objects/size.ts";
  * | `stuck` | it exists, and the API server refuses to change or delete it |
  * | `missing` | the API server would accept it, but no hook creates it; only for a NetworkPolicy |
  */
-const problemSchema = z.object({
+export interface Problem {
   /** The first three are children of a Sandbox. A NetworkPolicy is a template's child, and a Sandbox a pool's. */
-  kind: z.enum(["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy", "Sandbox"]),
-  name: z.string(),
-  state: z.enum(["taken", "invalid", "refused", "stuck", "missing"]),
+  kind: typeof KINDS[number];
+  name: string;
+  state: typeof STATES[number];
   /** For people, with the wording of Agent Sandbox. It becomes part of the Ready condition. */
-  message: z.string(),
-});
-export type Problem = z.infer<typeof problemSchema>;
+  message: string;
+}
+const KINDS = ["PersistentVolumeClaim", "Pod", "Service", "NetworkPolicy", "Sandbox"] as const;
+const STATES = ["taken", "invalid", "refused", "stuck", "missing"] as const;
 
-const unresolvedSchema = z.object({
+/** The value of a parent's annotation. */
+export interface Unresolved {
   /** `metadata.generation` of the parent that the keeper has checked. */
-  generation: z.number(),
+  generation: number;
   /** In the order PersistentVolumeClaims, Pod, Service. */
-  problems: z.array(problemSchema),
-});
-export type Unresolved = z.infer<typeof unresolvedSchema>;
+  problems: Problem[];
+}
 
 /** Reads the annotation of a parent; undefined: there is none, or it does not have the keeper's format. */
 export function readUnresolved(meta: ObjectMeta): Unresolved | undefined {
-  return unresolvedSchema.safeParse(readJson(meta.annotations?.[UNRESOLVED_ANNOTATION])).data;
+  const value = readJson(meta.annotations?.[UNRESOLVED_ANNOTATION]);
+  if (!isObject(value)) return undefined;
+  const { generation, problems } = value;
+  if (typeof generation !== "number" || !Array.isArray(problems) || !problems.every(isProblem)) return undefined;
+  return { generation, problems };
 }
 
-/** The API server refuses to let Metacontroller change or delete the Sandbox of a claim. */
-const refusedWriteSchema = z.object({
-  verb: z.enum(["update", "delete"]),
+function isProblem(value: unknown): value is Problem {
+  if (!isObject(value)) return false;
+  const { kind, name, state, message } = value;
+  return isOneOf(KINDS, kind) && typeof name === "string" && isOneOf(STATES, state) && typeof message === "string";
+}
+
+function isOneOf<T extends string>(words: readonly T[], value: unknown): value is T {
+  return words.includes(value as T);
+}
+
+/** The API server refuses to let Metacontroller change or delete the Sandbox of a claim: the value of its annotation. */
+export interface RefusedWrite {
+  verb: typeof VERBS[number];
   /** The API server's message. */
-  words: z.string(),
-});
-/** The value of the annotation. */
-export type RefusedWrite = z.infer<typeof refusedWriteSchema>;
+  words: string;
+}
+const VERBS = ["update", "delete"] as const;
 
 /** Longest message in characters: it goes into an annotation and a condition. */
 const LONGEST = 4096;
@@ -64,7 +77,10 @@ export function refusedWriteText({ verb, words }: RefusedWrite): string {
 
 /** Reads the annotation of a claim's Sandbox; undefined: there is none, or it cannot be read. */
 export function refusedWrite(sandbox: ObjectMeta): RefusedWrite | undefined {
-  return refusedWriteSchema.safeParse(readJson(sandbox.annotations?.[REFUSED_WRITE_ANNOTATION])).data;
+  const value = readJson(sandbox.annotations?.[REFUSED_WRITE_ANNOTATION]);
+  if (!isObject(value)) return undefined;
+  const { verb, words } = value;
+  return isOneOf(VERBS, verb) && typeof words === "string" ? { verb, words } : undefined;
 }
 
 /**

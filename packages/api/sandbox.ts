@@ -1,6 +1,6 @@
 /** Defines Sandbox, agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
-import { objectMetaSchema } from "./objects/objects.ts";
+import { objectMetaSchema } from "./objects/schemas.ts";
 import { blueprintShape, type VolumeClaimTemplate } from "./blueprint.ts";
 import { conditionsSchema, dateTimeSchema, generationSchema, openObject } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource } from "./crd.ts";

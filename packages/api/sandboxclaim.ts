@@ -1,6 +1,6 @@
 /** Defines SandboxClaim, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
-import { objectMetaSchema } from "./objects/objects.ts";
+import { objectMetaSchema } from "./objects/schemas.ts";
 import { embeddedMetadataSchema, volumeClaimTemplatesSchema } from "./blueprint.ts";
 import { conditionsSchema, countSchema, dateTimeSchema, openObject, referenceName } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { blueprintShape, DEFINITION } from "./blueprint.ts";
 import { type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { openObject } from "./fields.ts";
-import { objectMetaSchema } from "./objects/objects.ts";
+import { objectMetaSchema } from "./objects/schemas.ts";
 
 /** An ingress rule as it is in JSON. The client library's type has `_from` instead of `from`. */
 type IngressRule = Omit<V1NetworkPolicyIngressRule, "_from"> & { from?: V1NetworkPolicyPeer[] };

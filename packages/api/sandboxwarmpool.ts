@@ -1,6 +1,6 @@
 /** Defines SandboxWarmPool, extensions.agents.x-k8s.io/v1beta1: type, parser and CRD from one schema. @module */
 import * as z from "zod";
-import { objectMetaSchema } from "./objects/objects.ts";
+import { objectMetaSchema } from "./objects/schemas.ts";
 import { conditionsSchema, countSchema, generationSchema, openObject, referenceName } from "./fields.ts";
 import { AGE_COLUMN, type CustomResource, EXTENSIONS_GROUP } from "./crd.ts";
 import { lifecycleSchema } from "./sandboxclaim.ts";

@@ -1,20 +1,13 @@
 /** Computes name and owners of a template's NetworkPolicy, and finds out why it is not in force. @module */
-import * as z from "zod";
 import {
   DECORATOR_ANNOTATION,
   TEMPLATE_CONTROLLER,
   TEMPLATE_GENERATION_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
 } from "./objects/keys.ts";
+import { isObject } from "./objects/json.ts";
 import { nameHash } from "./objects/names.ts";
-import {
-  controllerOf,
-  groupOf,
-  type KubeObject,
-  kubeObjectSchema,
-  type ObjectMeta,
-  type OwnerReference,
-} from "./objects/objects.ts";
+import { controllerOf, groupOf, type KubeObject, type ObjectMeta, type OwnerReference } from "./objects/objects.ts";
 import { EXTENSIONS_GROUP } from "./crd.ts";
 import { type Problem, readUnresolved } from "./keeperreports.ts";
 
@@ -56,11 +49,6 @@ export function outlivesTemplate({ ownerReferences = [] }: ObjectMeta): boolean 
   return ownerReferences.some(({ apiVersion, kind }) => apiVersion === "v1" && kind === "Namespace");
 }
 
-const listedPolicySchema = kubeObjectSchema.extend({
-  apiVersion: z.string().default("networking.k8s.io/v1"),
-  kind: z.string().default("NetworkPolicy"),
-});
-
 /** The fields of a NetworkPolicy that this module reads. */
 export type Policy = Pick<KubeObject, "metadata"> & { spec?: unknown };
 
@@ -69,10 +57,10 @@ export type Policy = Pick<KubeObject, "metadata"> & { spec?: unknown };
  * an API server's list have no apiVersion and kind, so the function adds them.
  */
 export function policyToKeep(object: unknown): KubeObject | undefined {
-  const read = listedPolicySchema.safeParse(object).data;
-  if (!read) return undefined;
-  const { apiVersion, kind, metadata } = read;
-  const { podSelector } = (read["spec"] ?? {}) as { podSelector?: unknown };
+  if (!isObject(object) || !isObject(object["metadata"])) return undefined;
+  const { apiVersion = "networking.k8s.io/v1", kind = "NetworkPolicy", metadata, spec } = object as
+    & Partial<KubeObject>
+    & { metadata: ObjectMeta; spec?: { podSelector?: unknown } };
   const { namespace, name, uid, resourceVersion, deletionTimestamp, ownerReferences } = metadata;
   const known = { namespace, uid, resourceVersion, deletionTimestamp, ownerReferences };
   const annotations = [DECORATOR_ANNOTATION, TEMPLATE_GENERATION_ANNOTATION].flatMap((key) => {
@@ -84,7 +72,7 @@ export function policyToKeep(object: unknown): KubeObject | undefined {
     apiVersion,
     kind,
     metadata: { name, ...kept, annotations: Object.fromEntries(annotations) },
-    spec: { podSelector },
+    spec: { podSelector: spec?.podSelector },
   };
 }
 

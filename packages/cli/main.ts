@@ -11,12 +11,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exitCode = 1;
 } else {
   if (import.meta.url.endsWith(".js")) keepCompiledCode();
-  const { nodeContext } = await import("./nodecontext.ts");
-  const { runCLI } = await import("./program.ts");
-  const context = nodeContext();
-  const code = await runCLI(context.args, context);
-  await context.flush();
-  process.exit(code);
+  const { runProcess } = await import("./program.ts");
+  process.exit(await runProcess());
 }
 
 /**

@@ -2,9 +2,18 @@
 import { Command, Option } from "commander";
 import type { CommandContext } from "./commandcontext.ts";
 import { Ended, HandledError, reportOf } from "./failure.ts";
+import { nodeContext } from "./nodecontext.ts";
 import { withCluster } from "./options.ts";
 import manifest from "./package.json" with { type: "json" };
 import { withPlainText } from "./terminal.ts";
+
+/** Runs the command line of this process, until all output is written. @returns the exit code */
+export async function runProcess(): Promise<number> {
+  const context = nodeContext();
+  const code = await runCLI(context.args, context);
+  await context.flush();
+  return code;
+}
 
 /**
  * Runs a command line until its end.

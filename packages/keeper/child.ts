@@ -5,7 +5,8 @@
  */
 import type { Sandbox } from "../api/sandbox.ts";
 import type { Problem } from "../api/keeperreports.ts";
-import { type DesiredObject, type KubeObject, kubeObjectSchema } from "../api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
+import { kubeObjectSchema } from "../api/objects/schemas.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
 import { findObject } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";

@@ -19,13 +19,8 @@ import { type Api, pathOf } from "../kube/api.ts";
 import { findObject, type MetadataChange, patchOf, sendPatch } from "../kube/requests.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import {
-  controllerOf,
-  controllerReference,
-  type KubeObject,
-  kubeObjectSchema,
-  type OwnerReference,
-} from "../api/objects/objects.ts";
+import { controllerOf, controllerReference, type KubeObject, type OwnerReference } from "../api/objects/objects.ts";
+import { kubeObjectSchema } from "../api/objects/schemas.ts";
 import type { EventHandler } from "../kube/watch.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Report, type Situation } from "./reconciler.ts";
 import type { KnownPolicy, References } from "./references.ts";

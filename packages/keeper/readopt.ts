@@ -12,13 +12,8 @@ import {
   DECORATOR_ANNOTATION,
   WARM_POOL_LABEL,
 } from "../api/objects/keys.ts";
-import {
-  controllerOf,
-  groupOf,
-  kubeObjectSchema,
-  type ObjectMeta,
-  type OwnerReference,
-} from "../api/objects/objects.ts";
+import { controllerOf, groupOf, type ObjectMeta, type OwnerReference } from "../api/objects/objects.ts";
+import { kubeObjectSchema } from "../api/objects/schemas.ts";
 import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 import type { Report } from "./reconciler.ts";
 import { hashKey, type References, type Referred } from "./references.ts";

@@ -6,8 +6,8 @@ import type { RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
 import type { ConnectionOptions } from "node:tls";
-import { parse } from "yaml";
-import * as z from "zod";
+import type { Json } from "../api/objects/json.ts";
+import { readKubeconfig } from "./kubeconfig.ts";
 
 /** An API server and the credentials for it. */
 export interface Credentials {
@@ -31,43 +31,40 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** How often to read the files again: tokens and certificates are replaced while the process runs. */
 const REREAD_MS = 60_000;
 
-/** A list of named entries; `null`, which kubectl writes when it removes the last entry, is an empty list. */
-const named = <Key extends string, T extends z.ZodType>(key: Key, schema: T) =>
-  z.array(z.object({ name: z.string(), [key]: schema } as { name: z.ZodString } & Record<Key, T>))
-    .nullish().transform((list) => list ?? []);
-const clusterSchema = z.object({
-  server: z.string(),
-  "certificate-authority": z.string().optional(),
-  "certificate-authority-data": z.string().optional(),
-  "insecure-skip-tls-verify": z.boolean().optional(),
-  "tls-server-name": z.string().optional(),
-});
-const userSchema = z.object({
-  token: z.string().optional(),
-  tokenFile: z.string().optional(),
-  "client-certificate": z.string().optional(),
-  "client-certificate-data": z.string().optional(),
-  "client-key": z.string().optional(),
-  "client-key-data": z.string().optional(),
-});
-const kubeconfigSchema = z.object({
-  clusters: named("cluster", z.looseObject({})),
-  users: named("user", z.looseObject({})),
-  contexts: named(
-    "context",
-    z.object({ cluster: z.string(), user: z.string().optional(), namespace: z.string().optional() }),
-  ),
-  "current-context": z.string().nullish(),
-});
+/** The fields of a cluster that are handled here. If a cluster has others, client-node handles it. */
+const CLUSTER_FIELDS = {
+  "server": "string",
+  "certificate-authority": "string",
+  "certificate-authority-data": "string",
+  "insecure-skip-tls-verify": "boolean",
+  "tls-server-name": "string",
+} as const;
+/** As {@link CLUSTER_FIELDS}, of a user. */
+const USER_FIELDS = {
+  "token": "string",
+  "tokenFile": "string",
+  "client-certificate": "string",
+  "client-certificate-data": "string",
+  "client-key": "string",
+  "client-key-data": "string",
+} as const;
+
+type Fields = Record<string, "string" | "boolean">;
+/** An object that has only these fields. */
+type Plain<T extends Fields> = { [key in keyof T]?: T[key] extends "string" ? string : boolean };
+
+function isPlain<T extends Fields>(content: Json, fields: T): content is Plain<T> {
+  return Object.entries(content).every(([key, value]) => Object.hasOwn(fields, key) && typeof value === fields[key]);
+}
 
 /** The kubeconfig and context that a command line names. */
-export interface Kubeconfig {
+export interface KubeconfigOptions {
   kubeconfig: string | undefined;
   context: string | undefined;
 }
 
 /** Returns the credentials for a command line: those of `kubeconfig`, or without one, those of the Pod. */
-export async function clusterCredentials(options: Kubeconfig): Promise<Credentials> {
+export async function clusterCredentials(options: KubeconfigOptions): Promise<Credentials> {
   const { kubeconfig, context } = options;
   return kubeconfig === undefined ? podCredentials() : await kubeconfigCredentials(kubeconfig, context);
 }
@@ -93,27 +90,16 @@ export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.e
  * @throws if the file cannot be read or lacks the context, its cluster or its user
  */
 export async function kubeconfigCredentials(path: string, context?: string): Promise<Credentials> {
-  const config = readKubeconfig(path);
-  const name = context ?? config["current-context"] ?? "";
-  const { cluster: clusterName, user: userName, namespace } =
-    pick(config.contexts, name, `in ${path} the context`).context;
-  const cluster = pick(config.clusters, clusterName, `in ${path} the cluster`).cluster;
+  const { current, clusters, users, contexts } = readKubeconfig(path);
+  const name = context ?? current ?? "";
+  const { cluster: clusterName, user: userName, namespace } = pick(contexts(), name, `in ${path} the context`);
+  const cluster = pick(clusters(), clusterName, `in ${path} the cluster`).content;
   // Without a user, requests have no credentials, as with kubectl.
-  const user = userName ? pick(config.users, userName, `in ${path} the user`).user : {};
-  const plainCluster = clusterSchema.strict().safeParse(cluster).data;
-  const plainUser = userSchema.strict().safeParse(user).data;
-  if (!plainCluster || !plainUser) return await clientNodeCredentials(path, name, namespace);
-  const read = () => plainPass(plainCluster, plainUser, dirname(path));
-  return { server: trimmed(plainCluster.server), namespace, current: remembered(read) };
-}
-
-function readKubeconfig(path: string): z.infer<typeof kubeconfigSchema> {
-  try {
-    return kubeconfigSchema.parse(parse(readFileSync(path, "utf8")));
-  } catch (error) {
-    const why = error instanceof z.ZodError ? z.prettifyError(error) : error instanceof Error ? error.message : "";
-    throw new Error(`Cannot read kubeconfig ${path}: ${why}`, { cause: error });
-  }
+  const user = userName ? pick(users(), userName, `in ${path} the user`).content : {};
+  const isHandled = isPlain(cluster, CLUSTER_FIELDS) && isPlain(user, USER_FIELDS);
+  if (!isHandled || cluster.server === undefined) return await clientNodeCredentials(path, name, namespace);
+  const read = () => plainPass(cluster, user, dirname(path));
+  return { server: trimmed(cluster.server), namespace, current: remembered(read) };
 }
 
 function pick<T extends { name: string }>(list: T[], name: string, what: string): T {
@@ -123,7 +109,7 @@ function pick<T extends { name: string }>(list: T[], name: string, what: string)
   throw new Error(`Cannot find ${what} "${name}": there is ${names || "none"}`);
 }
 
-function plainPass(cluster: z.infer<typeof clusterSchema>, user: z.infer<typeof userSchema>, folder: string): Pass {
+function plainPass(cluster: Plain<typeof CLUSTER_FIELDS>, user: Plain<typeof USER_FIELDS>, folder: string): Pass {
   const read = (key: "ca" | "cert" | "key", file: string | undefined, data: string | undefined) => {
     if (data) return { [key]: Buffer.from(data, "base64") };
     return file ? { [key]: readFileSync(resolve(folder, file)) } : {};

@@ -107,15 +107,13 @@ async function textOf(response: IncomingMessage): Promise<string> {
 
 /** Keeps one set of persistent connections at a time. New certificates start a new set. */
 function createPassCache<T>(make: (pass: Pass) => T, end: (old: T) => void): (pass: Pass) => T {
-  let kept: { pass: Pass; identity: string; made: T } | undefined;
+  let kept: { pass: Pass; made: T } | undefined;
+  const identityOf = ({ tls }: Pass) => JSON.stringify(tls);
   return (pass) => {
     if (kept?.pass === pass) return kept.made;
-    const identity = JSON.stringify(pass.tls);
-    if (kept?.identity !== identity) {
-      if (kept) end(kept.made);
-      kept = { pass, identity, made: make(pass) };
-    }
-    kept.pass = pass;
+    if (kept && identityOf(kept.pass) === identityOf(pass)) return (kept.pass = pass, kept.made);
+    if (kept) end(kept.made);
+    kept = { pass, made: make(pass) };
     return kept.made;
   };
 }

@@ -5,7 +5,8 @@
  */
 import { parseExactly } from "../api/objects/json.ts";
 import * as z from "zod";
-import { type DesiredObject, type KubeObject, kubeObjectSchema, objectMetaSchema } from "../api/objects/objects.ts";
+import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
+import { kubeObjectSchema, objectMetaSchema } from "../api/objects/schemas.ts";
 
 /**
  * How long Metacontroller waits for an answer of `sync`, in milliseconds. The manifests of our controllers set the same

@@ -1,12 +1,7 @@
 /** Checks a status, because claims' hooks, the keeper and clients delete objects or connect to them because of it. @module */
 import { sameJson } from "../api/objects/apply.ts";
-import {
-  type Condition,
-  conditionSchema,
-  type ConditionStatus,
-  findCondition,
-  fitCondition,
-} from "../api/objects/conditions.ts";
+import { type Condition, type ConditionStatus, findCondition, fitCondition } from "../api/objects/conditions.ts";
+import { conditionSchema } from "../api/objects/schemas.ts";
 import { isObject, type Json } from "../api/objects/json.ts";
 import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
 import type { Observed } from "./metacontroller.ts";

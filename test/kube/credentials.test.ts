@@ -123,8 +123,34 @@ describe("kubeconfigCredentials()", () => {
     );
     await expect(kubeconfigCredentials(path, "torn")).rejects.toThrow('the cluster "gone": there is "c", "d"');
     await expect(kubeconfigCredentials(join(folder, "none"))).rejects.toThrow(/^Cannot read kubeconfig .*: ENOENT/);
-    writeFileSync(path, "clusters: 7");
-    await expect(kubeconfigCredentials(path)).rejects.toThrow(/^Cannot read kubeconfig .*clusters/s);
+  });
+
+  test.for([
+    { content: "7", why: "it is not a map" },
+    { content: "current-context: 7", why: "current-context is not a text" },
+    { content: "contexts: 7", why: "contexts is not a list" },
+    { content: "contexts: [7]", why: "contexts[0] is not a map" },
+    { content: "contexts: [{ name: a, context: {} }, { name: 7 }]", why: "contexts[1].name is not a text" },
+    { content: "contexts: [{ name: a, context: 7 }]", why: "contexts[0].context is not a map" },
+    { content: "contexts: [{ name: a, context: { user: 7 } }]", why: 'the user of context "a" is not a text' },
+    {
+      content: "current-context: a\ncontexts: [{ name: a, context: { cluster: c } }]\nclusters: 7",
+      why: "clusters is not a list",
+    },
+    { content: "users:\n- user: { token: secret\n", why: /: .* \(line 3\)$/ },
+  ])("says what is wrong in a file: $content", async ({ content, why }) => {
+    const path = join(folder, "kubeconfig");
+    writeFileSync(path, content);
+    const error: Error = await kubeconfigCredentials(path).then(() => new Error("accepted"), (refusal) => refusal);
+    expect(error.message).toMatch(/^Cannot read kubeconfig /);
+    expect(error.message).toMatch(why);
+    expect(error.message, "it can be shown: the file's secrets are not in it").not.toContain("secret");
+  });
+
+  test("an empty file has no context", async () => {
+    const path = join(folder, "kubeconfig");
+    writeFileSync(path, "# nothing yet\n");
+    await expect(kubeconfigCredentials(path)).rejects.toThrow(`Cannot find in ${path} the context "": there is none`);
   });
 });
 

@@ -3,7 +3,7 @@
  * for users, a network plugin enforces the policies. @module
  */
 import * as z from "zod";
-import { objectMetaSchema } from "../../../packages/api/objects/objects.ts";
+import { objectMetaSchema } from "../../../packages/api/objects/schemas.ts";
 import { type LabelSelector, matcherOf } from "../../../packages/testing/store/selectors.ts";
 
 /** A Pod that has its own address. */

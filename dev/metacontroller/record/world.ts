@@ -20,7 +20,8 @@ import {
   type Traffic,
 } from "./traffic.ts";
 import { listAndWatch } from "../../../packages/kube/watch.ts";
-import { type KubeObject, kubeObjectSchema } from "../../../packages/api/objects/objects.ts";
+import type { KubeObject } from "../../../packages/api/objects/objects.ts";
+import { kubeObjectSchema } from "../../../packages/api/objects/schemas.ts";
 import { type StartedMetacontroller, startMetacontroller } from "../start.ts";
 import { localCRDs } from "../../crds.ts";
 

@@ -1,18 +1,10 @@
-/** The schema of metav1.Condition, the rule for changing `lastTransitionTime`, and text that fits into a condition. @module */
-import * as z from "zod";
+/** The type of metav1.Condition, the rule for changing `lastTransitionTime`, and text that fits into a condition. @module */
+import type * as z from "zod";
+import type { conditionSchema, conditionStatusSchema } from "./schemas.ts";
 
-export const conditionStatusSchema = z.enum(["True", "False", "Unknown"]);
 export type ConditionStatus = z.infer<typeof conditionStatusSchema>;
 
 /** One entry of `status.conditions`. Times are RFC 3339 strings in UTC with whole seconds. */
-export const conditionSchema = z.looseObject({
-  type: z.string(),
-  status: conditionStatusSchema,
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: z.string(),
-  observedGeneration: z.number().optional(),
-});
 export type Condition = z.infer<typeof conditionSchema>;
 
 /** A condition without its time, which {@link stamp} adds. */

@@ -1,47 +1,15 @@
 /**
- * Schemas and types of any Kubernetes object: as hooks observe it (JSON, so times are strings) and as they return it.
+ * Types of any Kubernetes object: as hooks observe it (JSON, so times are strings) and as they return it.
  * @module
  */
-import * as z from "zod";
+import type * as z from "zod";
 import { ASSIGNED_AT_ANNOTATION } from "./keys.ts";
-
-const stringMapSchema = z.record(z.string(), z.string());
+import type { kubeObjectSchema, objectMetaSchema, ownerReferenceSchema } from "./schemas.ts";
 
 /** One entry of `metadata.ownerReferences`. */
-export const ownerReferenceSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  controller: z.boolean().optional(),
-  blockOwnerDeletion: z.boolean().optional(),
-});
 export type OwnerReference = z.infer<typeof ownerReferenceSchema>;
-
-/**
- * Schema of `metadata` of an observed object. Unknown keys are kept. An absent map or list is the same as an empty one.
- */
-export const objectMetaSchema = z.looseObject({
-  name: z.string(),
-  namespace: z.string().optional(),
-  uid: z.string().optional(),
-  resourceVersion: z.string().optional(),
-  generation: z.number().optional(),
-  creationTimestamp: z.string().optional(),
-  deletionTimestamp: z.string().optional(),
-  labels: stringMapSchema.optional(),
-  annotations: stringMapSchema.optional(),
-  ownerReferences: z.array(ownerReferenceSchema).optional(),
-});
-/** Metadata of an object: the known fields and all others. */
+/** Metadata of an object: the known fields and all others. An absent map or list is the same as an empty one. */
 export type ObjectMeta = z.infer<typeof objectMetaSchema>;
-
-/** Schema of any observed object: type, metadata and all other fields. */
-export const kubeObjectSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: objectMetaSchema,
-});
 /** An object of any kind, with all its fields. */
 export type KubeObject = z.infer<typeof kubeObjectSchema>;
 

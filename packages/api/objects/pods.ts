@@ -1,6 +1,6 @@
 /** Schema of the Pod fields that hookbox reads. @module */
 import * as z from "zod";
-import { kubeObjectSchema } from "./objects.ts";
+import { kubeObjectSchema } from "./schemas.ts";
 
 const podConditionSchema = z.looseObject({
   type: z.string(),

@@ -5,9 +5,10 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { calledOff, type Lifetime, lifetimeOf } from "../../api/expiry.ts";
-import { type Condition, conditionSchema, findCondition } from "../../api/objects/conditions.ts";
+import { type Condition, findCondition } from "../../api/objects/conditions.ts";
 import { ASSIGNED_AT_ANNOTATION, WARM_POOL_LABEL } from "../../api/objects/keys.ts";
-import { controllerOf, groupOf, objectMetaSchema } from "../../api/objects/objects.ts";
+import { controllerOf, groupOf } from "../../api/objects/objects.ts";
+import { conditionSchema, objectMetaSchema } from "../../api/objects/schemas.ts";
 import { podSchema } from "../../api/objects/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
 import {

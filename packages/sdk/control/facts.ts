@@ -20,7 +20,7 @@ import { BINDER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { WARM_POOL_LABEL } from "../../api/objects/keys.ts";
 import { nameHash, podNameOf } from "../../api/objects/names.ts";
-import { kubeObjectSchema } from "../../api/objects/objects.ts";
+import { kubeObjectSchema } from "../../api/objects/schemas.ts";
 import { type Sandbox, sandboxSchema } from "../../api/sandbox.ts";
 import { sandboxClaimSchema } from "../../api/sandboxclaim.ts";
 import { sandboxTemplateSchema } from "../../api/sandboxtemplate.ts";

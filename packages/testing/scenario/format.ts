@@ -2,7 +2,8 @@
 import { parseAllDocuments } from "yaml";
 import * as z from "zod";
 import { rfc3339 } from "../../api/objects/conditions.ts";
-import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { kubeObjectSchema } from "../../api/objects/schemas.ts";
 import type { ObjectPath } from "../../kube/api.ts";
 import { parseDuration } from "../../process/flags.ts";
 import { issuePaths } from "../../webhook/hook.ts";

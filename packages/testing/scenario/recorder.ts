@@ -1,7 +1,8 @@
 /** Records all objects of a namespace with watches, and the states of their conditions, step by step. @module */
 import { type Api, type ObjectPath, pathOf } from "../../kube/api.ts";
 import { listAndWatch } from "../../kube/watch.ts";
-import { type KubeObject, kubeObjectSchema } from "../../api/objects/objects.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { kubeObjectSchema } from "../../api/objects/schemas.ts";
 import { conditionStates } from "./compare.ts";
 import { type Kind, KINDS } from "./format.ts";
 
