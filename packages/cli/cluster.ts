@@ -25,13 +25,13 @@ import { Failure } from "./failure.ts";
  * @returns undefined if there is none and this is a Pod, whose ServiceAccount is then used
  * @throws {Failure} if there is none and this is not a Pod
  */
-export function findKubeconfig(
+export async function findKubeconfig(
   { kubeconfig, context }: ConnectionOptions,
   env: Record<string, string | undefined>,
-): Chosen | undefined {
+): Promise<Chosen | undefined> {
   if (kubeconfig !== undefined) return { path: kubeconfig, context };
   const places = kubeconfigPlaces(env);
-  const chosen = chosenOf(places, context);
+  const chosen = await chosenOf(places, context);
   if (chosen || (env["KUBERNETES_SERVICE_HOST"] && context === undefined)) return chosen;
   throw new Failure(
     `Cannot find a cluster: there is no ${places.join(" nor ")}`,
@@ -39,9 +39,9 @@ export function findKubeconfig(
   );
 }
 
-function chosenOf(places: readonly string[], context: string | undefined): Chosen | undefined {
+async function chosenOf(places: readonly string[], context: string | undefined): Promise<Chosen | undefined> {
   try {
-    return chooseKubeconfig(places, context);
+    return await chooseKubeconfig(places, context);
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : String(error));
   }
@@ -59,7 +59,7 @@ export async function connectCluster(
   where: ConnectionOptions,
   env: Record<string, string | undefined>,
 ): Promise<Cluster> {
-  const chosen = findKubeconfig(where, env);
+  const chosen = await findKubeconfig(where, env);
   const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context })
     .catch((error: Error) => {
       throw new Failure(error.message, "Check --kubeconfig, --context and KUBECONFIG.");
@@ -134,7 +134,7 @@ export async function readNames(
 ): Promise<string[]> {
   try {
     if (what === "kinds") return KINDS.map(({ names }) => names[0] ?? "");
-    if (what === "contexts") return contextsOf(context, where);
+    if (what === "contexts") return await contextsOf(context, where);
     const { api, namespace } = await context.connectCluster(where);
     const signal = AbortSignal.timeout(COMPLETION_TIMEOUT_MS);
     const read = async (kind: Kind) => await listed(api, { resource: kind.resource, namespace }, signal);
@@ -155,23 +155,20 @@ async function listed(api: Api, path: Parameters<typeof pathOf>[0], signal: Abor
   return answer.status === 200 ? (answer.body as { items: KubeObject[] }).items : [];
 }
 
-function contextsOf({ env }: CommandContext, where: ConnectionOptions): string[] {
+async function contextsOf({ env }: CommandContext, where: ConnectionOptions): Promise<string[]> {
   const files = where.kubeconfig ? [where.kubeconfig] : kubeconfigPlaces(env);
-  return unique(files.flatMap((file) => {
-    try {
-      return readContexts(file).names;
-    } catch {
-      return [];
-    }
-  }));
+  const read = await Promise.all(files.map((file) => readContexts(file).catch(() => undefined)));
+  return unique(read.flatMap((contexts) => contexts?.names ?? []));
 }
 
 function unique(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }
 
-/** Up to this many objects are read one by one, all at once; more are listed. */
+/** Up to this many objects are read one by one, all at once, if a short list does not have them; more are listed. */
 const FEW = 16;
+/** Length of a short list, which takes less time than a second connection. */
+const SHORT = "50";
 
 /**
  * Returns the objects around each of the given ones. An object that has been Ready for some minutes, or is suspended,
@@ -227,14 +224,21 @@ async function readMany<T extends { metadata: { namespace?: string | undefined; 
   resource: "pods" | "sandboxes",
   places: readonly Place[],
 ): Promise<Map<string, T>> {
+  const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }) => `${namespace}/${name}`;
   const namespaces = new Set(places.map(({ namespace }) => namespace));
   const [namespace] = namespaces;
-  const query: Record<string, string> = resource === "pods" ? { labelSelector: NAME_HASH_LABEL } : {};
-  const found = places.length <= FEW
-    ? await Promise.all(places.map(({ namespace, name }) => read<T>(api, { resource, namespace, name })))
-    : [await read<{ items: T[] }>(api, { resource, namespace: namespaces.size === 1 ? namespace : undefined }, query)]
-      .flatMap((list) => list?.items ?? []);
-  return new Map(found.flatMap((one) => one ? [[`${one.metadata.namespace}/${one.metadata.name}`, one] as const] : []));
+  const path = { resource, namespace: namespaces.size === 1 ? namespace : undefined };
+  const selector: Record<string, string> = resource === "pods" ? { labelSelector: NAME_HASH_LABEL } : {};
+  const isFew = places.length <= FEW;
+  const isListed = !isFew || (places.length > 1 && namespaces.size === 1);
+  type List = { items: T[]; metadata?: { continue?: string } };
+  const list = isListed ? await read<List>(api, path, { ...selector, ...isFew && { limit: SHORT } }) : undefined;
+  const found = new Map((list?.items ?? []).map((one) => [keyOf(one.metadata), one]));
+  if (!isFew || (list && !list.metadata?.continue)) return found;
+  const missing = places.filter((place) => !found.has(keyOf(place)));
+  const single = missing.map(({ namespace, name }) => read<T>(api, { resource, namespace, name }));
+  for (const one of await Promise.all(single)) if (one) found.set(keyOf(one.metadata), one);
+  return found;
 }
 
 /** Returns undefined if it cannot be read, whatever the reason: the status is then computed without it. */

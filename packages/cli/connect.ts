@@ -6,10 +6,13 @@ import { findKubeconfig } from "./cluster.ts";
 import type { Connection, ConnectionOptions } from "./commandcontext.ts";
 
 /** Creates the client; sends no request. @throws {Failure} if there is neither a cluster nor a router */
-export function connectSandboxes(where: ConnectionOptions, env: Record<string, string | undefined>): Connection {
+export async function connectSandboxes(
+  where: ConnectionOptions,
+  env: Record<string, string | undefined>,
+): Promise<Connection> {
   const { namespace, token } = where;
   const routerUrl = where.router ?? env["HOOKBOX_ROUTER_URL"];
-  const chosen = clusterIfAny(where, env, routerUrl !== undefined);
+  const chosen = await clusterIfAny(where, env, routerUrl !== undefined);
   const options: ClientOptions = {
     ...chosen ? { kubeconfig: chosen.path } : {},
     ...chosen?.context === undefined ? {} : { context: chosen.context },
@@ -25,9 +28,9 @@ export function connectSandboxes(where: ConnectionOptions, env: Record<string, s
 }
 
 /** Undefined if there is no cluster but a router, which is enough to work inside a sandbox. */
-function clusterIfAny(where: ConnectionOptions, env: Record<string, string | undefined>, hasRouter: boolean) {
+async function clusterIfAny(where: ConnectionOptions, env: Record<string, string | undefined>, hasRouter: boolean) {
   try {
-    return findKubeconfig(where, env);
+    return await findKubeconfig(where, env);
   } catch (error) {
     if (hasRouter) return undefined;
     throw error;

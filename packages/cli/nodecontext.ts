@@ -15,7 +15,8 @@ interface NodeContext extends CommandContext {
 export function nodeContext(): NodeContext {
   const called = basename(process.argv[1] ?? "").replace(/\.[a-z]+$/, "");
   const interrupt = createInterrupt();
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", onBroken(interrupt.fire));
+  const stdout = outputOf(() => process.stdout, onBroken(interrupt.fire));
+  const stderr = outputOf(() => process.stderr, onBroken(interrupt.fire));
   return {
     args: [...called === "kubectl_complete-hookbox" ? ["complete", "--"] : [], ...process.argv.slice(2)],
     program: called === "kubectl-hookbox" ? "kubectl hookbox" : "hookbox",
@@ -23,8 +24,8 @@ export function nodeContext(): NodeContext {
     get stdin() {
       return process.stdin;
     },
-    stdout: outputOf(process.stdout),
-    stderr: outputOf(process.stderr),
+    stdout,
+    stderr,
     now: () => new Date(),
     get signal() {
       return interrupt.signal();
@@ -34,22 +35,37 @@ export function nodeContext(): NodeContext {
     connect: async (where) => (await import("./connect.ts")).connectSandboxes(where, process.env),
     browse: async (url) => await openBrowser(url, process.env),
     flush: async () => {
-      for (const stream of [process.stdout, process.stderr]) await flushed(stream);
+      for (const output of [stdout, stderr]) await output.flush();
     },
   };
 }
 
-function outputOf(stream: Writable & { isTTY?: boolean; columns?: number; rows?: number }): Output {
+type ProcessStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
+
+/** Creates an output. Its stream is opened when it is first used, because most commands use one of the two. */
+function outputOf(
+  open: () => ProcessStream,
+  onError: (error: NodeJS.ErrnoException) => void,
+): Output & { flush(): Promise<void> } {
+  let opened: ProcessStream | undefined;
+  const stream = () => opened ??= open().on("error", onError);
   return {
-    stream,
-    write: (data) => void stream.write(data),
-    drained: () => drainOf(stream),
-    isTTY: stream.isTTY === true,
+    get stream() {
+      return stream();
+    },
+    write: (data) => void stream().write(data),
+    drained: () => drainOf(stream()),
+    get isTTY() {
+      return stream().isTTY === true;
+    },
     get columns() {
-      return stream.columns;
+      return stream().columns;
     },
     get rows() {
-      return stream.rows;
+      return stream().rows;
+    },
+    flush: async () => {
+      if (opened) await flushed(opened);
     },
   };
 }

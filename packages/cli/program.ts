@@ -301,9 +301,15 @@ export async function buildProgram(
       new Command("help").description("Show help for a command").argument("[command]").helpGroup(OWN_HEADING),
     )
     .addHelpText("after", helpAfter(context));
-  const add = async ({ name, aliases = [], description, load, hint = "" }: ListedCommand, heading: string) => {
+  const isNamed = ({ name, aliases = [] }: ListedCommand, among = words) =>
+    [name, ...aliases].some((one) => among.includes(one));
+  // If the command line begins with a command, its help and its errors need no others.
+  const isOne = completes && GROUPS.some(([, commands]) => commands.some((one) => isNamed(one, words.slice(0, 1))));
+  const add = async (listed: ListedCommand, heading: string) => {
+    const { name, aliases = [], description, load, hint = "" } = listed;
+    if (isOne && !isNamed(listed)) return;
     const command = new Command(name).aliases(aliases).description(description).helpGroup(heading);
-    if ([name, ...aliases].some((one) => words.includes(one))) (await load())(command, context);
+    if (isNamed(listed)) (await load())(command, context);
     if (aliases.length > 0) command.addHelpText("after", `\nOther names of this command: ${aliases.join(", ")}`);
     command.showHelpAfterError(`${hint}See "${context.program} ${name} --help".`);
     program.addCommand(withContext(command, context), { hidden: name === COMPLETE });

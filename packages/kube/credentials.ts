@@ -90,7 +90,7 @@ export function podCredentials(folder = SERVICE_ACCOUNT, environment = process.e
  * @throws if the file cannot be read or lacks the context, its cluster or its user
  */
 export async function kubeconfigCredentials(path: string, context?: string): Promise<Credentials> {
-  const { current, clusters, users, contexts } = readKubeconfig(path);
+  const { current, clusters, users, contexts } = await readKubeconfig(path);
   const name = context ?? current ?? "";
   const { cluster: clusterName, user: userName, namespace } = pick(contexts(), name, `in ${path} the context`);
   const cluster = pick(clusters(), clusterName, `in ${path} the cluster`).content;

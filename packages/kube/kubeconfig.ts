@@ -1,15 +1,13 @@
 /**
- * Finds the kubeconfig to use, as kubectl does, and reads its lists.
- *
- * js-yaml parses a kubeconfig in a third of the time of the package `yaml`, and zod would take longer than both. Every
- * command waits for this.
+ * Finds the kubeconfig to use, as kubectl does, and reads its lists. Every command waits for this, so js-yaml is loaded
+ * only for YAML that kubectl does not write.
  * @module
  */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { loadAll, YAMLException } from "js-yaml";
 import { isObject, type Json } from "../api/objects/json.ts";
+import { readPlainYAML } from "./plainyaml.ts";
 
 /** A kubeconfig and a context in it; undefined: the file's current context. */
 export interface Chosen {
@@ -39,20 +37,23 @@ export function kubeconfigPlaces(env: Record<string, string | undefined>): strin
  * @returns undefined if no file exists
  * @throws if there are several files, and one of them is not a kubeconfig
  */
-export function chooseKubeconfig(paths: readonly string[], context: string | undefined): Chosen | undefined {
+export async function chooseKubeconfig(
+  paths: readonly string[],
+  context: string | undefined,
+): Promise<Chosen | undefined> {
   const files = paths.filter((file) => existsSync(file));
   const [first] = files;
   if (first === undefined) return undefined;
   if (files.length === 1) return { path: first, context };
-  const read = files.map((path) => ({ path, ...readContexts(path) }));
+  const read = await Promise.all(files.map(async (path) => ({ path, ...await readContexts(path) })));
   const wanted = context ?? read.find(({ current }) => current)?.current;
   const holder = read.find(({ names }) => wanted !== undefined && names.includes(wanted));
   return { path: holder?.path ?? first, context: wanted };
 }
 
 /** Reads the contexts of a kubeconfig. @throws if the file is not one */
-export function readContexts(path: string): Contexts {
-  const { contexts, current } = readKubeconfig(path);
+export async function readContexts(path: string): Promise<Contexts> {
+  const { contexts, current } = await readKubeconfig(path);
   const all = contexts();
   return {
     current,
@@ -62,13 +63,13 @@ export function readContexts(path: string): Contexts {
 }
 
 /** An entry of one of the lists: its name, and what it contains. */
-export interface Entry {
+interface Entry {
   name: string;
   content: Json;
 }
 
 /** A context: a cluster, and the user and the namespace for it, if there are any. */
-export interface Context {
+interface Context {
   name: string;
   /** Empty: kubectl can write a context that has only a namespace. */
   cluster: string;
@@ -86,7 +87,7 @@ export interface Kubeconfig {
 }
 
 /** Reads a kubeconfig, in YAML or JSON. @throws if the file cannot be read; its functions throw if a list is not valid */
-export function readKubeconfig(path: string): Kubeconfig {
+export async function readKubeconfig(path: string): Promise<Kubeconfig> {
   const refuse = (why: string, cause?: unknown): never => {
     throw new Error(`Cannot read kubeconfig ${path}: ${why}`, { cause });
   };
@@ -94,13 +95,7 @@ export function readKubeconfig(path: string): Kubeconfig {
     typeof value === "string" ? value : refuse(`${where} is not a text`);
   const textIfAny = (value: unknown, where: string) =>
     value === null || value === undefined ? undefined : text(value, where);
-  let config: unknown;
-  try {
-    // Like kubectl, this reads only the first document. An empty file has none.
-    config = loadAll(readFileSync(path, "utf8"))[0] ?? {};
-  } catch (error) {
-    refuse(reasonOf(error), error);
-  }
+  const config = await contentOf(path).catch((error) => refuse(error instanceof Error ? error.message : "", error));
   if (!isObject(config)) return refuse("it is not a map");
   const entries = (key: string, of: string): Entry[] => {
     // kubectl writes null when it removes the last entry.
@@ -128,8 +123,17 @@ export function readKubeconfig(path: string): Kubeconfig {
   };
 }
 
-/** Without the excerpt of the file that is in a message of js-yaml: it can contain a token. */
-function reasonOf(error: unknown): string {
-  if (error instanceof YAMLException) return `${error.reason}${error.mark ? ` (line ${error.mark.line + 1})` : ""}`;
-  return error instanceof Error ? error.message : String(error);
+/** Returns what a file contains. Like kubectl, this reads only the first document. An empty file has none. */
+async function contentOf(path: string): Promise<unknown> {
+  const text = readFileSync(path, "utf8");
+  const plain = readPlainYAML(text);
+  if (plain !== undefined) return plain;
+  const { loadAll, YAMLException } = await import("js-yaml");
+  try {
+    return loadAll(text)[0] ?? {};
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    // Its message has an excerpt of the file, which can contain a token.
+    throw new Error(`${error.reason}${error.mark ? ` (line ${error.mark.line + 1})` : ""}`);
+  }
 }

@@ -18,26 +18,26 @@ function config(current: string, ...names: string[]): string {
   return file;
 }
 
-test("--kubeconfig comes before KUBECONFIG, and that before the home folder", () => {
+test("--kubeconfig comes before KUBECONFIG, and that before the home folder", async () => {
   const [a, b] = [config("one", "one"), config("two", "two")];
-  expect(findKubeconfig({ kubeconfig: a, context: "x" }, { KUBECONFIG: b })).toEqual({ path: a, context: "x" });
-  expect(findKubeconfig({}, { KUBECONFIG: b, HOME: "/nowhere" })).toEqual({ path: b, context: undefined });
+  expect(await findKubeconfig({ kubeconfig: a, context: "x" }, { KUBECONFIG: b })).toEqual({ path: a, context: "x" });
+  expect(await findKubeconfig({}, { KUBECONFIG: b, HOME: "/nowhere" })).toEqual({ path: b, context: undefined });
 });
 
-test("of several files the first that has the context counts; which is current says the first that says so", () => {
+test("of several files the first that has the context counts; which is current says the first that says so", async () => {
   const files = ["/nowhere", config("", "none"), config("two", "two"), config("three", "three", "one")];
   const env = { KUBECONFIG: files.join(":") };
-  expect(findKubeconfig({}, env)).toEqual({ path: files[2], context: "two" });
-  expect(findKubeconfig({ context: "one" }, env)).toEqual({ path: files[3], context: "one" });
-  expect(findKubeconfig({ context: "missing" }, env)).toEqual({ path: files[1], context: "missing" });
+  expect(await findKubeconfig({}, env)).toEqual({ path: files[2], context: "two" });
+  expect(await findKubeconfig({ context: "one" }, env)).toEqual({ path: files[3], context: "one" });
+  expect(await findKubeconfig({ context: "missing" }, env)).toEqual({ path: files[1], context: "missing" });
 });
 
-test("in a Pod its own account is meant; elsewhere there has to be a file", () => {
+test("in a Pod its own account is meant; elsewhere there has to be a file", async () => {
   const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", HOME: "/nowhere" };
-  expect(findKubeconfig({}, pod)).toBeUndefined();
-  expect(() => findKubeconfig({ context: "x" }, pod)).toThrow(Failure);
-  expect(() => findKubeconfig({}, { HOME: "/nowhere" })).toThrow("there is no /nowhere/.kube/config");
-  expect(() => findKubeconfig({}, { KUBECONFIG: "/a:/b" })).toThrow("there is no /a nor /b");
+  expect(await findKubeconfig({}, pod)).toBeUndefined();
+  await expect(findKubeconfig({ context: "x" }, pod)).rejects.toThrow(Failure);
+  await expect(findKubeconfig({}, { HOME: "/nowhere" })).rejects.toThrow("there is no /nowhere/.kube/config");
+  await expect(findKubeconfig({}, { KUBECONFIG: "/a:/b" })).rejects.toThrow("there is no /a nor /b");
 });
 
 test("the namespace is that of -n, HOOKBOX_NAMESPACE, the context, in this order", async () => {
@@ -54,6 +54,6 @@ test("the namespace is that of -n, HOOKBOX_NAMESPACE, the context, in this order
 test("what cannot be read says which file", async () => {
   const file = join(makeTempFolder(), "broken");
   writeFileSync(file, "{");
-  expect(() => readContexts(file)).toThrow(`Cannot read kubeconfig ${file}: `);
+  await expect(readContexts(file)).rejects.toThrow(`Cannot read kubeconfig ${file}: `);
   await expect(connectCluster({ kubeconfig: "/nowhere/x" }, {})).rejects.toThrow("Cannot read kubeconfig /nowhere/x");
 });

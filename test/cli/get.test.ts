@@ -159,6 +159,29 @@ test("on a terminal, problems are red", async () => {
   expect(stdout).toContain("\x1b[32mRunning\x1b[0m");
 });
 
+test("some Pods are one short list, so that one connection is enough; what it lacks is read singly", async () => {
+  const two = ["c1", "c2"].map((name) => ({ ...crashing, metadata: { ...crashing.metadata, name } }));
+  const sandboxes = listOf("agents.x-k8s.io/v1beta1", "Sandbox", ...two);
+  const pods = "/api/v1/namespaces/default/pods";
+  const podOf = (name: string) => ({ ...crashingPod, metadata: { ...crashingPod.metadata, name } });
+  const statusesWith = async (list: unknown) => {
+    const asked = fakeApi({
+      [`GET ${SANDBOXES}`]: sandboxes,
+      [`GET ${pods}`]: list,
+      [`GET ${pods}/c2`]: podOf("c2"),
+      [`GET ${pods}/c1`]: podOf("c1"),
+    });
+    const { stdout } = await run("get --no-headers", { api: asked });
+    expect(stdout.match(/CrashLoopBackOff/g)).toHaveLength(2);
+    return asked.requests.slice(1).map(({ path, query }) => [path, ...query?.["limit"] ? [query["limit"]] : []]);
+  };
+  expect(await statusesWith({ items: two.map(({ metadata }) => podOf(metadata.name)) })).toEqual([[pods, "50"]]);
+  expect(await statusesWith({ items: [podOf("c1")], metadata: { continue: "more" } }))
+    .toEqual([[pods, "50"], [`${pods}/c2`]]);
+  expect(await statusesWith({ status: 403, body: { message: "no" } }), "the right to get is enough")
+    .toEqual([[pods, "50"], [`${pods}/c1`], [`${pods}/c2`]]);
+});
+
 test("many Pods are one list", async () => {
   const many = Array.from(
     { length: 20 },

@@ -113,6 +113,14 @@ test("what reads files of the checkout finds them in the package", async () => {
   await expect(project.run(hookbox, ["--version"])).resolves.toBe(`${version}\n`);
 });
 
+test("hookbox get loads three files, and takes Node's modules without their getters", () => {
+  const textOf = (file: string) => readFileSync(join(installed("@hookbox/cli"), "dist", file), "utf8");
+  const importsIn = (file: string) => [...textOf(file).matchAll(/(?:from|import)"([^"]+)"/g)].map(([, from]) => from);
+  const [, start = ""] = /import\(`\.\/(start-[^`]+)`\)\.then/.exec(textOf("main.js")) ?? [];
+  const [, get = ""] = /import\(`\.\/(cluster-[^`]+)`\)\.then\(group=>\(\{defineGet:/.exec(textOf(start)) ?? [];
+  expect([importsIn("main.js"), importsIn(start), importsIn(get)]).toEqual([[], [], [`./${start}`]]);
+});
+
 test("hookbox serve answers for all hooks", async () => {
   const program = join(installed("@hookbox/cli"), "dist/main.js");
   const args = [program, "serve", "--host", "127.0.0.1", "--port", "0"];

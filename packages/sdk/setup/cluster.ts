@@ -32,11 +32,11 @@ export async function findCluster(options: ClientOptions, userAgent: string): Pr
 }
 
 /** Searches in the order of kubectl, except that the Pod's ServiceAccount comes before `~/.kube/config`. */
-function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isInside: boolean } {
+async function placeOf({ kubeconfig, context }: ClientOptions): Promise<{ chosen?: Chosen; isInside: boolean }> {
   if (kubeconfig !== undefined) return { chosen: { path: kubeconfig, context }, isInside: false };
   const env = { KUBECONFIG: variable("KUBECONFIG"), HOME: variable("HOME") };
   const places = kubeconfigPlaces(env);
-  const chosen = chooseKubeconfig(places, context);
+  const chosen = await chooseKubeconfig(places, context);
   if (chosen && env.KUBECONFIG !== undefined) return { chosen, isInside: false };
   if (variable("KUBERNETES_SERVICE_HOST") && existsSync(SERVICE_ACCOUNT_TOKEN)) return { isInside: true };
   if (chosen) return { chosen, isInside: false };
@@ -47,7 +47,7 @@ function placeOf({ kubeconfig, context }: ClientOptions): { chosen?: Chosen; isI
 
 async function credentialsOf(options: ClientOptions): Promise<{ credentials: Credentials; isInside: boolean }> {
   try {
-    const { chosen, isInside } = placeOf(options);
+    const { chosen, isInside } = await placeOf(options);
     const credentials = await clusterCredentials({ kubeconfig: chosen?.path, context: chosen?.context });
     return { credentials, isInside };
   } catch (error) {
