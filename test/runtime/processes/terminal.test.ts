@@ -16,7 +16,7 @@ const script = (line: string) => startTerminal(aCommand(["/bin/sh", "-c", line],
 
 test("a program has a terminal of the size asked for, the environment and the exit code", async () => {
   const terminal = await script('test -t 0 && test -t 2 && stty size; echo "$A $TERM"; exit 7');
-  expect(await text(terminal.stdout)).toBe(`33 91\r\né ${process.env["TERM"] || "xterm-256color"}\r\n`);
+  expect(await text(terminal.stdout)).toBe(`33 91\r\né ${process.env["TERM"] ?? "xterm-256color"}\r\n`);
   expect(await terminal.ended).toEqual({ exitCode: 7, signal: undefined });
 });
 
