@@ -28,7 +28,11 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
   const binding = createBinding(root, options.claimUid !== "");
   const processes = createProcesses({ env: binding.env });
   const contexts = createContexts(root.workdir, binding.env);
-  const metrics = createMetrics({ processes, busyContexts: contexts.busy });
+  const metrics = createMetrics({
+    processes,
+    busyContexts: contexts.busy,
+    interpreters: () => contexts.list().map(({ kernel }) => kernel.pid),
+  });
   const { stop } = signals;
   const routes = createRoutes({ root, processes, contexts, metrics, maxOutput, token: tokenForAll, stop });
   const shared = { root, maxUpload, allowedHosts, touch: processes.touch, log, ...signals };

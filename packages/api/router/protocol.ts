@@ -65,6 +65,10 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = { [IDLE_ANNOTATION]
 export const MAX_ACTIVE_ANNOTATION = `${ANNOTATION_PREFIX}max-active-seconds`;
 /** Annotation, set by users as above: up to how many CPU cores in use count as idle. */
 export const CPU_ANNOTATION = `${ANNOTATION_PREFIX}idle-cpu`;
+/** Annotation, set by users as above: up to how many bytes per second, sent and received, count as idle. */
+export const NETWORK_ANNOTATION = `${ANNOTATION_PREFIX}idle-network`;
+/** Annotation, set by users as above: up to how many background jobs count as idle; absent: any number. */
+export const JOBS_ANNOTATION = `${ANNOTATION_PREFIX}idle-jobs`;
 /** Annotation, set by users as above: how many seconds after a suspension for being idle the Sandbox expires. */
 export const DELETE_ANNOTATION = `${ANNOTATION_PREFIX}idle-delete-seconds`;
 

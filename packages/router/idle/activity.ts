@@ -18,6 +18,8 @@ const activitySchema = z.object({
   streams: count,
   cpuSeconds: count,
   runnable: count,
+  jobs: count,
+  networkBytes: count,
   idleSeconds: count,
 });
 
@@ -73,13 +75,16 @@ export function nextBaseline(before: ActivitySample | undefined, sample: Activit
 
 /** Calculates the activity between two samples. @param before undefined: there is no earlier sample */
 export function activityOf(before: ActivitySample | undefined, { at, reported }: ActivitySample): Activity {
-  const { cpuSeconds, runnable = 0, ...rest } = reported;
-  const then = before?.reported.cpuSeconds;
-  const isComparable = cpuSeconds !== undefined && then !== undefined && before !== undefined && cpuSeconds >= then &&
-    at - before.at >= LEAST_SPAN_MS;
-  const cores = isComparable ? (cpuSeconds - then) / ((at - before.at) / 1000) : undefined;
+  const { cpuSeconds, networkBytes, runnable = 0, ...rest } = reported;
+  /** Growth per second of a number; undefined if it is not known. */
+  const rateOf = (now: number | undefined, then: number | undefined) =>
+    now !== undefined && then !== undefined && before !== undefined && now >= then && at - before.at >= LEAST_SPAN_MS
+      ? (now - then) / ((at - before.at) / 1000)
+      : undefined;
+  const cores = rateOf(cpuSeconds, before?.reported.cpuSeconds);
+  const bytesPerSecond = rateOf(networkBytes, before?.reported.networkBytes);
   const wanting = Math.min(before?.reported.runnable ?? 0, runnable);
-  return { ...rest, cores, wanting, hasCPU: cpuSeconds !== undefined };
+  return { ...rest, cores, bytesPerSecond, wanting, hasCPU: cpuSeconds !== undefined };
 }
 
 /**

@@ -4,7 +4,9 @@ import {
   CPU_ANNOTATION,
   DELETE_ANNOTATION,
   IDLE_ANNOTATION,
+  JOBS_ANNOTATION,
   MAX_ACTIVE_ANNOTATION,
+  NETWORK_ANNOTATION,
 } from "../../api/router/protocol.ts";
 
 /** When to suspend a sandbox, from its annotations. */
@@ -13,11 +15,17 @@ export interface IdlePolicy {
   maxActiveSeconds: number;
   /** Use of the CPU up to which the sandbox counts as idle, in cores. */
   cpuFloor: number;
+  /** Bytes per second, sent and received, up to which the sandbox counts as idle. */
+  networkFloor: number;
+  /** Background jobs up to which the sandbox counts as idle. */
+  jobsFloor: number;
   /** How long a sandbox stays suspended before it is deleted; undefined: forever. */
   deleteSeconds: number | undefined;
 }
 
 const CPU_FLOOR = 0.05;
+/** Above what health checks and the questions of a router take, which is about 2 kB per second. */
+const NETWORK_FLOOR = 50_000;
 
 /**
  * Returns the policy; undefined: the sandbox is never idle. Unreadable annotations are ignored, so that it stays up.
@@ -29,6 +37,8 @@ export function policyOf({ annotations }: SandboxRecord): IdlePolicy | undefined
     idleSeconds,
     maxActiveSeconds: numberOf(annotations[MAX_ACTIVE_ANNOTATION]) ?? Infinity,
     cpuFloor: numberOf(annotations[CPU_ANNOTATION]) ?? CPU_FLOOR,
+    networkFloor: numberOf(annotations[NETWORK_ANNOTATION]) ?? NETWORK_FLOOR,
+    jobsFloor: numberOf(annotations[JOBS_ANNOTATION]) ?? Infinity,
     deleteSeconds: numberOf(annotations[DELETE_ANNOTATION]),
   };
 }
@@ -63,6 +73,10 @@ export interface Activity {
   idleSeconds?: number | undefined;
   /** Average use of the CPU since the previous sample; undefined: there is no previous sample. */
   cores?: number | undefined;
+  /** Processes that commands and code have left behind. */
+  jobs?: number | undefined;
+  /** Bytes that the sandbox has sent and received, per second since the previous sample. */
+  bytesPerSecond?: number | undefined;
   /** Processes that ran or waited for a CPU, both now and at the previous sample. */
   wanting?: number | undefined;
   /** The runtime reports use of the CPU. */
@@ -123,8 +137,11 @@ export function isActiveTimeOver({ idleSeconds, maxActiveSeconds }: IdlePolicy, 
  * | its use of the CPU for the first time | not known yet |
  * | more use of the CPU than the floor | this use |
  * | more processes that want the CPU than the floor has cores | these: on a full node they get almost no CPU time |
+ * | more network traffic than the floor | this traffic |
+ * | more background jobs than the floor | their number |
  */
-function activityInside({ idleSeconds, cpuFloor }: IdlePolicy, activity: SandboxUse["activity"]): string | undefined {
+function activityInside(policy: IdlePolicy, activity: SandboxUse["activity"]): string | undefined {
+  const { idleSeconds, cpuFloor, networkFloor, jobsFloor } = policy;
   if (!activity) return undefined;
   if (activity === "silent") return "its runtime does not answer in time";
   const { running = 0, terminals = 0, streams = 0, cores, wanting = 0, hasCPU } = activity;
@@ -133,5 +150,8 @@ function activityInside({ idleSeconds, cpuFloor }: IdlePolicy, activity: Sandbox
   if ((activity.idleSeconds ?? Infinity) < idleSeconds) return "its runtime was used";
   if (hasCPU && cores === undefined) return "its use of the CPU is not known yet";
   if (cores !== undefined && cores > cpuFloor) return `it uses ${cores.toFixed(2)} cores`;
-  return wanting > cpuFloor ? `${wanting} processes of it want the CPU` : undefined;
+  if (wanting > cpuFloor) return `${wanting} processes of it want the CPU`;
+  const { bytesPerSecond = 0, jobs = 0 } = activity;
+  if (bytesPerSecond > networkFloor) return `it sends and receives ${Math.round(bytesPerSecond / 1000)} kB/s`;
+  return jobs > jobsFloor ? `${jobs} background jobs` : undefined;
 }

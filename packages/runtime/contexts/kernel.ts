@@ -31,6 +31,7 @@ interface Driver {
 
 /** A running interpreter. */
 export interface Kernel {
+  pid: number;
   /** Returns false after the interpreter has ended. */
   alive(): boolean;
   /** How the interpreter ended: `exit code 3`, `signal SIGKILL`. Undefined while it runs. */
@@ -132,6 +133,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   });
   await ready.promise;
   return {
+    pid: child.pid,
     alive,
     end: () => ending.end,
     run: (code) => {

@@ -12,6 +12,8 @@ import { codeOf } from "../confine.ts";
  * command can start another runtime with commands of its own, so the variable can contain several marks.
  */
 const MARK = "HOOKBOX_COMMANDS";
+/** The beginning of the marks of this runtime. */
+const RUNTIME = randomUUID();
 
 /**
  * How often /proc is read, because new processes can appear while others are stopped. Processes that fork faster
@@ -28,7 +30,7 @@ interface Marked {
 
 /** Makes a mark, and the environment variable with it for a new process. */
 export function createMark(): { mark: string; env: Record<string, string> } {
-  const mark = randomUUID();
+  const mark = `${RUNTIME}/${randomUUID()}`;
   const outer = process.env[MARK];
   return { mark, env: { [MARK]: outer ? `${outer} ${mark}` : mark } };
 }
@@ -76,6 +78,11 @@ function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, l
     }
   }
   return fresh;
+}
+
+/** Returns whether a command, a terminal or code of this runtime has started the process, directly or not. */
+export function isOfAnyCommand(pid: number): boolean {
+  return readEnvironment(pid).some((one) => one.startsWith(`${MARK}=`) && one.includes(`${RUNTIME}/`));
 }
 
 function hasMark(pid: number, mark: string): boolean {

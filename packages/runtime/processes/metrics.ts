@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
 import { listProcesses, type ProcessEntry } from "../../process/proctable.ts";
+import { isOfAnyCommand } from "./killall.ts";
 import type { Processes } from "./processes.ts";
 
 /** Usage of the whole sandbox. */
@@ -37,6 +38,10 @@ interface Activity {
   runningTerminals: number;
   attachedStreams: number;
   busyContexts: number;
+  /** Processes that commands and code have left behind, and that still run. */
+  jobs: ProcessEntry[];
+  /** Bytes that the sandbox has sent and received since it started; undefined if /proc does not tell. */
+  networkBytes: number | undefined;
   /** Average CPU usage as a number of CPUs, over the last second or more. */
   cpuUsage: number;
   lastActiveAt: Date;
@@ -52,8 +57,12 @@ interface MetricsOptions {
   processes: Processes;
   /** Number of contexts in which code is running. */
   busyContexts?: () => number;
+  /** Ids of the interpreters' processes. */
+  interpreters?: () => number[];
   cgroup?: () => CgroupUsage | undefined;
   table?: () => ProcessEntry[];
+  isOfCommand?: (pid: number) => boolean;
+  networkBytes?: () => number | undefined;
   /** Returns the seconds of a monotonic clock. */
   clock?: () => number;
 }
@@ -63,7 +72,8 @@ const SHORTEST_SPAN_SECONDS = 1;
 
 /** Creates the reader. The first CPU average starts from now. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { processes, busyContexts = () => 0, cgroup = readCgroup, table = listProcesses } = options;
+  const { processes, busyContexts = () => 0, interpreters = () => [], cgroup = readCgroup } = options;
+  const { table = listProcesses, isOfCommand = isOfAnyCommand, networkBytes = readNetworkBytes } = options;
   const clock = options.clock ?? (() => performance.now() / 1000);
   let earlier = { at: clock(), cpuSeconds: usageOf(cgroup(), table()).cpuSeconds };
   let rate = 0;
@@ -78,7 +88,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
       }
       return {
         sandbox,
-        activity: { ...countsOf(processes), busyContexts: busyContexts(), cpuUsage: rate },
+        activity: {
+          ...countsOf(processes),
+          busyContexts: busyContexts(),
+          jobs: jobsOf(entries, processes, interpreters()).filter(({ pid }) => isOfCommand(pid)),
+          networkBytes: networkBytes(),
+          cpuUsage: rate,
+        },
         processes: processes.list().filter(({ end }) => !end).map(({ running }) => sessionUsage(running.pid, entries)),
       };
     },
@@ -94,6 +110,27 @@ function countsOf(processes: Processes) {
     attachedStreams: processes.list().reduce((sum, { attached }) => sum + attached, 0),
     lastActiveAt: processes.lastActiveAt(),
   };
+}
+
+/** Returns the processes that are neither the runtime, nor an interpreter, nor in the session of a running command. */
+function jobsOf(entries: ProcessEntry[], processes: Processes, interpreters: number[]): ProcessEntry[] {
+  const sessions = new Set(processes.list().filter(({ end }) => !end).map(({ running }) => running.pid));
+  const own = new Set([process.pid, ...interpreters]);
+  return entries.filter(({ pid, sid, state }) => state !== "Z" && !own.has(pid) && !sessions.has(sid));
+}
+
+function readNetworkBytes(): number | undefined {
+  const text = readText("/proc/net/dev");
+  return text === undefined ? undefined : parseNetworkBytes(text);
+}
+
+/** Adds up what all interfaces except the loopback have received and sent. @param text of /proc/net/dev; see proc(5) */
+export function parseNetworkBytes(text: string): number {
+  const interfaces = [...text.matchAll(/^\s*([^:\s]+):\s*(.*)$/gm)].filter(([, name]) => name !== "lo");
+  return interfaces.reduce((sum, [, , fields = ""]) => {
+    const counts = fields.split(/\s+/).map(Number);
+    return sum + (counts[0] ?? 0) + (counts[8] ?? 0);
+  }, 0);
 }
 
 function usageOf(cgroup: CgroupUsage | undefined, entries: ProcessEntry[]): SandboxUsage {

@@ -111,6 +111,10 @@ interface ActivityAnswer {
   cpuSeconds: number;
   /** Number of processes that run or wait for a CPU. */
   runnable: number;
+  /** Processes that commands and code have left behind, and that still run. */
+  jobs: number;
+  /** Bytes that the sandbox has sent and received since it started; absent if they are not known. */
+  networkBytes?: number;
   /** Seconds since the last request, command or terminal; 0 while any of them is active. */
   idleSeconds: number;
 }
@@ -122,7 +126,9 @@ export function activityOf({ sandbox, activity }: ReturnType<Metrics["read"]>, n
   const idle = Math.max(0, now.getTime() - activity.lastActiveAt.getTime()) / 1000;
   const isBusy = running + terminals + streams > 0;
   const { cpuSeconds, runnableCount: runnable } = sandbox;
-  return { running, terminals, streams, cpuSeconds, runnable, idleSeconds: isBusy ? 0 : idle };
+  const { jobs: { length: jobs }, networkBytes } = activity;
+  const network = networkBytes === undefined ? {} : { networkBytes };
+  return { running, terminals, streams, jobs, cpuSeconds, runnable, ...network, idleSeconds: isBusy ? 0 : idle };
 }
 
 /** Source: Agent Sandbox runtime reference, section 9.2. */

@@ -61,7 +61,7 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
 
 function metricsOf(metrics: Metrics) {
   const { sandbox, activity, processes } = metrics.read();
-  const { lastActiveAt, ...counts } = activity;
+  const { lastActiveAt, jobs: _, networkBytes: __, ...counts } = activity;
   const { memoryBytes, memoryLimitBytes, ...rest } = sandbox;
   const limit = memoryLimitBytes === undefined ? {} : { memoryLimitBytes: BigInt(memoryLimitBytes) };
   return {

@@ -5,7 +5,8 @@ import { lastUse, type SandboxTraffic } from "../../../packages/router/idle/last
 import { readSandbox, type SandboxRecord } from "../../../packages/router/index/records.ts";
 import { aSandbox } from "../../sandboxes.ts";
 
-const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined };
+const FLOORS = { networkFloor: 50_000, jobsFloor: Infinity };
+const POLICY = { idleSeconds: 60, maxActiveSeconds: 600, cpuFloor: 0.05, deleteSeconds: undefined, ...FLOORS };
 const quiet: SandboxUse = { open: 0, quietSeconds: 60, unaskedSeconds: 60, activity: undefined, isHeld: false };
 const inside = (over: object) => ({ ...quiet, activity: { hasCPU: false, ...over } });
 
@@ -15,6 +16,7 @@ describe("decideIdle()", () => {
     ["the runtime says nothing that it would understand", inside({})],
     ["nothing runs", inside({ running: 0, terminals: 0, streams: 0, idleSeconds: 60, hasCPU: true, cores: 0.05 })],
     ["nothing wants the CPU", inside({ hasCPU: true, cores: 0, wanting: 0 })],
+    ["only health checks use the network, and jobs sleep", inside({ bytesPerSecond: 2000, jobs: 3 })],
   ])("suspends where %s", ([, evidence]) => {
     expect(decideIdle(POLICY, evidence)).toMatchObject({ suspend: true, reason: "Idle" });
   });
@@ -30,6 +32,7 @@ describe("decideIdle()", () => {
     ["it computes", inside({ hasCPU: true, cores: 0.9 })],
     ["it may compute", inside({ hasCPU: true })],
     ["it would compute, were its node not too full", inside({ hasCPU: true, cores: 0.01, wanting: 1 })],
+    ["it downloads", inside({ hasCPU: true, cores: 0.01, bytesPerSecond: 100_000 })],
     ["its runtime gives no answer, as one that gets no CPU", { ...quiet, activity: "silent" }],
   ])("leaves it where %s", ([, evidence]) => expect(decideIdle(POLICY, evidence)).toMatchObject({ suspend: false }));
 
@@ -69,6 +72,21 @@ test("an idle-cpu of two cores lets one process compute, and wait, for nobody", 
   expect(decideIdle(lenient, spinning)).toMatchObject({ suspend: true });
 });
 
+test("a template says how much network traffic, and how many jobs, an idle sandbox may have", () => {
+  const waiting = inside({ jobs: 1, bytesPerSecond: 100_000 });
+  expect(decideIdle({ ...POLICY, networkFloor: 1e9 }, waiting)).toMatchObject({ suspend: true });
+  expect(decideIdle({ ...POLICY, networkFloor: 1e9, jobsFloor: 1 }, waiting)).toMatchObject({ suspend: true });
+  expect(decideIdle({ ...POLICY, networkFloor: 1e9, jobsFloor: 0 }, waiting))
+    .toEqual({ suspend: false, because: "1 background jobs" });
+});
+
+test("activityOf() tells the network traffic from two samples", () => {
+  const at = (ms: number, networkBytes?: number) => ({ at: ms, reported: { networkBytes } });
+  expect(activityOf(at(0, 1000), at(10_000, 501_000)).bytesPerSecond).toBe(50_000);
+  expect(activityOf(undefined, at(0, 5)).bytesPerSecond).toBeUndefined();
+  expect(activityOf(at(0, 5), at(10_000, 4)).bytesPerSecond, "the Pod is a new one").toBeUndefined();
+});
+
 test("nextBaseline() keeps a sample until another is far enough from it to tell something", () => {
   const at = (ms: number, cpuSeconds: number) => ({ at: ms, reported: { cpuSeconds } });
   const first = at(0, 5);
@@ -96,9 +114,22 @@ test("policyOf() reads the Sandbox, then its template, and is off unless asked f
   expect(policyOf(record({ [key("idle-seconds")]: "soon" }))).toBeUndefined();
   expect(policyOf(record({ [key("idle-seconds")]: "0" }))).toBeUndefined();
   expect(policyOf(record({}, { [key("idle-seconds")]: "60" }))).toEqual({ ...POLICY, maxActiveSeconds: Infinity });
-  const all = { [key("max-active-seconds")]: "5", [key("idle-cpu")]: "0.5", [key("idle-delete-seconds")]: "9" };
+  const all = {
+    [key("max-active-seconds")]: "5",
+    [key("idle-cpu")]: "0.5",
+    [key("idle-delete-seconds")]: "9",
+    [key("idle-network")]: "9000",
+    [key("idle-jobs")]: "0",
+  };
   expect(policyOf(record({ [key("idle-seconds")]: "30", ...all }, { [key("idle-seconds")]: "60" })))
-    .toEqual({ idleSeconds: 30, maxActiveSeconds: 5, cpuFloor: 0.5, deleteSeconds: 9 });
+    .toEqual({
+      idleSeconds: 30,
+      maxActiveSeconds: 5,
+      cpuFloor: 0.5,
+      deleteSeconds: 9,
+      networkFloor: 9000,
+      jobsFloor: 0,
+    });
 });
 
 describe("lastUse()", () => {

@@ -16,8 +16,16 @@ test("annotations that a router reads are kept: the Sandbox's own, else those of
   expect(read(own, {}, template).annotations).toEqual({ [`${KEY}idle-seconds`]: "5", [`${KEY}wake`]: "false" });
 });
 
-test("of thousands of annotations at most nine are kept", () => {
-  const asked = ["idle-cpu", "idle-delete-seconds", "idle-seconds", "max-active-seconds", "wake"];
+test("of thousands of annotations at most eleven are kept", () => {
+  const asked = [
+    "idle-cpu",
+    "idle-jobs",
+    "idle-network",
+    "idle-delete-seconds",
+    "idle-seconds",
+    "max-active-seconds",
+    "wake",
+  ];
   const said = ["active-at", "first-active-at", "suspended", "woken-at"];
   const others = Array.from({ length: 5000 }, (_, i) => `other-${i}`);
   const annotations = Object.fromEntries([...others, ...asked, ...said].map((name) => [`${KEY}${name}`, "x"]));

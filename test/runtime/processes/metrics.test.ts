@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { createMetrics, readCgroup } from "../../../packages/runtime/processes/metrics.ts";
+import { createMetrics, parseNetworkBytes, readCgroup } from "../../../packages/runtime/processes/metrics.ts";
 import { createProcesses } from "../../../packages/runtime/processes/processes.ts";
 import type { ProcessEntry } from "../../../packages/process/proctable.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -89,4 +89,14 @@ test("createMetrics() without cgroup and /proc says so, and answers for the runt
   const { sandbox } = createMetrics({ processes: createProcesses(), cgroup: () => undefined, table: () => [] }).read();
   expect(sandbox).toMatchObject({ source: "none", processCount: 1 });
   expect(sandbox.memoryBytes).toBeGreaterThan(1_000_000);
+});
+
+test("parseNetworkBytes() adds up what came and went, without the loopback", () => {
+  const head = "Inter-|   Receive   |  Transmit\n face |bytes    packets\n";
+  const lines = [
+    "lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0",
+    "eth0:  40 1 0 0 0 0 0 0 2 1 0 0 0 0 0 0",
+    "  net1: 100 0 0 0 0 0 0 0 0",
+  ];
+  expect(parseNetworkBytes(`${head}${lines.join("\n")}\n`)).toBe(142);
 });
