@@ -7,6 +7,7 @@ import { deliveryFailed } from "../api/claims/problem.ts";
 import { hasExpired } from "../api/expiry.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
+import { secretValues } from "./claimsecrets.ts";
 import type { Report } from "./report.ts";
 import { logFields } from "./spans.ts";
 import type { ControlledSandbox, Standing } from "./standing.ts";
@@ -36,7 +37,7 @@ export function deliverIfDue(binder: Binder, entry: QueuedClaim, stands: Standin
   const sandbox = stands.is === "assigned" ? stands.assigned : bound;
   if (sandbox?.lateStart === undefined || hasExpired(claim, serverNow(binder))) return true;
   if (sandbox.lateStart === entry.delivered) return true;
-  if (sandbox.lateStart !== "waiting" && !entry.redelivery) {
+  if (sandbox.lateStart !== "waiting" && !entry.redelivery && entry.delivering !== sandbox.lateStart) {
     binder.deliveries.add(entry.namespace, entry.uid, () => deliver(binder, entry, sandbox, !isBound, next));
   }
   return sandbox.isCold;
@@ -51,7 +52,8 @@ async function deliver(
 ): Promise<void> {
   const { api, clock, log } = binder;
   const isOver = () => !isServing(binder) || binder.claims.get(entry.uid) !== entry;
-  if (isOver() || entry.delivered === lateStart || entry.redelivery) return;
+  if (isOver() || entry.delivered === lateStart || entry.delivering === lateStart || entry.redelivery) return;
+  entry.delivering = lateStart;
   try {
     const raw = entry.raw ?? await getClaim(api, entry.claim);
     const claim = raw && parseClaim(raw);
@@ -59,7 +61,9 @@ async function deliver(
     // The watch will show that it is gone.
     if (!claim) return;
     const { namespace } = entry;
-    await binder.deliver({ namespace, name, uid }, lateVariables(claim, isCold), isFirst ? "first" : "again");
+    const env = { ...lateVariables(claim, isCold), ...await secretValues(api, claim) };
+    if (isOver()) return;
+    await binder.deliver({ namespace, name, uid }, env, isFirst ? "first" : "again");
     entry.delivered = lateStart;
     entry.deliveryFailures = 0;
   } catch (error) {
@@ -77,6 +81,8 @@ async function deliver(
     }, delay);
     if (isFirst && entry.deliveryFailures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
     return;
+  } finally {
+    if (entry.delivering === lateStart) entry.delivering = undefined;
   }
   next.reconcile(binder, entry);
   binder.schedule();

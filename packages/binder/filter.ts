@@ -23,6 +23,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { isReachable } from "../api/claims/binding.ts";
+import { hasLateVariables } from "../api/claims/latebinding.ts";
 import type { Members } from "./score.ts";
 import { isProjection } from "./store.ts";
 
@@ -95,7 +96,7 @@ export function choose(
   if (!needsColdStart(claim, template) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
-    const isWanted = sandbox && (!claim.spec.env?.length || isReachable(sandbox));
+    const isWanted = sandbox && (!hasLateVariables(claim) || isReachable(sandbox));
     if (isWanted) return { kind: "member", pool, sandbox, template };
     // Math.abs, because clocks differ: a claim with a creation time far in the future would otherwise wait forever.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));

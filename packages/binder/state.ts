@@ -113,6 +113,8 @@ export interface QueuedClaim extends Waiter {
   refusal: { text: string; reports: number; notBefore: number } | undefined;
   /** The start of its Sandbox's Pod that has got the late variables, see {@link ControlledSandbox}; undefined: none. */
   delivered: string | undefined;
+  /** The start to which they are being delivered now; undefined: none. */
+  delivering: string | undefined;
   /** How often a Sandbox of the claim could not get them since the last success. */
   deliveryFailures: number;
   /** How many Sandboxes were deleted because they refused them. */
@@ -226,6 +228,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     alarm: undefined,
     refusal: undefined,
     delivered: undefined,
+    delivering: undefined,
     deliveryFailures: 0,
     discarded: 0,
     redelivery: undefined,

@@ -1,6 +1,8 @@
 /** Late binding: a claim with variables gets a member, which has them before the claim is Ready. @module */
+import { Buffer } from "node:buffer";
 import { afterEach, expect, test } from "vitest";
 import { type Deliver, DeliveryRefused } from "../../packages/binder/state.ts";
+import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
 
@@ -14,7 +16,12 @@ let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.stop());
 
 /** A world whose deliveries are recorded, and fail as long as `fault` returns an error. */
-async function begin(members: number[], fault: (name: string) => Error | undefined = () => undefined, template = LATE) {
+async function begin(
+  members: number[],
+  fault: (name: string) => Error | undefined = () => undefined,
+  template = LATE,
+  api?: ApiFault,
+) {
   const delivered: [string, Record<string, string>, string][] = [];
   const deliver: Deliver = ({ name }, env, how) => {
     const error = fault(name);
@@ -24,7 +31,7 @@ async function begin(members: number[], fault: (name: string) => Error | undefin
   };
   world = await aWorld({ template, deliver });
   await world.members(members);
-  await world.binder();
+  await world.binder(api);
   return delivered;
 }
 
@@ -117,4 +124,90 @@ test("each later start of the Pod gets them again, and so does one that a new bi
   expect(delivered).toEqual([["warm-1", { API_KEY: "s3cr3t" }, "first"], ["warm-1", { API_KEY: "s3cr3t" }, "again"]]);
   await world.clock.advance(60_000);
   expect(delivered).toHaveLength(2);
+});
+
+const NAMED = "agents.x-k8s.io/secret-env";
+const named = (text: string) => ({ metadata: { annotations: { [NAMED]: text } } });
+
+/** Answers for the Secrets `keys` and `binary`, and for an admission policy of this age; undefined: there is none. */
+function answering(policySeconds: number | undefined, secretStatus = 200): ApiFault {
+  return ({ path }) => {
+    if (path.includes("admissionregistration")) {
+      if (policySeconds === undefined) return { status: 404, body: {} };
+      const creationTimestamp = new Date(world.clock.now() - 1000 * policySeconds).toISOString();
+      return { status: 200, body: { metadata: { name: "hookbox-claim-secrets", creationTimestamp } } };
+    }
+    if (!path.includes("/secrets/")) return undefined;
+    if (secretStatus !== 200) return { status: secretStatus, body: { message: "secrets is forbidden" } };
+    const data = path.endsWith("/keys")
+      ? { api: Buffer.from("s3cr3t").toString("base64"), other: Buffer.from("0th3r").toString("base64") }
+      : { api: Buffer.of(255, 254).toString("base64") };
+    return { status: 200, body: { data } };
+  };
+}
+
+test("a claim gets values of Secrets late, in a member or in a Sandbox of its own, and no object has them", async () => {
+  const delivered = await begin([1], undefined, LATE, answering(3600));
+  await world.claim("warm", named("API_KEY=keys/api,OTHER=keys/other"));
+  await world.clock.advance(0);
+  expect(delivered).toEqual([["warm-1", { API_KEY: "s3cr3t", OTHER: "0th3r" }, "first"]]);
+  expect(world.asked.filter((line) => line === "GET keys")).toHaveLength(1);
+  await world.claim("cold", { ...named("KEY=keys/other"), ...WITH_ENV });
+  await world.clock.advance(3000);
+  const [cold] = world.sandboxes().filter(({ metadata }) => metadata.name === "cold");
+  const at = new Date(world.clock.now()).toISOString();
+  const ready = { type: "Ready", status: "True", reason: "DependenciesReady", message: "", lastTransitionTime: at };
+  await world.store.put({ ...cold, status: { conditions: [ready], podIPs: ["10.0.0.9"] } } as never);
+  await world.clock.advance(0);
+  expect(delivered.slice(1)).toEqual([["cold", { KEY: "0th3r" }, "first"]]);
+  expect(world.ready()["cold"]).toMatch(/^True /);
+  expect(JSON.stringify([...world.sandboxes(), ...world.claims(), world.faults()])).not.toContain("0th3r");
+});
+
+test.for<[string, string, ApiFault, string]>([
+  [
+    "its author was not checked",
+    "A=keys/api",
+    answering(undefined),
+    "admission policy hookbox-claim-secrets is missing",
+  ],
+  ["it is older than the check", "A=keys/api", answering(5), "create it again"],
+  ["the key does not exist", "A=keys/none", answering(3600), "Secret keys has no key none"],
+  ["the Secret does not exist", "A=keys/api", answering(3600, 404), "Secret keys does not exist"],
+  ["the binder may not read it", "A=keys/api", answering(3600, 403), "the binder cannot read Secret keys"],
+  ["the value is not text", "A=binary/api", answering(3600), "key api of Secret binary is not text"],
+])("a claim gets no value if %s, and says so", async ([, text, api, words]) => {
+  const delivered = await begin([1], undefined, LATE, api);
+  await world.claim("c", named(text));
+  await world.clock.advance(20_000);
+  expect(world.ready()["c"]).toContain(words);
+  expect([delivered, world.shown()]).toEqual([[], { c: undefined }]);
+  // The member is not the cause.
+  expect(world.shares()).toEqual({ c: ["warm-1"] });
+});
+
+test.for<[string, string, typeof LATE, string]>([
+  ["no key", "A=keys", LATE, '"A=keys" is not NAME=secret/key'],
+  ["a blank", "A=keys/api, B=keys/api", LATE, '" B=keys/api" is not NAME=secret/key'],
+  ["a path", "A=../x/api", LATE, "is not NAME=secret/key"],
+  ["too many", Array.from({ length: 9 }, (_, i) => `A${i}=keys/api`).join(), LATE, "at most 8 are allowed"],
+  [
+    "a template without late binding",
+    "A=keys/api",
+    aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }),
+    "late binding",
+  ],
+  [
+    "a template without variables",
+    "A=keys/api",
+    aTemplate({ metadata: LATE.metadata }),
+    "not allowed by the template policy",
+  ],
+])("with %s a claim is refused at once", async ([, text, template, words]) => {
+  await begin([1], undefined, template, answering(3600));
+  await world.claim("c", named(text));
+  await world.clock.advance(5000);
+  expect(world.ready()["c"]).toMatch(/^False EnvVarsInjectionRejected /);
+  expect(world.ready()["c"]).toContain(words);
+  expect(world.asked.filter((line) => line === "GET keys")).toEqual([]);
 });

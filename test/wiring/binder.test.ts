@@ -4,15 +4,16 @@ import { findCondition } from "../../packages/api/objects/conditions.ts";
 import { until } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
 import { aClaim, aMember, aPool } from "../pools.ts";
-import { rightOf, rulesOf, wordsFor } from "../rights.ts";
+import { rightOf, type Rule, rulesOf, wordsFor } from "../rights.ts";
 import { send } from "../runtime/servers.ts";
 import { aTemplate } from "../templates.ts";
 import { isHandOver, isLease, ownerOf, serveCluster, start } from "./binder-world.ts";
 
-/** All rights of deploy/binder/rbac.yaml except those for late binding, which are not bound by default. */
+/** All rights of deploy/binder/rbac.yaml except those for late binding, see deliver.test.ts. */
 function rights(): string[] {
-  const isLate = (verbs: string[]) => verbs.includes("connect");
-  return rulesOf("binder").filter(({ verbs }) => !isLate(verbs)).flatMap((
+  const isLate = ({ verbs, resources }: Rule) =>
+    verbs.includes("connect") || resources.some((resource) => /secrets|admission/.test(resource));
+  return rulesOf("binder").filter((rule) => !isLate(rule)).flatMap((
     { apiGroups: [group = ""], resources, verbs },
   ) => resources.flatMap((resource) => verbs.map((verb) => wordsFor({ verb, group, resource }))));
 }

@@ -6,7 +6,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
-import { canBindLate } from "./latebinding.ts";
+import { allowsLateBinding, canBindLate, secretVariables } from "./latebinding.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
 
@@ -19,16 +19,35 @@ import type { ClaimProblem } from "./problem.ts";
  * @param allowedAnnotationDomains domains of annotation keys that claims may use; undefined: all that are not reserved
  */
 export function requestProblem(
-  { spec }: SandboxClaim,
+  claim: SandboxClaim,
   template: SandboxTemplate,
   domains: readonly string[] | undefined,
   allowedAnnotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
+  const { spec } = claim;
   const { podTemplate, volumeClaimTemplates = [], envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = template.spec;
   return (domains && metadataProblem(spec.additionalPodMetadata, domains, allowedAnnotationDomains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
-    environmentProblem(spec.env ?? [], envVarsInjectionPolicy, podTemplate.spec) ??
+    secretsProblem(claim, template) ??
+    environmentProblem(variablesOf(claim), envVarsInjectionPolicy, podTemplate.spec) ??
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
+}
+
+/** Variables from Secrets obey the same policy as others. */
+function variablesOf(claim: SandboxClaim): readonly Variable[] {
+  const secrets = secretVariables(claim);
+  const { env = [] } = claim.spec;
+  return typeof secrets === "string" || secrets.length === 0
+    ? env
+    : [...env, ...secrets.map(({ name }) => ({ name, value: "" }))];
+}
+
+/** Values of Secrets reach a sandbox only while it runs: they must be in no spec. */
+function secretsProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimProblem | undefined {
+  const secrets = secretVariables(claim);
+  if (typeof secrets === "string") return environmentRejected(secrets);
+  if (secrets.length === 0 || allowsLateBinding(template)) return undefined;
+  return environmentRejected("variables from Secrets need a template that allows late binding");
 }
 
 /**

@@ -70,6 +70,12 @@ export const REFILL_ANNOTATION = `${PREFIX}refill`;
  * each of its Pods must get them.
  */
 export const LATE_BINDING_ANNOTATION = `${PREFIX}late-binding`;
+/**
+ * Annotation on claims, set by users: environment variables with values from Secrets of the claim's namespace, as
+ * `NAME=secret/key`, separated by commas. The admission policy `hookbox-claim-secrets` lets only users set it who may read
+ * these Secrets.
+ */
+export const SECRET_ENV_ANNOTATION = `${PREFIX}secret-env`;
 /** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /**

@@ -78,6 +78,7 @@ const PARTS: readonly Part[] = [
       new URL("../../../deploy/keeper/admission.yaml", import.meta.url),
       new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
       new URL("../../../deploy/binder/admission.yaml", import.meta.url),
+      new URL("../../../deploy/binder/secrets.yaml", import.meta.url),
       new URL("../../../deploy/binder/binder.yaml", import.meta.url),
     ],
   },

@@ -1,0 +1,90 @@
+/** Who may name Secrets in a claim: the admission policy asks the API server for the claim's author. @module */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { run } from "./kubectl.ts";
+import { aClaim } from "./pools.ts";
+import { type BareCluster, shared } from "./shared.ts";
+import { until } from "../eventually.ts";
+
+const POLICY = fileURLToPath(new URL("../../deploy/binder/secrets.yaml", import.meta.url));
+
+let cluster: BareCluster;
+const NAMESPACE = `claim-secrets-${randomUUID().slice(0, 8)}`;
+beforeAll(async () => {
+  cluster = await shared("bare");
+  await run(cluster, ["apply", "-f", POLICY]);
+  await run(cluster, ["create", "namespace", NAMESPACE]);
+  const kubectl = (...args: string[]) => run(cluster, ["-n", NAMESPACE, ...args]);
+  for (const user of ["all", "some", "none"]) await kubectl("create", "serviceaccount", user);
+  const claims = ["--verb=create,get,patch,update", "--resource=sandboxclaims.extensions.agents.x-k8s.io"];
+  await kubectl("create", "role", "claims", ...claims);
+  await kubectl("create", "role", "all", "--verb=get", "--resource=secrets");
+  await kubectl("create", "role", "some", "--verb=get", "--resource=secrets", "--resource-name=mine");
+  for (const user of ["all", "some", "none"]) {
+    const account = `--serviceaccount=${NAMESPACE}:${user}`;
+    await kubectl("create", "rolebinding", `${user}-claims`, "--role=claims", account);
+    if (user !== "none") await kubectl("create", "rolebinding", user, `--role=${user}`, account);
+  }
+  // The API server enforces a new policy a moment later.
+  await until(() => create("none", "probe", "A=mine/key").then(() => false, () => true));
+});
+
+afterAll(() => run(cluster, ["delete", "namespace", NAMESPACE, "--wait=false"]));
+
+function claimOf(name: string, secrets: string | undefined) {
+  const claim = aClaim(name, "p") as { metadata: object };
+  const annotations = secrets === undefined ? {} : { "agents.x-k8s.io/secret-env": secrets };
+  return JSON.stringify({ ...claim, metadata: { ...claim.metadata, annotations } });
+}
+
+async function create(user: string, name: string, secrets: string | undefined): Promise<string> {
+  const as = `system:serviceaccount:${NAMESPACE}:${user}`;
+  const args = ["-n", NAMESPACE, "--as", as, "create", "--dry-run=server", "-f", "-"];
+  return await run(cluster, args, claimOf(name, secrets));
+}
+
+const MANY = (count: number) => Array.from({ length: count }, (_, i) => `A${i}=mine/key`).join();
+
+test.for<[string, string | undefined, string[]]>([
+  ["no Secret", undefined, ["all", "some", "none"]],
+  ["the Secret of some", "A=mine/key", ["all", "some"]],
+  ["two keys of it", "A=mine/key,B=mine/other", ["all", "some"]],
+  ["another Secret", "A=other/key", ["all"]],
+  ["the Secret of some, and another", "A=mine/key,B=other/key", ["all"]],
+  ["as many as are allowed", MANY(8), ["all", "some"]],
+  ["more", MANY(9), []],
+  ["an empty text", "", []],
+  ["an empty entry", "A=mine/key,", []],
+  ["a blank", "A=mine/key, B=other/key", []],
+  ["a line break", "A=mine/key\nB=other/key", []],
+  ["eight of which the last is another Secret", `${MANY(7)},B=other/key`, ["all"]],
+  ["a second slash", "A=mine/other/key", []],
+  ["a second equals sign", "A=mine=other/key", []],
+  ["a path", "A=../mine/key", []],
+  ["no name", "=mine/key", []],
+])("a claim that names %s is accepted from those who may read them", async ([, secrets, allowed]) => {
+  for (const user of ["all", "some", "none"]) {
+    const created = create(user, "c", secrets).then(() => "accepted", (error) => String(error));
+    const want = allowed.includes(user)
+      ? "accepted"
+      : expect.stringMatching(/may not read a Secret|8 entries|not NAME=/);
+    expect([user, await created]).toEqual([user, want]);
+  }
+});
+
+test("who may not read them cannot change which Secrets a claim names, but everything else of it", async () => {
+  await run(cluster, ["-n", NAMESPACE, "create", "-f", "-"], claimOf("made", "A=mine/key"));
+  const patch = (user: string, body: object) =>
+    run(cluster, [
+      ...["-n", NAMESPACE, "--as", `system:serviceaccount:${NAMESPACE}:${user}`, "patch", "sandboxclaim", "made"],
+      ...["--type=merge", "-p", JSON.stringify(body)],
+    ]).then(() => "done", (error) => String(error));
+  const name = (text: string | null) => ({ metadata: { annotations: { "agents.x-k8s.io/secret-env": text } } });
+  expect(await patch("none", { metadata: { labels: { a: "b" } } })).toBe("done");
+  expect(await patch("none", name("A=other/key"))).toContain("may not read a Secret");
+  expect(await patch("some", name("A=other/key"))).toContain("may not read a Secret");
+  expect(await patch("some", name("B=mine/key"))).toBe("done");
+  expect(await patch("none", name(null))).toBe("done");
+  expect(await patch("none", name("B=mine/key"))).toContain("may not read a Secret");
+});
