@@ -1,4 +1,4 @@
-/** Who may name Secrets in a claim: the admission policy asks the API server for the claim's author. @module */
+/** Which users may name Secrets in a claim: the admission policy asks the API server about the author of the claim. @module */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fileURLToPath } from "node:url";
@@ -58,7 +58,7 @@ test.for<[string, string | undefined, string[]]>([
   ["an empty entry", "A=mine/key,", []],
   ["a blank", "A=mine/key, B=other/key", []],
   ["a line break", "A=mine/key\nB=other/key", []],
-  ["eight of which the last is another Secret", `${MANY(7)},B=other/key`, ["all"]],
+  ["eight, the last one from another Secret", `${MANY(7)},B=other/key`, ["all"]],
   ["a second slash", "A=mine/other/key", []],
   ["a second equals sign", "A=mine=other/key", []],
   ["a path", "A=../mine/key", []],
