@@ -39,7 +39,9 @@ export function Files(props: InsideProps) {
     void attempt("Opening…", async () => {
       const sandbox = await open(props);
       setHandle(sandbox);
-      await list(sandbox, "");
+      // Absolute, unless the runtime confines files to its root.
+      const { path } = await sandbox.files.stat(".");
+      await list(sandbox, path === "." ? "" : path);
     });
   }, [props.token, props.namespace, props.sandbox]);
   if (handle === undefined || entries === undefined) {
@@ -189,17 +191,18 @@ export function Files(props: InsideProps) {
   );
 }
 
-/** The parents of a folder, each as a button. */
+/** The parents of a folder, each as a button. A relative path is below the root of a runtime that confines files. */
 function Path({ folder, onOpen }: { folder: string; onOpen(path: string): void }) {
   const names = folder.split("/").filter((name) => name !== "");
+  const top = folder.startsWith("/") ? "/" : "";
   return (
     <nav class="path" aria-label="Folder">
-      <button type="button" onClick={() => onOpen("")}>/</button>
+      <button type="button" onClick={() => onOpen(top)}>/</button>
       {names.map((name, index) => (
         <button
           key={index}
           type="button"
-          onClick={() => onOpen(names.slice(0, index + 1).join("/"))}
+          onClick={() => onOpen(top + names.slice(0, index + 1).join("/"))}
         >
           {name}/
         </button>
@@ -278,11 +281,13 @@ function AskName(
   );
 }
 
-/** Returns what a symlink leads to. @throws {Error} if that is outside of the root, or does not exist */
+/** Returns what a symlink leads to. @throws {Error} if that is outside of a confined root, or does not exist */
 async function targetOf({ files }: SandboxHandle, { name, type, target }: Entry): Promise<Entry> {
   if (type !== "symlink") throw new Error(`Cannot open ${name}: it is a socket, a pipe or a device.`);
-  if (target === undefined) throw new Error(`Cannot open ${name}: the link leads out of the sandbox's root.`);
-  return await files.stat(target === "" ? "." : target);
+  if (target === undefined) {
+    throw new Error(`Cannot open ${name}: the link cannot be followed, or leads out of the sandbox's root.`);
+  }
+  return await files.stat(target);
 }
 
 async function downloadFolder(props: InsideProps, { name, path }: Entry): Promise<void> {

@@ -173,8 +173,16 @@ export function answer(api: FakeApi, path: string, given: ReturnType<typeof refu
   api.intercept = (request) => request.path.endsWith(path) ? given : before(request);
 }
 
-/** Starts a runtime where the router expects that of a Pod. @returns the address, and the folder that it serves */
-export async function serveInside(files: Record<string, string | Uint8Array>): Promise<{ ip: string; root: string }> {
+/**
+ * Starts a runtime where the router expects that of a Pod.
+ *
+ * @param how whether the folder is all that it serves, or its working directory
+ * @returns the address, and the folder with these files
+ */
+export async function serveInside(
+  files: Record<string, string | Uint8Array>,
+  how: "root" | "workdir" = "root",
+): Promise<{ ip: string; root: string }> {
   const root = makeTempFolder();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
   // The start files of the user who runs the tests may take a minute.
@@ -184,7 +192,7 @@ export async function serveInside(files: Record<string, string | Uint8Array>): P
   // The port is the same for all runtimes, so each has an address of its own.
   const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
   const ports = ["--port", "0", "--rest-port", "8080", "--grpc-port", "0"];
-  const runtime = await startRuntime(readOptions(["--root", root, "--host", ip, ...ports], variable)!, () => {});
+  const runtime = await startRuntime(readOptions([`--${how}`, root, "--host", ip, ...ports], variable)!, () => {});
   onTestFinished(() => runtime.stop());
   return { ip, root };
 }

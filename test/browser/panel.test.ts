@@ -1,5 +1,5 @@
 /** What the dashboard's panel says and asks while people work in a sandbox, in a real browser. @module */
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
@@ -44,6 +44,27 @@ test("asks before unsaved changes to a file are lost, whichever way the user lea
   await dialog.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("heading", { name: "python-2" }).waitFor();
   expect(readFileSync(join(root, "note.txt"), "utf8")).toBe("one\n");
+  expect(wrong).toEqual([]);
+});
+
+test("shows all files, from the working directory up to /, under their absolute paths", async () => {
+  const { ip, root } = await serveInside({ "note.txt": "one\n" }, "workdir");
+  symlinkSync("/etc/passwd", join(root, "users"));
+  const { page, wrong } = await openFilled("sandboxes?open=team-a/python-1", ip);
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const path = page.getByRole("navigation", { name: "Folder" });
+  await page.getByText("Files", { exact: true }).click();
+  await button("note.txt").waitFor();
+  expect(await path.textContent()).toBe(`/${root.slice(1)}/`);
+  await button("users").click();
+  await page.locator("pre").filter({ hasText: "root:" }).waitFor();
+  await button("Back to the folder").click();
+  await path.getByRole("button", { name: "/", exact: true }).click();
+  await button("proc/").waitFor();
+  await button("tmp/").click();
+  await eventually(() => path.textContent()).toBe("/tmp/");
+  await button(`${root.split("/").at(-1)}/`).click();
+  await button("note.txt").waitFor();
   expect(wrong).toEqual([]);
 });
 
