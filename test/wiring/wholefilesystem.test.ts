@@ -8,19 +8,22 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { encodeName } from "../../packages/process/filenames.ts";
+import { createOpenRoot } from "../../packages/runtime/confine.ts";
 import { createKernelCheck } from "../../packages/runtime/files/folder.ts";
 import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { FileWatcherService } from "../../packages/runtime-api/gen/watcher/v1/watcher_pb.ts";
 import { createFiles } from "../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
+import { startMain } from "../mainprocess.ts";
 import { formOf, send, startOpenRuntime } from "../runtime/servers.ts";
 import { localTransport, OBJECT } from "../sdk/localtransport.ts";
 import { makeTempFolder } from "../tempfolder.ts";
@@ -157,4 +160,31 @@ test("a path of port 8888 without its slash means the file that the published cl
   expect(await upload("tmp/x")).toBe(200);
   expect(await upload("lib/x")).toBe(200);
   expect([existsSync(at("work/tmp/x")), existsSync(at("work/lib/x"))]).toEqual([true, true]);
+});
+
+test("on Deno, with the permissions of docs/runtime.md, all files can be read, and those of the working directory written", async () => {
+  const workdir = makeTempFolder();
+  const documented = /^deno run ((?:.*\\\n)*.*)$/m.exec(readFileSync("docs/runtime.md", "utf8"))?.[1] ?? "";
+  const args = documented.replaceAll("/workspace", workdir).split(/[\s\\]+/);
+  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const { said } = await startMain("deno", ["run", "--no-prompt", ...args, ...ports], "Listening");
+  const [{ restPort }] = said("Listening") as [{ restPort: number }];
+  const ask = async (method: string, path: string, body = "") =>
+    (await send(restPort, method, `/v1/files/${encodeName(path)}`, method === "PUT" ? { body } : {})).status;
+  expect(await ask("PUT", "folder/a", "x")).toBe(204);
+  expect(readFileSync(join(workdir, "folder/a"), "utf8")).toBe("x");
+  expect(await ask("GET", join(workdir, "folder/a"))).toBe(200);
+  expect(await ask("GET", "/etc/passwd")).toBe(200);
+  expect(await ask("PUT", `${workdir}-beside`, "x")).toBe(403);
+});
+
+test("without --workdir, relative paths start where the process was started, but never at /", async () => {
+  const [started, hasFolder] = [makeTempFolder(), existsSync("/workspace")];
+  const at = vi.spyOn(process, "cwd").mockReturnValue(started);
+  onTestFinished(() => at.mockRestore());
+  expect((await createOpenRoot(undefined)).workdir).toBe(started);
+  at.mockReturnValue("/");
+  const { workdir, home } = await createOpenRoot(undefined);
+  expect(workdir).toBe(existsSync("/workspace") ? "/workspace" : home);
+  if (!hasFolder && existsSync("/workspace")) rmdirSync("/workspace");
 });

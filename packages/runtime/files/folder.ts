@@ -137,7 +137,8 @@ async function checkedFolder(root: Root, { parts, wanted, make }: Target): Promi
   let path = root.path;
   for (const name of parts) {
     path = join(path, name);
-    if (make) await makeChild(bytePath(path));
+    // Deno may refuse to make a folder that exists, outside of the folders in which it may write.
+    if (make && !await lstat(bytePath(path)).then(() => true, () => false)) await makeChild(bytePath(path));
     await checkFolder(path, wanted);
   }
   return plainFolder(path);
