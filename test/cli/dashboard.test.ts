@@ -124,6 +124,13 @@ test("a certificate does not suffice: the error says why, and what to type", asy
 
 test.for<{ name: string; line: string; says: RegExp; code?: number }>([
   { name: "two users", line: "--token a --service-account b", says: /name one user/, code: 2 },
+  {
+    name: "a path as an account",
+    line: "--service-account ../../x",
+    says: /takes the name of a ServiceAccount/,
+    code: 2,
+  },
+  { name: "an account with its namespace", line: "--service-account a:b", says: /which -n names/, code: 2 },
   { name: "a port that is none", line: "--port 70000", says: /--port/, code: 2 },
   { name: "a router that is no URL", line: "--router x --token a", says: /not a URL of http/, code: 2 },
   { name: "a router that is not there", line: "--router http://127.0.0.1:1 --token a", says: /Cannot reach.*:1/ },

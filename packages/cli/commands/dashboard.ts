@@ -1,5 +1,6 @@
 /** `hookbox dashboard`: opens the dashboard in the browser, signed in, through a proxy on this machine. @module */
 import type { Command } from "commander";
+import { isDNSSubdomain } from "../../api/objects/names.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { pathOf, timeAt } from "../../kube/api.ts";
 import { callAPI } from "../../sdk/control/kube.ts";
@@ -171,6 +172,12 @@ async function tokenSource(
 ): Promise<TokenSource> {
   if (serviceAccount !== undefined) {
     if (token !== undefined) throw new UsageError("Cannot use --token with --service-account: name one user");
+    if (!isDNSSubdomain(serviceAccount)) {
+      throw new UsageError(
+        `Cannot use --service-account "${serviceAccount}": it takes the name of a ServiceAccount, without its namespace, ` +
+          "which -n names",
+      );
+    }
     return accountTokens(await connect(), serviceAccount);
   }
   // As in the SDK, a variable that is empty is not set.

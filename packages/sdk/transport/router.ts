@@ -1,5 +1,5 @@
 /** Sends requests through a router, which finds the sandbox by headers and resumes it. @module */
-import { type ObjectRef, UnsupportedError } from "../errors.ts";
+import { InvalidArgumentError, type ObjectRef, UnsupportedError } from "../errors.ts";
 import { send } from "./send.ts";
 import type { SandboxTransport, TransportRequest } from "./transport.ts";
 
@@ -25,7 +25,8 @@ export function createRouterTransport(access: RouterAccess, namespace: string, n
   return {
     kind: "router",
     async fetch(port, path, { headers, ...request } = {}) {
-      const token = await access.token?.();
+      const given = await access.token?.();
+      const token = given === undefined ? undefined : usableToken(given);
       const naming = { "X-Sandbox-ID": name, "X-Sandbox-Namespace": namespace, "X-Sandbox-Port": String(port) };
       const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
       const url = new URL(access.url + path);
@@ -40,6 +41,16 @@ export function createRouterTransport(access: RouterAccess, namespace: string, n
     address: async (port) => addressOf(access, object, port),
     close: () => Promise.resolve(),
   };
+}
+
+/** @throws {InvalidArgumentError} without the token, which an error of `fetch` would contain */
+function usableToken(given: string): string {
+  // Files and variables often end with a line break.
+  const token = given.trim();
+  if (/^[\x21-\x7e]*$/.test(token)) return token;
+  throw new InvalidArgumentError(
+    "Cannot use the token for the router: a token has no spaces, no line breaks, and only ASCII characters",
+  );
 }
 
 function addressOf({ url, domain, pathPrefix }: RouterAccess, { namespace, name }: ObjectRef, port: number): URL {

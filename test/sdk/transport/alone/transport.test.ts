@@ -55,6 +55,23 @@ test("a router gets sandbox, port and who asks", async () => {
   });
 });
 
+test("a token that no header can have is refused without being repeated", async () => {
+  const sent: (string | null)[] = [];
+  const fetch = (_: URL, { headers }: RequestInit) => {
+    sent.push(new Headers(headers).get("Authorization"));
+    return Promise.resolve(new Response("ok"));
+  };
+  const ask = (token: string) =>
+    createRouterTransport({ url: "http://router.test", token: () => token, fetch }, "a", "b").fetch(80, "/");
+  for (const token of ["secret\nsecret", "secret secret", "secr\u00e9t"]) {
+    const error: Error = await ask(token).then(() => new Error("sent"), (refusal) => refusal);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringMatching(/no line breaks/) });
+    expect(error.message).not.toContain("secr");
+  }
+  await ask("secret\n");
+  expect(sent, "a line break at the end comes from a file").toEqual(["Bearer secret"]);
+});
+
 test("an answer that does not end ends with its signal, whatever garbage was collected since it began", async () => {
   const server = createServer((_, response) => void response.write("x"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
