@@ -239,16 +239,20 @@ export function createLogLines(most: number): LogLines {
   let rest = "";
   let next = 0;
   const cssOf = (color: Color | null) => color === null || color.type === "named" ? undefined : palette.value(color);
+  const isSame = (a: Color, b: Color | null) => b !== null && palette.value(a) === palette.value(b);
   const lineOf = (raw: string): LogLine => {
     // A program that shows progress overwrites the line after a carriage return.
     const written = raw.replace(/\r+$/, "").replace(/^.*\r/s, "").replace(OTHER_SEQUENCES, "");
     // `ESC[m` means `ESC[0m`, which the parser does not know.
     const tokens = parser.parse(written.replaceAll("\x1b[m", "\x1b[0m"));
-    const parts = tokens.map(({ value, foreground, background, decorations }): LogPart => {
+    const parts = tokens.map(({ value, decorations, ...colors }): LogPart => {
+      // A log may hide text from people who read it, which a viewer must not do.
+      const isHidden = colors.foreground !== null && isSame(colors.foreground, colors.background);
+      const { foreground, background } = isHidden ? { foreground: null, background: null } : colors;
       const named = [
         ...foreground?.type === "named" ? [`ansi-${foreground.name}`] : [],
         ...background?.type === "named" ? [`ansi-on-${background.name}`] : [],
-        ...[...decorations].map((one) => `ansi-${one}`),
+        ...[...decorations].flatMap((one) => one === "hidden" ? [] : `ansi-${one}`),
       ];
       const text = value.replace(ANY_SEQUENCE, "");
       return {

@@ -14,6 +14,7 @@ export interface Moment {
   kind: string;
   /** Text from the object that reports the event; absent: there is none. */
   detail?: string;
+  /** A failure that may still matter. */
   isTrouble?: boolean;
 }
 
@@ -54,6 +55,9 @@ export function timelineOf(objects: TimelineObjects): Moment[] {
   const { claim, sandbox, pod, other } = objects;
   const { annotations = {}, creationTimestamp: created } = sandbox?.metadata ?? {};
   const oldest = Date.parse(created ?? "") - REQUEST_MS;
+  const ready = conditionsOf(sandbox?.status).find(({ type }) => type === "Ready");
+  /** What happened before the Sandbox became Ready is no trouble any more. */
+  const isPast = ({ at }: Moment) => ready?.status === "True" && Date.parse(at) <= Date.parse(ready.lastTransitionTime);
   /** Ignores annotations older than the Sandbox: they were copied from another Sandbox. */
   const own = (at: string | undefined) => Date.parse(at ?? "") < oldest ? undefined : at;
   const moments: (Moment | undefined)[] = [
@@ -75,7 +79,9 @@ export function timelineOf(objects: TimelineObjects): Moment[] {
     }),
     ...objects.events.map((event) => eventMoment(event, objects)),
   ];
-  return moments.filter((one) => one !== undefined).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return moments.filter((one) => one !== undefined)
+    .map(({ isTrouble, ...one }) => isTrouble && !isPast(one) ? { ...one, isTrouble } : one)
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** One step on the way to Ready. */

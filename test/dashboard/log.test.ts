@@ -24,6 +24,18 @@ test("styles, backgrounds and colours by number", () => {
   ]]);
 });
 
+test("text that would be invisible has no colour", () => {
+  expect(
+    partsOf(
+      "\x1b[31;41ma\x1b[0m\x1b[38;2;1;2;3;48;2;1;2;3mb\x1b[0m\x1b[8mc\x1b[0m\x1b[31;48;5;1md\x1b[0m\x1b[34;41me\n",
+    ),
+  )
+    .toEqual([[{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }, {
+      text: "e",
+      classes: "ansi-blue ansi-on-red",
+    }]]);
+});
+
 test.for(
   [
     ["a sequence that is cut in two", ["a\x1b[3", "1mb\nc"], ["ab", "c"]],

@@ -53,7 +53,18 @@ test("timelineOf() tells of claim, Sandbox, Pod and Events in the order of their
     [30, "Woken", "by a request"],
     [31, "Last request", undefined],
   ]);
-  expect(moments.filter(({ isTrouble }) => isTrouble).map(({ what }) => what)).toEqual(["FailedMount"]);
+});
+
+test.for([
+  { name: "while the Sandbox is not Ready", ready: condition("Ready", 6, "False"), want: ["FailedMount", "BackOff"] },
+  { name: "after it became Ready", ready: condition("Ready", 6), want: ["BackOff"] },
+])("timelineOf() marks failures $name", ({ ready, want }) => {
+  const failed = (reason: string, second: number) => event("Sandbox", "p-1", second, { reason });
+  const moments = timelineOf({
+    sandbox: { metadata: { name: "p-1", creationTimestamp: at(1) }, status: { conditions: [ready] } },
+    events: [failed("FailedMount", 4), failed("BackOff", 9)],
+  });
+  expect(moments.flatMap(({ isTrouble, what }) => isTrouble ? [what] : [])).toEqual(want);
 });
 
 const event = (kind: string, name: string, second: number, more = {}) => ({
