@@ -46,7 +46,7 @@ const TYPING_MS = 300;
 
 /** Shows the kind and the namespace that the route names. */
 export function List({ api, route, watches, namespaces, change }: ListProps) {
-  const { list, namespace, status, sort, open } = route;
+  const { list, namespace, statuses, sort, open } = route;
   const { objects, isListed, trouble } = shownOf(list, watches);
   const [words, setWords] = useFilter(route, change);
   const [isCreating, setCreating] = useState(false);
@@ -74,11 +74,11 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
     return widthsOf(columns, rows, widths.current);
   }, [columns, all]);
   const matching = useMemo(() => filtered(all, words, now), [all, words]);
-  const counts = useMemo(() => countsOf(matching, status), [matching, status]);
+  const counts = useMemo(() => countsOf(matching, statuses), [matching, statuses.join()]);
   const rows = useMemo(() => {
-    const chosen = status === "" ? matching : matching.filter((row) => row.status?.name === status);
-    return inOrder(chosen, columns, sort);
-  }, [matching, status, columns, sort?.column, sort?.isDescending]);
+    const isChosen = ({ status }: Row) => status !== undefined && statuses.includes(status.name);
+    return inOrder(statuses.length === 0 ? matching : matching.filter(isChosen), columns, sort);
+  }, [matching, statuses.join(), columns, sort?.column, sort?.isDescending]);
   const control = useRef<TableControl | null>(null);
   const openKey = open && `${open.namespace}/${open.name}`;
   useReturn(openKey, control);
@@ -120,8 +120,8 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
       {counts.length > 0 && (
         <StatusCounts
           counts={counts}
-          selected={status}
-          onSelect={(name) => change({ status: name })}
+          selected={statuses}
+          onSelect={(statuses) => change({ statuses })}
         />
       )}
       {trouble && isListed && <p role="alert">{trouble}</p>}
@@ -145,12 +145,12 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
       >
         <Empty
           {...{ title, namespace, trouble }}
-          isListed={isListed && !(status !== "" && isStatusAwaited(list.kind, watches))}
+          isListed={isListed && !(statuses.length > 0 && isStatusAwaited(list.kind, watches))}
           count={objects.length}
-          filter={[words.trim(), status].filter(Boolean).join(" ")}
+          filter={[words.trim(), ...statuses].filter(Boolean).join(" ")}
           onClear={() => {
             setWords("");
-            change({ status: "", filter: "" });
+            change({ statuses: [], filter: "" });
           }}
           onCreate={() => setCreating(true)}
           fault={filterFault(words)}

@@ -45,20 +45,25 @@ export function Ports({ known, previews, ...inside }: PortsProps) {
   const port = typed ?? String(known[0]?.port ?? 8080);
   const [path, setPath] = useState("/");
   const [answer, setAnswer] = useState<{ head: string; text: string }>();
-  const [isSending, setSending] = useState(false);
-  const ending = useRef(new AbortController());
-  useEffect(() => () => ending.current.abort(), []);
+  const [sending, setSending] = useState<AbortController>();
+  const latest = useRef(sending);
+  latest.current = sending;
+  useEffect(() => () => latest.current?.abort(), []);
   const send = async () => {
-    setSending(true);
+    const ending = new AbortController();
+    setSending(ending);
+    const shown = { head: "No answer", text: "" };
     try {
       const url = new URL(path, location.origin);
-      const response = await getFrom(inside, port, url.pathname + url.search, ending.current.signal);
+      const response = await getFrom(inside, port, url.pathname + url.search, ending.signal);
       const type = response.headers.get("content-type") ?? "no content type";
-      setAnswer({ head: headOf(response, type), text: await textOf(response, type) });
+      shown.head = headOf(response, type);
+      for await (const text of textsOf(response, type)) setAnswer({ ...shown, text: shown.text = text });
     } catch (error) {
-      setAnswer({ head: "No answer", text: String(error) });
+      shown.text += ending.signal.aborted ? "\n(cancelled)" : String(error);
     }
-    setSending(false);
+    setAnswer(shown);
+    setSending(undefined);
   };
   return (
     <>
@@ -88,7 +93,8 @@ export function Ports({ known, previews, ...inside }: PortsProps) {
         <datalist id="ports">
           {known.map(({ port, name }) => <option key={port} value={port}>{name}</option>)}
         </datalist>
-        <button type="submit" disabled={isSending}>Send GET</button>
+        <button type="submit" disabled={sending !== undefined}>Send GET</button>
+        {sending && <button type="button" onClick={() => sending.abort()}>Cancel</button>}
       </form>
       {port !== "" && <Preview {...{ inside, port, path, previews }} />}
       {answer && (
@@ -151,22 +157,23 @@ function headOf({ status, statusText, type }: Response, contentType: string): st
   return `${status} ${statusText}`.trim() + `, ${contentType}`;
 }
 
-/** Reads the beginning of an answer, if it is text. */
-async function textOf({ body }: Response, contentType: string): Promise<string> {
-  if (body === null) return "";
+/** Reads the beginning of an answer, if it is text. Yields all that has arrived so far: an answer may never end. */
+async function* textsOf({ body }: Response, contentType: string): AsyncGenerator<string> {
+  if (body === null) return;
   if (!/^text\/|json|xml|javascript/.test(contentType)) {
     await body.cancel();
-    return "(not text)";
+    return yield "(not text)";
   }
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (let text = "";;) {
+    yield text;
     const { done, value } = await reader.read();
     text += decoder.decode(value, { stream: !done });
     if (text.length > MAX_CHARACTERS) {
       await reader.cancel();
-      return `${text.slice(0, MAX_CHARACTERS)}\n(and more)`;
+      return yield `${text.slice(0, MAX_CHARACTERS)}\n(and more)`;
     }
-    if (done) return text;
+    if (done) return yield text;
   }
 }

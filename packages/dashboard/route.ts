@@ -31,8 +31,8 @@ export interface Route {
   namespace: string;
   /** Words that each shown row contains; empty: no filter. */
   filter: string;
-  /** Name of the only STATUS that is shown; empty: all. */
-  status: string;
+  /** Names of the only STATUSes that are shown; empty: all. */
+  statuses: readonly string[];
   /** undefined: by namespace and name. */
   sort: Sort | undefined;
   open: { namespace: string; name: string } | undefined;
@@ -40,12 +40,12 @@ export interface Route {
 
 /** Returns the route to a list without a filter, in the default order; add `open` for a link to an object. */
 export function listRoute(list: Listed, namespace = ""): Route {
-  return { list, namespace, filter: "", status: "", sort: undefined, open: undefined };
+  return { list, namespace, filter: "", statuses: [], sort: undefined, open: undefined };
 }
 
 /**
- * Reads a URL's hash: `#/pools?namespace=team-a&filter=gpu&sort=-age&open=team-a/python`. A `-` before the column means
- * descending. Invalid parts are ignored.
+ * Reads a URL's hash: `#/pools?namespace=team-a&filter=gpu&status=Low,Full&sort=-age&open=team-a/python`. A `-` before the
+ * column means descending. Invalid parts are ignored.
  */
 export function routeOf(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
@@ -56,22 +56,22 @@ export function routeOf(hash: string): Route {
     list: LISTS.find(({ title }) => title.toLowerCase() === path) ?? LISTS[0]!,
     namespace: parameters.get("namespace") ?? "",
     filter: parameters.get("filter") ?? "",
-    status: parameters.get("status") ?? "",
+    statuses: (parameters.get("status") ?? "").split(",").filter(Boolean),
     sort: column === undefined ? undefined : { column, isDescending: minus === "-" },
     open: namespace && name ? { namespace, name } : undefined,
   };
 }
 
 /** Writes the hash of a route. */
-export function addressOf({ list, namespace, filter, status, sort, open }: Route): string {
+export function addressOf({ list, namespace, filter, statuses, sort, open }: Route): string {
   const parameters = new URLSearchParams({
     ...namespace === "" ? {} : { namespace },
     ...filter === "" ? {} : { filter },
-    ...status === "" ? {} : { status },
+    ...statuses.length === 0 ? {} : { status: statuses.join(",") },
     ...sort === undefined ? {} : { sort: `${sort.isDescending ? "-" : ""}${sort.column}` },
     ...open === undefined ? {} : { open: `${open.namespace}/${open.name}` },
   });
-  const query = parameters.toString().replaceAll("%2F", "/");
+  const query = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
   return `#/${list.title.toLowerCase()}${query && `?${query}`}`;
 }
 

@@ -143,10 +143,9 @@ export interface StatusCount {
 
 const TONES: readonly Tone[] = ["bad", "progress", "good", "off"];
 
-/** Counts the rows of each status, problems first. @param selected a status that is counted even if no row has it */
-export function countsOf(rows: readonly Row[], selected = ""): StatusCount[] {
-  const counts = new Map<string, StatusCount>();
-  if (selected !== "") counts.set(selected, { name: selected, tone: "off", count: 0 });
+/** Counts the rows of each status, problems first. @param selected statuses that are counted even if no row has them */
+export function countsOf(rows: readonly Row[], selected: readonly string[] = []): StatusCount[] {
+  const counts = new Map(selected.map((name): [string, StatusCount] => [name, { name, tone: "off", count: 0 }]));
   for (const { status } of rows) {
     if (!status) continue;
     const { name, tone } = status;

@@ -131,10 +131,16 @@ function keyOf({ metadata: { namespace, name } }: Pick<KubeObject, "metadata">):
   return `${namespace}/${name}`;
 }
 
-/** Buttons that count the rows of each status; a click shows only these rows, a second click all. */
-export function StatusCounts(
-  { counts, selected, onSelect }: { counts: StatusCount[]; selected: string; onSelect(status: string): void },
-) {
+interface StatusCountsProps {
+  counts: StatusCount[];
+  /** Statuses whose rows are shown; empty: all. */
+  selected: readonly string[];
+  onSelect(statuses: readonly string[]): void;
+}
+
+/** Buttons that count the rows of each status; a click shows only these rows, a click on another one also its rows. */
+export function StatusCounts({ counts, selected, onSelect }: StatusCountsProps) {
+  const without = (name: string) => selected.filter((one) => one !== name);
   return (
     <div class="counts" role="group" aria-label="Statuses">
       {counts.map(({ name, tone, count }) => (
@@ -142,8 +148,8 @@ export function StatusCounts(
           key={name}
           type="button"
           class={tone}
-          aria-pressed={name === selected}
-          onClick={() => onSelect(name === selected ? "" : name)}
+          aria-pressed={selected.includes(name)}
+          onClick={() => onSelect(selected.includes(name) ? without(name) : [...selected, name])}
         >
           <ToneIcon tone={tone} /> {name} <b>{count}</b>
         </button>

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { listenOn } from "../../packages/process/connections.ts";
+import { eventually } from "../eventually.ts";
 import { takePicture } from "./chromium.ts";
 import { openInMemory } from "./inmemory.ts";
 import { fill } from "./objects.ts";
@@ -16,6 +17,7 @@ async function openPorts(...router: string[]) {
   const seen: IncomingMessage[] = [];
   const app = createServer((request, response) => {
     seen.push(request);
+    if (request.url === "/endless") return void response.writeHead(200, { "Content-Type": "text/plain" }).write("tick");
     response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>app</title>The app is here.");
   });
   const port = await listenOn(app, "127.0.0.1", 0);
@@ -64,6 +66,22 @@ test("a preview opens on a host of its own, and knows nothing of the dashboard",
   expect(request?.headers).not.toHaveProperty("authorization");
   expect(request?.headers).not.toHaveProperty("referer");
   expect(wrong).toEqual([]);
+});
+
+test("an answer that never ends is shown as far as it has come, and can be cancelled", async () => {
+  const { page, seen } = await openPorts("--authz-mode", "allow-all");
+  await page.getByLabel("Path", { exact: true }).fill("/endless");
+  await page.getByRole("button", { name: "Send GET" }).click();
+  const answer = page.getByRole("region", { name: "Answer" });
+  await answer.getByText("200 OK, text/plain").waitFor();
+  await answer.getByText("tick").waitFor();
+  expect(await page.getByRole("button", { name: "Send GET" }).isEnabled()).toBe(false);
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await answer.getByText(/^tick\s+\(cancelled\)$/).waitFor();
+  await eventually(() => seen[0]?.socket.destroyed).toBe(true);
+  await page.getByLabel("Path", { exact: true }).fill("/");
+  await page.getByRole("button", { name: "Send GET" }).click();
+  await answer.getByText("The app is here.").waitFor();
 });
 
 test("a router that asks for tokens gets none from the dashboard: the user adds one once, and the app never sees it", async () => {

@@ -16,7 +16,7 @@ import {
   unschedulablePod,
 } from "./inmemory.ts";
 
-test("shows one STATUS for each object, counts them, and filters by one; back returns", async () => {
+test("shows one STATUS for each object, counts them, and filters by one or several; back returns", async () => {
   const { page, wrong, picture } = await open((api) => {
     putSandbox(api, "running", { pod: runningPod() });
     putSandbox(api, "crash", { pod: crashedPod(6, "waiting") });
@@ -35,7 +35,12 @@ test("shows one STATUS for each object, counts them, and filters by one; back re
   await expectNames(page, ["large"]);
   expect(hashOf(page)).toBe("#/sandboxes?namespace=team-a&status=Unschedulable");
   expect(await counts.filter({ hasText: "Unschedulable" }).getAttribute("aria-pressed")).toBe("true");
-  await page.goBack();
+  await counts.filter({ hasText: "CrashLoopBackOff" }).click();
+  await expectNames(page, ["crash", "large"]);
+  expect(hashOf(page)).toBe("#/sandboxes?namespace=team-a&status=Unschedulable,CrashLoopBackOff");
+  await counts.filter({ hasText: "Unschedulable" }).click();
+  await expectNames(page, ["crash"]);
+  for (let back = 0; back < 3; back++) await page.goBack();
   await expectNames(page, ["asleep", "crash", "large", "running"]);
   await page.getByRole("link", { name: "Claims" }).click();
   await page.getByText("There are no claims in namespace team-a.").waitFor();

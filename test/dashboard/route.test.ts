@@ -11,11 +11,11 @@ test.for([
     want: { ...listRoute(pools, "team-a"), open: { namespace: "team-a", name: "python" } },
   },
   {
-    hash: "#/claims?filter=two+words&status=CrashLoopBackOff&sort=-pod-ip",
+    hash: "#/claims?filter=two+words&status=CrashLoopBackOff,Starting&sort=-pod-ip",
     want: {
       ...listRoute(claims),
       filter: "two words",
-      status: "CrashLoopBackOff",
+      statuses: ["CrashLoopBackOff", "Starting"],
       sort: { column: "pod-ip", isDescending: true },
     },
   },

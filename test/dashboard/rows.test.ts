@@ -170,9 +170,9 @@ describe("countsOf()", () => {
     ]);
   });
 
-  test("keeps the selected status when its last row has left, so that a click can end the selection", () => {
-    expect(countsOf(all, "Waking")).toContainEqual({ name: "Waking", tone: "off", count: 0 });
-    expect(countsOf(all, "Starting").filter(({ name }) => name === "Starting")).toEqual([
+  test("keeps a selected status when its last row has left, so that a click can end the selection", () => {
+    expect(countsOf(all, ["Waking", "Starting"])).toContainEqual({ name: "Waking", tone: "off", count: 0 });
+    expect(countsOf(all, ["Starting", "Waking"]).filter(({ name }) => name === "Starting")).toEqual([
       { name: "Starting", tone: "progress", count: 1 },
     ]);
   });
