@@ -185,6 +185,12 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/wait.ts")).defineWait,
     },
     {
+      name: "jobs",
+      description: "List what runs in a sandbox: commands, terminals and background jobs",
+      load: async () => (await import("./commands/jobs.ts")).defineJobs,
+      hint: 'To list sandboxes, use "hookbox get". ',
+    },
+    {
       name: "logs",
       description: "Print the logs of a sandbox's containers",
       load: async () => (await import("./commands/logs.ts")).defineLogs,

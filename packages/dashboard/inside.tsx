@@ -1,6 +1,7 @@
 /** Opens the inside of a sandbox through the router: the SDK's handle, plain requests, and terminals. @module */
 /// <reference lib="dom" />
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { JobInfo } from "../sdk/commands/commands.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import type { Terminal } from "../sdk/pty.ts";
 import { Trouble } from "./parts.tsx";
@@ -70,6 +71,7 @@ export function Terminals(props: InsideProps) {
   const [tabs, setTabs] = useState<Tab[]>([]);
   const [active, setActive] = useState<number>();
   const [left, setLeft] = useState<RunningTerminal[]>([]);
+  const [jobs, setJobs] = useState<JobInfo[]>([]);
   const [isFull, setFull] = useState(false);
   /** Changes when the user is to type in the terminal. */
   const [focusing, setFocusing] = useState(0);
@@ -86,8 +88,10 @@ export function Terminals(props: InsideProps) {
       const opened = await open(props);
       // Without the runtime, there is no list, and a shell cannot be opened again.
       const running = await opened.commands.list().catch(() => []);
+      const working = await opened.commands.listJobs().catch(() => []);
       if (isOver) return;
       setHandle(opened);
+      setJobs(working);
       const shells = running.filter(({ terminal, exitCode }) => terminal && exitCode === undefined);
       setLeft(shells);
       if (shells.length === 0) add();
@@ -133,6 +137,17 @@ export function Terminals(props: InsideProps) {
           <button type="button" onClick={() => add(program)}>Reconnect</button>
         </p>
       ))}
+      {jobs.length > 0 && (
+        <details>
+          <summary>{jobs.length === 1 ? "1 background job" : `${jobs.length} background jobs`}</summary>
+          {jobs.map(({ processId, command, startedAt, cpuSeconds }) => (
+            <p key={processId} class="faint">
+              <code>{command.join(" ")}</code>: process {processId}, since {startedAt.toLocaleTimeString()},{" "}
+              {cpuSeconds.toFixed(1)} s of CPU time
+            </p>
+          ))}
+        </details>
+      )}
       <Trouble text={trouble} />
       {!handle && !trouble && <p role="status">Connecting…</p>}
       {handle &&

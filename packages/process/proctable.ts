@@ -1,5 +1,6 @@
 /** Reads the table of processes from /proc (Linux; see proc(5)). It must not send signals. @module */
 import { readdirSync, readFileSync } from "node:fs";
+import { uptime } from "node:os";
 
 /** One process. */
 export interface ProcessEntry {
@@ -53,6 +54,20 @@ export function readEnvironment(pid: number): string[] {
   } catch {
     return [];
   }
+}
+
+/** Reads the program and the arguments of a process; empty if it is gone, or has none because it is a zombie. */
+export function readCommand(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+  } catch {
+    return [];
+  }
+}
+
+/** Returns when a process was started. */
+export function startOf({ startTicks }: ProcessEntry): Date {
+  return new Date(Date.now() - (uptime() - startTicks / TICKS_PER_SECOND) * 1000);
 }
 
 /**

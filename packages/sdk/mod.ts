@@ -82,6 +82,7 @@ export type {
   CommandOutput,
   CommandResult,
   Commands,
+  JobInfo,
   RunOptions,
 } from "./commands/commands.ts";
 export { CommandExitError } from "./commands/output.ts";

@@ -221,3 +221,21 @@ test("top -w shows it again and again until it is interrupted; -o and an unknown
     'Cannot sort by "age": --sort-by takes name, status, cpu, memory\n',
   );
 });
+
+test("jobs lists commands and what they leave behind", async () => {
+  const { setting } = await someSandboxes();
+  await run(MINE, setting);
+  expect(await run("jobs mine", setting)).toEqual({ code: 0, stdout: "", stderr: "Nothing runs in mine.\n" });
+  const left = "sleep 301 > /dev/null 2>&1 & echo $!";
+  const pid = (await run(["exec", "mine", "--", "sh", "-c", left], setting)).stdout.trim();
+  const { stdout } = await run("jobs mine", setting);
+  expect(stdout).toMatch(
+    new RegExp(`^PID +KIND +STARTED +CPU +COMMAND\n${pid} +job +[-0-9]+ [:0-9]+ +0.0s +sleep 301\n$`),
+  );
+  const { stdout: json } = await run("jobs mine -o json", setting);
+  expect(JSON.parse(json)).toMatchObject([{ kind: "job", command: ["sleep", "301"], processId: Number(pid) }]);
+  const age = Date.now() - Date.parse(JSON.parse(json)[0].startedAt);
+  expect(Math.abs(age), "it started a moment ago, and not at the boot of the machine").toBeLessThan(60_000);
+  await run(["exec", "mine", "--", "kill", pid], setting);
+  await eventually(async () => (await run("jobs mine", setting)).stdout).toBe("");
+});

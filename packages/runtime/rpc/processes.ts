@@ -6,6 +6,7 @@ import type {
   ProcessesService,
   StartDetachedRequest,
 } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
+import { type ProcessEntry, readCommand, startOf } from "../../process/proctable.ts";
 import type { Root } from "../confine.ts";
 import type { Metrics } from "../processes/metrics.ts";
 import type { Process, ProcessEnd, Processes } from "../processes/processes.ts";
@@ -26,7 +27,7 @@ export function createProcessesService(options: ProcessesServiceOptions): Servic
   const { processes, metrics } = options;
   const once = createOnce<{ processId: number }>(REMEMBERED_REQUESTS);
   return {
-    list: () => ({ processes: processes.list().map(infoOf) }),
+    list: () => ({ processes: processes.list().map(infoOf), jobs: metrics.read().activity.jobs.map(jobOf) }),
     startDetached: (request, context) => once(request.requestId, () => startDetached(options, request, context)),
     run: async function* (request, context) {
       const { processId } = await once(request.requestId, () => startDetached(options, request, context));
@@ -123,6 +124,18 @@ function logOf({ log, running }: Process) {
 
 function outputOf({ offset, stream, bytes }: { offset: number; stream: "stdout" | "stderr"; bytes: Uint8Array }) {
   return { offset: BigInt(offset), data: { case: stream, value: bytes } };
+}
+
+function jobOf(entry: ProcessEntry) {
+  const { pid, name, cpuSeconds, rssBytes } = entry;
+  const command = readCommand(pid);
+  return {
+    processId: pid,
+    command: command.length > 0 ? command : [name],
+    startedAt: timestampFromDate(startOf(entry)),
+    cpuSeconds,
+    rssBytes: BigInt(rssBytes),
+  };
 }
 
 function infoOf(entry: Process) {

@@ -117,6 +117,17 @@ export interface CommandInfo {
   exitCode: number | undefined;
 }
 
+/** A process that a command, a terminal or code has left behind, such as `nohup ./train.sh &`, and that still runs. */
+export interface JobInfo {
+  processId: number;
+  /** The program and its arguments. */
+  command: string[];
+  startedAt: Date;
+  /** CPU time of the process since its start, in seconds. */
+  cpuSeconds: number;
+  memoryBytes: number;
+}
+
 /**
  * Commands of one sandbox.
  *
@@ -145,6 +156,8 @@ export interface Commands {
   connect(processId: number, options?: CallOptions): Promise<CommandHandle>;
   /** Lists running commands, and those that ran in the background recently; the oldest first. */
   list(options?: CallOptions): Promise<CommandInfo[]>;
+  /** Lists background jobs. Empty if the sandbox has an older runtime. */
+  listJobs(options?: CallOptions): Promise<JobInfo[]>;
   /** Kills a command and all processes that it started. Returns false if no such command is running. */
   kill(processId: number, options?: CallOptions): Promise<boolean>;
 }
@@ -163,13 +176,15 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
       ? await inSpan(() => runInBackground(runtimeClient, command, options))
       : await inSpan(() => runToEnd(runtimeClient, command, options));
   }
-  const list: Commands["list"] = async (options = {}) => {
-    const ask = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
-    return (await withRetries(ask, { repeatable: true, ...options })).processes.map(infoOf);
+  const ask = (options: CallOptions = {}) => {
+    const once = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
+    return withRetries(once, { repeatable: true, ...options });
   };
+  const list: Commands["list"] = async (options) => (await ask(options)).processes.map(infoOf);
   return {
     run,
     list,
+    listJobs: async (options) => (await ask(options)).jobs.map(jobOf),
     kill: (processId, options) => controlOf(runtimeClient, processId).kill("SIGKILL", options),
     async connect(processId, options) {
       const found = (await list(options)).find((one) => one.processId === processId);
@@ -299,7 +314,14 @@ async function sendInput(
   await process.closeStdin();
 }
 
-function infoOf(info: Awaited<ReturnType<ReturnType<typeof clientOf>["list"]>>["processes"][number]): CommandInfo {
+type Listed = Awaited<ReturnType<ReturnType<typeof clientOf>["list"]>>;
+
+function jobOf({ processId, command, startedAt, cpuSeconds, rssBytes }: Listed["jobs"][number]): JobInfo {
+  const at = startedAt ? timestampDate(startedAt) : new Date(0);
+  return { processId, command, startedAt: at, cpuSeconds, memoryBytes: Number(rssBytes) };
+}
+
+function infoOf(info: Listed["processes"][number]): CommandInfo {
   const { processId, requestId, command, cwd, terminal, startedAt, end } = info;
   return {
     processId,

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file hookbox/runtime/v1/processes.proto.
  */
 export const file_hookbox_runtime_v1_processes: GenFile = /*@__PURE__*/
-  fileDesc("CiJob29rYm94L3J1bnRpbWUvdjEvcHJvY2Vzc2VzLnByb3RvEhJob29rYm94LnJ1bnRpbWUudjEiDQoLTGlzdFJlcXVlc3QiQgoMTGlzdFJlc3BvbnNlEjIKCXByb2Nlc3NlcxgBIAMoCzIfLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzSW5mbyKXAgoLUHJvY2Vzc0luZm8SEgoKcHJvY2Vzc19pZBgBIAEoBRIPCgdjb21tYW5kGAIgAygJEgsKA2N3ZBgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCBIQCghkZXRhY2hlZBgFIAEoCBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgNlbmQYByABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAiAEBEhQKDG91dHB1dF9ieXRlcxgIIAEoBBIMCgRuYW1lGAkgASgJEhAKCGF0dGFjaGVkGAogASgNEhIKCnJlcXVlc3RfaWQYCyABKAlCBgoEX2VuZCJwCgpQcm9jZXNzRW5kEhEKCWV4aXRfY29kZRgBIAEoBRIOCgZzaWduYWwYAiABKAkSEQoJdGltZWRfb3V0GAMgASgIEiwKCGVuZGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLXAQoUU3RhcnREZXRhY2hlZFJlcXVlc3QSKQoGY29uZmlnGAEgASgLMhkucHJvY2Vzcy52MS5Qcm9jZXNzQ29uZmlnEiEKA3B0eRgCIAEoCzIPLnByb2Nlc3MudjEuUFRZSACIAQESFwoKdGltZW91dF9tcxgDIAEoBEgBiAEBEgwKBG5hbWUYBCABKAkSDQoFc3RkaW4YBSABKAgSEgoKcmVxdWVzdF9pZBgGIAEoCRIQCghsb3NzbGVzcxgHIAEoCEIGCgRfcHR5Qg0KC190aW1lb3V0X21zIisKFVN0YXJ0RGV0YWNoZWRSZXNwb25zZRISCgpwcm9jZXNzX2lkGAEgASgFIloKDUF0dGFjaFJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBRIOCgZvZmZzZXQYAiABKAQSEQoJbm9fZm9sbG93GAMgASgIEhIKCnJlcXVlc3RfaWQYBCABKAki2gEKDkF0dGFjaFJlc3BvbnNlEiwKBm91dHB1dBgBIAEoCzIaLmhvb2tib3gucnVudGltZS52MS5PdXRwdXRIABIyCgl0cnVuY2F0ZWQYAiABKAsyHS5ob29rYm94LnJ1bnRpbWUudjEuVHJ1bmNhdGVkSAASLQoDZW5kGAMgASgLMh4uaG9va2JveC5ydW50aW1lLnYxLlByb2Nlc3NFbmRIABIuCgdzdGFydGVkGAQgASgLMhsuaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0ZWRIAEIHCgVldmVudCIdCgdTdGFydGVkEhIKCnByb2Nlc3NfaWQYASABKAUiRAoGT3V0cHV0Eg4KBm9mZnNldBgBIAEoBBIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIAEIGCgRkYXRhIiIKCVRydW5jYXRlZBIVCg1iZWZvcmVfb2Zmc2V0GAEgASgEIjgKEkFja25vd2xlZGdlUmVxdWVzdBISCgpwcm9jZXNzX2lkGAEgASgFEg4KBm9mZnNldBgCIAEoBCIVChNBY2tub3dsZWRnZVJlc3BvbnNlIiEKC1dhaXRSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUiOwoMV2FpdFJlc3BvbnNlEisKA2VuZBgBIAEoCzIeLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzRW5kIiEKC0tpbGxSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUiDgoMS2lsbFJlc3BvbnNlIiMKDVJlbW92ZVJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBSIQCg5SZW1vdmVSZXNwb25zZSITChFHZXRNZXRyaWNzUmVxdWVzdCKwAQoSR2V0TWV0cmljc1Jlc3BvbnNlEjMKB3NhbmRib3gYASABKAsyIi5ob29rYm94LnJ1bnRpbWUudjEuU2FuZGJveE1ldHJpY3MSLgoIYWN0aXZpdHkYAiABKAsyHC5ob29rYm94LnJ1bnRpbWUudjEuQWN0aXZpdHkSNQoJcHJvY2Vzc2VzGAMgAygLMiIuaG9va2JveC5ydW50aW1lLnYxLlByb2Nlc3NNZXRyaWNzIq0BCg5TYW5kYm94TWV0cmljcxITCgtjcHVfc2Vjb25kcxgBIAEoARIUCgxtZW1vcnlfYnl0ZXMYAiABKAQSHwoSbWVtb3J5X2xpbWl0X2J5dGVzGAMgASgESACIAQESEQoJY3B1X2xpbWl0GAQgASgBEhUKDXByb2Nlc3NfY291bnQYBSABKA0SDgoGc291cmNlGAYgASgJQhUKE19tZW1vcnlfbGltaXRfYnl0ZXMiYwoOUHJvY2Vzc01ldHJpY3MSEgoKcHJvY2Vzc19pZBgBIAEoBRITCgtjcHVfc2Vjb25kcxgCIAEoARIRCglyc3NfYnl0ZXMYAyABKAQSFQoNcHJvY2Vzc19jb3VudBgEIAEoDSK3AQoIQWN0aXZpdHkSGAoQcnVubmluZ19jb21tYW5kcxgBIAEoDRIZChFydW5uaW5nX3Rlcm1pbmFscxgCIAEoDRIYChBhdHRhY2hlZF9zdHJlYW1zGAMgASgNEhUKDWJ1c3lfY29udGV4dHMYBCABKA0SEQoJY3B1X3VzYWdlGAUgASgBEjIKDmxhc3RfYWN0aXZlX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKRBgoQUHJvY2Vzc2VzU2VydmljZRJJCgRMaXN0Eh8uaG9va2JveC5ydW50aW1lLnYxLkxpc3RSZXF1ZXN0GiAuaG9va2JveC5ydW50aW1lLnYxLkxpc3RSZXNwb25zZRJkCg1TdGFydERldGFjaGVkEiguaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0RGV0YWNoZWRSZXF1ZXN0GikuaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0RGV0YWNoZWRSZXNwb25zZRJVCgNSdW4SKC5ob29rYm94LnJ1bnRpbWUudjEuU3RhcnREZXRhY2hlZFJlcXVlc3QaIi5ob29rYm94LnJ1bnRpbWUudjEuQXR0YWNoUmVzcG9uc2UwARJRCgZBdHRhY2gSIS5ob29rYm94LnJ1bnRpbWUudjEuQXR0YWNoUmVxdWVzdBoiLmhvb2tib3gucnVudGltZS52MS5BdHRhY2hSZXNwb25zZTABEl4KC0Fja25vd2xlZGdlEiYuaG9va2JveC5ydW50aW1lLnYxLkFja25vd2xlZGdlUmVxdWVzdBonLmhvb2tib3gucnVudGltZS52MS5BY2tub3dsZWRnZVJlc3BvbnNlEkkKBFdhaXQSHy5ob29rYm94LnJ1bnRpbWUudjEuV2FpdFJlcXVlc3QaIC5ob29rYm94LnJ1bnRpbWUudjEuV2FpdFJlc3BvbnNlEkkKBEtpbGwSHy5ob29rYm94LnJ1bnRpbWUudjEuS2lsbFJlcXVlc3QaIC5ob29rYm94LnJ1bnRpbWUudjEuS2lsbFJlc3BvbnNlEk8KBlJlbW92ZRIhLmhvb2tib3gucnVudGltZS52MS5SZW1vdmVSZXF1ZXN0GiIuaG9va2JveC5ydW50aW1lLnYxLlJlbW92ZVJlc3BvbnNlElsKCkdldE1ldHJpY3MSJS5ob29rYm94LnJ1bnRpbWUudjEuR2V0TWV0cmljc1JlcXVlc3QaJi5ob29rYm94LnJ1bnRpbWUudjEuR2V0TWV0cmljc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_process_v1_process]);
+  fileDesc("CiJob29rYm94L3J1bnRpbWUvdjEvcHJvY2Vzc2VzLnByb3RvEhJob29rYm94LnJ1bnRpbWUudjEiDQoLTGlzdFJlcXVlc3QicwoMTGlzdFJlc3BvbnNlEjIKCXByb2Nlc3NlcxgBIAMoCzIfLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzSW5mbxIvCgRqb2JzGAIgAygLMiEuaG9va2JveC5ydW50aW1lLnYxLkJhY2tncm91bmRKb2IijAEKDUJhY2tncm91bmRKb2ISEgoKcHJvY2Vzc19pZBgBIAEoBRIPCgdjb21tYW5kGAIgAygJEi4KCnN0YXJ0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2NwdV9zZWNvbmRzGAQgASgBEhEKCXJzc19ieXRlcxgFIAEoBCKXAgoLUHJvY2Vzc0luZm8SEgoKcHJvY2Vzc19pZBgBIAEoBRIPCgdjb21tYW5kGAIgAygJEgsKA2N3ZBgDIAEoCRIQCgh0ZXJtaW5hbBgEIAEoCBIQCghkZXRhY2hlZBgFIAEoCBIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgNlbmQYByABKAsyHi5ob29rYm94LnJ1bnRpbWUudjEuUHJvY2Vzc0VuZEgAiAEBEhQKDG91dHB1dF9ieXRlcxgIIAEoBBIMCgRuYW1lGAkgASgJEhAKCGF0dGFjaGVkGAogASgNEhIKCnJlcXVlc3RfaWQYCyABKAlCBgoEX2VuZCJwCgpQcm9jZXNzRW5kEhEKCWV4aXRfY29kZRgBIAEoBRIOCgZzaWduYWwYAiABKAkSEQoJdGltZWRfb3V0GAMgASgIEiwKCGVuZGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLXAQoUU3RhcnREZXRhY2hlZFJlcXVlc3QSKQoGY29uZmlnGAEgASgLMhkucHJvY2Vzcy52MS5Qcm9jZXNzQ29uZmlnEiEKA3B0eRgCIAEoCzIPLnByb2Nlc3MudjEuUFRZSACIAQESFwoKdGltZW91dF9tcxgDIAEoBEgBiAEBEgwKBG5hbWUYBCABKAkSDQoFc3RkaW4YBSABKAgSEgoKcmVxdWVzdF9pZBgGIAEoCRIQCghsb3NzbGVzcxgHIAEoCEIGCgRfcHR5Qg0KC190aW1lb3V0X21zIisKFVN0YXJ0RGV0YWNoZWRSZXNwb25zZRISCgpwcm9jZXNzX2lkGAEgASgFIloKDUF0dGFjaFJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBRIOCgZvZmZzZXQYAiABKAQSEQoJbm9fZm9sbG93GAMgASgIEhIKCnJlcXVlc3RfaWQYBCABKAki2gEKDkF0dGFjaFJlc3BvbnNlEiwKBm91dHB1dBgBIAEoCzIaLmhvb2tib3gucnVudGltZS52MS5PdXRwdXRIABIyCgl0cnVuY2F0ZWQYAiABKAsyHS5ob29rYm94LnJ1bnRpbWUudjEuVHJ1bmNhdGVkSAASLQoDZW5kGAMgASgLMh4uaG9va2JveC5ydW50aW1lLnYxLlByb2Nlc3NFbmRIABIuCgdzdGFydGVkGAQgASgLMhsuaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0ZWRIAEIHCgVldmVudCIdCgdTdGFydGVkEhIKCnByb2Nlc3NfaWQYASABKAUiRAoGT3V0cHV0Eg4KBm9mZnNldBgBIAEoBBIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIAEIGCgRkYXRhIiIKCVRydW5jYXRlZBIVCg1iZWZvcmVfb2Zmc2V0GAEgASgEIjgKEkFja25vd2xlZGdlUmVxdWVzdBISCgpwcm9jZXNzX2lkGAEgASgFEg4KBm9mZnNldBgCIAEoBCIVChNBY2tub3dsZWRnZVJlc3BvbnNlIiEKC1dhaXRSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUiOwoMV2FpdFJlc3BvbnNlEisKA2VuZBgBIAEoCzIeLmhvb2tib3gucnVudGltZS52MS5Qcm9jZXNzRW5kIiEKC0tpbGxSZXF1ZXN0EhIKCnByb2Nlc3NfaWQYASABKAUiDgoMS2lsbFJlc3BvbnNlIiMKDVJlbW92ZVJlcXVlc3QSEgoKcHJvY2Vzc19pZBgBIAEoBSIQCg5SZW1vdmVSZXNwb25zZSITChFHZXRNZXRyaWNzUmVxdWVzdCKwAQoSR2V0TWV0cmljc1Jlc3BvbnNlEjMKB3NhbmRib3gYASABKAsyIi5ob29rYm94LnJ1bnRpbWUudjEuU2FuZGJveE1ldHJpY3MSLgoIYWN0aXZpdHkYAiABKAsyHC5ob29rYm94LnJ1bnRpbWUudjEuQWN0aXZpdHkSNQoJcHJvY2Vzc2VzGAMgAygLMiIuaG9va2JveC5ydW50aW1lLnYxLlByb2Nlc3NNZXRyaWNzIq0BCg5TYW5kYm94TWV0cmljcxITCgtjcHVfc2Vjb25kcxgBIAEoARIUCgxtZW1vcnlfYnl0ZXMYAiABKAQSHwoSbWVtb3J5X2xpbWl0X2J5dGVzGAMgASgESACIAQESEQoJY3B1X2xpbWl0GAQgASgBEhUKDXByb2Nlc3NfY291bnQYBSABKA0SDgoGc291cmNlGAYgASgJQhUKE19tZW1vcnlfbGltaXRfYnl0ZXMiYwoOUHJvY2Vzc01ldHJpY3MSEgoKcHJvY2Vzc19pZBgBIAEoBRITCgtjcHVfc2Vjb25kcxgCIAEoARIRCglyc3NfYnl0ZXMYAyABKAQSFQoNcHJvY2Vzc19jb3VudBgEIAEoDSK3AQoIQWN0aXZpdHkSGAoQcnVubmluZ19jb21tYW5kcxgBIAEoDRIZChFydW5uaW5nX3Rlcm1pbmFscxgCIAEoDRIYChBhdHRhY2hlZF9zdHJlYW1zGAMgASgNEhUKDWJ1c3lfY29udGV4dHMYBCABKA0SEQoJY3B1X3VzYWdlGAUgASgBEjIKDmxhc3RfYWN0aXZlX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKRBgoQUHJvY2Vzc2VzU2VydmljZRJJCgRMaXN0Eh8uaG9va2JveC5ydW50aW1lLnYxLkxpc3RSZXF1ZXN0GiAuaG9va2JveC5ydW50aW1lLnYxLkxpc3RSZXNwb25zZRJkCg1TdGFydERldGFjaGVkEiguaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0RGV0YWNoZWRSZXF1ZXN0GikuaG9va2JveC5ydW50aW1lLnYxLlN0YXJ0RGV0YWNoZWRSZXNwb25zZRJVCgNSdW4SKC5ob29rYm94LnJ1bnRpbWUudjEuU3RhcnREZXRhY2hlZFJlcXVlc3QaIi5ob29rYm94LnJ1bnRpbWUudjEuQXR0YWNoUmVzcG9uc2UwARJRCgZBdHRhY2gSIS5ob29rYm94LnJ1bnRpbWUudjEuQXR0YWNoUmVxdWVzdBoiLmhvb2tib3gucnVudGltZS52MS5BdHRhY2hSZXNwb25zZTABEl4KC0Fja25vd2xlZGdlEiYuaG9va2JveC5ydW50aW1lLnYxLkFja25vd2xlZGdlUmVxdWVzdBonLmhvb2tib3gucnVudGltZS52MS5BY2tub3dsZWRnZVJlc3BvbnNlEkkKBFdhaXQSHy5ob29rYm94LnJ1bnRpbWUudjEuV2FpdFJlcXVlc3QaIC5ob29rYm94LnJ1bnRpbWUudjEuV2FpdFJlc3BvbnNlEkkKBEtpbGwSHy5ob29rYm94LnJ1bnRpbWUudjEuS2lsbFJlcXVlc3QaIC5ob29rYm94LnJ1bnRpbWUudjEuS2lsbFJlc3BvbnNlEk8KBlJlbW92ZRIhLmhvb2tib3gucnVudGltZS52MS5SZW1vdmVSZXF1ZXN0GiIuaG9va2JveC5ydW50aW1lLnYxLlJlbW92ZVJlc3BvbnNlElsKCkdldE1ldHJpY3MSJS5ob29rYm94LnJ1bnRpbWUudjEuR2V0TWV0cmljc1JlcXVlc3QaJi5ob29rYm94LnJ1bnRpbWUudjEuR2V0TWV0cmljc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_process_v1_process]);
 
 /**
  * @generated from message hookbox.runtime.v1.ListRequest
@@ -39,6 +39,13 @@ export type ListResponse = Message<"hookbox.runtime.v1.ListResponse"> & {
    * @generated from field: repeated hookbox.runtime.v1.ProcessInfo processes = 1;
    */
   processes: ProcessInfo[];
+
+  /**
+   * Processes that commands, terminals and code have left behind, and that still run.
+   *
+   * @generated from field: repeated hookbox.runtime.v1.BackgroundJob jobs = 2;
+   */
+  jobs: BackgroundJob[];
 };
 
 /**
@@ -47,6 +54,43 @@ export type ListResponse = Message<"hookbox.runtime.v1.ListResponse"> & {
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_hookbox_runtime_v1_processes, 1);
+
+/**
+ * @generated from message hookbox.runtime.v1.BackgroundJob
+ */
+export type BackgroundJob = Message<"hookbox.runtime.v1.BackgroundJob"> & {
+  /**
+   * @generated from field: int32 process_id = 1;
+   */
+  processId: number;
+
+  /**
+   * @generated from field: repeated string command = 2;
+   */
+  command: string[];
+
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 3;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: double cpu_seconds = 4;
+   */
+  cpuSeconds: number;
+
+  /**
+   * @generated from field: uint64 rss_bytes = 5;
+   */
+  rssBytes: bigint;
+};
+
+/**
+ * Describes the message hookbox.runtime.v1.BackgroundJob.
+ * Use `create(BackgroundJobSchema)` to create a new message.
+ */
+export const BackgroundJobSchema: GenMessage<BackgroundJob> = /*@__PURE__*/
+  messageDesc(file_hookbox_runtime_v1_processes, 2);
 
 /**
  * @generated from message hookbox.runtime.v1.ProcessInfo
@@ -125,7 +169,7 @@ export type ProcessInfo = Message<"hookbox.runtime.v1.ProcessInfo"> & {
  * Use `create(ProcessInfoSchema)` to create a new message.
  */
 export const ProcessInfoSchema: GenMessage<ProcessInfo> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 2);
+  messageDesc(file_hookbox_runtime_v1_processes, 3);
 
 /**
  * How a process ended.
@@ -165,7 +209,7 @@ export type ProcessEnd = Message<"hookbox.runtime.v1.ProcessEnd"> & {
  * Use `create(ProcessEndSchema)` to create a new message.
  */
 export const ProcessEndSchema: GenMessage<ProcessEnd> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 3);
+  messageDesc(file_hookbox_runtime_v1_processes, 4);
 
 /**
  * @generated from message hookbox.runtime.v1.StartDetachedRequest
@@ -226,7 +270,7 @@ export type StartDetachedRequest = Message<"hookbox.runtime.v1.StartDetachedRequ
  * Use `create(StartDetachedRequestSchema)` to create a new message.
  */
 export const StartDetachedRequestSchema: GenMessage<StartDetachedRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 4);
+  messageDesc(file_hookbox_runtime_v1_processes, 5);
 
 /**
  * @generated from message hookbox.runtime.v1.StartDetachedResponse
@@ -243,7 +287,7 @@ export type StartDetachedResponse = Message<"hookbox.runtime.v1.StartDetachedRes
  * Use `create(StartDetachedResponseSchema)` to create a new message.
  */
 export const StartDetachedResponseSchema: GenMessage<StartDetachedResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 5);
+  messageDesc(file_hookbox_runtime_v1_processes, 6);
 
 /**
  * @generated from message hookbox.runtime.v1.AttachRequest
@@ -281,7 +325,7 @@ export type AttachRequest = Message<"hookbox.runtime.v1.AttachRequest"> & {
  * Use `create(AttachRequestSchema)` to create a new message.
  */
 export const AttachRequestSchema: GenMessage<AttachRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 6);
+  messageDesc(file_hookbox_runtime_v1_processes, 7);
 
 /**
  * @generated from message hookbox.runtime.v1.AttachResponse
@@ -324,7 +368,7 @@ export type AttachResponse = Message<"hookbox.runtime.v1.AttachResponse"> & {
  * Use `create(AttachResponseSchema)` to create a new message.
  */
 export const AttachResponseSchema: GenMessage<AttachResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 7);
+  messageDesc(file_hookbox_runtime_v1_processes, 8);
 
 /**
  * @generated from message hookbox.runtime.v1.Started
@@ -341,7 +385,7 @@ export type Started = Message<"hookbox.runtime.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 8);
+  messageDesc(file_hookbox_runtime_v1_processes, 9);
 
 /**
  * A piece of output.
@@ -379,7 +423,7 @@ export type Output = Message<"hookbox.runtime.v1.Output"> & {
  * Use `create(OutputSchema)` to create a new message.
  */
 export const OutputSchema: GenMessage<Output> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 9);
+  messageDesc(file_hookbox_runtime_v1_processes, 10);
 
 /**
  * Output was asked for that is no longer kept.
@@ -400,7 +444,7 @@ export type Truncated = Message<"hookbox.runtime.v1.Truncated"> & {
  * Use `create(TruncatedSchema)` to create a new message.
  */
 export const TruncatedSchema: GenMessage<Truncated> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 10);
+  messageDesc(file_hookbox_runtime_v1_processes, 11);
 
 /**
  * @generated from message hookbox.runtime.v1.AcknowledgeRequest
@@ -422,7 +466,7 @@ export type AcknowledgeRequest = Message<"hookbox.runtime.v1.AcknowledgeRequest"
  * Use `create(AcknowledgeRequestSchema)` to create a new message.
  */
 export const AcknowledgeRequestSchema: GenMessage<AcknowledgeRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 11);
+  messageDesc(file_hookbox_runtime_v1_processes, 12);
 
 /**
  * @generated from message hookbox.runtime.v1.AcknowledgeResponse
@@ -435,7 +479,7 @@ export type AcknowledgeResponse = Message<"hookbox.runtime.v1.AcknowledgeRespons
  * Use `create(AcknowledgeResponseSchema)` to create a new message.
  */
 export const AcknowledgeResponseSchema: GenMessage<AcknowledgeResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 12);
+  messageDesc(file_hookbox_runtime_v1_processes, 13);
 
 /**
  * @generated from message hookbox.runtime.v1.WaitRequest
@@ -452,7 +496,7 @@ export type WaitRequest = Message<"hookbox.runtime.v1.WaitRequest"> & {
  * Use `create(WaitRequestSchema)` to create a new message.
  */
 export const WaitRequestSchema: GenMessage<WaitRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 13);
+  messageDesc(file_hookbox_runtime_v1_processes, 14);
 
 /**
  * @generated from message hookbox.runtime.v1.WaitResponse
@@ -469,7 +513,7 @@ export type WaitResponse = Message<"hookbox.runtime.v1.WaitResponse"> & {
  * Use `create(WaitResponseSchema)` to create a new message.
  */
 export const WaitResponseSchema: GenMessage<WaitResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 14);
+  messageDesc(file_hookbox_runtime_v1_processes, 15);
 
 /**
  * @generated from message hookbox.runtime.v1.KillRequest
@@ -486,7 +530,7 @@ export type KillRequest = Message<"hookbox.runtime.v1.KillRequest"> & {
  * Use `create(KillRequestSchema)` to create a new message.
  */
 export const KillRequestSchema: GenMessage<KillRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 15);
+  messageDesc(file_hookbox_runtime_v1_processes, 16);
 
 /**
  * @generated from message hookbox.runtime.v1.KillResponse
@@ -499,7 +543,7 @@ export type KillResponse = Message<"hookbox.runtime.v1.KillResponse"> & {
  * Use `create(KillResponseSchema)` to create a new message.
  */
 export const KillResponseSchema: GenMessage<KillResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 16);
+  messageDesc(file_hookbox_runtime_v1_processes, 17);
 
 /**
  * @generated from message hookbox.runtime.v1.RemoveRequest
@@ -516,7 +560,7 @@ export type RemoveRequest = Message<"hookbox.runtime.v1.RemoveRequest"> & {
  * Use `create(RemoveRequestSchema)` to create a new message.
  */
 export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 17);
+  messageDesc(file_hookbox_runtime_v1_processes, 18);
 
 /**
  * @generated from message hookbox.runtime.v1.RemoveResponse
@@ -529,7 +573,7 @@ export type RemoveResponse = Message<"hookbox.runtime.v1.RemoveResponse"> & {
  * Use `create(RemoveResponseSchema)` to create a new message.
  */
 export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 18);
+  messageDesc(file_hookbox_runtime_v1_processes, 19);
 
 /**
  * @generated from message hookbox.runtime.v1.GetMetricsRequest
@@ -542,7 +586,7 @@ export type GetMetricsRequest = Message<"hookbox.runtime.v1.GetMetricsRequest"> 
  * Use `create(GetMetricsRequestSchema)` to create a new message.
  */
 export const GetMetricsRequestSchema: GenMessage<GetMetricsRequest> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 19);
+  messageDesc(file_hookbox_runtime_v1_processes, 20);
 
 /**
  * @generated from message hookbox.runtime.v1.GetMetricsResponse
@@ -571,7 +615,7 @@ export type GetMetricsResponse = Message<"hookbox.runtime.v1.GetMetricsResponse"
  * Use `create(GetMetricsResponseSchema)` to create a new message.
  */
 export const GetMetricsResponseSchema: GenMessage<GetMetricsResponse> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 20);
+  messageDesc(file_hookbox_runtime_v1_processes, 21);
 
 /**
  * Of the whole sandbox: its cgroup's numbers where they can be read, else sums over /proc.
@@ -621,7 +665,7 @@ export type SandboxMetrics = Message<"hookbox.runtime.v1.SandboxMetrics"> & {
  * Use `create(SandboxMetricsSchema)` to create a new message.
  */
 export const SandboxMetricsSchema: GenMessage<SandboxMetrics> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 21);
+  messageDesc(file_hookbox_runtime_v1_processes, 22);
 
 /**
  * @generated from message hookbox.runtime.v1.ProcessMetrics
@@ -653,7 +697,7 @@ export type ProcessMetrics = Message<"hookbox.runtime.v1.ProcessMetrics"> & {
  * Use `create(ProcessMetricsSchema)` to create a new message.
  */
 export const ProcessMetricsSchema: GenMessage<ProcessMetrics> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 22);
+  messageDesc(file_hookbox_runtime_v1_processes, 23);
 
 /**
  * Whether the sandbox may be taken for idle.
@@ -705,7 +749,7 @@ export type Activity = Message<"hookbox.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_hookbox_runtime_v1_processes, 23);
+  messageDesc(file_hookbox_runtime_v1_processes, 24);
 
 /**
  * Processes by id, running and lately ended. Input, signals and resizing are those of process.v1, by the same id.
