@@ -48,4 +48,11 @@ export const RUNTIME: readonly Mutant[] = [
     to: "",
     tests: SOCKET_TEST,
   },
+  {
+    name: "a file takes the place of a device",
+    file: "packages/runtime/files/write.ts",
+    from: "if (old && !old.isFile() && !old.isSymbolicLink()) {",
+    to: "if (old && !old.isFile() && old.isSymbolicLink()) {",
+    tests: ["test/wiring/wholefilesystem.test.ts"],
+  },
 ];
