@@ -27,12 +27,14 @@ export async function secretValues(api: Api, claim: SandboxClaim): Promise<Recor
   const variables = secretVariables(claim);
   if (typeof variables === "string") throw new Error(variables);
   if (variables.length === 0) return {};
-  await checkAuthor(api, claim);
   const { namespace = "" } = claim.metadata;
-  const secrets = new Map<string, Record<string, string>>();
-  for (const { secret } of variables) {
-    if (!secrets.has(secret)) secrets.set(secret, await readSecret(api, namespace, secret));
-  }
+  const names = [...new Set(variables.map(({ secret }) => secret))];
+  const read = async (name: string) => [name, await readSecret(api, namespace, name)] as const;
+  // At the same time, because the client waits for the claim. Without the check, it learns nothing about the Secrets.
+  const reading = Promise.all(names.map(read));
+  reading.catch(() => {});
+  await Promise.all(POLICIES.map((path) => checkPolicy(api, claim, path)));
+  const secrets = new Map(await reading);
   return Object.fromEntries(variables.map(({ name, secret, key }) => {
     const encoded = secrets.get(secret)?.[key];
     if (encoded === undefined) throw new Error(`Secret ${secret} has no key ${key}`);
@@ -43,22 +45,20 @@ export async function secretValues(api: Api, claim: SandboxClaim): Promise<Recor
 }
 
 /**
- * Checks that the policy was in force when the claim was created. The policy also checks each later change of the
- * annotation.
+ * Checks that the policy, or its binding, was in force when the claim was created. The policy also checks each later
+ * change of the annotation.
  */
-async function checkAuthor(api: Api, { metadata }: SandboxClaim): Promise<void> {
-  for (const path of POLICIES) {
-    const answer = await api.send({ method: "GET", path });
-    if (answer.status === 404) {
-      throw new Error(`the admission policy ${POLICY} is missing, so nobody has checked who may read the Secrets`);
-    }
-    if (!isOk(answer)) throw new Error(`the admission policy ${POLICY} cannot be read: ${messageOf(answer)}`);
-    const { creationTimestamp = "" } = (answer.body as { metadata: ObjectMeta }).metadata;
-    if (!(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(creationTimestamp) + IN_FORCE_MS)) {
-      throw new Error(
-        `the claim is older than the admission policy ${POLICY}, which checks ${SECRET_ENV_ANNOTATION}: create it again`,
-      );
-    }
+async function checkPolicy(api: Api, { metadata }: SandboxClaim, path: string): Promise<void> {
+  const answer = await api.send({ method: "GET", path });
+  if (answer.status === 404) {
+    throw new Error(`the admission policy ${POLICY} is missing, so nobody has checked who may read the Secrets`);
+  }
+  if (!isOk(answer)) throw new Error(`the admission policy ${POLICY} cannot be read: ${messageOf(answer)}`);
+  const { creationTimestamp = "" } = (answer.body as { metadata: ObjectMeta }).metadata;
+  if (!(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(creationTimestamp) + IN_FORCE_MS)) {
+    throw new Error(
+      `the claim is older than the admission policy ${POLICY}, which checks ${SECRET_ENV_ANNOTATION}: create it again`,
+    );
   }
 }
 

@@ -23,7 +23,7 @@ export function isBinding(path: string): boolean {
 export type RuntimeCredentials = (namespace: string, podUID: string | undefined) => Promise<string[] | Refusal>;
 
 /** How long a key is kept, in milliseconds: a new key takes effect within this time. */
-const KEPT_MS = 5000;
+const KEPT_MS = 30_000;
 
 const UNREADABLE: Refusal = {
   status: 503,
