@@ -1,7 +1,7 @@
 /** Binds a scheduled claim: writes its Sandbox, and decides how to continue if the write fails. @module */
 import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
-import { type ClaimProblem, creationRefused, nameTaken, rightLacking } from "../api/claims/problem.ts";
+import { type ClaimProblem, creationRefused, deliveryFailed, nameTaken, rightLacking } from "../api/claims/problem.ts";
 import { metadataConflict } from "../api/claims/podmetadata.ts";
 import { lackedRight } from "../api/diagnosis/messages.ts";
 import type { Sandbox } from "../api/sandbox.ts";
@@ -10,6 +10,7 @@ import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
+import { secretValues } from "./claimsecrets.ts";
 import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
 import { boundMember, coldSandbox, ownPodMetadata } from "./boundsandbox.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
@@ -177,6 +178,8 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   if (binder.claims.get(entry.uid) !== entry) return undefined;
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
+    await checkSecrets(binder, claim);
+    if (binder.claims.get(entry.uid) !== entry) return undefined;
     entry.unsure = claim.metadata.name;
     const outcome = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
     entry.unsure = undefined;
@@ -206,6 +209,13 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   // If the member is lost, another binder may have bound it to this same claim.
   entry.unsure = outcome === "lost" ? member.metadata.name : undefined;
   return outcome;
+}
+
+/** Without its variables, the Sandbox would be Ready, but its commands would only wait for them. */
+async function checkSecrets({ api }: Binder, claim: SandboxClaim): Promise<void> {
+  await secretValues(api, claim).catch(({ message }: Error) => {
+    throw new RefusalError(message, deliveryFailed(message));
+  });
 }
 
 function dropChoice({ index }: Binder, job: Job): void {

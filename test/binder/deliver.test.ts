@@ -19,7 +19,7 @@ afterEach(() => world.stop());
 async function begin(
   members: number[],
   fault: (name: string) => Error | undefined = () => undefined,
-  template = LATE,
+  template: typeof LATE | null = LATE,
   api?: ApiFault,
 ) {
   const delivered: [string, Record<string, string>, string][] = [];
@@ -210,4 +210,29 @@ test.for<[string, string, typeof LATE, string]>([
   expect(world.ready()["c"]).toMatch(/^False EnvVarsInjectionRejected /);
   expect(world.ready()["c"]).toContain(words);
   expect(world.asked.filter((line) => line === "GET keys")).toEqual([]);
+});
+
+test("without the template a claim that names Secrets gets no member, which would lack their values", async () => {
+  const delivered = await begin([1], undefined, null, answering(3600));
+  await world.claim("c", named("API_KEY=keys/api"));
+  await world.clock.advance(5000);
+  expect([world.ready()["c"], world.shares(), delivered]).toEqual([
+    expect.stringMatching(/^False TemplateNotFound /),
+    { c: [] },
+    [],
+  ]);
+});
+
+test("a claim gets no Sandbox of its own before its Secrets can be read", async () => {
+  let status = 404;
+  await begin([], undefined, LATE, (request) => answering(3600, status)(request));
+  await world.claim("c", named("API_KEY=keys/api"));
+  await world.clock.advance(20_000);
+  expect([world.ready()["c"], world.shares()]).toEqual([
+    expect.stringContaining("Secret keys does not exist"),
+    { c: [] },
+  ]);
+  status = 200;
+  await world.clock.advance(40_000);
+  expect(world.shares()).toEqual({ c: ["c"] });
 });

@@ -2,11 +2,12 @@
  * Checks what a claim asks for against what its template allows. Binder, keeper and `hookbox why` use the same check.
  * @module
  */
-import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1PodSpec, V1Volume } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
-import { allowsLateBinding, canBindLate, secretVariables } from "./latebinding.ts";
+import { allowsLateBinding, canBindLate, hasLateVariables, secretVariables } from "./latebinding.ts";
+import { RUNTIME_KEY_SECRET } from "../router/runtimetoken.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
 
@@ -55,9 +56,9 @@ function secretsProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimPr
  *
  * @param template undefined: not known
  */
-export function needsColdStart({ spec }: SandboxClaim, template: SandboxTemplate | undefined): boolean {
-  const { env = [], volumeClaimTemplates = [] } = spec;
-  return volumeClaimTemplates.length > 0 || (env.length > 0 && !canBindLate(env, template));
+export function needsColdStart(claim: SandboxClaim, template: SandboxTemplate | undefined): boolean {
+  const { env = [], volumeClaimTemplates = [] } = claim.spec;
+  return volumeClaimTemplates.length > 0 || (hasLateVariables(claim) && !canBindLate(env, template));
 }
 
 type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];
@@ -70,6 +71,7 @@ type Variable = ClaimEnvironmentVariable;
  * |---|---|---|
  * | Disallowed | any | EnvVarsInjectionRejected |
  * | others | its container is not in the template | ReconcilerError |
+ * | others | its container has the key of the namespace's runtimes | EnvVarsInjectionRejected, hookbox's own rule |
  * | Allowed | its container has `envFrom`, so that it might override a variable unnoticed | EnvVarsInjectionRejected |
  * | Allowed | the container already has it | ReconcilerError |
  * | Allowed | the claim sets it twice in one container | ReconcilerError, with hookbox's own message |
@@ -96,6 +98,8 @@ export function environmentProblem(
 interface Target {
   container: V1Container;
   names: ReadonlySet<string>;
+  /** Whether it mounts the key of the namespace's runtimes. */
+  hasKey: boolean;
 }
 
 /**
@@ -109,13 +113,23 @@ function targetsOf(podSpec: V1PodSpec): ReadonlyMap<string | undefined, Target> 
   const before = found.get(podSpec);
   if (before) return before;
   const targets = new Map<string | undefined, Target>();
+  const keys = new Set((podSpec.volumes ?? []).filter(hasRuntimeKey).map(({ name }) => name));
   // If two containers have the same name, the first counts.
   for (const container of [...podSpec.containers, ...(podSpec.initContainers ?? [])].reverse()) {
-    targets.set(container.name, { container, names: new Set((container.env ?? []).map(({ name }) => name)) });
+    targets.set(container.name, {
+      container,
+      names: new Set((container.env ?? []).map(({ name }) => name)),
+      hasKey: (container.volumeMounts ?? []).some(({ name }) => keys.has(name)),
+    });
   }
   targets.set(undefined, targets.get(podSpec.containers[0]?.name) as Target);
   found.set(podSpec, targets);
   return targets;
+}
+
+function hasRuntimeKey({ secret, projected }: V1Volume): boolean {
+  return secret?.secretName === RUNTIME_KEY_SECRET ||
+    (projected?.sources ?? []).some((source) => source.secret?.name === RUNTIME_KEY_SECRET);
 }
 
 /**
@@ -142,8 +156,14 @@ function variableProblem(
   if (!target) {
     return failed(`target container "${containerName}" not found in template for environment variable "${name}"`);
   }
+  const { container, names, hasKey } = target;
+  // A variable such as NODE_OPTIONS would make it pass on the key.
+  if (hasKey) {
+    return environmentRejected(
+      `container "${container.name}" has the Secret ${RUNTIME_KEY_SECRET}, so no claim may set variables in it`,
+    );
+  }
   if (policy === "Overrides") return undefined;
-  const { container, names } = target;
   if ((container.envFrom ?? []).length > 0) {
     return environmentRejected(
       `container "${container.name}" uses envFrom, so it is unknown whether "${name}" would override a variable`,

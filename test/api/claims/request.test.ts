@@ -46,6 +46,25 @@ test.for([
   expect(needsColdStart(aClaim("c", { spec: spec as object }), undefined)).toBe(want);
 });
 
+test.for<[string, object]>([
+  ["a volume", { secret: { secretName: "hookbox-runtime-key" } }],
+  ["a projected volume", { projected: { sources: [{ secret: { name: "hookbox-runtime-key" } }] } }],
+])("no claim sets variables in a container that has the key of the runtimes by %s", ([, volume]) => {
+  const initContainers = [{ name: "token", volumeMounts: [{ name: "key", mountPath: "/key" }] }, { name: "setup" }];
+  const podTemplate = {
+    spec: { initContainers, containers: [{ name: "main" }], volumes: [{ name: "key", ...volume }] },
+  };
+  const problem = (envVarsInjectionPolicy: string, containerName: string) => {
+    const env = [{ name: "NODE_OPTIONS", value: "--import=data:text/javascript,", containerName }];
+    const made = aTemplate({ spec: { envVarsInjectionPolicy, podTemplate } });
+    return requestProblem(aClaim("c", { spec: { env } }), made, [])?.reason;
+  };
+  for (const policy of ["Allowed", "Overrides"]) {
+    const problems = ["token", "setup", "main"].map((name) => problem(policy, name));
+    expect(problems).toEqual(["EnvVarsInjectionRejected", undefined, undefined]);
+  }
+});
+
 test("missing references, in the contract's words", () => {
   expect(poolNotFound("p")).toEqual({ reason: "WarmPoolNotFound", message: 'SandboxWarmPool "p" not found' });
   expect(templateNotFound("t")).toEqual({ reason: "TemplateNotFound", message: 'SandboxTemplate "t" not found' });
