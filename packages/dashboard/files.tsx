@@ -6,7 +6,7 @@ import { endpointPath, type Entry, joinPath } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { getFrom, type InsideProps, open } from "./inside.tsx";
 import { bytesText } from "./overview.tsx";
-import { Dialog, saveAs, Trouble } from "./parts.tsx";
+import { Dialog, saveAs, Trouble, visible } from "./parts.tsx";
 import { beforeLeaving } from "./unsaved.ts";
 import { Viewer } from "./viewer.tsx";
 
@@ -60,7 +60,7 @@ export function Files(props: InsideProps) {
       await list(handle, folder);
     });
   const download = (entry: Entry) =>
-    attempt(`Downloading ${entry.name}…`, async () => {
+    attempt(`Downloading ${visible(entry.name)}…`, async () => {
       if (entry.type === "directory") return await downloadFolder(props, entry);
       saveAs(entry.name, await files.read(entry.path, { format: "blob" }));
     });
@@ -75,14 +75,14 @@ export function Files(props: InsideProps) {
   };
   const write = (uploads: readonly Upload[]) =>
     change(
-      `Uploading ${uploads.length === 1 ? uploads[0]?.path : `${uploads.length} files`}…`,
+      `Uploading ${uploads.length === 1 ? visible(uploads[0]?.path ?? "") : `${uploads.length} files`}…`,
       () => files.write(uploads.map(({ path, file }) => ({ path: joinPath(folder, path), data: file }))),
     );
   const upload = (uploads: readonly Upload[]) => {
     const taken = uploads.filter(({ path }) => entries.some(({ name }) => name === path.split("/")[0]));
     if (uploads.length === 0) return;
     if (taken.length === 0) return void write(uploads);
-    const names = [...new Set(taken.map(({ path }) => path.split("/")[0]))].join(", ");
+    const names = [...new Set(taken.map(({ path }) => visible(path.split("/")[0] ?? "")))].join(", ");
     const text = `The sandbox has ${names} already. Files with the same path are replaced.`;
     setAsking(<Ask title="Replace files?" text={text} action="Replace" onYes={() => write(uploads)} onNo={close} />);
   };
@@ -90,14 +90,14 @@ export function Files(props: InsideProps) {
   const askDelete = ({ name, path, type }: Entry) => {
     const isFolder = type === "directory";
     const text = isFolder ? "The folder and everything in it are lost." : "It cannot be restored.";
-    const remove = () => change(`Deleting ${name}…`, () => files.remove(path, { recursive: isFolder }));
-    setAsking(<Ask title={`Delete ${name}?`} text={text} action="Delete" onYes={remove} onNo={close} />);
+    const remove = () => change(`Deleting ${visible(name)}…`, () => files.remove(path, { recursive: isFolder }));
+    setAsking(<Ask title={`Delete ${visible(name)}?`} text={text} action="Delete" onYes={remove} onNo={close} />);
   };
   const askName = (title: string, name: string, onName: (name: string) => void) =>
     setAsking(<AskName title={title} name={name} onName={onName} onNo={close} />);
   const rename = (entry: Entry) =>
     askName(
-      `Rename ${entry.name}`,
+      `Rename ${visible(entry.name)}`,
       entry.name,
       (name) => change("Renaming…", () => files.rename(entry.path, joinPath(folder, name))),
     );
@@ -143,11 +143,11 @@ export function Files(props: InsideProps) {
                   <tr key={entry.name}>
                     <td>
                       <button type="button" class={`name ${entry.type}`} onClick={() => openEntry(entry)}>
-                        {entry.name}
+                        {visible(entry.name)}
                         {entry.type === "directory" && "/"}
                       </button>
                       {entry.type === "symlink" && (
-                        <span class="faint">→ {entry.target ?? "outside of the sandbox's root"}</span>
+                        <span class="faint">→ {visible(entry.target ?? "outside of the sandbox's root")}</span>
                       )}
                     </td>
                     <td class="size">{entry.type === "file" && bytesText(entry.size)}</td>
@@ -204,7 +204,7 @@ function Path({ folder, onOpen }: { folder: string; onOpen(path: string): void }
           type="button"
           onClick={() => onOpen(top + names.slice(0, index + 1).join("/"))}
         >
-          {name}/
+          {visible(name)}/
         </button>
       ))}
     </nav>
@@ -218,7 +218,9 @@ interface FileActionsProps {
   onDelete(): void;
 }
 
-function FileActions({ entry: { name, type }, onDownload, onRename, onDelete }: FileActionsProps) {
+function FileActions({ entry, onDownload, onRename, onDelete }: FileActionsProps) {
+  const { type } = entry;
+  const name = visible(entry.name);
   return (
     <span class="row">
       {(type === "file" || type === "directory") && (
@@ -283,9 +285,9 @@ function AskName(
 
 /** Returns what a symlink leads to. @throws {Error} if that is outside of a confined root, or does not exist */
 async function targetOf({ files }: SandboxHandle, { name, type, target }: Entry): Promise<Entry> {
-  if (type !== "symlink") throw new Error(`Cannot open ${name}: it is a socket, a pipe or a device.`);
+  if (type !== "symlink") throw new Error(`Cannot open ${visible(name)}: it is a socket, a pipe or a device.`);
   if (target === undefined) {
-    throw new Error(`Cannot open ${name}: the link cannot be followed, or leads out of the sandbox's root.`);
+    throw new Error(`Cannot open ${visible(name)}: the link cannot be followed, or leads out of the sandbox's root.`);
   }
   return await files.stat(target);
 }
@@ -297,7 +299,7 @@ async function downloadFolder(props: InsideProps, { name, path }: Entry): Promis
     endpointPath("archive", path, { gzip: "true" }),
     new AbortController().signal,
   );
-  if (response.status !== 200) throw new Error(`Cannot download ${name}: ${await response.text()}`);
+  if (response.status !== 200) throw new Error(`Cannot download ${visible(name)}: ${await response.text()}`);
   // If the archive breaks off, this throws, so that nobody takes a part for the whole.
   saveAs(`${name}.tar.gz`, await response.blob());
 }

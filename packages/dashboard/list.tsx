@@ -1,11 +1,12 @@
 /** Lists all objects of a kind: filter, namespace, counts per status, and order. @module */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { KubeObject } from "../api/objects/objects.ts";
+import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Api } from "../kube/api.ts";
-import { byPool, servedInHour } from "../summary/pools.ts";
+import { byPool, type ServedCounts, servedInHour } from "../summary/pools.ts";
+import type { Status } from "../summary/status.ts";
 import { CreateClaim } from "./create.tsx";
 import { Namespaces } from "./namespaces.tsx";
 import { Empty, isForbidden, scopeOf } from "./empty.tsx";
@@ -19,13 +20,14 @@ import {
   type KnownRows,
   listColumns,
   makeColumn,
+  poolStatusWith,
   type Row,
   rowsOf,
   type Width,
   widthsOf,
 } from "./rows.ts";
 import { EndSelected } from "./selection.tsx";
-import { useClock } from "./state.ts";
+import { type Collection, useClock } from "./state.ts";
 import { isStatusAwaited, shownOf, StatusCounts, useStatusOf, type Watches } from "./status.tsx";
 import { Table, type TableControl } from "./table.tsx";
 
@@ -53,14 +55,28 @@ export function List({ api, route, watches, namespaces, change }: ListProps) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const now = useClock();
   const served = useServed(route, watches);
+  const poolOf = usePoolOf(watches.claims);
   const columns = useMemo(() => {
     const own = listColumns(list, { allNamespaces: namespace === "" });
-    const more = SERVED.map((header, index) =>
-      makeColumn(header, ({ metadata }) => served?.get(metadata.uid)?.[index] ?? "")
+    if (list.kind === "Sandbox") return own.map((one) => one.header === "POOL" ? makeColumn("POOL", poolOf) : one);
+    const more = SERVED.map(([header, cell, title]) =>
+      makeColumn(header, ({ metadata }) => {
+        const counts = served?.get(metadata.uid);
+        return counts ? cell(counts) : "";
+      }, title)
     );
     return served ? [...own, ...more] : own;
   }, [list, namespace, served]);
-  const statusOf = useStatusOf(watches, now);
+  const plainStatusOf = useStatusOf(watches, now);
+  const ofPools = useMemo(() => new WeakMap<Status, Status>(), [served]);
+  const statusOf = (object: KubeObject) => {
+    const status = plainStatusOf(object);
+    const counts = served?.get(object.metadata.uid);
+    if (!status || !counts) return status;
+    const known = ofPools.get(status) ?? poolStatusWith(status, counts);
+    ofPools.set(status, known);
+    return known;
+  };
   // Of these columns: rows, and those whose widths are known. With thousands of rows, few have changed.
   const made = useMemo(() => ({ known: new WeakMap() as KnownRows, measured: new WeakSet<Row>() }), [columns]);
   const all = useMemo(
@@ -274,25 +290,46 @@ function Keys({ onClose }: { onClose(): void }) {
   );
 }
 
-const SERVED = ["SERVED (1H)", "COLD", "HIT RATE"];
+/** Columns about the claims of the last hour: header, cell, and what the header does not say. */
+const SERVED: readonly [header: string, cell: (counts: ServedCounts) => string, title: string][] = [
+  [
+    "SERVED (1H)",
+    ({ warm, cold, unknown }) => String(warm + cold + unknown),
+    "Claims that got a sandbox in the last hour, without those that have been deleted",
+  ],
+  ["COLD", ({ cold }) => String(cold), "Of these, claims that waited for a new sandbox, because the pool was empty"],
+  [
+    "HIT RATE",
+    ({ warm, cold }) => warm + cold === 0 ? "" : `${Math.floor((100 * warm) / (warm + cold))}%`,
+    "Share of the claims that got a sandbox from the pool",
+  ],
+];
 
-/**
- * Returns the table cells about the claims served in the last hour, by UID of the pool; undefined: the list shows no
- * pools.
- */
+/** Counts the claims served in the last hour, by UID of the pool; undefined: the list shows no pools. */
 function useServed(
   { list }: Route,
   { pools: { objects: pools }, claims: { objects: claims }, sandboxes: { objects: sandboxes } }: Watches,
-): Map<unknown, string[]> | undefined {
+): Map<unknown, ServedCounts> | undefined {
   const isPools = list.kind === "SandboxWarmPool";
   return useMemo(() => {
     if (!isPools) return undefined;
     // These casts are safe: the API server has validated what it stores.
     const all = byPool(pools as SandboxWarmPool[], claims as SandboxClaim[], sandboxes as Sandbox[]);
-    return new Map(all.map((objects) => {
-      const { warm, cold, unknown } = servedInHour(objects, Date.now());
-      const rate = warm + cold === 0 ? "" : `${Math.floor((100 * warm) / (warm + cold))}%`;
-      return [objects.pool.metadata.uid, [String(warm + cold + unknown), String(cold), rate]];
-    }));
+    return new Map(all.map((objects) => [objects.pool.metadata.uid, servedInHour(objects, Date.now())]));
   }, [isPools, pools, claims, sandboxes]);
+}
+
+/** Returns a function, always the same one, for the pool of a Sandbox: its owner's name, or what its claim names. */
+function usePoolOf({ objects }: Collection): (sandbox: KubeObject) => string {
+  const pools = useRef<ReadonlyMap<string, string>>(new Map());
+  pools.current = useMemo(() => {
+    const named = (objects as SandboxClaim[]).map(({ metadata: { uid = "" }, spec }) =>
+      [uid, spec.warmPoolRef.name] as const
+    );
+    return new Map(named);
+  }, [objects]);
+  return useMemo(() => ({ metadata }) => {
+    const { kind, name = "", uid = "" } = controllerOf(metadata) ?? {};
+    return kind === "SandboxWarmPool" ? name : pools.current.get(uid) ?? "";
+  }, []);
 }

@@ -185,6 +185,17 @@ export function Trouble({ text, isForeign = false }: { text: string | undefined;
   );
 }
 
+// deno-lint-ignore no-control-regex -- it matches what must be escaped
+const UNSEEN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/**
+ * Returns a name with escapes such as `\u202e` for control characters and for characters that change the direction of
+ * text: with them, `exe.txt` can look like `txt.exe`. Pure.
+ */
+export function visible(name: string): string {
+  return name.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** Offers bytes as a file that the browser saves. */
 export function saveAs(name: string, content: Blob): void {
   const url = URL.createObjectURL(content);

@@ -4,6 +4,7 @@ import type { KubeObject } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { columnsOf } from "../summary/columns.ts";
+import type { ServedCounts } from "../summary/pools.ts";
 import { type Status, statusText, type Tone } from "../summary/status.ts";
 import { type Listed, slugOf, type Sort } from "./route.ts";
 
@@ -12,6 +13,8 @@ export interface Column {
   header: string;
   /** Empty: nothing to show. */
   cell(object: KubeObject, now: Date): string;
+  /** What the column means, if its header does not say it. */
+  title?: string | undefined;
   /** If there is no room for all columns, those with the highest number go first. */
   rank: number;
 }
@@ -47,9 +50,25 @@ export function listColumns(list: Listed, { allNamespaces }: { allNamespaces: bo
 }
 
 /** Makes a column, with a rank that depends on its header. */
-export function makeColumn(header: string, cell: Column["cell"]): Column {
+export function makeColumn(header: string, cell: Column["cell"], title?: string): Column {
   const rank = RANKS.indexOf(header);
-  return { header, cell, rank: rank < 0 ? RANKS.length : rank };
+  return { header, cell, title, rank: rank < 0 ? RANKS.length : rank };
+}
+
+/** A pool with a lower share of claims that got a member is too small for its claims, although it is full again now. */
+const LOW_RATE = 0.5;
+
+/**
+ * Returns the status of a pool that may be full, but was empty for most of the claims of the last hour: it is not good.
+ * Any other status is returned as it is.
+ */
+export function poolStatusWith(status: Status, { warm, cold }: Pick<ServedCounts, "warm" | "cold">): Status {
+  const all = warm + cold;
+  if (status.tone !== "good" || all === 0 || warm / all >= LOW_RATE) return status;
+  const detail =
+    `Only ${warm} of the ${all} claims of the last hour got a member. For the others, the pool was empty, ` +
+    "and a sandbox was made. A larger pool serves more of them.";
+  return { ...status, tone: "progress", note: "was empty", detail };
 }
 
 const STATUS = "STATUS";
@@ -143,13 +162,19 @@ export interface StatusCount {
 
 const TONES: readonly Tone[] = ["bad", "progress", "good", "off"];
 
-/** Counts the rows of each status, problems first. @param selected statuses that are counted even if no row has them */
+/**
+ * Counts the rows of each status, problems first. A status has the worst tone of its rows.
+ *
+ * @param selected statuses that are counted even if no row has them
+ */
 export function countsOf(rows: readonly Row[], selected: readonly string[] = []): StatusCount[] {
   const counts = new Map(selected.map((name): [string, StatusCount] => [name, { name, tone: "off", count: 0 }]));
   for (const { status } of rows) {
     if (!status) continue;
     const { name, tone } = status;
-    counts.set(name, { name, tone, count: (counts.get(name)?.count ?? 0) + 1 });
+    const { count, tone: before } = counts.get(name) ?? { count: 0, tone };
+    const isWorse = count === 0 || TONES.indexOf(tone) < TONES.indexOf(before);
+    counts.set(name, { name, tone: isWorse ? tone : before, count: count + 1 });
   }
   const rank = ({ tone }: StatusCount) => TONES.indexOf(tone);
   return [...counts.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count || (a.name < b.name ? -1 : 1));

@@ -60,7 +60,7 @@ export function useWatches(api: Api, { list: { kind }, namespace: wanted }: Rout
   const isOfPods = isShown("Sandbox", "SandboxClaim");
   return {
     sandboxes: useCollection(api, isShown("SandboxTemplate") ? undefined : SANDBOXES, namespace),
-    claims: useCollection(api, isShown("SandboxClaim", "SandboxWarmPool") ? CLAIMS : undefined, namespace),
+    claims: useCollection(api, isShown("SandboxTemplate") ? undefined : CLAIMS, namespace),
     pools: useCollection(api, isShown("SandboxWarmPool") ? POOLS : undefined, namespace),
     templates: useCollection(api, isShown("SandboxTemplate") ? TEMPLATES : undefined, namespace),
     pods: useCollection(api, isOfPods ? PODS : undefined, namespace),

@@ -254,12 +254,17 @@ function Head({ columns, rows, layout, isNarrow, sort, onSort, selection, onLeav
           </label>
         </div>
       )}
-      {layout.shown.map(({ header }, index) => {
+      {layout.shown.map(({ header, index: at }, index) => {
         const column = slugOf(header);
         const direction = sort?.column === column ? sort.isDescending ? "descending" : "ascending" : undefined;
         return (
           <div role="columnheader" key={header} aria-sort={direction ?? "none"}>
-            <button type="button" tabIndex={-1} onClick={() => onSort(afterClick(sort, column))}>
+            <button
+              type="button"
+              tabIndex={-1}
+              title={columns[at]?.title}
+              onClick={() => onSort(afterClick(sort, column))}
+            >
               {header}
               <span class="arrow" aria-hidden="true">
                 {direction === "ascending" ? "▲" : direction === "descending" ? "▼" : ""}

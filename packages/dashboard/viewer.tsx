@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { bytesText } from "./overview.tsx";
-import { Dialog, Trouble } from "./parts.tsx";
+import { Dialog, Trouble, visible } from "./parts.tsx";
 import { useUnsaved } from "./unsaved.ts";
 
 /** Largest file that the page shows, in bytes. */
@@ -79,9 +79,9 @@ export function Viewer(
     discarding?.onDiscard();
   };
   return (
-    <section ref={section} aria-label={entry.name}>
+    <section ref={section} aria-label={visible(entry.name)}>
       <div class="actions">
-        <b>{entry.name}</b>
+        <b>{visible(entry.name)}</b>
         <span class="faint">{bytesText(entry.size)}, changed {entry.modifiedAt.toLocaleString()}</span>
         {text !== undefined && !canEdit && <span class="faint">Read only: its line ends differ.</span>}
         {canEdit && draft === undefined && (
@@ -101,7 +101,7 @@ export function Viewer(
         <button type="button" onClick={onClose}>Back to the folder</button>
       </div>
       {discarding && (
-        <Dialog title={`Discard the changes to ${entry.name}?`} onClose={keep}>
+        <Dialog title={`Discard the changes to ${visible(entry.name)}?`} onClose={keep}>
           <p>You have not saved them.</p>
           <div class="actions">
             <button type="button" autofocus onClick={keep}>Keep editing</button>
@@ -115,7 +115,7 @@ export function Viewer(
       {draft !== undefined
         ? (
           <textarea
-            aria-label={`Content of ${entry.name}`}
+            aria-label={`Content of ${visible(entry.name)}`}
             spellcheck={false}
             rows={20}
             value={draft}
@@ -125,7 +125,7 @@ export function Viewer(
         : content && ("text" in content
           ? <pre tabIndex={0}>{content.text || "(empty)"}</pre>
           : "image" in content
-          ? <img class="view" src={content.image} alt={entry.name} />
+          ? <img class="view" src={content.image} alt={visible(entry.name)} />
           : <p>{content.why}</p>)}
     </section>
   );

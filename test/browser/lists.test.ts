@@ -9,6 +9,7 @@ import {
   expectNames,
   expectTexts,
   hashOf,
+  openFilled,
   openInMemory,
   pathOf,
   putSandbox,
@@ -17,6 +18,15 @@ import {
   runningPod,
   unschedulablePod,
 } from "./inmemory.ts";
+
+test("a claimed Sandbox shows the pool of its claim, and headers explain what they count", async () => {
+  const { page } = await openFilled("#/sandboxes?namespace=team-a");
+  await expectTexts(page.locator(".cell-pool"), ["python", "python", "python"]);
+  await page.getByRole("link", { name: "Pools" }).click();
+  await page.getByRole("row", { name: /^python/ }).waitFor();
+  const cold = page.getByRole("columnheader", { name: "COLD" }).getByRole("button");
+  expect(await cold.getAttribute("title")).toMatch(/because the pool was empty/);
+});
 
 test("filter, order and open panel are in the address: a link shows the same, and back leads through them", async () => {
   const fill = (api: FakeApi) => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deletionText, expiryChange, leavingMembers, suspensionText } from "../../packages/dashboard/actions.tsx";
 import { yamlOf } from "../../packages/dashboard/detail.tsx";
 import { bytesText, factsOf } from "../../packages/dashboard/overview.tsx";
-import { addressOfObject, adviceOf, commandsIn } from "../../packages/dashboard/parts.tsx";
+import { addressOfObject, adviceOf, commandsIn, visible } from "../../packages/dashboard/parts.tsx";
 import { previewOf } from "../../packages/dashboard/ports.tsx";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxClaim } from "../../packages/api/sandboxclaim.ts";
@@ -250,4 +250,10 @@ test("adviceOf() names the role for a right that is missing, and how to grant it
     "kubectl create clusterrolebinding NAME --clusterrole=hookbox-view --user=ada.",
   );
   expect(adviceOf('sandboxes "x" is forbidden: exceeded quota: small')).toBeUndefined();
+});
+
+test("visible() shows what could make a name look like another one", () => {
+  expect(visible("a\u202etxt.exe")).toBe("a\\u202etxt.exe");
+  expect(visible("a\nb\u200f\u2066c\x7f")).toBe("a\\u000ab\\u200f\\u2066c\\u007f");
+  expect(visible("\u0634\u0639\u0631 \u{1f600}.txt")).toBe("\u0634\u0639\u0631 \u{1f600}.txt");
 });

@@ -11,6 +11,7 @@ import {
   layoutOf,
   listColumns,
   makeColumn,
+  poolStatusWith,
   type Row,
   rowsOf,
   widthsOf,
@@ -152,6 +153,20 @@ describe("filtered()", () => {
   });
 });
 
+test.for([
+  { reason: "most claims got a member", counts: { warm: 3, cold: 3 }, want: { name: "Full", tone: "good" } },
+  { reason: "no claim came", counts: { warm: 0, cold: 0 }, want: { name: "Full", tone: "good" } },
+  { reason: "it was empty each time", counts: { warm: 0, cold: 4 }, want: { tone: "progress", note: "was empty" } },
+  { reason: "it was empty mostly", counts: { warm: 1, cold: 4 }, want: { detail: /^Only 1 of the 5 claims/ } },
+])("a full pool is good only if it serves its claims: $reason", ({ counts, want }) => {
+  const full: Status = { name: "Full", tone: "good" };
+  const { detail, ...more } = { detail: undefined, ...want };
+  const status = poolStatusWith(full, counts);
+  expect(status).toMatchObject(detail ? { ...more, detail: expect.stringMatching(detail) } : more);
+  const filling: Status = { name: "Filling", tone: "progress" };
+  expect(poolStatusWith(filling, counts)).toBe(filling);
+});
+
 describe("countsOf()", () => {
   const all = rows(
     { name: "a" },
@@ -168,6 +183,14 @@ describe("countsOf()", () => {
       ["Running", 2],
       ["Suspended", 1],
     ]);
+  });
+
+  test("a status has the worst tone of its rows", () => {
+    const pools = rows({ name: "a", status: "Full" }, { name: "b", status: "Full", tone: "progress" }, {
+      name: "c",
+      status: "Full",
+    });
+    expect(countsOf(pools)).toEqual([{ name: "Full", tone: "progress", count: 3 }]);
   });
 
   test("keeps a selected status when its last row has left, so that a click can end the selection", () => {
