@@ -63,7 +63,8 @@ async function deliver(
     const { namespace } = entry;
     const env = { ...lateVariables(claim, isCold), ...await secretValues(api, claim) };
     if (isOver()) return;
-    await binder.deliver({ namespace, name, uid }, env, isFirst ? "first" : "again");
+    // A Sandbox of its own makes the claim Ready at once, so programs may bind variables already.
+    await binder.deliver({ namespace, name, uid }, env, isFirst && !isCold ? "first" : "again");
     entry.delivered = lateStart;
     entry.deliveryFailures = 0;
   } catch (error) {

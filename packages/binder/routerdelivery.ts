@@ -2,15 +2,18 @@
 import { ROUTER_AUDIENCE } from "../api/installation.ts";
 import { REASON_HEADER, SANDBOX_NOT_FOUND, WAKE_HEADER } from "../api/router/protocol.ts";
 import { isObject, readJson } from "../api/objects/json.ts";
+import { createByteBuffer } from "../process/bytebuffer.ts";
 import { type Deliver, DeliveryRefused } from "./state.ts";
 
 /** Port of the runtime. */
 const RUNTIME_PORT = "8080";
-/** Time limit of a request. */
+/** Time limit of a delivery, with all its requests: each delivery keeps others waiting. */
 const TIMEOUT_MS = 10_000;
 /** How often to ask again if the router does not know the binding yet, and how long to wait before, in milliseconds. */
 const LOOKS = { most: 25, pauseMs: 20 };
-/** Most characters of an answer that are read. */
+/** Most bytes of an answer that are read: a sandbox may send any amount. A list of names is shorter. */
+const MOST_BYTES = 1 << 20;
+/** Most characters of a message that are reported. */
 const MOST_WORDS = 500;
 
 /**
@@ -21,6 +24,7 @@ const MOST_WORDS = 500;
 export function createRouterDelivery(url: string, token: () => string | undefined): Deliver {
   return async ({ namespace, name, uid }, env, how) => {
     const bearer = token();
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const headers: Record<string, string> = {
       "X-Sandbox-ID": name,
       "X-Sandbox-Namespace": namespace,
@@ -37,7 +41,7 @@ export function createRouterDelivery(url: string, token: () => string | undefine
           headers: { ...headers, ...body === undefined ? {} : { "Content-Type": "application/json" } },
           ...body === undefined ? {} : { body },
           redirect: "manual",
-          signal: AbortSignal.timeout(TIMEOUT_MS),
+          signal,
         }).catch((error) => {
           throw new Error(`the router at ${url} does not answer: ${causeOf(error)}`);
         });
@@ -46,17 +50,41 @@ export function createRouterDelivery(url: string, token: () => string | undefine
         await new Promise((resolve) => setTimeout(resolve, LOOKS.pauseMs));
       }
     };
-    if (how === "again") {
-      const found = await ask("GET");
-      if (found.ok) return void await found.body?.cancel();
-      // 404: nothing is bound, or no runtime answers, which the next request finds out.
-      if (found.status !== 404) throw await failureOf(found);
-      await found.body?.cancel();
-    }
-    const answer = await ask("POST", JSON.stringify({ env }));
-    if (!answer.ok) throw await failureOf(answer);
-    await answer.body?.cancel();
+    const send = async (method: string, variables: Record<string, string>) => {
+      const answer = await ask(method, JSON.stringify({ env: variables }));
+      if (!answer.ok) throw await failureOf(answer);
+      await answer.body?.cancel();
+    };
+    if (how === "first") return await send("POST", env);
+    const found = await ask("GET");
+    // 404: nothing is bound, or no runtime answers, which the next request finds out.
+    if (!found.ok && found.status !== 404) throw await failureOf(found);
+    const names = found.ok ? boundNames(await textOf(found)) : undefined;
+    if (!found.ok) await found.body?.cancel();
+    // A program may have bound variables of its own since the start of the Pod, also newer values of these. They stay.
+    const missing = Object.entries(env).filter(([variable]) => !names?.has(variable));
+    if (names && missing.length === 0) return;
+    await send("PATCH", Object.fromEntries(missing));
   };
+}
+
+function boundNames(text: string): Set<unknown> {
+  const body = readJson(text);
+  return new Set(isObject(body) && Array.isArray(body["env"]) ? body["env"] : []);
+}
+
+/** Reads an answer, up to {@link MOST_BYTES}. Empty if it breaks off. */
+async function textOf({ body }: Response): Promise<string> {
+  const gathered = createByteBuffer();
+  try {
+    for await (const chunk of body ?? []) {
+      gathered.add(chunk.subarray(0, MOST_BYTES - gathered.size()));
+      if (gathered.size() === MOST_BYTES) break;
+    }
+  } catch {
+    return "";
+  }
+  return gathered.takeText();
 }
 
 /** The message of `fetch` itself says nothing. */
@@ -68,7 +96,7 @@ function causeOf(error: unknown): string {
 /** Tells who refuses: the runtime answers `{code, message}`, the router `{detail}`. Neither repeats a value. */
 async function failureOf(answer: Response): Promise<Error> {
   const { status } = answer;
-  const body = readJson((await answer.text()).slice(0, 10 * MOST_WORDS));
+  const body = readJson(await textOf(answer));
   const { code, message, detail } = isObject(body) ? body : {};
   const words = String(message ?? detail ?? `HTTP ${status}`).slice(0, MOST_WORDS);
   if (typeof code === "string" || (detail === undefined && status < 500)) {

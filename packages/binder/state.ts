@@ -50,9 +50,10 @@ export class DeliveryRefused extends Error {
 }
 
 /**
- * Gives the runtime of a Sandbox variables, in place of those that it has from an earlier delivery.
+ * Gives the runtime of a Sandbox variables.
  *
- * @param how `first`: in any case; `again`: only if the runtime has started since, so that it has none
+ * @param how `first`: in place of everything that it has; `again`: only those that it lacks, because a program may have
+ *   bound others
  * @throws {DeliveryRefused} if the Sandbox is the cause
  * @throws {Error} if it is not known that the runtime has got them. No error contains a value
  */

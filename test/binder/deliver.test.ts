@@ -159,7 +159,7 @@ test("a claim gets values of Secrets late, in a member or in a Sandbox of its ow
   const ready = { type: "Ready", status: "True", reason: "DependenciesReady", message: "", lastTransitionTime: at };
   await world.store.put({ ...cold, status: { conditions: [ready], podIPs: ["10.0.0.9"] } } as never);
   await world.clock.advance(0);
-  expect(delivered.slice(1)).toEqual([["cold", { KEY: "0th3r" }, "first"]]);
+  expect(delivered.slice(1)).toEqual([["cold", { KEY: "0th3r" }, "again"]]);
   expect(world.ready()["cold"]).toMatch(/^True /);
   expect(JSON.stringify([...world.sandboxes(), ...world.claims(), world.faults()])).not.toContain("0th3r");
 });

@@ -1,0 +1,67 @@
+/** What the binder sends through the router to give a runtime variables, and how much of an answer it reads. @module */
+import type { RequestListener } from "node:http";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { createRouterDelivery } from "../../packages/binder/routerdelivery.ts";
+import { DeliveryRefused } from "../../packages/binder/state.ts";
+import { startBackend } from "../router/stage.ts";
+
+const SANDBOX = { namespace: "team-a", name: "demo", uid: "uid-of-demo" };
+
+/** A router that answers so, and records the requests. */
+async function start(answer: RequestListener) {
+  const asked: [string | undefined, unknown][] = [];
+  const { port } = await startBackend(async (request, response) => {
+    const body = await text(request);
+    asked.push([request.method, body === "" ? undefined : JSON.parse(body)]);
+    answer(request, response);
+  });
+  return { asked, deliver: createRouterDelivery(`http://127.0.0.1:${port}`, () => "token") };
+}
+
+/** A runtime with these variables; undefined: nothing is bound. */
+const having = (names: string[] | undefined): RequestListener => ({ method }, response) => {
+  const isUnbound = method === "GET" && names === undefined;
+  response.writeHead(isUnbound ? 404 : 200, { "Content-Type": "application/json" });
+  response.end(JSON.stringify(isUnbound ? { code: "not_found", message: "nothing is bound" } : { env: names ?? [] }));
+};
+
+test.for<[string, string[] | undefined, object | undefined]>([
+  ["nothing", undefined, { A: "1", B: "2" }],
+  ["all of them, and others", ["A", "B", "C"], undefined],
+  ["what a program has bound since its start", ["C"], { A: "1", B: "2" }],
+  ["some of them", ["A"], { B: "2" }],
+])("a runtime that has %s gets again what it lacks, and keeps the rest", async ([, names, sent]) => {
+  const { asked, deliver } = await start(having(names));
+  await deliver(SANDBOX, { A: "1", B: "2" }, "again");
+  expect(asked).toEqual([["GET", undefined], ...sent === undefined ? [] : [["PATCH", { env: sent }]]]);
+});
+
+test("a runtime that waits for variables gets none, so that it goes on", async () => {
+  const { asked, deliver } = await start(having(undefined));
+  await deliver(SANDBOX, {}, "again");
+  expect(asked).toEqual([["GET", undefined], ["PATCH", { env: {} }]]);
+});
+
+test("the first delivery replaces everything", async () => {
+  const { asked, deliver } = await start(having(["C"]));
+  await deliver(SANDBOX, { A: "1" }, "first");
+  expect(asked).toEqual([["POST", { env: { A: "1" } }]]);
+});
+
+test("of an answer without an end only the beginning is read", async () => {
+  const { deliver } = await start((_, response) => {
+    response.writeHead(400, { "Content-Type": "application/json" });
+    const chunk = new Uint8Array(64 * 1024);
+    const more = () => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on("drain", more);
+    more();
+  });
+  for (const how of ["first", "again"] as const) {
+    const refused = deliver(SANDBOX, { A: "s3cr3t" }, how);
+    await expect(refused).rejects.toBeInstanceOf(DeliveryRefused);
+    await expect(refused).rejects.toThrow("its runtime refuses: HTTP 400");
+  }
+});
