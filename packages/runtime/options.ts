@@ -35,6 +35,13 @@ export const RUNTIME = {
       placeholder: "DIR",
       otherwise: "the image's WORKDIR; if that is /, /workspace; if that cannot be created, the home directory",
     }),
+    user: flag(TEXT, {
+      help:
+        "user that commands, code and terminals run as, and that files belong to; needs a runtime that starts as root",
+      since: "0.3.0",
+      placeholder: "U",
+      otherwise: "the user of the container",
+    }),
     host: flag(TEXT, {
       help: "address to listen on",
       since,

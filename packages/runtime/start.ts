@@ -5,6 +5,7 @@ import { assemble } from "./assemble.ts";
 import { forThisPod, listen, listenGRPC, type Listening, upgradesForThisPod } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { tokenIsMounted } from "./token.ts";
+import { becomeUser } from "./user.ts";
 
 /** A running runtime. */
 export interface Runtime {
@@ -24,9 +25,10 @@ const LAST_ANSWERS_MS = 1000;
 /**
  * Starts the runtime.
  *
- * @throws if a port is in use, the root cannot be created, or the token cannot be read. No port is open then
+ * @throws if a port is in use, the root cannot be created, the user cannot be switched, or the token cannot be read. No port is open then
  */
 export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
+  if (options.user !== undefined) becomeUser(options.user);
   const [stopping, killing] = [new AbortController(), new AbortController()];
   const { apps: { legacy, rest, routes, door, terminals }, processes, contexts, root } = await assemble(options, log, {
     stop: stopping.signal,
