@@ -44,6 +44,9 @@ const MOST_LARGE = 4;
 const MOST_PROBLEM_REPORTS = 4;
 /** All other reports that are written at the same time. */
 const MOST_REPORTS = 40;
+/** Deliveries at the same time. Runtimes that do not answer, each for ten seconds, may be all those of one namespace. */
+const MOST_DELIVERIES = 40;
+const MOST_OF_NAMESPACE = 10;
 
 /** The interface of a binder to the watches that feed it. */
 export interface Binding {
@@ -140,7 +143,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
     isScheduling: false,
     problemReports: createWorkQueue(MOST_PROBLEM_REPORTS),
     reports: createWorkQueue(MOST_REPORTS),
-    deliveries: createWorkQueue(MOST_REPORTS),
+    deliveries: createWorkQueue(MOST_DELIVERIES, MOST_OF_NAMESPACE),
     isListed: false,
     schedule: () => schedule(binder),
     onIdle: () => {},

@@ -55,22 +55,38 @@ export interface WorkQueue {
 
 /** The work of a namespace, by key. */
 interface NamespaceWork {
+  namespace: string;
   urgent: Map<string, Work>;
   calm: Map<string, Work>;
 }
 
-/** Creates a work queue. @param most how many works run at the same time */
-export function createWorkQueue(most: number): WorkQueue {
+/**
+ * Creates a work queue.
+ *
+ * @param most how many works run at the same time
+ * @param mostOfOne how many of them for one namespace
+ */
+export function createWorkQueue(most: number, mostOfOne = most): WorkQueue {
   const queue: FairQueue<NamespaceWork> = new Map();
-  let running = 0;
+  /** How many works of a namespace run. */
+  const running = new Map<string, number>();
+  let all = 0;
+  const isHeld = ({ namespace }: NamespaceWork) => (running.get(namespace) ?? 0) >= mostOfOne;
+  const count = (namespace: string, change: 1 | -1) => {
+    const now = (running.get(namespace) ?? 0) + change;
+    if (now > 0) running.set(namespace, now);
+    else running.delete(namespace);
+    all += change;
+  };
 
   function next(): void {
-    while (running < most) {
-      const work = takeInTurn(queue, FIRST);
-      if (!work) return;
-      running++;
+    while (all < most) {
+      const taken = takeInTurn(queue, { ...FIRST, isHeld });
+      if (!taken) return;
+      const { namespace, work } = taken;
+      count(namespace, 1);
       void work().then(() => {
-        running--;
+        count(namespace, -1);
         next();
       });
     }
@@ -78,7 +94,7 @@ export function createWorkQueue(most: number): WorkQueue {
 
   return {
     add(namespace, key, work, isUrgent = false) {
-      const own = queue.get(namespace) ?? { urgent: new Map<string, Work>(), calm: new Map<string, Work>() };
+      const own = queue.get(namespace) ?? { namespace, urgent: new Map<string, Work>(), calm: new Map<string, Work>() };
       if (isUrgent) own.calm.delete(key);
       const works = isUrgent || own.urgent.has(key) ? own.urgent : own.calm;
       works.set(key, work);
@@ -89,12 +105,12 @@ export function createWorkQueue(most: number): WorkQueue {
   };
 }
 
-const FIRST: Taking<NamespaceWork, Work> = {
-  take({ urgent, calm }) {
+const FIRST: Taking<NamespaceWork, { namespace: string; work: Work }> = {
+  take({ namespace, urgent, calm }) {
     const works = urgent.size > 0 ? urgent : calm;
     for (const [key, work] of works) {
       works.delete(key);
-      return work;
+      return { namespace, work };
     }
     return undefined;
   },

@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createWorkQueue, type FairQueue, takeInTurn } from "../../packages/kube/workqueue.ts";
 
-function workQueue(most: number) {
-  const queue = createWorkQueue(most);
+function workQueue(most: number, mostOfOne?: number) {
+  const queue = createWorkQueue(most, mostOfOne);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   /** Adds work by names such as `a/1`, or `a/1!` where it is urgent. */
@@ -48,6 +48,18 @@ test("no more work than may be runs at once", async () => {
   ends[1]?.();
   await setImmediate();
   expect(begun).toEqual(["a/1", "b/1", "c/1"]);
+});
+
+test("work of one namespace that does not end leaves room for others", async () => {
+  const { begun, ends, add } = workQueue(4, 2);
+  add("a/1", "a/2", "a/3", "a/4", "b/1", "c/1", "d/1");
+  expect(begun).toEqual(["a/1", "a/2", "b/1", "c/1"]);
+  ends[2]?.();
+  await setImmediate();
+  expect(begun.slice(4)).toEqual(["d/1"]);
+  ends[0]?.();
+  await setImmediate();
+  expect(begun.slice(5)).toEqual(["a/3"]);
 });
 
 test("what is urgent comes first in its namespace, and nowhere else", async () => {
