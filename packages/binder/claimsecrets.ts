@@ -54,7 +54,11 @@ async function checkPolicy(api: Api, { metadata }: SandboxClaim, path: string): 
     throw new Error(`the admission policy ${POLICY} is missing, so nobody has checked who may read the Secrets`);
   }
   if (!isOk(answer)) throw new Error(`the admission policy ${POLICY} cannot be read: ${messageOf(answer)}`);
-  const { creationTimestamp = "" } = (answer.body as { metadata: ObjectMeta }).metadata;
+  const { metadata: own, spec } = answer.body as { metadata: ObjectMeta; spec?: { validationActions?: string[] } };
+  if (path.includes("policybindings/") && spec?.validationActions?.includes("Deny") !== true) {
+    throw new Error(`the admission policy ${POLICY} refuses nothing: validationActions of its binding lacks Deny`);
+  }
+  const { creationTimestamp = "" } = own;
   if (!(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(creationTimestamp) + IN_FORCE_MS)) {
     throw new Error(
       `the claim is older than the admission policy ${POLICY}, which checks ${SECRET_ENV_ANNOTATION}: create it again`,

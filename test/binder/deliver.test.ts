@@ -130,12 +130,13 @@ const NAMED = "agents.x-k8s.io/secret-env";
 const named = (text: string) => ({ metadata: { annotations: { [NAMED]: text } } });
 
 /** Answers for the Secrets `keys` and `binary`, and for an admission policy of this age; undefined: there is none. */
-function answering(policySeconds: number | undefined, secretStatus = 200): ApiFault {
+function answering(policySeconds: number | undefined, secretStatus = 200, action = "Deny"): ApiFault {
   return ({ path }) => {
     if (path.includes("admissionregistration")) {
       if (policySeconds === undefined) return { status: 404, body: {} };
       const creationTimestamp = new Date(world.clock.now() - 1000 * policySeconds).toISOString();
-      return { status: 200, body: { metadata: { name: "hookbox-claim-secrets", creationTimestamp } } };
+      const spec = path.includes("policybindings") ? { validationActions: [action] } : {};
+      return { status: 200, body: { metadata: { name: "hookbox-claim-secrets", creationTimestamp }, spec } };
     }
     if (!path.includes("/secrets/")) return undefined;
     if (secretStatus !== 200) return { status: secretStatus, body: { message: "secrets is forbidden" } };
@@ -171,6 +172,7 @@ test.for<[string, string, ApiFault, string]>([
     answering(undefined),
     "admission policy hookbox-claim-secrets is missing",
   ],
+  ["the check only warns", "A=keys/api", answering(3600, 200, "Warn"), "lacks Deny"],
   ["it is older than the check", "A=keys/api", answering(5), "create it again"],
   ["the key does not exist", "A=keys/none", answering(3600), "Secret keys has no key none"],
   ["the Secret does not exist", "A=keys/api", answering(3600, 404), "Secret keys does not exist"],

