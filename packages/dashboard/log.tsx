@@ -230,6 +230,19 @@ const OTHER_SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-ln-~]|\][^\x07\x1b]*(?:\x07|\x1
 // deno-lint-ignore no-control-regex
 const ANY_SEQUENCE = /\x1b\[[0-?]*[ -/]*[@-~]?|\x1b/g;
 
+const textOf = (raw: string) => raw.replace(OTHER_SEQUENCES, "").replace(ANY_SEQUENCE, "");
+
+/**
+ * Splits a line at carriage returns, after which a terminal overwrites it. Of a progress, whose texts have the same
+ * letters, only the last one is a line. Anything else would hide what was written before.
+ */
+function linesIn(raw: string): string[] {
+  const parts = raw.split("\r").filter((part) => part !== "");
+  const written = parts.length > 0 ? parts : [""];
+  const letters = written.map((part) => textOf(part).replace(/\P{L}/gu, ""));
+  return written.filter((_, at) => letters[at] !== letters[at + 1]);
+}
+
 /** Splits the text of a log into lines with colours. @param most number of lines that are kept */
 export function createLogLines(most: number): LogLines {
   // Keeps its state from line to line: a colour holds until it is reset.
@@ -241,8 +254,7 @@ export function createLogLines(most: number): LogLines {
   const cssOf = (color: Color | null) => color === null || color.type === "named" ? undefined : palette.value(color);
   const isSame = (a: Color, b: Color | null) => b !== null && palette.value(a) === palette.value(b);
   const lineOf = (raw: string): LogLine => {
-    // A program that shows progress overwrites the line after a carriage return.
-    const written = raw.replace(/\r+$/, "").replace(/^.*\r/s, "").replace(OTHER_SEQUENCES, "");
+    const written = raw.replace(OTHER_SEQUENCES, "");
     // `ESC[m` means `ESC[0m`, which the parser does not know.
     const tokens = parser.parse(written.replaceAll("\x1b[m", "\x1b[0m"));
     const parts = tokens.map(({ value, decorations, ...colors }): LogPart => {
@@ -269,12 +281,11 @@ export function createLogLines(most: number): LogLines {
       const all = (rest + text).split("\n");
       rest = all.pop() ?? "";
       // Only complete lines are parsed: a sequence may be cut in two.
-      lines = [...lines, ...all.map(lineOf)].slice(-most);
+      lines = [...lines, ...all.flatMap(linesIn).map(lineOf)].slice(-most);
     },
     lines() {
       if (rest === "") return lines;
-      const text = rest.replace(/^.*\r(?=.)/s, "").replace(OTHER_SEQUENCES, "").replace(ANY_SEQUENCE, "");
-      return [...lines, { id: -1, text, parts: [{ text }] }];
+      return [...lines, ...linesIn(rest).map(textOf).map((text, at) => ({ id: -1 - at, text, parts: [{ text }] }))];
     },
   };
 }
