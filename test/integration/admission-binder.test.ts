@@ -4,6 +4,8 @@ import {
   ASSIGNED_AT_ANNOTATION,
   CLAIM_UID_LABEL,
   DRAINING_LABEL,
+  LATE_BINDING_ANNOTATION,
+  LAUNCH_TYPE_LABEL,
   LOSSES_ALLOWED_ANNOTATION,
   SANDBOX_NAME_ANNOTATION,
   SHARD_LABEL,
@@ -92,6 +94,19 @@ test("the binder makes Sandboxes for pools and claims, hands members over, and d
   expect(await patch(["sandbox", "member"], again), "once").toMatchObject(
     refused("change Sandboxes of pools by giving them"),
   );
+
+  const late = { [LATE_BINDING_ANNOTATION]: "Required" };
+  const warm = { ...ofPool, labels: { ...ofPool.labels, [LAUNCH_TYPE_LABEL]: "warm" } };
+  for (const name of ["late", "early", "free-late"]) expect(await create(make(name, warm))).toMatchObject({ code: 0 });
+  const bound = (annotations: object) => ({ metadata: { ...taken, annotations }, spec: pods });
+  expect(await patch(["sandbox", "late"], bound(late))).toMatchObject({ code: 0, stderr: "" });
+  expect(await patch(["sandbox", "early"], bound({}))).toMatchObject({ code: 0, stderr: "" });
+  await ns.patch("sandbox", "free-late", { metadata: { annotations: late } });
+  const deleted = (name: string) => attempt(cluster, [...as, "delete", "--wait=false", "sandbox", name]);
+  for (const name of ["first", "c", "member", "early", "free-late"]) {
+    expect(await deleted(name), name).toMatchObject(refused("create and update"));
+  }
+  expect(await deleted("late")).toMatchObject({ code: 0, stderr: "" });
 
   for (const object of [["sandboxclaim", "c"], ["sandboxwarmpool", "p"]]) {
     const key = object[1] === "c" ? SANDBOX_NAME_ANNOTATION : WOKEN_AT_ANNOTATION;
