@@ -71,7 +71,7 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "a Sandbox expires that was changed after a router had let it expire",
     file: "packages/api/expiry.ts",
-    from: " && metadata.generation === data.generation",
+    from: " && metadata.generation === expiry.generation",
     to: "",
     tests: LIFETIME_TEST,
   },
