@@ -21,6 +21,7 @@ import { createOpenRoot } from "../../packages/runtime/confine.ts";
 import { createKernelCheck } from "../../packages/runtime/files/folder.ts";
 import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { FileWatcherService } from "../../packages/runtime-api/gen/watcher/v1/watcher_pb.ts";
+import { createFS } from "../../packages/sdk/files/fs.ts";
 import { createFiles } from "../../packages/sdk/files/files.ts";
 import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
 import { startMain } from "../mainprocess.ts";
@@ -90,6 +91,24 @@ test("/ is neither removed nor moved; the working directory loses only its conte
   }
   await files.remove("../work", { recursive: true });
   expect([readdirSync(at("work")), existsSync(at("beside"))]).toEqual([[], true]);
+});
+
+test("what a list, a description or a link says where a file is, finds that file", async () => {
+  const { at, files } = await aRuntime();
+  mkdirSync(at("work/sub"));
+  for (const path of ["work/~", "work/a", "work/sub/~", "beside"]) writeFileSync(at(path), path);
+  execFileSync("ln", ["-s", at("beside"), at("work/link")]);
+  const listed = await files.list(".", { depth: 2 });
+  expect(listed.map(({ path }) => path)).toEqual(["./~", "a", "link", "sub", "sub/~"]);
+  expect(await createFS(files, OBJECT).readdir(".")).toEqual(["~", "a", "link", "sub"]);
+  for (const { path, type, name, target } of listed) {
+    if (type === "directory") continue;
+    const { path: described } = await files.stat(path);
+    const text = type === "symlink" ? "beside" : path.startsWith("sub") ? "work/sub/~" : `work/${name}`;
+    for (const one of [path, described, target ?? path]) expect(await files.read(one), one).toBe(text);
+    expect(described).toBe(at(path.startsWith("sub") ? "work/sub/~" : `work/${name}`));
+  }
+  expect(listed.find(({ name }) => name === "link")?.target).toBe(at("beside"));
 });
 
 test("a pipe or device is never replaced by a file", async () => {

@@ -185,7 +185,8 @@ function watchEventOf(
 }
 
 function relativeTo(folder: string, path: string): string {
-  return path.slice(joinPath(folder, "").length);
+  // A file "~" in the working directory has the path "./~".
+  return path.slice(joinPath(folder, "").length).replace(/^\.\//, "");
 }
 
 /** Names of these functions. */
