@@ -75,8 +75,10 @@ export function openBuildah(folder: string, root: string, log: number): Buildah 
 const PACKAGES = ["ca-certificates", "debian-archive-keyring"];
 /** The configuration of this machine's apt-get. */
 const SETTINGS = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources", "/etc/apt/apt.conf.d"];
+/** Texts for people, which Debian's slim images lack, too. */
+const UNUSED = ["usr/share/doc/*/*", "usr/share/{info,locale,man}/*"];
 /** The certificates that this machine trusts, including those of its mirrors. */
-const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+export const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 
 /**
  * Creates the file system of the base in a folder. The folder is emptied first.
@@ -95,7 +97,8 @@ export function makeBase(folder: string, log: number): void {
   rmSync(join(folder, "etc/apt/sources.list"), { force: true });
   for (const path of SETTINGS) if (existsSync(path)) cpSync(path, join(folder, path), { recursive: true });
   if (existsSync(CERTIFICATES)) copyFileSync(CERTIFICATES, join(folder, CERTIFICATES));
-  for (const path of globSync(join(folder, "var/{cache/apt,lib/apt/lists}/*"))) rmSync(path, { recursive: true });
+  const left = [...UNUSED, "var/cache/apt/*", "var/lib/apt/lists/*"].flatMap((path) => globSync(join(folder, path)));
+  for (const path of left) if (!path.endsWith("/copyright")) rmSync(path, { recursive: true, force: true });
   copyFileSync(process.execPath, join(folder, "usr/local/bin/node"));
   const ask = (...question: string[]) => execFileSync("npm", question, { encoding: "utf8" }).trim();
   const npmrc = ask("config", "get", "globalconfig");

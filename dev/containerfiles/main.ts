@@ -1,11 +1,11 @@
 /** `npm run image`: builds an image from its Containerfile, without docker and without a registry. @module */
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Buildah, makeBase, openBuildah } from "./buildah.ts";
+import { type Buildah, CERTIFICATES, makeBase, openBuildah } from "./buildah.ts";
 import { writeSbom } from "./sbom.ts";
 
 const HELP = `Builds an image from its Containerfile by buildah, as an OCI archive.
@@ -25,6 +25,9 @@ root. Elsewhere, docker build does the same (docs/runtime.md).
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = join(ROOT, ".hookbox/images");
 const BASE = "localhost/debian-node";
+
+/** Where pip finds the certificates that this machine trusts, while an image is built. */
+const MOUNTED_CERTIFICATES = "/run/certificates.crt";
 
 const RUNTIME = { file: "deploy/runtime/Containerfile", workspaces: ["packages/runtime"] };
 
@@ -111,6 +114,12 @@ function argsOf({ file, target }: Image): string[] {
   // not get into a layer.
   const npmrc = execFileSync("npm", ["config", "get", "userconfig"], { encoding: "utf8" }).trim();
   const mounts = existsSync(npmrc) ? ["--volume", `${npmrc}:${npmrc}:ro`] : [];
+  // The image's own certificates are made anew when packages are installed, without those of this machine.
+  if (existsSync(CERTIFICATES)) {
+    const pipConf = join(FOLDER, "pip.conf");
+    writeFileSync(pipConf, `[global]\ncert = ${MOUNTED_CERTIFICATES}\n`);
+    mounts.push("--volume", `${pipConf}:/etc/pip.conf:ro`, "--volume", `${CERTIFICATES}:${MOUNTED_CERTIFICATES}:ro`);
+  }
   return [...bases, ...mounts, ...target === undefined ? [] : ["--target", target], "--file", file];
 }
 

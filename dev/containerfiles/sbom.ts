@@ -1,9 +1,9 @@
 /**
- * Writes the bill of materials of an image as CycloneDX: Debian's packages (from debsbom), npm packages (from npm), and
- * Node. @module
+ * Writes the bill of materials of an image as CycloneDX: Debian's packages (from debsbom), npm packages (from npm), Node,
+ * and what the Containerfile installs by npm and pip. @module
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
@@ -47,7 +47,7 @@ export function writeSbom(out: string, { root, mounted, image, workspaces, work 
   const node = { type: "application", name: "node", version: process.versions.node };
   const purl = `pkg:generic/node@${node.version}`;
   const unpackaged = { type: "application", "bom-ref": "not-packaged", name: "What no package manager knows" };
-  const components = [{ "bom-ref": purl, ...node, purl }];
+  const components = [{ "bom-ref": purl, ...node, purl }, ...installedPackages(mounted)];
   const document = {
     bomFormat: "CycloneDX",
     specVersion: "1.5",
@@ -61,4 +61,18 @@ export function writeSbom(out: string, { root, mounted, image, workspaces, work 
   const { components: all } = JSON.parse(readFileSync(part("merged"), "utf8"));
   if (!Array.isArray(all) || all.length === 0) throw new Error("the bill of materials is empty");
   renameSync(part("merged"), out);
+}
+
+/** Describes the packages that the Containerfile itself installed by npm and pip: those of /usr/local. */
+function installedPackages(mounted: string) {
+  const local = join(mounted, "usr/local/lib");
+  const npm = globSync("node_modules/{*,@*/*}/package.json", { cwd: local }).map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(local, path), "utf8"));
+    return { name, version, purl: `pkg:npm/${name.replace("@", "%40")}@${version}` };
+  });
+  const pip = globSync("python3*/dist-packages/*.dist-info", { cwd: local }).map((path) => {
+    const [, name = "", version = ""] = /([^/]+)-([^/-]+)\.dist-info$/.exec(path) ?? [];
+    return { name, version, purl: `pkg:pypi/${name}@${version}` };
+  });
+  return [...npm, ...pip].map((one) => ({ type: "library", "bom-ref": one.purl, ...one }));
 }

@@ -37,8 +37,14 @@ describe.runIf(hasRealNode)("the image for agents", () => {
 
   afterAll(() => registry?.stop());
 
-  test("runs as nobody in particular, in a folder that it may write to", async () => {
-    expect(await inside("id -u; pwd; echo kept > note && cat note")).toBe("1000\n/workspace\nkept\n");
+  test("runs as a user with a name and a home, in a folder that it may write to", async () => {
+    expect(await inside("id -u; id -un; echo ~; pwd; echo kept > note && cat note"))
+      .toBe("1000\nuser\n/home/user\n/workspace\nkept\n");
+    expect(await inside("echo kept > ~/note && cat ~/note")).toBe("kept\n");
+  });
+
+  test("sudo makes it root, where the Pod allows that", async () => {
+    expect(await inside("sudo id -u")).toBe("0\n");
   });
 
   test("computes and draws in Python", async () => {
@@ -46,16 +52,22 @@ describe.runIf(hasRealNode)("the image for agents", () => {
       "print(pandas.DataFrame({'x': numpy.arange(4)}).x.sum())";
     expect(await inside(`python3 -c "${script}" && head -c 4 p.png | tail -c 3`)).toBe("6\nPNG");
     expect(await inside("pip --version")).toMatch(/^pip \d/);
+    expect(await inside("python -c 'import IPython.display, plotly.express, scipy, sympy; print(1)'")).toBe("1\n");
+    expect(await inside("python -m venv v && v/bin/python -m pip --version")).toMatch(/^pip \d/);
   });
 
   test("has Node, and compiles what packages bring", async () => {
     expect(await inside("node --version")).toMatch(/^v24\./);
+    expect(await inside("echo 'const x: number = 5; console.log(x)' > a.ts && tsc a.ts && node a.js")).toBe("5\n");
     expect(await inside("echo 'int main(){return 7;}' > a.c && cc a.c -o a; ./a; echo $?")).toBe("7\n");
   });
 
-  test.each(["git", "curl", "rg", "grep", "find", "make", "jq", "less", "unzip"])("has %s", async (program) => {
-    expect(await inside(`command -v ${program}`)).toMatch(new RegExp(`/${program}\n$`));
-  });
+  test.each(["git", "curl", "rg", "grep", "find", "make", "jq", "less", "unzip", "npm", "g++"])(
+    "has %s",
+    async (program) => {
+      expect(await inside(`command -v ${program}`)).toMatch(new RegExp(`/${program}\n$`));
+    },
+  );
 
   test("grep and find are GNU's", async () => {
     expect(await inside("grep --version; find --version")).toMatch(/GNU grep[^]*GNU findutils/);
@@ -63,6 +75,8 @@ describe.runIf(hasRealNode)("the image for agents", () => {
 
   test("its bill of materials names what is in it", () => {
     const versions = new Map(sbom.components.map(({ name, version }) => [name, version]));
-    for (const name of ["python3-numpy", "ripgrep", "hono", "node"]) expect(versions.get(name), name).toMatch(/\d/);
+    for (const name of ["python3-numpy", "ripgrep", "hono", "node", "typescript", "plotly"]) {
+      expect(versions.get(name), name).toMatch(/\d/);
+    }
   });
 });
