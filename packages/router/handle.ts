@@ -71,6 +71,7 @@ export interface Handler {
 }
 
 const NO_BODY: Refusal = { status: 400, detail: "A HEAD request has no body." };
+const POD_REPLACED: Refusal = { status: 503, detail: "Cannot bind: the Pod of the sandbox has just been replaced." };
 const NO_TUNNEL: Refusal = { status: 405, detail: "The router does not proxy CONNECT." };
 
 /** Creates the handler from its parts. */
@@ -163,9 +164,12 @@ function dispatch(
   };
   const forwardBinding = async (exchange: Exchange, address: string) => {
     const { target } = exchange;
-    const credentials = await runtimeCredentials(target.namespace, settings.podUIDAt(target, address));
+    const podUID = settings.podUIDAt(target, address);
+    const credentials = await runtimeCredentials(target.namespace, podUID);
     if (response.writableEnded || response.destroyed) return;
     if (isRefusal(credentials)) return sendRefusal(request, response, credentials);
+    // Another Pod, also of another sandbox, may have got the address in the meantime. It must not get the values.
+    if (settings.podUIDAt(target, address) !== podUID) return sendRefusal(request, response, POD_REPLACED);
     forward({ ...exchange, added: [...exchange.added, ...credentials] }, address, settings);
   };
   const address = locator.now(passed.target);

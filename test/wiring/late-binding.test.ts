@@ -1,6 +1,7 @@
 /** Late binding from the SDK through the router to the runtime, with a token that only router and Pod can derive. @module */
 import { Buffer } from "node:buffer";
 import { readFile, stat, writeFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { deriveRuntimeToken } from "../../packages/api/router/runtimetoken.ts";
 import { variable } from "../../packages/process/runprocess.ts";
@@ -13,9 +14,10 @@ import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts
 import { createCode } from "../../packages/sdk/code/code.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
 import type { SandboxTransport } from "../../packages/sdk/transport/transport.ts";
+import { until } from "../eventually.ts";
 import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { startMain } from "../mainprocess.ts";
-import { naming, putPod, putSandbox, startBackend, startRouter } from "../router/stage.ts";
+import { naming, PODS, putPod, putSandbox, startBackend, startRouter } from "../router/stage.ts";
 import { makeRoot } from "../runtime/folders.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef\n";
@@ -137,6 +139,28 @@ test("only a request to bind gets the token; the client's own never passes", asy
   }
   const token = await deriveRuntimeToken(Buffer.from(KEY), UID);
   expect(await (await fetch(`${router.url}/v1/bind?a`, { headers: naming(port) })).text()).toBe(`Bearer ${token}`);
+});
+
+test("values do not go to a Pod that got the address while the router read the key", async () => {
+  const { api, router } = await start(KEY);
+  putKey(api);
+  const bodies: string[] = [];
+  const { port } = await startBackend(async (request, response) => {
+    bodies.push(await text(request));
+    response.end(request.headers["x-sandbox-pod-uid"]);
+  });
+  const podUID = async () => await (await fetch(`${router.url}/`, { headers: naming(port) })).text();
+  api.intercept = async ({ path }) => {
+    if (path !== SECRETS) return undefined;
+    api.remove(`${PODS}/demo`);
+    putPod(api, "demo", { metadata: { uid: "another" } });
+    await until(async () => await podUID() === "another");
+    return undefined;
+  };
+  const body = JSON.stringify({ env: { API_KEY: SECRET } });
+  const answer = await fetch(`${router.url}/v1/bind`, { method: "POST", headers: naming(port), body });
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("has just been replaced")]);
+  expect(bodies.join()).not.toContain(SECRET);
 });
 
 test("the runtime's own command derives the token, and says what is wrong", async () => {
