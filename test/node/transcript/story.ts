@@ -87,9 +87,10 @@ export const STORY: Step[] = [
     line: "hookbox url session 3000 --router http://router.example",
   },
   {
-    prose: "`hookbox jobs session` lists what runs in a sandbox: commands, terminals, and background jobs such as " +
-      "`nohup ./train.sh &` in a command that has ended. [Idle suspension](router.md#idle-suspension) explains which of " +
-      "them keep the sandbox awake.\n\n" +
+    prose:
+      "`jobs` lists what runs in a sandbox: commands, terminals and background jobs. A background job is a process that a " +
+      "command has left behind. [Idle suspension](router.md#idle-suspension) explains which of them keep the sandbox " +
+      "awake.\n\n" +
       "`top` shows how much CPU and memory the sandboxes use. With `-w`, `top` updates the table every five seconds. " +
       "With `--sort-by cpu` or `--sort-by memory`, the sandbox that uses most comes first:",
     line: "hookbox top",
