@@ -7,6 +7,8 @@ import { type Deliver, DeliveryRefused } from "./state.ts";
 
 /** Port of the runtime. */
 const RUNTIME_PORT = "8080";
+/** Time limit for the router's own answer. */
+const ALIVE_MS = 2000;
 /** Time limit of a delivery, with all its requests: each delivery keeps others waiting. */
 const TIMEOUT_MS = 10_000;
 /** How often to ask again if the router does not know the binding yet, and how long to wait before, in milliseconds. */
@@ -21,10 +23,10 @@ const MOST_WORDS = 500;
  *
  * @param url of the router @param token reads the binder's token for the router; undefined: it has none
  */
-export function createRouterDelivery(url: string, token: () => string | undefined): Deliver {
+export function createRouterDelivery(url: string, token: () => string | undefined, timeoutMs = TIMEOUT_MS): Deliver {
   return async ({ namespace, name, uid }, env, how) => {
     const bearer = token();
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = {
       "X-Sandbox-ID": name,
       "X-Sandbox-Namespace": namespace,
@@ -42,7 +44,11 @@ export function createRouterDelivery(url: string, token: () => string | undefine
           ...body === undefined ? {} : { body },
           redirect: "manual",
           signal,
-        }).catch((error) => {
+        }).catch(async (error) => {
+          // The router answers others: it waits for the runtime.
+          if (signal.aborted && await isAlive(url)) {
+            throw new DeliveryRefused(`its runtime does not answer in ${timeoutMs / 1000} s`);
+          }
           throw new Error(`the router at ${url} does not answer: ${causeOf(error)}`);
         });
         if (answer.headers.get(REASON_HEADER) !== SANDBOX_NOT_FOUND || looks > LOOKS.most) return answer;
@@ -66,6 +72,11 @@ export function createRouterDelivery(url: string, token: () => string | undefine
     if (names && missing.length === 0) return;
     await send("PATCH", Object.fromEntries(missing));
   };
+}
+
+async function isAlive(url: string): Promise<boolean> {
+  const answer = fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(ALIVE_MS) });
+  return await answer.then(async ({ ok, body }) => (await body?.cancel(), ok), () => false);
 }
 
 function boundNames(text: string): Set<unknown> {

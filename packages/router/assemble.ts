@@ -133,6 +133,7 @@ export function assembleRouter(
       namespaceLimit: createNamespaceLimit(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
       locator,
       runtimeCredentials: createRuntimeCredentials(api, log),
+      runtimePort: options.runtimePort,
       settings,
       observer: createObserver({
         metrics,

@@ -51,6 +51,8 @@ export interface HandlerParts {
   namespaceLimit: NamespaceLimit;
   locator: Locator;
   runtimeCredentials: RuntimeCredentials;
+  /** Port of the runtime in sandboxes. */
+  runtimePort: number;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
@@ -148,7 +150,7 @@ function answerHealth(response: ServerResponse): void {
 
 /** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
 function dispatch(
-  { locator, runtimeCredentials, settings, observer, log }: HandlerParts,
+  { locator, runtimeCredentials, runtimePort, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   passed: AdmittedRequest,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
@@ -159,7 +161,7 @@ function dispatch(
     const form = grpcFormOf(request);
     const exchange = { ...incoming, ...passed, addedToResponse };
     if (form) forwardGrpc(exchange, form, address, settings);
-    else if (isBinding(passed.path)) forwardBinding(exchange, address);
+    else if (isBinding(passed.path, passed.target.port, runtimePort)) forwardBinding(exchange, address);
     else forward(exchange, address, settings);
   };
   const forwardBinding = async (exchange: Exchange, address: string) => {

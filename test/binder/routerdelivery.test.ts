@@ -65,3 +65,17 @@ test("of an answer without an end only the beginning is read", async () => {
     await expect(refused).rejects.toThrow("its runtime refuses: HTTP 400");
   }
 });
+
+test.for([true, false])(
+  "a runtime that never answers is refused if the router answers otherwise: %s",
+  async (isAlive) => {
+    const { port } = await startBackend(({ url }, response) => {
+      if (url === "/healthz") response.writeHead(isAlive ? 200 : 500).end();
+    });
+    const deliver = createRouterDelivery(`http://127.0.0.1:${port}`, () => undefined, 100);
+    const delivered = deliver(SANDBOX, { A: "1" }, "first");
+    if (isAlive) await expect(delivered).rejects.toBeInstanceOf(DeliveryRefused);
+    else await expect(delivered).rejects.not.toBeInstanceOf(DeliveryRefused);
+    await expect(delivered).rejects.toThrow("does not answer");
+  },
+);

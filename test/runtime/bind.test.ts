@@ -63,7 +63,8 @@ test("env and files arrive, and the answer says by name and digest what did", as
   expect((await stat(made.at("etc/key"))).mode & 0o777).toBe(0o600);
   expect((await stat(made.at("etc/bin"))).mode & 0o777).toBe(0o640);
   expect((await ask(runtime, "GET")).body).toEqual(bound);
-  expect(lines.join("\n")).toContain(digest);
+  expect(lines.join("\n")).toContain("app.name");
+  expect(lines.join("\n")).not.toContain(digest);
   expect(lines.join("\n")).not.toMatch(new RegExp(`${SECRET}|${TOKEN}`));
 });
 

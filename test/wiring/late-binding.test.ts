@@ -60,7 +60,7 @@ async function start(key: string | undefined, ...more: string[]) {
   const api = createFakeApi();
   putSandbox(api);
   putPod(api, "demo", { metadata: { uid: UID } });
-  const router = await startRouter(api);
+  const router = await startRouter(api, { runtimePort: runtime.restPort });
   const transport: SandboxTransport = {
     kind: "router",
     fetch: (_, path, { method = "GET", headers, body, signal } = {}) =>
@@ -129,10 +129,12 @@ test.for<[string, string | undefined, string | undefined, unknown, string]>([
   expect(await run('echo "$API_KEY"')).toBe("\n");
 });
 
-test("only a request to bind gets the token; the client's own never passes", async () => {
-  const { api, router } = await start(KEY);
+test("only a request to bind at the runtime's port gets the token; the client's own never passes", async () => {
+  const { api, router: other } = await start(KEY);
   putKey(api);
   const { port } = await startBackend((request, response) => response.end(request.headers.authorization ?? "none"));
+  const router = await startRouter(api, { runtimePort: port });
+  expect(await (await fetch(`${other.url}/v1/bind`, { headers: naming(port) })).text()).toBe("none");
   for (const path of ["/v1/bind/", "/v1/bindx", "/v1/files/v1/bind", "/x?/v1/bind", "//v1/bind", "/v1/%62ind"]) {
     const headers = { ...naming(port), Authorization: "Bearer mine" };
     expect([path, await (await fetch(`${router.url}${path}`, { headers })).text()]).toEqual([path, "none"]);
@@ -142,13 +144,14 @@ test("only a request to bind gets the token; the client's own never passes", asy
 });
 
 test("values do not go to a Pod that got the address while the router read the key", async () => {
-  const { api, router } = await start(KEY);
+  const { api } = await start(KEY);
   putKey(api);
   const bodies: string[] = [];
   const { port } = await startBackend(async (request, response) => {
     bodies.push(await text(request));
     response.end(request.headers["x-sandbox-pod-uid"]);
   });
+  const router = await startRouter(api, { runtimePort: port });
   const podUID = async () => await (await fetch(`${router.url}/`, { headers: naming(port) })).text();
   api.intercept = async ({ path }) => {
     if (path !== SECRETS) return undefined;

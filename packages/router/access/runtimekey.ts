@@ -11,9 +11,14 @@ import type { Refusal } from "../refusal.ts";
 /** The runtime's path for late binding. The token is for no other request. */
 const BIND_PATH = /^\/v1\/bind(\?|$)/;
 
-/** Tells whether a request needs the token of the runtime. @param path path and query for the sandbox */
-export function isBinding(path: string): boolean {
-  return BIND_PATH.test(path);
+/**
+ * Tells whether a request needs the token of the runtime. Another port belongs to another program, which may show the
+ * token to somebody who may not connect to the runtime.
+ *
+ * @param path path and query for the sandbox
+ */
+export function isBinding(path: string, port: number, runtimePort: number): boolean {
+  return port === runtimePort && BIND_PATH.test(path);
 }
 
 /**
@@ -47,9 +52,12 @@ export function createRuntimeCredentials(api: Api, log: Log, now = () => perform
 
   function keyOf(namespace: string): Promise<Uint8Array | undefined> {
     for (const [name, { until }] of kept) if (until <= now()) kept.delete(name);
-    const found = kept.get(namespace)?.key ?? readKey(namespace);
-    if (!kept.has(namespace)) kept.set(namespace, { key: found, until: now() + KEPT_MS });
-    return found;
+    const before = kept.get(namespace);
+    if (before) return before.key;
+    const entry = { key: readKey(namespace), until: now() + KEPT_MS };
+    kept.set(namespace, entry);
+    entry.key.catch(() => kept.get(namespace) === entry && kept.delete(namespace));
+    return entry.key;
   }
 
   return async (namespace, podUID) => {
