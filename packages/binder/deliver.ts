@@ -64,7 +64,7 @@ async function deliver(
     const env = { ...lateVariables(claim, isCold), ...await secretValues(api, claim) };
     if (isOver()) return;
     // A Sandbox of its own makes the claim Ready at once, so programs may bind variables already.
-    await binder.deliver({ namespace, name, uid }, env, isFirst && !isCold ? "first" : "again");
+    await binder.deliver({ namespace, name, uid, claim: entry.uid }, env, isFirst && !isCold ? "first" : "again");
     entry.delivered = lateStart;
     entry.deliveryFailures = 0;
   } catch (error) {

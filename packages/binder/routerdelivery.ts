@@ -6,7 +6,7 @@ import { createByteBuffer } from "../process/bytebuffer.ts";
 import { type Deliver, DeliveryRefused } from "./state.ts";
 
 /** Port of the runtime. */
-const RUNTIME_PORT = "8080";
+const RUNTIME_PORT = 8080;
 /** Time limit for the router's own answer. */
 const ALIVE_MS = 2000;
 /** Time limit of a delivery, with all its requests: each delivery keeps others waiting. */
@@ -23,14 +23,19 @@ const MOST_WORDS = 500;
  *
  * @param url of the router @param token reads the binder's token for the router; undefined: it has none
  */
-export function createRouterDelivery(url: string, token: () => string | undefined, timeoutMs = TIMEOUT_MS): Deliver {
-  return async ({ namespace, name, uid }, env, how) => {
+export function createRouterDelivery(
+  url: string,
+  token: () => string | undefined,
+  timeoutMs = TIMEOUT_MS,
+  runtimePort = RUNTIME_PORT,
+): Deliver {
+  return async ({ namespace, name, uid, claim }, env, how) => {
     const bearer = token();
     const signal = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = {
       "X-Sandbox-ID": name,
       "X-Sandbox-Namespace": namespace,
-      "X-Sandbox-Port": RUNTIME_PORT,
+      "X-Sandbox-Port": String(runtimePort),
       "X-Sandbox-UID": uid,
       // The Sandbox may just have been suspended.
       [WAKE_HEADER]: "false",
@@ -38,7 +43,7 @@ export function createRouterDelivery(url: string, token: () => string | undefine
     };
     const ask = async (method: string, body?: string) => {
       for (let looks = 1;; looks++) {
-        const answer = await fetch(new URL("/v1/bind", url), {
+        const answer = await fetch(new URL(`/v1/bind?claim=${encodeURIComponent(claim)}`, url), {
           method,
           headers: { ...headers, ...body === undefined ? {} : { "Content-Type": "application/json" } },
           ...body === undefined ? {} : { body },
@@ -65,11 +70,12 @@ export function createRouterDelivery(url: string, token: () => string | undefine
     const found = await ask("GET");
     // 404: nothing is bound, or no runtime answers, which the next request finds out.
     if (!found.ok && found.status !== 404) throw await failureOf(found);
-    const names = found.ok ? boundNames(await textOf(found)) : undefined;
+    const { names, of } = found.ok ? boundIn(await textOf(found)) : { names: undefined, of: undefined };
     if (!found.ok) await found.body?.cancel();
     // A program may have bound variables of its own since the start of the Pod, also newer values of these. They stay.
     const missing = Object.entries(env).filter(([variable]) => !names?.has(variable));
-    if (names && missing.length === 0) return;
+    // A runtime that waits for the variables of the claim waits also if there are none.
+    if (of === claim && missing.length === 0) return;
     await send("PATCH", Object.fromEntries(missing));
   };
 }
@@ -79,9 +85,11 @@ async function isAlive(url: string): Promise<boolean> {
   return await answer.then(async ({ ok, body }) => (await body?.cancel(), ok), () => false);
 }
 
-function boundNames(text: string): Set<unknown> {
+/** Reads which variables a runtime has, and whether those of a claim are among them. */
+function boundIn(text: string): { names: Set<unknown>; of: unknown } {
   const body = readJson(text);
-  return new Set(isObject(body) && Array.isArray(body["env"]) ? body["env"] : []);
+  const { env, claim } = isObject(body) ? body : {};
+  return { names: new Set(Array.isArray(env) ? env : []), of: claim };
 }
 
 /** Reads an answer, up to {@link MOST_BYTES}. Empty if it breaks off. */

@@ -58,7 +58,7 @@ export class DeliveryRefused extends Error {
  * @throws {Error} if it is not known that the runtime has got them. No error contains a value
  */
 export type Deliver = (
-  sandbox: { namespace: string; name: string; uid: string },
+  sandbox: { namespace: string; name: string; uid: string; claim: string },
   env: Record<string, string>,
   how: "first" | "again",
 ) => Promise<void>;

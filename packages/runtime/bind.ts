@@ -23,6 +23,8 @@ interface BoundNames {
   env: string[];
   /** Paths, sorted: relative to the working directory for files in it, and absolute for others. */
   files: string[];
+  /** UID of the claim whose variables have come; absent: none have. */
+  claim?: string;
 }
 
 /** The binding of a sandbox; there is only one. */
@@ -41,9 +43,10 @@ export interface LateBinding {
    * this one are deleted. If a file cannot be written, nothing changes. The same delivery always gives the same result.
    *
    * @param delivery parsed JSON; `deliverySchema` describes it
+   * @param claim UID of the claim whose variables these are: processes wait for no others. Absent: another program's
    * @throws {Refused} INVALID_ARGUMENT, with names of fields but never values; or an error of writing a file
    */
-  bind(delivery: unknown, how: "replace" | "add"): Promise<BoundNames>;
+  bind(delivery: unknown, how: "replace" | "add", claim?: string): Promise<BoundNames>;
   /** Removes variables and files. Running processes keep the variables that they have. */
   revoke(): Promise<void>;
 }
@@ -99,6 +102,7 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
   let env: Record<string, string> = {};
   let files: BoundFile[] = [];
   let bound: BoundNames | undefined;
+  let ofClaim: string | undefined;
   // One delivery at a time: two at the same time would mix their files.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
@@ -119,7 +123,7 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
       return env;
     },
     bound: () => bound,
-    bind: (delivery, how) =>
+    bind: (delivery, how, claim) =>
       inTurn(async () => {
         const parsed = parseDelivery(delivery);
         const written = await newFilesOf(root, parsed.files);
@@ -128,9 +132,17 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
         const others = files.filter(({ path }) => !isNew.has(path));
         env = how === "add" ? { ...env, ...parsed.env } : parsed.env;
         files = [...how === "add" ? others : [], ...written.map(({ content: _, ...file }) => file)].sort(byPath);
-        bound = { digest: digestOf(env, files), env: Object.keys(env).sort(), files: files.map(({ path }) => path) };
-        hasCome = true;
-        first.resolve();
+        ofClaim = claim ?? ofClaim;
+        bound = {
+          digest: digestOf(env, files),
+          env: Object.keys(env).sort(),
+          files: files.map(({ path }) => path),
+          ...ofClaim === undefined ? {} : { claim: ofClaim },
+        };
+        if (claim !== undefined) {
+          hasCome = true;
+          first.resolve();
+        }
         if (how === "replace") await removeAll(others);
         return bound;
       }),
@@ -234,7 +246,7 @@ export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log }: Re
   app.use("/v1/bind", onlyWithToken(token));
   app.on(["POST", "PATCH"], "/v1/bind", async (c) => {
     const how = c.req.method === "PATCH" ? "add" : "replace";
-    const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how);
+    const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how, c.req.query("claim"));
     // Not the digest: somebody who reads logs could find short values by trying.
     log("info", "Bound", { env: bound.env, files: bound.files });
     return c.json(bound);

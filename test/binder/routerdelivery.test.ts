@@ -6,7 +6,7 @@ import { createRouterDelivery } from "../../packages/binder/routerdelivery.ts";
 import { DeliveryRefused } from "../../packages/binder/state.ts";
 import { startBackend } from "../router/stage.ts";
 
-const SANDBOX = { namespace: "team-a", name: "demo", uid: "uid-of-demo" };
+const SANDBOX = { namespace: "team-a", name: "demo", uid: "uid-of-demo", claim: "uid-of-claim" };
 
 /** A router that answers so, and records the requests. */
 async function start(answer: RequestListener) {
@@ -20,10 +20,12 @@ async function start(answer: RequestListener) {
 }
 
 /** A runtime with these variables; undefined: nothing is bound. */
-const having = (names: string[] | undefined): RequestListener => ({ method }, response) => {
+const having = (names: string[] | undefined, claim = "uid-of-claim"): RequestListener => ({ method }, response) => {
   const isUnbound = method === "GET" && names === undefined;
   response.writeHead(isUnbound ? 404 : 200, { "Content-Type": "application/json" });
-  response.end(JSON.stringify(isUnbound ? { code: "not_found", message: "nothing is bound" } : { env: names ?? [] }));
+  response.end(
+    JSON.stringify(isUnbound ? { code: "not_found", message: "nothing is bound" } : { env: names ?? [], claim }),
+  );
 };
 
 test.for<[string, string[] | undefined, object | undefined]>([
@@ -37,8 +39,11 @@ test.for<[string, string[] | undefined, object | undefined]>([
   expect(asked).toEqual([["GET", undefined], ...sent === undefined ? [] : [["PATCH", { env: sent }]]]);
 });
 
-test("a runtime that waits for variables gets none, so that it goes on", async () => {
-  const { asked, deliver } = await start(having(undefined));
+test.for<[string, RequestListener]>([
+  ["has nothing", having(undefined)],
+  ["has what a program has bound", having(["C"], "")],
+])("a runtime that %s and waits for the claim's variables is told that there are none", async ([, runtime]) => {
+  const { asked, deliver } = await start(runtime);
   await deliver(SANDBOX, {}, "again");
   expect(asked).toEqual([["GET", undefined], ["PATCH", { env: {} }]]);
 });

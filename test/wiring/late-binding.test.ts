@@ -4,6 +4,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { deriveRuntimeToken } from "../../packages/api/router/runtimetoken.ts";
+import { createRouterDelivery } from "../../packages/binder/routerdelivery.ts";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { startRuntime } from "../../packages/runtime/start.ts";
@@ -75,7 +76,7 @@ async function start(key: string | undefined, ...more: string[]) {
   };
   const client = createRuntimeClient(transport, { kind: "Sandbox", namespace: "team-a", name: "demo" }, undefined);
   const run = async (command: string) => (await createCommands(client).run(command)).stdout;
-  return { api, router, client, run, made };
+  return { api, router, client, run, made, runtimePort: runtime.restPort };
 }
 
 test("who may reach a sandbox through the router gives it keys, adds to them, and removes them", async () => {
@@ -185,7 +186,7 @@ test("the runtime's own command derives the token, and says what is wrong", asyn
 });
 
 test("a Pod that starts for a claim runs nothing before its variables have come, not even an interpreter", async () => {
-  const { api, client, run } = await start(KEY, "--claim-uid", "uid-of-claim");
+  const { api, client, run, router, runtimePort } = await start(KEY, "--claim-uid", "uid-of-claim");
   putKey(api);
   const [order, command, code] = [
     [] as string[],
@@ -197,8 +198,14 @@ test("a Pod that starts for a claim runs nothing before its variables have come,
   void Promise.all([command, code]).then(() => order.push("ran"));
   // Files need no variables.
   expect((await client.request("/v1/health", { action: "ask" })).ok).toBe(true);
+  await bind(client, { env: { OTHER: "of a program" } });
   order.push("bound");
-  await bind(client, { env: { API_KEY: SECRET } });
+  const binder = createRouterDelivery(router.url, () => undefined, 60_000, runtimePort);
+  await binder(
+    { namespace: "team-a", name: "demo", uid: "uid-demo", claim: "uid-of-claim" },
+    { API_KEY: SECRET },
+    "again",
+  );
   expect(await command).toBe(`${SECRET}\n`);
   expect((await code).text).toContain(SECRET);
   expect(order[0]).toBe("bound");
