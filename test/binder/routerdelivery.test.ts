@@ -42,7 +42,7 @@ test.for<[string, string[] | undefined, object | undefined]>([
 test.for<[string, RequestListener]>([
   ["has nothing", having(undefined)],
   ["has what a program has bound", having(["C"], "")],
-])("a runtime that %s and waits for the claim's variables is told that there are none", async ([, runtime]) => {
+])("a runtime that %s goes on when there are no variables of the claim", async ([, runtime]) => {
   const { asked, deliver } = await start(runtime);
   await deliver(SANDBOX, {}, "again");
   expect(asked).toEqual([["GET", undefined], ["PATCH", { env: {} }]]);
