@@ -10,7 +10,7 @@ import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import { secretValues } from "./claimsecrets.ts";
+import { secretValues } from "./deliver.ts";
 import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
 import { boundMember, coldSandbox, ownPodMetadata } from "./boundsandbox.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";

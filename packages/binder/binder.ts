@@ -4,17 +4,28 @@
  * @module
  */
 import { isEnd, isReachable } from "../api/claims/binding.ts";
+import { isObject } from "../api/objects/json.ts";
+import type { KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
-import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
-import type { Api } from "../kube/api.ts";
-import type { EventHandler } from "../kube/watch.ts";
-import { defaultsOf } from "../process/flags.ts";
+import { type SandboxTemplate, sandboxTemplateSchema } from "../api/sandboxtemplate.ts";
+import { type SandboxWarmPool, sandboxWarmPoolSchema } from "../api/sandboxwarmpool.ts";
+import { policyToKeep } from "../api/templatepolicy.ts";
+import { type Api, type ObjectPath, pathOf } from "../kube/api.ts";
+import { type EventHandler, isolated, listAndWatch } from "../kube/watch.ts";
+import { createWorkQueue } from "../kube/workqueue.ts";
 import { systemClock } from "../process/clock.ts";
-import type { KubeObject } from "../api/objects/objects.ts";
+import { defaultsOf } from "../process/flags.ts";
+import type { Log } from "../process/log.ts";
+import { isNewer } from "./assume.ts";
 import { createClusterIndex } from "./clusterindex.ts";
+import { BINDING_FLAGS } from "./options.ts";
 import { createSchedulingQueue } from "./queue.ts";
+import { reconcile } from "./reconcile.ts";
+import { createRefills } from "./refills.ts";
+import { requeuePool, shortageOf } from "./replacements.ts";
+import { createReturns } from "./returns.ts";
+import { schedule } from "./schedule.ts";
 import {
   type Binder,
   type BindOptions,
@@ -27,15 +38,7 @@ import {
   updateClaim,
   withdraw,
 } from "./state.ts";
-import { isNewer } from "./assume.ts";
-import { createRefills } from "./refills.ts";
-import { reconcile } from "./reconcile.ts";
-import { BINDING_FLAGS } from "./options.ts";
-import { createReturns } from "./returns.ts";
-import { requeuePool, shortageOf } from "./replacements.ts";
-import { schedule } from "./schedule.ts";
 import { projectEnd } from "./store.ts";
-import { createWorkQueue } from "../kube/workqueue.ts";
 
 const DEFAULTS = defaultsOf(BINDING_FLAGS);
 /** Large claims that are served at the same time. */
@@ -239,9 +242,46 @@ function controlledChanged(binder: Binder, namespace: string, uid: string, sandb
 }
 
 /** Resolves when the signal fires. */
-export function fired(signal: AbortSignal): Promise<void> {
+function fired(signal: AbortSignal): Promise<void> {
   return new Promise((fulfil) => {
     if (signal.aborted) return fulfil();
     signal.addEventListener("abort", () => fulfil(), { once: true });
   });
+}
+
+/**
+ * Watches for a binder until `signal` fires, so that it can begin to serve at any time.
+ *
+ * The kinds are listed one after the other. Claims come before Sandboxes, so that at a start each Sandbox finds its
+ * claim.
+ */
+export async function watchFor({ handlers, listed }: Binding, api: Api, log: Log, signal: AbortSignal): Promise<void> {
+  const watching: Promise<void>[] = [];
+  async function watch<T extends { metadata: ObjectMeta }>(
+    resource: ObjectPath["resource"],
+    parse: (object: unknown) => T | undefined,
+    handler: EventHandler<T>,
+  ): Promise<void> {
+    const kindListed = Promise.withResolvers<void>();
+    const safe = isolated(resource, handler, log);
+    const onListed = (uids: ReadonlySet<string>, version?: string) => {
+      safe.listed?.(uids, version);
+      kindListed.resolve();
+    };
+    watching.push(
+      listAndWatch(api, { path: pathOf({ resource }), parse }, { ...safe, listed: onListed }, { log, signal }),
+    );
+    await Promise.race([kindListed.promise, fired(signal)]);
+  }
+  await watch("networkpolicies", policyToKeep, handlers.networkpolicies);
+  await watch("sandboxtemplates", (object) => sandboxTemplateSchema.safeParse(object).data, handlers.sandboxtemplates);
+  await watch("sandboxwarmpools", (object) => sandboxWarmPoolSchema.safeParse(object).data, handlers.sandboxwarmpools);
+  await watch("sandboxclaims", asObject<SandboxClaim>, handlers.sandboxclaims);
+  await watch("sandboxes", asObject<Sandbox>, handlers.sandboxes);
+  if (!signal.aborted) listed();
+  await Promise.all(watching);
+}
+
+function asObject<T>(object: unknown): T | undefined {
+  return isObject(object) && isObject(object["metadata"]) && isObject(object["spec"]) ? object as T : undefined;
 }

@@ -9,11 +9,10 @@ import type { Credentials } from "../kube/credentials.ts";
 import { leaseNamespace, runWithLease } from "../kube/leader.ts";
 import { createHealthApp, createRegistry } from "../process/observability.ts";
 import type { Log } from "../process/log.ts";
-import { type Binding, createBinding } from "./binder.ts";
+import { type Binding, createBinding, watchFor } from "./binder.ts";
 import { type BinderMetrics, createBinderMetrics } from "./metrics.ts";
 import type { BinderOptions } from "./options.ts";
 import { createRouterDelivery } from "./routerdelivery.ts";
-import { watchFor } from "./watches.ts";
 
 const USER_AGENT = "hookbox-binder";
 /** Timeout of a request: a request that hangs would block a worker. */

@@ -187,7 +187,7 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
     {
       name: "jobs",
       description: "List what runs in a sandbox: commands, terminals and background jobs",
-      load: async () => (await import("./commands/jobs.ts")).defineJobs,
+      load: async () => (await import("./commands/ls.ts")).defineJobs,
       hint: 'To list sandboxes, use "hookbox get". ',
     },
     {

@@ -4,12 +4,16 @@
  * up to a limit.
  * @module
  */
+import type { Sandbox } from "../api/sandbox.ts";
 import { backoffMs } from "../kube/backoff.ts";
+import { createReconcileQueue, type Reconciler } from "../kube/reconcilequeue.ts";
+import type { EventHandler } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
 import { COMPLAINT_MS, type Log } from "../process/log.ts";
-import { createReconcileQueue, type Reconciler } from "../kube/reconcilequeue.ts";
-import type { CloudEvent } from "./cloudevent.ts";
-import type { Outcome, Receiver } from "./receiver.ts";
+import { type CloudEvent, cloudEventOf } from "./cloudevent.ts";
+import { createLifecycle } from "./lifecycle.ts";
+import type { CloudEventsOptions } from "./options.ts";
+import { createReceiver, type Outcome, type Receiver } from "./receiver.ts";
 
 /** The result of a delivery; `failed`: one of several tries has failed. */
 export type Result = "delivered" | "failed" | "refused" | "dropped";
@@ -149,4 +153,14 @@ function createHealth(log: Log, clock: Clock) {
     },
     full: (namespace: string) => void complain("full", "CloudEvents dropped: too many are waiting", { namespace }),
   };
+}
+
+/** Creates the handler of a watch of Sandboxes. When `signal` fires, events that wait are dropped. */
+export function sendCloudEvents(
+  options: CloudEventsOptions,
+  reporting: Pick<DeliveryOptions, "log" | "onResult">,
+  signal: AbortSignal,
+): EventHandler<Sandbox> {
+  const deliver = createDelivery({ receiver: createReceiver(options), ...reporting }, signal);
+  return createLifecycle((event) => deliver(cloudEventOf(event, options.source)));
 }

@@ -1,14 +1,15 @@
 /**
  * Defines a child of a Sandbox as the keeper sees it: the desired object, the object that exists under its name, and
- * the result of a check.
+ * the result of a check. Writes the annotation of a parent that lists the problems with its children.
  * @module
  */
-import type { Sandbox } from "../api/sandbox.ts";
-import type { Problem } from "../api/keeperreports.ts";
-import type { DesiredObject, KubeObject } from "../api/objects/objects.ts";
+import type { Problem, Unresolved } from "../api/keeperreports.ts";
+import { UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import type { DesiredObject, KubeObject, ObjectMeta } from "../api/objects/objects.ts";
 import { kubeObjectSchema } from "../api/objects/schemas.ts";
+import type { Sandbox } from "../api/sandbox.ts";
 import type { Api, ObjectPath } from "../kube/api.ts";
-import { findObject } from "../kube/requests.ts";
+import { findObject, patchOf, sendPatch, type Target } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
 import type { Log } from "../process/log.ts";
 import type { Intervals, Report } from "./reconciler.ts";
@@ -58,4 +59,25 @@ export interface ChildrenReconcilerOptions {
 export interface Finding {
   problem?: Problem | undefined;
   isOurs: boolean;
+}
+
+/**
+ * Returns the merge patch that sets the annotation to these problems, or removes it if there are none; undefined if
+ * that is so already. The patch applies only to the version of the parent that was checked.
+ */
+function unresolvedPatch({ metadata }: { metadata: ObjectMeta }, problems: Problem[]): object | undefined {
+  const unresolved: Unresolved = { generation: metadata.generation ?? 0, problems };
+  const text = problems.length > 0 ? JSON.stringify(unresolved) : undefined;
+  if (metadata.annotations?.[UNRESOLVED_ANNOTATION] === text) return undefined;
+  return patchOf(metadata, { annotations: { [UNRESOLVED_ANNOTATION]: text ?? null } });
+}
+
+/** Writes or removes the annotation. @returns false if the parent has changed or is gone; then check again */
+export async function publishProblems(api: Api, report: Report, parent: Target, problems: Problem[]): Promise<boolean> {
+  const body = unresolvedPatch(parent, problems);
+  if (!body) return true;
+  if (!await sendPatch(api, parent, body)) return false;
+  if (problems.length > 0) report("annotated", parent.metadata, { problems });
+  else report("annotation removed", parent.metadata, {});
+  return true;
 }

@@ -8,28 +8,28 @@ import { buildPVCs } from "../../hooks/sandbox/pvcs.ts";
 import { buildService } from "../../hooks/sandbox/service.ts";
 import { MOST_VOLUMES } from "../api/blueprint.ts";
 import { lifetimeOf } from "../api/expiry.ts";
-import { findCondition } from "../api/objects/conditions.ts";
-import { hasOtherPod, podNameOf } from "../api/objects/names.ts";
-import type { Sandbox } from "../api/sandbox.ts";
 import { type Problem, readUnresolved } from "../api/keeperreports.ts";
-import { type Answer, type Api, messageOf, pathOf } from "../kube/api.ts";
-import { patchOf, sendPatch } from "../kube/requests.ts";
 import { applyCreate } from "../api/objects/apply.ts";
+import { findCondition } from "../api/objects/conditions.ts";
 import { CONTROLLER_UID_LABEL, POD_NAME_ANNOTATION, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import { hasOtherPod, podNameOf } from "../api/objects/names.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
+import { type Answer, type Api, messageOf, pathOf } from "../kube/api.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
+import { patchOf, sendPatch } from "../kube/requests.ts";
 import {
   type Child,
   type ChildKind,
   type ChildrenReconcilerOptions,
   findChild,
   type Finding,
+  publishProblems,
   RESOURCES,
 } from "./child.ts";
 import { diagnose, DRY_RUN, dryRunVerdict } from "./diagnose.ts";
-import type { Reconciler } from "../kube/reconcilequeue.ts";
 import { INTERVALS, lookReconciler, type Outcome, type Situation } from "./reconciler.ts";
 import { leavingChildren, stuckOrOurs } from "./stuckchildren.ts";
-import { publishProblems } from "./unresolved.ts";
 
 /**
  * Lists the children to check, in the order PersistentVolumeClaims, Pod, Service. The hook's functions build them, so

@@ -4,6 +4,13 @@
  * @module
  */
 import { Buffer } from "node:buffer";
+import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
+import type { Problem } from "../api/keeperreports.ts";
+import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
+import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
+import { controllerOf, controllerReference, type KubeObject, type OwnerReference } from "../api/objects/objects.ts";
+import { kubeObjectSchema } from "../api/objects/schemas.ts";
+import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
 import {
   isLeftBehind,
   namespaceReference,
@@ -13,23 +20,16 @@ import {
   policyFault,
   policyName,
 } from "../api/templatepolicy.ts";
-import type { SandboxTemplate } from "../api/sandboxtemplate.ts";
-import type { Problem } from "../api/keeperreports.ts";
 import { type Api, pathOf } from "../kube/api.ts";
+import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
 import { findObject, type MetadataChange, patchOf, sendPatch } from "../kube/requests.ts";
-import { type Clock, systemClock } from "../process/clock.ts";
-import { DECORATOR_ANNOTATION, TEMPLATE_CONTROLLER, UNRESOLVED_ANNOTATION } from "../api/objects/keys.ts";
-import { controllerOf, controllerReference, type KubeObject, type OwnerReference } from "../api/objects/objects.ts";
-import { kubeObjectSchema } from "../api/objects/schemas.ts";
 import type { EventHandler } from "../kube/watch.ts";
+import { type Clock, systemClock } from "../process/clock.ts";
+import { publishProblems } from "./child.ts";
+import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Outcome, type Report, type Situation } from "./reconciler.ts";
 import type { KnownPolicy, References } from "./references.ts";
 import { createWaiting, requeueOnChange } from "./watches.ts";
-import { publishProblems } from "./unresolved.ts";
-import type { ReconcileQueue, Reconciler } from "../kube/reconcilequeue.ts";
-import { buildNetworkPolicy } from "../../hooks/sandboxtemplate/networkpolicy.ts";
-import { applyCreate, applyUpdate, canonicalJson } from "../api/objects/apply.ts";
-import { DRY_RUN, dryRunVerdict } from "./diagnose.ts";
 
 /**
  * Returns the reason to check the policy of a template; undefined: there is none.

@@ -1,17 +1,17 @@
 /** Reports members of a pool that the API server does not let Metacontroller delete or mark for deletion. @module */
-import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import type { Problem } from "../api/keeperreports.ts";
 import { CLAIM_UID_LABEL, DRAINING_LABEL, UNRESOLVED_ANNOTATION, WARM_POOL_LABEL } from "../api/objects/keys.ts";
 import { nameHash } from "../api/objects/names.ts";
 import { controllerOf, type KubeObject } from "../api/objects/objects.ts";
+import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import { type Api, pathOf } from "../kube/api.ts";
+import type { Reconciler } from "../kube/reconcilequeue.ts";
 import { pagesOf } from "../kube/requests.ts";
 import type { Clock } from "../process/clock.ts";
-import type { Reconciler } from "../kube/reconcilequeue.ts";
+import { publishProblems } from "./child.ts";
 import { INTERVALS, type Intervals, lookReconciler, type Report, type Situation } from "./reconciler.ts";
 import type { RefusedWrites } from "./refusedwrites.ts";
 import { knownRefusals, refusalWords, stuckProblem, updateRefusal } from "./stuckproblem.ts";
-import { publishProblems } from "./unresolved.ts";
 
 interface StuckMembersOptions {
   api: Api;

@@ -1,7 +1,7 @@
 /** Checks the bearer token of requests against a mounted file; the token is never logged or returned. @module */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import { deriveRuntimeToken } from "../api/router/runtimetoken.ts";
+import { deriveRuntimeToken } from "../api/router/scopedtoken.ts";
 import { codeOf } from "./confine.ts";
 
 /**

@@ -1,7 +1,6 @@
 /** If the installation does not allow the domain of a claim's annotation, the binder binds no Sandbox to the claim, and reports that. @module */
 import { afterEach, expect, test } from "vitest";
-import { createBinding } from "../../packages/binder/binder.ts";
-import { watchFor } from "../../packages/binder/watches.ts";
+import { createBinding, watchFor } from "../../packages/binder/binder.ts";
 import { aWorld } from "./world.ts";
 
 type World = Awaited<ReturnType<typeof aWorld>>;

@@ -52,7 +52,7 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "all pools that are short are updated at once",
     file: "packages/kube/workqueue.ts",
-    from: "while (running < most)",
+    from: "while (all < most)",
     to: "while (true)",
     tests: MANY_TEST,
   },

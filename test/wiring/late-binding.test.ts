@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { deriveRuntimeToken } from "../../packages/api/router/runtimetoken.ts";
+import { deriveRuntimeToken } from "../../packages/api/router/scopedtoken.ts";
 import { createRouterDelivery } from "../../packages/binder/routerdelivery.ts";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";

@@ -7,7 +7,7 @@ import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
 import { allowsLateBinding, canBindLate, hasLateVariables, secretVariables } from "./latebinding.ts";
-import { RUNTIME_KEY_SECRET } from "../router/runtimetoken.ts";
+import { RUNTIME_KEY_SECRET } from "../router/scopedtoken.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Formats and signs tokens that give access to one sandbox until a certain time, with Web Crypto only. Source: Agent
- * Sandbox API, section 7.1, and 1.0.2 to 1.0.12. @module
+ * Makes the tokens of one sandbox, with Web Crypto only: signs those that give clients access through a router until a
+ * certain time (Agent Sandbox API, section 7.1, and 1.0.2 to 1.0.12), and derives that of its runtime. @module
  */
 
 /**
@@ -97,7 +97,34 @@ export function normalPath(path: string): string {
 }
 
 /** Encodes bytes in base64url, without padding. */
-export function base64url(bytes: Uint8Array): string {
+function base64url(bytes: Uint8Array): string {
   const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Name of the Secret with the key of the runtimes, in the namespace of the sandboxes. Its entry is {@link RUNTIME_KEY_ENTRY}. */
+export const RUNTIME_KEY_SECRET = "hookbox-runtime-key";
+/** The entry of the Secret. Every byte counts, a line break at the end, too. */
+export const RUNTIME_KEY_ENTRY = "key";
+/** A shorter key could be guessed from the token, which the sandbox has. */
+const LEAST_KEY_BYTES = 32;
+
+/** Distinguishes these tokens from everything else that the same key signs. */
+const RUNTIME_DOMAIN = "hookbox/runtime-token/v1.";
+
+/**
+ * Derives the token of the runtime in one Pod, so that the sandbox itself never has the key: HMAC-SHA256 of a fixed text and the Pod's UID, in base64url.
+ *
+ * @throws {RangeError} if the key is shorter than {@link LEAST_KEY_BYTES}, or there is no UID
+ */
+export async function deriveRuntimeToken(key: Uint8Array, podUID: string): Promise<string> {
+  if (key.length < LEAST_KEY_BYTES) {
+    throw new RangeError(`the key has ${key.length} bytes, and needs at least ${LEAST_KEY_BYTES}`);
+  }
+  if (podUID === "") throw new RangeError("the UID of the Pod is not known");
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", Uint8Array.from(key), algorithm, false, ["sign"]);
+  return base64url(
+    new Uint8Array(await crypto.subtle.sign("HMAC", imported, new TextEncoder().encode(RUNTIME_DOMAIN + podUID))),
+  );
 }

@@ -4,9 +4,8 @@
  * @module
  */
 import { Counter, Histogram, type LabelValues, type Registry } from "prom-client";
-import { exemplarOf, hasExemplars, observe } from "../../process/observability.ts";
+import { exemplarOf, hasExemplars, labelValue, observe, UNKNOWN_NAME } from "../../process/observability.ts";
 import type { ClaimView, SandboxView } from "../../summary/views.ts";
-import { labelValue, UNKNOWN_NAME } from "./labelvalue.ts";
 
 /** Records events of claims in the metrics. */
 export interface ClaimMetrics {

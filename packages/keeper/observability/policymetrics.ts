@@ -1,10 +1,10 @@
 /** A gauge of the templates whose NetworkPolicy is not in force. @module */
 import { Gauge, type Registry } from "prom-client";
-import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { Problem } from "../../api/keeperreports.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { policyProblemOf } from "../../api/templatepolicy.ts";
 import type { EventHandler } from "../../kube/watch.ts";
-import { labelValue } from "./labelvalue.ts";
+import { labelValue } from "../../process/observability.ts";
 
 /** A template whose NetworkPolicy is not in force. */
 export interface MissingPolicy {

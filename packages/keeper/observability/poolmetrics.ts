@@ -1,9 +1,9 @@
 /** Metrics of pools and how well they serve claims. The series of a pool exist as long as the pool. @module */
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
-import type { ClaimView, LaunchType, SandboxView } from "../../summary/views.ts";
 import type { EventHandler } from "../../kube/watch.ts";
-import { labelValue } from "./labelvalue.ts";
+import { labelValue } from "../../process/observability.ts";
+import type { ClaimView, LaunchType, SandboxView } from "../../summary/views.ts";
 
 /** The figures of one pool in its metrics. */
 export interface PoolFigures {

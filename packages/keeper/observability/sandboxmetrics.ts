@@ -1,12 +1,12 @@
 /** Counts Sandboxes by their labels for the gauge `agent_sandboxes`. @module */
 import { Gauge, type Registry } from "prom-client";
-import type { Sandbox } from "../../api/sandbox.ts";
 import { findCondition } from "../../api/objects/conditions.ts";
 import { TEMPLATE_REF_ANNOTATION } from "../../api/objects/keys.ts";
 import { controllerOf } from "../../api/objects/objects.ts";
-import { creatorOf, launchTypeOf } from "../../summary/views.ts";
+import type { Sandbox } from "../../api/sandbox.ts";
 import type { EventHandler } from "../../kube/watch.ts";
-import { labelValue } from "./labelvalue.ts";
+import { labelValue } from "../../process/observability.ts";
+import { creatorOf, launchTypeOf } from "../../summary/views.ts";
 
 const LABELS = [
   "namespace",

@@ -3,7 +3,7 @@
  * runtime, which it derives from the namespace's key. Clients never see the token or the key. @module
  */
 import { Buffer } from "node:buffer";
-import { deriveRuntimeToken, RUNTIME_KEY_ENTRY, RUNTIME_KEY_SECRET } from "../../api/router/runtimetoken.ts";
+import { deriveRuntimeToken, RUNTIME_KEY_ENTRY, RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
 import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import type { Refusal } from "../refusal.ts";
