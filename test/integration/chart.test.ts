@@ -145,8 +145,8 @@ test("every process takes volumes, in addition to those that it has", async () =
     expect(pod.volumes.at(-1)).toEqual(volumes[0]);
     expect(pod.containers[0].volumeMounts.at(-1)).toEqual(volumeMounts[0]);
   }
-  // What the conversion hook needs of its own stays.
-  expect(pods.map((pod) => pod.volumes.length).sort()).toEqual([...Array(processes.length - 1).fill(1), 2]);
+  // What the conversion hook and the binder need of their own stays.
+  expect(pods.map((pod) => pod.volumes.length).sort()).toEqual([...Array(processes.length - 2).fill(1), 2, 2]);
 });
 
 test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as those of deploy/monitoring", async () => {
