@@ -78,14 +78,14 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "a copy of a Sandbox ends when a router lets the original end",
     file: "packages/api/expiry.ts",
-    from: "data !== undefined && data.shutdownTime",
-    to: "data?.uid === metadata.uid && data?.shutdownTime",
+    from: "!expiry || expiry.shutdownTime",
+    to: "expiry?.uid !== metadata.uid || expiry?.shutdownTime",
     tests: [...LIFETIME_TEST, "test/testing/copies.test.ts"],
   },
   {
     name: "a copy of a Sandbox of the same generation ends when a router lets the original end",
     file: "packages/api/expiry.ts",
-    from: "data.uid === metadata.uid && ",
+    from: "expiry.uid === metadata.uid && ",
     to: "",
     tests: LIFETIME_TEST,
   },

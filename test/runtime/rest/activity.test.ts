@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import type { ProcessEntry } from "../../../packages/process/proctable.ts";
 import { activityOf } from "../../../packages/runtime/rest/rest.ts";
 import { until } from "../../eventually.ts";
+import { startMain } from "../../mainprocess.ts";
 import { makeRoot } from "../folders.ts";
 import { send, startTestRuntime } from "../servers.ts";
 
@@ -60,20 +61,19 @@ test("who asks for the activity needs no token, and is none", async () => {
 
 test("jobs are what commands and code leave behind, until it ends", async () => {
   const { root } = await makeRoot({});
-  const runtime = await startTestRuntime(root.path);
+  // A process of its own: other tests may have left processes of this one's runtimes.
+  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const started = await startMain("node", ["packages/runtime/main.ts", "--root", root.path, ...ports], "Listening");
+  const [runtime] = started.said("Listening") as [{ port: number; restPort: number }];
   const jobs = async () => JSON.parse((await send(runtime.restPort, "GET", "/v1/activity")).text);
   const execute = (command: string) =>
     send(runtime.port, "POST", "/execute", {
       body: JSON.stringify({ command }),
       headers: { "content-type": "application/json" },
     });
-  try {
-    expect(await jobs()).toMatchObject({ jobs: 0, networkBytes: expect.any(Number) });
-    await execute("sh -c 'sleep 300 > /dev/null 2>&1 & echo $! > pid'");
-    expect(await jobs()).toMatchObject({ running: 0, jobs: 1 });
-    await execute("sh -c 'kill $(cat pid)'");
-    await until(async () => (await jobs()).jobs === 0);
-  } finally {
-    await runtime.stop();
-  }
+  expect(await jobs()).toMatchObject({ jobs: 0, networkBytes: expect.any(Number) });
+  await execute("sh -c 'sleep 300 > /dev/null 2>&1 & echo $! > pid'");
+  expect(await jobs()).toMatchObject({ running: 0, jobs: 1 });
+  await execute("sh -c 'kill $(cat pid)'");
+  await until(async () => (await jobs()).jobs === 0);
 });
