@@ -81,6 +81,9 @@ test("create says what it could not delete again, also after Ctrl-C", async () =
   expect(failed).toMatchObject({ code: 1, stdout: "" });
   expect(failed.stderr).toContain(left("lost"));
   expect(failed.stderr).not.toContain("has been deleted again");
+  // With a variable, the claim needs a Pod of its own, which does not start.
+  const template = "/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxtemplates/python";
+  await cluster.api.send({ method: "PATCH", path: template, body: { spec: { envVarsInjectionPolicy: "Allowed" } } });
   cluster.pods.plan("*", { fault: "hangs" });
   const stop = new AbortController();
   const creating = run("create --template python -e A=1 --name stopped", { ...setting, connect, signal: stop.signal });
