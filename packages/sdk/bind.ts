@@ -1,6 +1,6 @@
 /** Late binding: gives a running sandbox variables and files that are in no spec, such as keys. @module */
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { AuthenticationError, AuthorizationError, InvalidArgumentError, type SandboxError } from "./errors.ts";
+import { InvalidArgumentError } from "./errors.ts";
 import { modeText } from "./files/write.ts";
 import type { CallOptions } from "./runtime/call.ts";
 import type { RuntimeClient } from "./runtime/runtimeclient.ts";
@@ -32,6 +32,14 @@ export interface Bound {
   files: string[];
 }
 
+const PATH = "/v1/bind";
+const COMMON = {
+  // The same request always gives the same result.
+  repeatable: true,
+  remedy: "Late binding needs a router, a Secret hookbox-runtime-key in the namespace, and a template that passes " +
+    "its token to the runtime: see docs/howto/secrets.md.",
+};
+
 /**
  * Adds variables and files to those that the sandbox was given before; one of the same name is replaced. If a file
  * cannot be written, nothing changes.
@@ -50,7 +58,8 @@ export async function bind(client: RuntimeClient, { env = {}, files = [], signal
       ...(mode === undefined ? {} : { mode: modeText(mode) }),
     })),
   };
-  const answer = await send(client, {
+  const answer = await client.request(PATH, {
+    ...COMMON,
     method: "PATCH",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(delivery),
@@ -63,33 +72,7 @@ export async function bind(client: RuntimeClient, { env = {}, files = [], signal
 
 /** Removes all variables and files that the sandbox was given. Running processes keep their variables. */
 export async function unbind(client: RuntimeClient, { signal }: CallOptions): Promise<void> {
-  const answer = await send(client, { method: "DELETE", signal, action: "remove variables and files" });
+  const request = { ...COMMON, method: "DELETE", signal, action: "remove variables and files" };
+  const answer = await client.request(PATH, request);
   await answer.body?.cancel();
-}
-
-const REMEDY =
-  "Late binding needs a router, a Secret hookbox-runtime-key in the namespace, and a template that passes " +
-  "its token to the runtime: see docs/howto/secrets.md.";
-
-/** All these requests may be sent again: the same one always gives the same result. */
-async function send(
-  client: RuntimeClient,
-  request: Omit<Parameters<RuntimeClient["request"]>[1], "repeatable">,
-): Promise<Response> {
-  try {
-    return await client.request("/v1/bind", { ...request, repeatable: true });
-  } catch (error) {
-    // With these reasons the runtime refuses, not the router.
-    if (error instanceof AuthenticationError && error.reason === "UNAUTHENTICATED") {
-      throw new AuthenticationError(withoutRemedy(error), { ...error, remedy: REMEDY });
-    }
-    if (error instanceof AuthorizationError && error.reason === "PERMISSION_DENIED") {
-      throw new AuthorizationError(withoutRemedy(error), { ...error, remedy: REMEDY });
-    }
-    throw error;
-  }
-}
-
-function withoutRemedy({ message, remedy }: SandboxError): string {
-  return remedy === undefined ? message : message.slice(0, -`. ${remedy}`.length);
 }

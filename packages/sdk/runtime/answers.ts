@@ -23,8 +23,15 @@ import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 /**
  * Creates the error for a response: `Cannot <action>: <message of the response>`. Reads up to {@link WORDS_BYTES} of
  * the body.
+ *
+ * @param remedy what to do if the runtime refuses the client; the router does not send a code
  */
-export async function errorOfAnswer(answer: Response, action: string, object: ObjectRef): Promise<SandboxError> {
+export async function errorOfAnswer(
+  answer: Response,
+  action: string,
+  object: ObjectRef,
+  remedy?: string,
+): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
   const { code, words } = messageIn(text, answer);
   const message = `Cannot ${action}: ${words}`;
@@ -36,9 +43,12 @@ export async function errorOfAnswer(answer: Response, action: string, object: Ob
     case 416:
       return new InvalidArgumentError(message, details);
     case 401:
-      return new AuthenticationError(message, { ...details, remedy: "Give the option `token`, or HOOKBOX_TOKEN." });
+      return new AuthenticationError(message, {
+        ...details,
+        remedy: code === undefined || remedy === undefined ? "Give the option `token`, or HOOKBOX_TOKEN." : remedy,
+      });
     case 403:
-      return new AuthorizationError(message, details);
+      return new AuthorizationError(message, { ...details, ...code === undefined ? {} : { remedy } });
     case 404:
       if (fromRouter === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);

@@ -24,6 +24,8 @@ interface RuntimeRequest extends TransportRequest {
   repeatable?: boolean;
   /** The action for error messages, such as `read "a.txt"`. */
   action: string;
+  /** What to do if the runtime refuses the client. Absent: advice on the client's own token. */
+  remedy?: string;
 }
 
 /** A client of the runtime in one sandbox. */
@@ -62,7 +64,7 @@ export function createRuntimeClient(
     object,
     transport,
     known,
-    async request(path, { repeatable = false, action, headers, ...request }) {
+    async request(path, { repeatable = false, action, remedy, headers, ...request }) {
       const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
       const isStream = request.body instanceof ReadableStream;
       const asked = isStream ? send() : withRetries(send, { repeatable, signal: request.signal });
@@ -71,7 +73,7 @@ export function createRuntimeClient(
       });
       if (answer.ok) known.runtime = true;
       if (answer.ok) return answer;
-      throw await errorOfAnswer(answer, action, object);
+      throw await errorOfAnswer(answer, action, object, remedy);
     },
     connectTransport: createConnectTransport({
       baseUrl: "http://sandbox",
