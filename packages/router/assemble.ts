@@ -132,8 +132,7 @@ export function assembleRouter(
       protoOf: createProtoOf(options.trustedProxies),
       namespaceLimit: createNamespaceLimit(options.maxOpenRequests || Infinity, "are under way to sandboxes"),
       locator,
-      runtimeCredentials: createRuntimeCredentials(api, log),
-      runtimePort: options.runtimePort,
+      runtimeCredentials: createRuntimeCredentials({ api, log, runtimePort: options.runtimePort }),
       settings,
       observer: createObserver({
         metrics,

@@ -11,7 +11,7 @@ import type { ProtoOf } from "./access/clientaddress.ts";
 import type { BrowserOptions } from "./access/credentials.ts";
 import type { Gate } from "./access/gate.ts";
 import type { Recheck } from "./access/recheck.ts";
-import { isBinding, type RuntimeCredentials } from "./access/runtimekey.ts";
+import type { RuntimeCredentials } from "./access/runtimekey.ts";
 import { admit, type AdmittedRequest } from "./admit.ts";
 import { SAFE_HEADERS, sendRedirect, sendRefusal } from "./answer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
@@ -51,8 +51,6 @@ export interface HandlerParts {
   namespaceLimit: NamespaceLimit;
   locator: Locator;
   runtimeCredentials: RuntimeCredentials;
-  /** Port of the runtime in sandboxes. */
-  runtimePort: number;
   settings: ProxySettings;
   observer: Observer;
   log: Log;
@@ -150,7 +148,7 @@ function answerHealth(response: ServerResponse): void {
 
 /** Forwards a request to its sandbox. In every case the client gets an answer, or the connection is closed. */
 function dispatch(
-  { locator, runtimeCredentials, runtimePort, settings, observer, log }: HandlerParts,
+  { locator, runtimeCredentials, settings, observer, log }: HandlerParts,
   record: RequestRecord,
   passed: AdmittedRequest,
   incoming: Pick<Exchange, "request" | "response" | "expectsContinue">,
@@ -161,13 +159,13 @@ function dispatch(
     const form = grpcFormOf(request);
     const exchange = { ...incoming, ...passed, addedToResponse };
     if (form) forwardGrpc(exchange, form, address, settings);
-    else if (isBinding(passed.path, passed.target.port, runtimePort)) forwardBinding(exchange, address);
+    else if (runtimeCredentials.isFor(passed.target, passed.path)) forwardBinding(exchange, address);
     else forward(exchange, address, settings);
   };
   const forwardBinding = async (exchange: Exchange, address: string) => {
     const { target } = exchange;
     const podUID = settings.podUIDAt(target, address);
-    const credentials = await runtimeCredentials(target.namespace, podUID);
+    const credentials = await runtimeCredentials.headers(target.namespace, podUID);
     if (response.writableEnded || response.destroyed) return;
     if (isRefusal(credentials)) return sendRefusal(request, response, credentials);
     // Another Pod, also of another sandbox, may have got the address in the meantime. It must not get the values.

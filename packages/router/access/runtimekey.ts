@@ -6,26 +6,27 @@ import { Buffer } from "node:buffer";
 import { deriveRuntimeToken, RUNTIME_KEY_ENTRY, RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
 import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
+import type { Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 
 /** The runtime's path for late binding. The token is for no other request. */
 const BIND_PATH = /^\/v1\/bind(\?|$)/;
 
-/**
- * Tells whether a request needs the token of the runtime. Another port belongs to another program, which may show the
- * token to somebody who may not connect to the runtime.
- *
- * @param path path and query for the sandbox
- */
-export function isBinding(path: string, port: number, runtimePort: number): boolean {
-  return port === runtimePort && BIND_PATH.test(path);
+/** The tokens that the router has for runtimes. */
+export interface RuntimeCredentials {
+  /**
+   * Tells whether a request needs the token of the runtime. Another port belongs to another program, which may show the
+   * token to somebody who may not connect to the runtime.
+   *
+   * @param path path and query for the sandbox
+   */
+  isFor(target: Target, path: string): boolean;
+  /**
+   * Returns the headers with the token for the runtime in a Pod: names and values in turn. Empty if the namespace has no
+   * key, or the UID of the Pod is not known: the runtime then refuses the request itself.
+   */
+  headers(namespace: string, podUID: string | undefined): Promise<string[] | Refusal>;
 }
-
-/**
- * Returns the headers with the token for the runtime in a Pod: names and values in turn. Empty if the namespace has no
- * key, or the UID of the Pod is not known: the runtime then refuses the request itself.
- */
-export type RuntimeCredentials = (namespace: string, podUID: string | undefined) => Promise<string[] | Refusal>;
 
 /** How long a key is kept, in milliseconds: a new key takes effect within this time. */
 const KEPT_MS = 30_000;
@@ -36,7 +37,10 @@ const UNREADABLE: Refusal = {
 };
 
 /** Reads keys from the Secrets `hookbox-runtime-key`. */
-export function createRuntimeCredentials(api: Api, log: Log, now = () => performance.now()): RuntimeCredentials {
+export function createRuntimeCredentials(
+  { api, log, runtimePort }: { api: Api; log: Log; runtimePort: number },
+  now = () => performance.now(),
+): RuntimeCredentials {
   const kept = new Map<string, { key: Promise<Uint8Array | undefined>; until: number }>();
 
   async function readKey(namespace: string): Promise<Uint8Array | undefined> {
@@ -60,14 +64,17 @@ export function createRuntimeCredentials(api: Api, log: Log, now = () => perform
     return entry.key;
   }
 
-  return async (namespace, podUID) => {
-    try {
-      const key = podUID === undefined ? undefined : await keyOf(namespace);
-      if (!key || podUID === undefined) return [];
-      return ["Authorization", `Bearer ${await deriveRuntimeToken(key, podUID)}`];
-    } catch (error) {
-      log("warn", "Cannot use the key of the runtimes", { namespace, ...errorFields(error), stack: undefined });
-      return UNREADABLE;
-    }
+  return {
+    isFor: ({ port }, path) => port === runtimePort && BIND_PATH.test(path),
+    async headers(namespace, podUID) {
+      try {
+        const key = podUID === undefined ? undefined : await keyOf(namespace);
+        if (!key || podUID === undefined) return [];
+        return ["Authorization", `Bearer ${await deriveRuntimeToken(key, podUID)}`];
+      } catch (error) {
+        log("warn", "Cannot use the key of the runtimes", { namespace, ...errorFields(error), stack: undefined });
+        return UNREADABLE;
+      }
+    },
   };
 }
