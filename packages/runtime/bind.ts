@@ -98,7 +98,6 @@ const LONGEST_WAIT_MS = 60_000;
  */
 export function createBinding(root: Root, isAwaited = false): LateBinding {
   const first = Promise.withResolvers<void>();
-  let hasCome = !isAwaited;
   let env: Record<string, string> = {};
   let files: BoundFile[] = [];
   let bound: BoundNames | undefined;
@@ -119,7 +118,7 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
   };
   return {
     async env() {
-      if (!hasCome) await within(LONGEST_WAIT_MS, first.promise);
+      if (isAwaited && ofClaim === undefined) await within(LONGEST_WAIT_MS, first.promise);
       return env;
     },
     bound: () => bound,
@@ -139,10 +138,7 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
           files: files.map(({ path }) => path),
           ...ofClaim === undefined ? {} : { claim: ofClaim },
         };
-        if (claim !== undefined) {
-          hasCome = true;
-          first.resolve();
-        }
+        if (ofClaim !== undefined) first.resolve();
         if (how === "replace") await removeAll(others);
         return bound;
       }),

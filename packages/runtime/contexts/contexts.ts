@@ -1,6 +1,7 @@
 /** Code contexts by id: interpreters that keep their variables between calls. @module */
 import { randomUUID } from "node:crypto";
 import { watchLimits } from "../processes/run.ts";
+import type { BoundVariables } from "../processes/command.ts";
 import type { KernelEvent } from "./events.ts";
 import { type Kernel, type Language, startKernel } from "./kernel.ts";
 
@@ -70,10 +71,8 @@ export class DeadContextError extends Error {
 /** If code does not react to an interrupt for this time, its interpreter is killed. In milliseconds. */
 const GRACE_MS = 3000;
 
-type Environment = () => Record<string, string> | Promise<Record<string, string>>;
-
 /** Creates the contexts. `env` is called at each start of an interpreter. @param workdir folder of the default contexts */
-export function createContexts(workdir: string, env: Environment = () => ({})): Contexts {
+export function createContexts(workdir: string, env: BoundVariables = () => ({})): Contexts {
   const byId = new Map<string, CodeContext>();
   const defaults = new Map<Language, Promise<CodeContext>>();
   let isOver = false;

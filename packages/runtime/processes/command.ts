@@ -10,6 +10,9 @@ import { isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
 import { homeDirectory } from "../confine.ts";
 
+/** Returns the bound variables for a process that starts now. It may wait for those that must come. */
+export type BoundVariables = () => Record<string, string> | Promise<Record<string, string>>;
+
 /** What to run. `cwd` is absolute. `env` is added to the environment of {@link composeEnvironment}. */
 export interface Command {
   argv: string[];

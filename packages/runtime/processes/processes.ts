@@ -1,5 +1,5 @@
 /** The processes that the runtime has started, by id. @module */
-import type { Command } from "./command.ts";
+import type { BoundVariables, Command } from "./command.ts";
 import { drained } from "./output.ts";
 import { createOutputLog, type OutputLog, type PausableWriter } from "./outputlog.ts";
 import { type Finished, run, type RunLimits, watchLimits } from "./run.ts";
@@ -82,7 +82,7 @@ export interface Processes {
 /** Limits, and additional environment variables. */
 interface ProcessesOptions {
   /** Called at each start, because late binding can add variables. @default {() => ({})} */
-  env?: () => Record<string, string> | Promise<Record<string, string>>;
+  env?: BoundVariables;
   /** Bytes kept of the output of a detached process. @default {4 MiB} */
   keepOutputBytes?: number;
   /** How many ended detached processes are kept whose end was delivered. @default {64} */
