@@ -71,7 +71,6 @@ export function boundMember(
     [CLAIM_UID_LABEL]: claim.metadata.uid ?? "",
     ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
   };
-  const isLate = allowsLateBinding(template);
   const base = template ? template.spec.podTemplate.metadata ?? {} : ownPodMetadata(sandbox);
   const { metadata, record } = boundMetadata(base, claim, labels[TEMPLATE_REF_HASH_LABEL]);
   const desired = {
@@ -79,7 +78,7 @@ export function boundMember(
     metadata: {
       ...applied.metadata,
       labels,
-      annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, isLate, now) },
+      annotations: { ...applied.metadata.annotations, ...claimAnnotations(claim, record, template, now) },
     },
     // The keeper may have removed the Pod's spec from the last-applied annotation. Then the merge does not touch that
     // spec.
@@ -104,7 +103,6 @@ export function coldSandbox(
   const { name, namespace = "", uid = "", labels = {} } = claim.metadata;
   const hash = nameHash(template.metadata.name);
   const { metadata, record } = boundMetadata(template.spec.podTemplate.metadata ?? {}, claim, hash);
-  const isLate = allowsLateBinding(template);
   const client = labels[CREATED_BY_LABEL];
   const { env = [], volumeClaimTemplates = [] } = claim.spec;
   const volumes = volumeClaimTemplates.length > 0
@@ -122,7 +120,7 @@ export function coldSandbox(
         ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
         ...shardOf(pool),
       },
-      annotations: { ...templateAnnotations(template, name), ...claimAnnotations(claim, record, isLate, now) },
+      annotations: { ...templateAnnotations(template, name), ...claimAnnotations(claim, record, template, now) },
       ownerReferences: [controllerReference(claim)],
     },
     spec: {
@@ -150,14 +148,14 @@ function rememberedOf(
 function claimAnnotations(
   { metadata }: SandboxClaim,
   record: string,
-  isLate: boolean,
+  template: SandboxTemplate | undefined,
   now: Date,
 ): Record<string, string> {
   const trace = metadata.annotations?.[TRACE_CONTEXT_ANNOTATION];
   return {
     [ASSIGNED_AT_ANNOTATION]: now.toISOString(),
     [CLAIM_METADATA_ANNOTATION]: record,
-    ...(isLate ? { [LATE_BINDING_ANNOTATION]: "Required" } : {}),
+    ...(allowsLateBinding(template) ? { [LATE_BINDING_ANNOTATION]: "Required" } : {}),
     ...(trace === undefined || trace.length > LONGEST_TRACE ? {} : { [TRACE_CONTEXT_ANNOTATION]: trace }),
   };
 }

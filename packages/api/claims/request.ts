@@ -26,29 +26,24 @@ export function requestProblem(
   allowedAnnotationDomains?: readonly string[],
 ): ClaimProblem | undefined {
   const { spec } = claim;
-  const { podTemplate, volumeClaimTemplates = [], envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = template.spec;
+  const { podTemplate, volumeClaimTemplates = [], volumeClaimTemplatesPolicy } = template.spec;
   return (domains && metadataProblem(spec.additionalPodMetadata, domains, allowedAnnotationDomains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
-    secretsProblem(claim, template) ??
-    environmentProblem(variablesOf(claim), envVarsInjectionPolicy, podTemplate.spec) ??
+    variablesProblem(claim, template) ??
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
 }
 
-/** Variables from Secrets obey the same policy as others. */
-function variablesOf(claim: SandboxClaim): readonly Variable[] {
-  const secrets = secretVariables(claim);
-  const { env = [] } = claim.spec;
-  return typeof secrets === "string" || secrets.length === 0
-    ? env
-    : [...env, ...secrets.map(({ name }) => ({ name, value: "" }))];
-}
-
-/** Values of Secrets reach a sandbox only while it runs: they must be in no spec. */
-function secretsProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimProblem | undefined {
+function variablesProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimProblem | undefined {
+  const { envVarsInjectionPolicy, podTemplate } = template.spec;
   const secrets = secretVariables(claim);
   if (typeof secrets === "string") return environmentRejected(secrets);
-  if (secrets.length === 0 || allowsLateBinding(template)) return undefined;
-  return environmentRejected("variables from Secrets need a template that allows late binding");
+  // Values of Secrets reach a sandbox only while it runs: they must be in no spec.
+  if (secrets.length > 0 && !allowsLateBinding(template)) {
+    return environmentRejected("variables from Secrets need a template that allows late binding");
+  }
+  // The same policy applies to all variables.
+  const variables = [...claim.spec.env ?? [], ...secrets.map(({ name }) => ({ name, value: "" }))];
+  return environmentProblem(variables, envVarsInjectionPolicy, podTemplate.spec);
 }
 
 /**
