@@ -14,9 +14,10 @@ import { openSandbox } from "../sandbox.ts";
 import { oneLine, spinning } from "../terminal.ts";
 
 const MORE = `
-A path in a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH. Relative paths start at the working directory of
-the sandbox, and ~ is its home directory. If the target is an existing folder, the source is copied into it, as with cp. "-" is this command's input or output. Modes, times and
-symlinks are kept. Nothing is written outside of the target, whatever the sandbox sends.
+A path in a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH. Relative paths start at the working directory of the
+sandbox, and ~ is its home directory. If the target is an existing folder, the source is copied into it, as with cp. "-"
+is this command's input or output. Modes, times and symlinks are kept. Nothing is written outside of the target, whatever
+the sandbox sends.
 
 Examples:
   hookbox cp ./project session:work/
