@@ -83,32 +83,32 @@ test("without the right to read or enter, every interface answers permission den
 test("/ is neither removed nor moved; the working directory loses only its content", async () => {
   const { at, ask, files } = await aRuntime();
   writeFileSync(at("work/a"), "");
-  writeFileSync(at("beside"), "");
+  writeFileSync(at("sibling"), "");
   expect(await ask("DELETE", "files", "/", "?recursive=true")).toEqual([400, "INVALID_ARGUMENT"]);
   for (const path of [".", at("work"), "../work"]) {
     expect(await ask("DELETE", "files", path)).toEqual([400, "INVALID_ARGUMENT"]);
     await expect(files.rename(path, at("moved"))).rejects.toThrow("Cannot move the working directory");
   }
   await files.remove("../work", { recursive: true });
-  expect([readdirSync(at("work")), existsSync(at("beside"))]).toEqual([[], true]);
+  expect([readdirSync(at("work")), existsSync(at("sibling"))]).toEqual([[], true]);
 });
 
 test("what a list, a description or a link says where a file is, finds that file", async () => {
   const { at, files } = await aRuntime();
   mkdirSync(at("work/sub"));
-  for (const path of ["work/~", "work/a", "work/sub/~", "beside"]) writeFileSync(at(path), path);
-  execFileSync("ln", ["-s", at("beside"), at("work/link")]);
+  for (const path of ["work/~", "work/a", "work/sub/~", "sibling"]) writeFileSync(at(path), path);
+  execFileSync("ln", ["-s", at("sibling"), at("work/link")]);
   const listed = await files.list(".", { depth: 2 });
   expect(listed.map(({ path }) => path)).toEqual(["./~", "a", "link", "sub", "sub/~"]);
   expect(await createFS(files, OBJECT).readdir(".")).toEqual(["a", "link", "sub", "~"]);
   for (const { path, type, name, target } of listed) {
     if (type === "directory") continue;
     const { path: described } = await files.stat(path);
-    const text = type === "symlink" ? "beside" : path.startsWith("sub") ? "work/sub/~" : `work/${name}`;
+    const text = type === "symlink" ? "sibling" : path.startsWith("sub") ? "work/sub/~" : `work/${name}`;
     for (const one of [path, described, target ?? path]) expect(await files.read(one), one).toBe(text);
     expect(described).toBe(at(path.startsWith("sub") ? "work/sub/~" : `work/${name}`));
   }
-  expect(listed.find(({ name }) => name === "link")?.target).toBe(at("beside"));
+  expect(listed.find(({ name }) => name === "link")?.target).toBe(at("sibling"));
 });
 
 test("a pipe or device is never replaced by a file", async () => {
@@ -194,7 +194,7 @@ test("on Deno, with the permissions of docs/runtime.md, all files can be read, a
   expect(readFileSync(join(workdir, "folder/a"), "utf8")).toBe("x");
   expect(await ask("GET", join(workdir, "folder/a"))).toBe(200);
   expect(await ask("GET", "/etc/passwd")).toBe(200);
-  expect(await ask("PUT", `${workdir}-beside`, "x")).toBe(403);
+  expect(await ask("PUT", `${workdir}-other`, "x")).toBe(403);
 });
 
 test("without --workdir, relative paths start where the process was started, but never at /", async () => {
