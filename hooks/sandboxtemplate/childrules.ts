@@ -2,6 +2,7 @@
  * Declares for the guard how the template's hook may create and change the NetworkPolicy and the template's labels. The rules
  * are computed from the template, without the code that builds the policy. Source: Agent Sandbox API, section 3.1. @module
  */
+import { ROUTER_NAMESPACE } from "../../packages/api/installation.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { sameJson } from "../../packages/api/objects/apply.ts";
 import { isObject, type Json } from "../../packages/api/objects/json.ts";
@@ -90,7 +91,7 @@ function defaultRules(deniedEgressCidrs: readonly string[]): { ingress: object[]
 }
 const ROUTER = [{
   from: [{
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "agent-sandbox-system" } },
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": ROUTER_NAMESPACE } },
     podSelector: { matchLabels: { app: "sandbox-router" } },
   }],
 }];

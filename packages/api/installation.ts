@@ -3,8 +3,14 @@
 /** The default namespace of hooks, keeper and binder. */
 export const SYSTEM_NAMESPACE = "hookbox-system";
 
+/**
+ * Namespace of the router. Clients of the Agent Sandbox APIs expect the router there, and the NetworkPolicies of
+ * templates allow traffic from this namespace.
+ */
+export const ROUTER_NAMESPACE = "agent-sandbox-system";
+
 /** URL of the router in the cluster, as the manifests name it. */
-export const ROUTER_URL = "http://sandbox-router-svc.agent-sandbox-system:8080";
+export const ROUTER_URL = `http://sandbox-router-svc.${ROUTER_NAMESPACE}:8080`;
 
 /** Audience of tokens that are only for the router. The API server does not accept them. */
 export const ROUTER_AUDIENCE = "hookbox-router";

@@ -1,12 +1,10 @@
 /** Delivers variables to runtimes through the router, which has the keys for their tokens. @module */
 import { ROUTER_AUDIENCE } from "../api/installation.ts";
-import { REASON_HEADER, SANDBOX_NOT_FOUND, WAKE_HEADER } from "../api/router/protocol.ts";
+import { REASON_HEADER, RUNTIME_PORT, SANDBOX_NOT_FOUND, WAKE_HEADER } from "../api/router/protocol.ts";
 import { isObject, readJson } from "../api/objects/json.ts";
 import { createByteBuffer } from "../process/bytebuffer.ts";
 import { type Deliver, DeliveryRefused } from "./state.ts";
 
-/** Port of the runtime. */
-const RUNTIME_PORT = 8080;
 /** Time limit for the router's own answer. */
 const ALIVE_MS = 2000;
 /** Time limit of a delivery, with all its requests: each delivery keeps others waiting. */

@@ -2,6 +2,7 @@
 /// <reference lib="dom" />
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { RUNTIME_PORT } from "../api/router/protocol.ts";
 import { endpointPath, type Entry, joinPath } from "../sdk/files/entry.ts";
 import type { SandboxHandle } from "../sdk/sandbox.ts";
 import { getFrom, type InsideProps, open } from "./inside.tsx";
@@ -9,9 +10,6 @@ import { bytesText } from "./overview.tsx";
 import { Dialog, saveAs, Trouble, visible } from "./parts.tsx";
 import { beforeLeaving } from "./unsaved.ts";
 import { Viewer } from "./viewer.tsx";
-
-/** Port of the runtime in the sandbox. */
-const RUNTIME_PORT = 8080;
 
 /** A file manager, one folder at a time. */
 export function Files(props: InsideProps) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { hostname } from "node:os";
-import { RESPONSE_HEADER_TIMEOUT_MS, WAKE_TIMEOUT_MS } from "../api/router/protocol.ts";
+import { RESPONSE_HEADER_TIMEOUT_MS, RUNTIME_PORT, WAKE_TIMEOUT_MS } from "../api/router/protocol.ts";
 import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
 import {
   choice,
@@ -189,8 +189,8 @@ const ROUTER_FLAGS = {
   ...section("Authorization", ACCESS_FLAGS),
   ...section("Runtimes", {
     "runtime-port": flag(wholeNumber(1, 65_535), {
-      help: "port of the runtimes in sandboxes, for activity, metrics and terminals",
-      ...{ since, placeholder: "P", default: "8080" },
+      help: "port of the runtimes in sandboxes, for activity, metrics, terminals and late binding",
+      ...{ since, placeholder: "P", default: String(RUNTIME_PORT) },
     }),
     "terminal-page": flag(SWITCH, {
       help: "do not serve the terminal page at /.hookbox/terminal/ of that port; the sandbox gets these requests",

@@ -1,4 +1,5 @@
 /** Defines and reads the runtime's command line options. @module */
+import { RUNTIME_PORT } from "../api/router/protocol.ts";
 import {
   choice,
   DURATION,
@@ -54,7 +55,11 @@ export const RUNTIME = {
       since,
       default: "8888",
     }),
-    "rest-port": flag(PORT, { help: "HTTP: /v1/files and more, Connect and gRPC-web", since, default: "8080" }),
+    "rest-port": flag(PORT, {
+      help: "HTTP: /v1/files and more, Connect and gRPC-web",
+      since,
+      default: String(RUNTIME_PORT),
+    }),
     "grpc-port": flag(PORT, { help: "gRPC: process.v1.ProcessService", since, default: "9090" }),
     "metadata-env-prefix": flag(TEXT, {
       help: "prefix of the variables that /v1/metadata shows, except names that suggest a secret",

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { RUNTIME_PORT } from "../api/router/protocol.ts";
 import type { KubeObject } from "../api/objects/objects.ts";
 import { assemble } from "../runtime/assemble.ts";
 import { readOptions, type RuntimeOptions } from "../runtime/options.ts";
@@ -14,9 +15,6 @@ export interface PodRuntimes extends PodWay {
   /** Ends all runtimes, and removes all files. */
   stop(): Promise<void>;
 }
-
-/** Port of the runtime's files and services; all other ports are this machine's. */
-const RUNTIME_PORT = 8080;
 
 type Assembled = Awaited<ReturnType<typeof assemble>>;
 

@@ -1,5 +1,8 @@
 /** What the router, the runtime and their clients rely on together: headers, annotations, labels and timeouts. @module */
 
+/** Port of the runtime in a sandbox, for files, late binding and Connect. */
+export const RUNTIME_PORT = 8080;
+
 /**
  * Header of requests that only observe: `false`. They do not resume a suspended sandbox. If the sandbox runs, they
  * count as use.

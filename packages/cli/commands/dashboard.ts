@@ -1,5 +1,6 @@
 /** `hookbox dashboard`: opens the dashboard in the browser, signed in, through a proxy on this machine. @module */
 import type { Command } from "commander";
+import { ROUTER_NAMESPACE } from "../../api/installation.ts";
 import { isDNSSubdomain } from "../../api/objects/names.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { pathOf, timeAt } from "../../kube/api.ts";
@@ -9,7 +10,7 @@ import { createForward } from "../../sdk/transport/forward.ts";
 import type { PodPlace } from "../../sdk/transport/direct.ts";
 import type { Cluster, CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { fetchSettings, startSignInProxy } from "../dashboard/proxy.ts";
-import { ROUTER_NAMESPACE, ROUTER_SELECTOR } from "../doctor/processes.ts";
+import { ROUTER_SELECTOR } from "../doctor/processes.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { optionsOf, wholeNumber, withRouter } from "../options.ts";
 import { spinning } from "../terminal.ts";

@@ -1,6 +1,6 @@
 /** `hookbox uninstall`: deletes what `hookbox install` created, and lists what stays. @module */
 import type { Command } from "commander";
-import { BINDER_LEASE, KEEPER_LEASE } from "../../api/installation.ts";
+import { BINDER_LEASE, KEEPER_LEASE, ROUTER_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import type { CommandContext } from "../commandcontext.ts";
@@ -92,7 +92,7 @@ function bundled(namespace: string): KubeObject[] {
 
 /** Returns lines that say what stays: the users' objects and the namespaces. */
 async function leftover(api: Api, namespace: string, crds: boolean): Promise<string[]> {
-  const lines = [`Kept: the namespaces ${namespace} and agent-sandbox-system.`];
+  const lines = [`Kept: the namespaces ${namespace} and ${ROUTER_NAMESPACE}.`];
   if (crds) return lines;
   const counts = await Promise.all(KINDS.map(async (resource) => {
     const { status, body } = await api.send({ method: "GET", path: pathOf({ resource }), query: { limit: "1" } });

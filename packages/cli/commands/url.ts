@@ -1,6 +1,7 @@
 /** `hookbox url` and `hookbox open`: print or open the URL of a port or of the terminal of a sandbox. @module */
 import { once } from "node:events";
 import type { Command } from "commander";
+import { RUNTIME_PORT } from "../../api/router/protocol.ts";
 import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { durationMs, optionsOf, wholeNumber, withRouter } from "../options.ts";
@@ -34,7 +35,7 @@ export function defineUrl(command: Command, context: CommandContext): void {
 }
 
 /** The router's own page. Source: docs/router.md, "A terminal in the browser". */
-const TERMINAL = { port: 8080, path: "/.hookbox/terminal/" };
+const TERMINAL = { port: RUNTIME_PORT, path: "/.hookbox/terminal/" };
 
 const OPEN_HELP = `
 Without a port, opens the router's page with a terminal. If there is no browser, prints the URL.`;

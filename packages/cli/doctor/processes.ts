@@ -1,6 +1,6 @@
 /** Checks the keeper, the binder and the router. @module */
 import type { LeaseFact } from "../../api/diagnosis/facts.ts";
-import { BINDER_LEASE, KEEPER_LEASE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
+import { BINDER_LEASE, KEEPER_LEASE, ROUTER_NAMESPACE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { messageOf, pathOf } from "../../kube/api.ts";
 import { causeOf } from "../../process/log.ts";
@@ -90,8 +90,6 @@ async function lookForRouter(input: CheckInput): Promise<CheckResult> {
   return { mark: ready < replicas ? "warn" : "ok", what, text: `${text}; this command does not use it`, remedy };
 }
 
-/** The namespace of deploy/router. */
-export const ROUTER_NAMESPACE = "agent-sandbox-system";
 /** Selects the Deployment of the router, and its Pods. */
 export const ROUTER_SELECTOR = "app.kubernetes.io/name=sandbox-router";
 

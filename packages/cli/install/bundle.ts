@@ -1,7 +1,7 @@
 /** Renders the objects that `hookbox install` applies. @module */
 import { readFileSync } from "node:fs";
 import { type Document, parseAllDocuments } from "yaml";
-import { SYSTEM_NAMESPACE } from "../../api/installation.ts";
+import { ROUTER_NAMESPACE, SYSTEM_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { readCRDs, renderManifests } from "../../manifests/render.ts";
 
@@ -26,12 +26,6 @@ export interface BundleOptions {
    */
   managedFields?: boolean;
 }
-
-/**
- * Namespace of the router. Clients of the Agent Sandbox APIs expect the router there, and the NetworkPolicies of
- * templates allow traffic from this namespace.
- */
-const ROUTER_NAMESPACE = "agent-sandbox-system";
 
 /** Files that are included together. */
 interface Part {

@@ -1,15 +1,13 @@
 /** Sends requests and Connect calls to the runtime in a sandbox, and detects if there is none. @module */
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { RUNTIME_PORT } from "../../api/router/protocol.ts";
 import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
 import { PORT_SILENT } from "../transport/direct.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
 import { errorOfAnswer } from "./answers.ts";
 import { boundedMessages, outputAt, textUpTo, WORDS_BYTES } from "./bounded.ts";
 import { withRetries } from "./repeat.ts";
-
-/** Port of the runtime. */
-const RUNTIME_PORT = 8080;
 
 /** Action of all Connect calls, for error messages. */
 const CALL = "call the runtime";
