@@ -36,29 +36,36 @@ interface Next {
  * @returns whether the claim may be bound: its Sandbox has the variables, needs none, or waits for them itself
  */
 export function deliverIfDue(binder: Binder, entry: QueuedClaim, stands: Standing, next: Next): boolean {
-  const { claim } = entry;
+  const { claim, delivery } = entry;
   const isBound = stands.is === "hooks" && claim.metadata.deletionTimestamp === undefined;
   const bound = isBound ? binder.index.controlled(entry).find(claim.status?.sandbox?.name) : undefined;
   const sandbox = stands.is === "assigned" ? stands.assigned : bound;
-  if (sandbox?.lateStart === undefined || hasExpired(claim, serverNow(binder))) return true;
-  if (sandbox.lateStart === entry.delivered) return true;
-  if (sandbox.lateStart !== "waiting" && !entry.redelivery && entry.delivering !== sandbox.lateStart) {
-    binder.deliveries.add(entry.namespace, entry.uid, () => deliver(binder, entry, sandbox, !isBound, next));
+  if (!sandbox?.bindsLate || hasExpired(claim, serverNow(binder))) return true;
+  const { start } = sandbox;
+  if (start !== undefined && start === delivery.done) return true;
+  if (start !== undefined && isDue(delivery, start)) {
+    binder.deliveries.add(entry.namespace, entry.uid, () => deliver(binder, entry, sandbox, start, !isBound, next));
   }
   return sandbox.isCold;
+}
+
+function isDue({ done, running, retry }: QueuedClaim["delivery"], start: string): boolean {
+  return done !== start && running !== start && !retry;
 }
 
 async function deliver(
   binder: Binder,
   entry: QueuedClaim,
-  { name, uid, lateStart, isCold }: ControlledSandbox,
+  { name, uid, isCold }: ControlledSandbox,
+  start: string,
   isFirst: boolean,
   next: Next,
 ): Promise<void> {
   const { api, clock, log } = binder;
+  const { delivery } = entry;
   const isOver = () => !isServing(binder) || binder.claims.get(entry.uid) !== entry;
-  if (isOver() || entry.delivered === lateStart || entry.delivering === lateStart || entry.redelivery) return;
-  entry.delivering = lateStart;
+  if (isOver() || !isDue(delivery, start)) return;
+  delivery.running = start;
   try {
     const raw = entry.raw ?? await getClaim(api, entry.claim);
     const claim = raw && parseClaim(raw);
@@ -70,8 +77,8 @@ async function deliver(
     if (isOver()) return;
     // A Sandbox of its own makes the claim Ready at once, so programs may bind variables already.
     await binder.deliver({ namespace, name, uid, claim: entry.uid }, env, isFirst && !isCold ? "first" : "again");
-    entry.delivered = lateStart;
-    entry.deliveryFailures = 0;
+    delivery.done = start;
+    delivery.failures = 0;
   } catch (error) {
     if (isOver()) return;
     log("warn", "Cannot deliver the variables of a claim", {
@@ -79,16 +86,16 @@ async function deliver(
       sandbox: name,
       ...errorFields(error),
     });
-    const delay = backoffMs(entry.deliveryFailures++);
-    entry.redelivery = clock.setTimeout(() => {
-      entry.redelivery = undefined;
+    const delay = backoffMs(delivery.failures++);
+    delivery.retry = clock.setTimeout(() => {
+      delivery.retry = undefined;
       next.reconcile(binder, entry);
       binder.schedule();
     }, delay);
-    if (isFirst && entry.deliveryFailures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
+    if (isFirst && delivery.failures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
     return;
   } finally {
-    if (entry.delivering === lateStart) entry.delivering = undefined;
+    if (delivery.running === start) delivery.running = undefined;
   }
   next.reconcile(binder, entry);
   binder.schedule();
@@ -96,10 +103,11 @@ async function deliver(
 
 /** Discards a pool member that refuses the variables, so that the claim gets another one, or reports the failure. */
 async function giveUp(binder: Binder, entry: QueuedClaim, name: string, error: Error, next: Next): Promise<void> {
+  const { delivery } = entry;
   const assigned = binder.index.controlled(entry).find(name);
-  if (error instanceof DeliveryRefused && assigned && !assigned.isCold && entry.discarded < MOST_DISCARDED) {
-    entry.discarded++;
-    entry.deliveryFailures = 0;
+  if (error instanceof DeliveryRefused && assigned && !assigned.isCold && delivery.discarded < MOST_DISCARDED) {
+    delivery.discarded++;
+    delivery.failures = 0;
     await deleteSandbox(binder.api, { namespace: entry.namespace, name, uid: assigned.uid }).catch((failure) =>
       binder.log("warn", "Cannot delete a Sandbox", {
         ...logFields(entry.claim),

@@ -76,8 +76,10 @@ export interface ControlledSandbox {
   assignedAt: string;
   /** Whether the Sandbox has a Ready condition. */
   hasReported: boolean;
-  /** Identifies the start of its Pod that must get late variables; `waiting`: it is not Ready; undefined: none must. */
-  lateStart: string | undefined;
+  /** Whether its Pods must get the claim's variables while they run. */
+  bindsLate: boolean;
+  /** Identifies the present start of its Pod; undefined: it is not Ready. */
+  start: string | undefined;
   /** Whether it was made for the claim. Then its Pod has the variables, and only the runtime waits. */
   isCold: boolean;
 }
@@ -101,13 +103,14 @@ export function createControlled(): Controlled {
   return {
     put({ metadata: { name, uid = "", annotations, labels }, status }) {
       const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
-      const lateStart = lateStartOf({ metadata: { name, uid, annotations }, status });
       const sandbox = {
         uid,
         name,
         assignedAt: annotations?.[ASSIGNED_AT_ANNOTATION] ?? "",
         hasReported,
-        lateStart,
+        // One that has ended gets nothing any more.
+        bindsLate: bindsLate({ metadata: { name, annotations } }) && !isEnd(status?.conditions),
+        start: startOf(uid, status),
         isCold: labels?.[LAUNCH_TYPE_LABEL] === "cold",
       };
       names.set(uid, name);
@@ -130,12 +133,9 @@ export function createControlled(): Controlled {
 }
 
 /** A Pod that starts again, or another one, loses what it got: its Sandbox is not Ready in the meantime. */
-function lateStartOf(sandbox: Pick<Sandbox, "metadata" | "status">): string | undefined {
-  if (!bindsLate(sandbox)) return undefined;
-  if (isEnd(sandbox.status?.conditions)) return undefined;
-  if (!isReachable(sandbox)) return "waiting";
-  const since = findCondition(sandbox.status?.conditions, "Ready")?.lastTransitionTime;
-  return `${sandbox.metadata.uid} ${sandbox.status?.podIPs?.[0]} ${since}`;
+function startOf(uid: string, status: Sandbox["status"]): string | undefined {
+  if (!isReachable({ status })) return undefined;
+  return `${uid} ${status?.podIPs?.[0]} ${findCondition(status?.conditions, "Ready")?.lastTransitionTime}`;
 }
 
 function isBefore(one: ControlledSandbox, other: ControlledSandbox): boolean {

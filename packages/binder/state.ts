@@ -71,6 +71,20 @@ export interface Served {
   claim: SandboxClaim;
 }
 
+/** What was delivered for a claim to its Sandbox (deliver.ts). Each start of the Pod is identified as in standing.ts. */
+interface DeliveryState {
+  /** The start that has got the variables; undefined: none. */
+  done: string | undefined;
+  /** The start to which they are being delivered now; undefined: none. */
+  running: string | undefined;
+  /** How often a delivery has failed since the last success. */
+  failures: number;
+  /** How many Sandboxes were deleted because they refused the variables. */
+  discarded: number;
+  /** Cancels the next try; undefined: none is planned. */
+  retry: (() => void) | undefined;
+}
+
 /** What the binder keeps of a claim, for as long as the claim exists. */
 export interface QueuedClaim extends Waiter {
   /** Parsed; a projection if `raw` is not kept. */
@@ -112,16 +126,7 @@ export interface QueuedClaim extends Waiter {
   alarm: (() => void) | undefined;
   /** Why it cannot be served, how often that was reported, and the earliest time of the next report, in ms since the epoch. */
   refusal: { text: string; reports: number; notBefore: number } | undefined;
-  /** The start of its Sandbox's Pod that has got the late variables, see {@link ControlledSandbox}; undefined: none. */
-  delivered: string | undefined;
-  /** The start to which they are being delivered now; undefined: none. */
-  delivering: string | undefined;
-  /** How often a Sandbox of the claim could not get them since the last success. */
-  deliveryFailures: number;
-  /** How many Sandboxes were deleted because they refused them. */
-  discarded: number;
-  /** Cancels the next try to deliver them; undefined: none is planned. */
-  redelivery: (() => void) | undefined;
+  delivery: DeliveryState;
   /** Its Sandbox if that has ended, reduced to what the claim's status reports. */
   ended: Sandbox | undefined;
   /** Whether it has controlled a Sandbox since this process started. */
@@ -228,11 +233,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     settling: undefined,
     alarm: undefined,
     refusal: undefined,
-    delivered: undefined,
-    delivering: undefined,
-    deliveryFailures: 0,
-    discarded: 0,
-    redelivery: undefined,
+    delivery: { done: undefined, running: undefined, failures: 0, discarded: 0, retry: undefined },
     ended: undefined,
     hadSandbox: false,
     shownIn: undefined,
@@ -248,8 +249,8 @@ export function dropRetry(entry: QueuedClaim): void {
 /** Cancels all timers of a claim. */
 export function dropTimers(entry: QueuedClaim): void {
   dropRetry(entry);
-  entry.redelivery?.();
-  entry.redelivery = undefined;
+  entry.delivery.retry?.();
+  entry.delivery.retry = undefined;
   entry.settling?.();
   entry.settling = undefined;
   entry.alarm?.();
