@@ -1,7 +1,8 @@
 /** What the dashboard's panel says and asks while people work in a sandbox, in a real browser. @module */
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import { openFilled, openInMemory, putSandbox, serveInside, unschedulablePod } from "./inmemory.ts";
 
@@ -98,6 +99,26 @@ test("gives the terminal the focus in full size and back, and names the sandbox 
     if (index === 0) await page.locator(".terminals.full").getByText("python-1", { exact: true }).waitFor();
     await picture(`terminal-${index}`);
   }
+});
+
+test("lists background jobs with the terminals", async () => {
+  const { ip, root } = await serveInside({});
+  const config = { command: ["sh", "-c", "sleep 4321 > /dev/null 2>&1 & echo $! > pid"] };
+  const answer = await fetch(`http://${ip}:8080/hookbox.runtime.v1.ProcessesService/StartDetached`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ config }),
+  });
+  expect(answer.status).toBe(200);
+  const readId = () => Number(readFileSync(join(root, "pid"), "utf8"));
+  await eventually(readId).toBeGreaterThan(0);
+  const id = readId();
+  onTestFinished(() => void process.kill(id));
+  const { page, picture } = await openFilled("sandboxes?open=team-a/python-1", ip);
+  await page.getByText("Terminal", { exact: true }).click();
+  await page.getByText("1 background job", { exact: true }).click();
+  await page.getByText(`sleep 4321: process ${id}, since`).waitFor();
+  await picture("job");
 });
 
 test("refuses a folder's name that is a path, shows whole ports, and the end of a long timeline", async () => {

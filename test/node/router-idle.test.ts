@@ -1,5 +1,9 @@
 /** Idleness on a real node: the router suspends what nobody uses, lets be what works or is held, and wakes it again. @module */
-import { beforeAll, describe, expect, test } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { networkInterfaces } from "node:os";
+import { dirname } from "node:path";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { readRecord } from "../../dev/cluster/state.ts";
 import { until } from "../integration/kubectl.ts";
 import { condition, type Loose, makeNamespace, type Namespace } from "../integration/namespace.ts";
 import { aClaim, aPool, aTemplate, untilFull, untilReady } from "../integration/pools.ts";
@@ -17,7 +21,7 @@ import {
   SERVING,
   startDetached,
 } from "./runtimepods.ts";
-import { hasRealNode } from "../integration/suite.ts";
+import { hasRealNode, suite } from "../integration/suite.ts";
 
 const IDLE = { "idle-seconds": "5" };
 /** Looks at a busy or held Sandbox after which one may say that it stays up. */
@@ -119,6 +123,38 @@ describe.runIf(hasRealNode)("an idle sandbox", () => {
     expect(told).toMatchObject({ reason: "MaxActive", note: expect.stringMatching(/which is as long as it may work/) });
   });
 
+  test("is one whose background job only waits, and none whose job works or counts for its template, until it ends", async () => {
+    const stage = await start();
+    const { ns, router } = stage;
+    const podTemplate = { metadata: { annotations: ofRouter({ ...IDLE, "idle-jobs": "0" }) } };
+    const plain = ["waiting", "computing", "receiving"];
+    await ns.apply(
+      aTemplate("t", { podTemplate }, SERVING),
+      aPool("p", 1, "t"),
+      aClaim("c", "p"),
+      ...plain.map((name) => aRuntime(name, IDLE)),
+    );
+    const counted = (await untilReady(ns, "c")).status.sandbox.name;
+    const { address, port } = await startSender();
+    const leave = (name: string, job: string) =>
+      execute(router, ns, name, `sh -c '${job} > /dev/null 2>&1 & echo $! > pid'`);
+    await leave("waiting", "sleep 86400");
+    await leave(counted, "sleep 86400");
+    // The job only waits for its children, which work for a moment each.
+    await leave("computing", `sh -c "while :; do head -c 30000000 /dev/zero; sleep 0.05; done"`);
+    await leave("receiving", `nc ${address} ${port}`);
+    await Promise.all([
+      untilSuspended(stage, "waiting"),
+      untilLetBe(stage, "computing", /^it uses \d+\.\d+ cores$|^\d+ processes of it want the CPU$/),
+      untilLetBe(stage, "receiving", /^it sends and receives \d+ kB\/s$/),
+      untilLetBe(stage, counted, /^1 background jobs$/),
+    ]);
+    await Promise.all(["computing", "receiving", counted].map(async (name) => {
+      await execute(router, ns, name, "sh -c 'kill $(cat pid)'");
+      expect(await untilSuspended(stage, name)).toMatchObject({ reason: "Idle" });
+    }));
+  });
+
   test("of a claim is suspended by what its template says; members of the pool wait, however long", async () => {
     const stage = await start();
     const { ns, router } = stage;
@@ -152,6 +188,20 @@ function isSuspension({ reason, reportingController }: Loose): boolean {
 
 async function untilGone(ns: Namespace, kind: string, name: string): Promise<void> {
   await ns.until(kind, name, (object) => object === undefined);
+}
+
+/** Listens where Pods can connect, and sends each client 200 kB per second, for which it needs hardly any CPU time. */
+async function startSender(): Promise<{ address: string; port: number }> {
+  const { bridge = "" } = readRecord(dirname(suite.kubeconfig))?.network ?? {};
+  const { address } = networkInterfaces()[bridge]!.find(({ family }) => family === "IPv4")!;
+  // A job has no standard input, so its client ends its own side at once.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const timer = setInterval(() => socket.write(new Uint8Array(20_000)), 100);
+    socket.resume().on("error", () => {}).once("close", () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  onTestFinished(() => void server.close());
+  return { address, port: (server.address() as AddressInfo).port };
 }
 
 function aLease(name: string, sandbox: string): Loose {

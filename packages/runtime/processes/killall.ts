@@ -1,10 +1,11 @@
 /**
- * Sends signals to process groups, and kills a process with all processes that it has started, in any session.
+ * Sends signals to process groups, finds all processes that commands have started, in any session, and kills those of
+ * one command.
  * @module
  */
 import { randomUUID } from "node:crypto";
 import process from "node:process";
-import { type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";
+import { listProcesses, type ProcessEntry, processIds, readEnvironment, readProcess } from "../../process/proctable.ts";
 import { codeOf } from "../confine.ts";
 
 /**
@@ -80,8 +81,47 @@ function newMembers({ pid, mark }: Marked, members: Map<number, ProcessEntry>, l
   return fresh;
 }
 
-/** Returns whether a command, a terminal or code of this runtime has started the process, directly or not. */
-export function isOfAnyCommand(pid: number): boolean {
+/** The sessions of commands, terminals and code, by the id of their leader, and whether the leader has ended. */
+const sessions = new Map<number, { hasEnded: boolean }>();
+/** From this number of sessions on, those without processes are forgotten at once. */
+const MANY_SESSIONS = 1000;
+
+/** Remembers the session of a new process. */
+export function rememberSession(pid: number, ended: Promise<unknown>): void {
+  if (sessions.size >= MANY_SESSIONS) forgetEmptySessions(listProcesses());
+  const session = { hasEnded: false };
+  sessions.set(pid, session);
+  ended.then(() => session.hasEnded = true);
+}
+
+/** The system uses an id again only if its session has no process left: a live leader then has another session. */
+function forgetEmptySessions(entries: ProcessEntry[]): void {
+  const inUse = new Set(entries.map(({ sid }) => sid));
+  const alive = new Set(entries.map(({ pid }) => pid));
+  for (const [id, { hasEnded }] of sessions) {
+    if (hasEnded && (!inUse.has(id) || alive.has(id))) sessions.delete(id);
+  }
+}
+
+/**
+ * Returns the ids of the processes that commands, terminals and code of this runtime have started, directly or not: those
+ * in their sessions, those with a mark of this runtime, and their children. sudo removes the mark from the environment,
+ * and the environment of another user's process cannot be read. Such a process is missed only if it is also an orphan
+ * in a session of its own.
+ *
+ * @param entries all processes
+ */
+export function startedByCommands(entries: ProcessEntry[]): Set<number> {
+  forgetEmptySessions(entries);
+  const found = new Set<number>();
+  // Children come after their parents.
+  for (const { pid, ppid, sid } of entries.toSorted((a, b) => a.startTicks - b.startTicks || a.pid - b.pid)) {
+    if (found.has(ppid) || sessions.has(sid) || hasMarkOfRuntime(pid)) found.add(pid);
+  }
+  return found;
+}
+
+function hasMarkOfRuntime(pid: number): boolean {
   return readEnvironment(pid).some((one) => one.startsWith(`${MARK}=`) && one.includes(`${RUNTIME}/`));
 }
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import process from "node:process";
 import { listProcesses, type ProcessEntry } from "../../process/proctable.ts";
-import { isOfAnyCommand } from "./killall.ts";
+import { startedByCommands } from "./killall.ts";
 import type { Processes } from "./processes.ts";
 
 /** Usage of the whole sandbox. */
@@ -61,7 +61,6 @@ interface MetricsOptions {
   interpreters?: () => number[];
   cgroup?: () => CgroupUsage | undefined;
   table?: () => ProcessEntry[];
-  isOfCommand?: (pid: number) => boolean;
   networkBytes?: () => number | undefined;
   /** Returns the seconds of a monotonic clock. */
   clock?: () => number;
@@ -73,7 +72,7 @@ const SHORTEST_SPAN_SECONDS = 1;
 /** Creates the reader. The first CPU average starts from now. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const { processes, busyContexts = () => 0, interpreters = () => [], cgroup = readCgroup } = options;
-  const { table = listProcesses, isOfCommand = isOfAnyCommand, networkBytes = readNetworkBytes } = options;
+  const { table = listProcesses, networkBytes = readNetworkBytes } = options;
   const clock = options.clock ?? (() => performance.now() / 1000);
   let earlier = { at: clock(), cpuSeconds: usageOf(cgroup(), table()).cpuSeconds };
   let rate = 0;
@@ -91,7 +90,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         activity: {
           ...countsOf(processes),
           busyContexts: busyContexts(),
-          jobs: jobsOf(entries, processes, interpreters()).filter(({ pid }) => isOfCommand(pid)),
+          jobs: jobsOf(entries, processes, interpreters()),
           networkBytes: networkBytes(),
           cpuUsage: rate,
         },
@@ -112,11 +111,13 @@ function countsOf(processes: Processes) {
   };
 }
 
-/** Returns the processes that are neither the runtime, nor an interpreter, nor in the session of a running command. */
+/** Returns the processes that commands and code have started, without interpreters and sessions of running commands. */
 function jobsOf(entries: ProcessEntry[], processes: Processes, interpreters: number[]): ProcessEntry[] {
-  const sessions = new Set(processes.list().filter(({ end }) => !end).map(({ running }) => running.pid));
-  const own = new Set([process.pid, ...interpreters]);
-  return entries.filter(({ pid, sid, state }) => state !== "Z" && !own.has(pid) && !sessions.has(sid));
+  const started = startedByCommands(entries);
+  const running = new Set(processes.list().filter(({ end }) => !end).map(({ running }) => running.pid));
+  return entries.filter(({ pid, sid, state }) => {
+    return state !== "Z" && started.has(pid) && !running.has(sid) && !interpreters.includes(pid);
+  });
 }
 
 function readNetworkBytes(): number | undefined {

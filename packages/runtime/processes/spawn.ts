@@ -5,7 +5,7 @@ import { access, stat } from "node:fs/promises";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { abandon } from "./output.ts";
 import { openPipes } from "./pipes.ts";
-import { createMark, killAllOf } from "./killall.ts";
+import { createMark, killAllOf, rememberSession } from "./killall.ts";
 import { checkCommand, type Command, composeEnvironment, passLong, SpawnError } from "./command.ts";
 import { hideInheritable } from "./pty.ts";
 
@@ -110,6 +110,7 @@ export function launch(
         child.on("error", () => {});
         if (script !== undefined) (child.stdio[stdio.length] as Writable).on("error", () => {}).end(script);
         const pid = child.pid ?? 0;
+        rememberSession(pid, ended);
         // After Node has waited for the leader's end, the id may belong to another process.
         const killAll = () => child.exitCode === null && child.signalCode === null && killAllOf({ pid, mark });
         resolve(Object.assign(child, { pid, ended, killAll }));

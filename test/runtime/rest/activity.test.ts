@@ -1,11 +1,15 @@
 /** Whether anything goes on inside, as a router asks it that suspends idle sandboxes. */
+import { chmodSync, copyFileSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { expect, test } from "vitest";
 import type { ProcessEntry } from "../../../packages/process/proctable.ts";
 import { activityOf } from "../../../packages/runtime/rest/rest.ts";
 import { until } from "../../eventually.ts";
 import { startMain } from "../../mainprocess.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 import { makeRoot } from "../folders.ts";
 import { send, startTestRuntime } from "../servers.ts";
 
@@ -59,21 +63,52 @@ test("who asks for the activity needs no token, and is none", async () => {
   }
 });
 
-test("jobs are what commands and code leave behind, until it ends", async () => {
-  const { root } = await makeRoot({});
-  // A process of its own: other tests may have left processes of this one's runtimes.
+/** Starts a runtime as a process of its own: other tests may have left processes of this one's runtimes. */
+async function aRuntime(workdir: string, ...args: string[]) {
   const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
-  const started = await startMain("node", ["packages/runtime/main.ts", "--root", root.path, ...ports], "Listening");
-  const [runtime] = started.said("Listening") as [{ port: number; restPort: number }];
-  const jobs = async () => JSON.parse((await send(runtime.restPort, "GET", "/v1/activity")).text);
-  const execute = (command: string) =>
-    send(runtime.port, "POST", "/execute", {
-      body: JSON.stringify({ command }),
-      headers: { "content-type": "application/json" },
-    });
-  expect(await jobs()).toMatchObject({ jobs: 0, networkBytes: expect.any(Number) });
+  const { said } = await startMain(
+    "node",
+    ["packages/runtime/main.ts", "--workdir", workdir, ...args, ...ports],
+    "Listening",
+  );
+  const [{ port, restPort }] = said("Listening") as [{ port: number; restPort: number }];
+  const headers = { "content-type": "application/json" };
+  const list = "/hookbox.runtime.v1.ProcessesService/List";
+  return {
+    activity: async () => JSON.parse((await send(restPort, "GET", "/v1/activity")).text),
+    execute: (command: string) => send(port, "POST", "/execute", { body: JSON.stringify({ command }), headers }),
+    jobs: async () => {
+      const { jobs = [] } = JSON.parse((await send(restPort, "POST", list, { body: "{}", headers })).text);
+      return jobs as { processId: number; command: string[] }[];
+    },
+  };
+}
+
+test("jobs are what commands and code leave behind, until it ends", async () => {
+  const { activity, execute } = await aRuntime(makeTempFolder());
+  expect(await activity()).toMatchObject({ jobs: 0, networkBytes: expect.any(Number) });
   await execute("sh -c 'sleep 300 > /dev/null 2>&1 & echo $! > pid'");
-  expect(await jobs()).toMatchObject({ running: 0, jobs: 1 });
+  expect(await activity()).toMatchObject({ running: 0, jobs: 1 });
   await execute("sh -c 'kill $(cat pid)'");
-  await until(async () => (await jobs()).jobs === 0);
+  await until(async () => (await activity()).jobs === 0);
+});
+
+test("a job that sudo has started, as root and with another environment, is one, too, with its children", async () => {
+  const workdir = makeTempFolder();
+  chmodSync(workdir, 0o755);
+  // Like sudo: it changes the user, and removes all variables.
+  const program = join(workdir, "root-env");
+  copyFileSync("/usr/bin/env", program);
+  chmodSync(program, 0o4755);
+  const user = process.getuid?.() === 0 ? "nobody" : userInfo().username;
+  const { activity, execute, jobs } = await aRuntime(workdir, "--user", user);
+  const started = './root-env -i sh -p -c "setsid sleep 300 & exec sleep 301" > /dev/null 2>&1 &';
+  await execute(`sh -c '${started}'`);
+  const commands = async () => (await jobs()).map(({ command }) => command.join(" ")).sort().join();
+  await until(async () => await commands() === "sleep 300,sleep 301");
+  expect(await activity()).toMatchObject({ running: 0, jobs: 2 });
+  const ids = (await jobs()).map(({ processId }) => processId);
+  expect(ids.map((id) => statSync(`/proc/${id}`).uid)).toEqual(ids.map(() => process.getuid?.()));
+  for (const id of ids) process.kill(id);
+  await until(async () => await commands() === "");
 });
