@@ -19,7 +19,8 @@ export interface NodeTools {
 }
 
 // Paths of each program on common distributions.
-const RUNC = ["/usr/sbin/runc", "/usr/bin/runc", "/usr/local/sbin/runc", "/usr/local/bin/runc"];
+// A runc that somebody has installed in addition to that of the distribution is newer.
+const RUNC = ["/usr/local/sbin/runc", "/usr/local/bin/runc", "/usr/sbin/runc", "/usr/bin/runc"];
 const CRUN = ["/usr/bin/crun", "/usr/sbin/crun", "/usr/local/bin/crun"];
 const CNI_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const CNI_PLUGINS = ["ptp", "host-local", "loopback"];
@@ -57,6 +58,14 @@ export function findNodeTools(progress: (line: string) => void): NodeTools | { r
 /** Returns whether overlay file systems can be mounted in a folder. They cannot if the folder is on one itself. */
 export function supportsOverlayMounts(folder: string): boolean {
   return statfsSync(folder).type !== OVERLAY_FILE_SYSTEM;
+}
+
+/** Returns whether Pods can have user namespaces (`hostUsers: false`). That needs runc 1.2; Debian 12 has 1.1. */
+export function supportsUserNamespaces(): boolean {
+  const { stdout, status } = spawnSync(firstExisting(RUNC) ?? "runc", ["features"], { encoding: "utf8" });
+  if (status !== 0) return false;
+  const { linux } = JSON.parse(stdout) as { linux?: { mountExtensions?: { idmap?: { enabled?: boolean } } } };
+  return linux?.mountExtensions?.idmap?.enabled === true;
 }
 
 /** Returns why this machine cannot run containers; undefined: it can. */

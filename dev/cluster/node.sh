@@ -18,6 +18,9 @@ for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on
   cat "/proc/sys/$setting" >"$copy"
   mount --bind "$copy" "/proc/sys/$setting"
 done
+# A Pod with a user namespace of its own gets a /proc only if the node has one over which nothing is mounted.
+mkdir -p "$STATE/node/proc"
+mount -t proc proc "$STATE/node/proc"
 
 trap 'exit 1' TERM
 

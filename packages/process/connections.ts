@@ -17,16 +17,22 @@ export const DISCARD_MS = 10_000;
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins like this. */
 const PREFACE = "PRI * HTTP/2.0\r\n";
 
-/** Listens and returns the port; `port` 0 chooses a free one. @throws if the port is in use */
+/**
+ * Listens and returns the port; `port` 0 chooses a free one.
+ *
+ * @param host an address, or the absolute path of a new Unix socket, for which `port` has no meaning
+ * @throws if the port is in use
+ */
 export async function listenOn(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen(host.startsWith("/") ? { path: host } : { port, host }, () => {
       server.off("error", reject);
       resolve();
     });
   });
-  return (server.address() as AddressInfo).port;
+  const address = server.address() as AddressInfo | string;
+  return typeof address === "string" ? 0 : address.port;
 }
 
 /**

@@ -14,6 +14,7 @@ import { readJSON } from "./http/body.ts";
 import { CHALLENGE, tokenRefusal } from "./http/guard.ts";
 import type { HTTPEnv } from "./http/httppath.ts";
 import type { RestOptions } from "./rest/rest.ts";
+import { forward } from "./users/userruntime.ts";
 
 /** Names of what is bound; never values. */
 interface BoundNames {
@@ -238,8 +239,11 @@ function sha256(data: string | Uint8Array): string {
 const DELIVERY_BYTES = 16 * 1024 * 1024;
 
 /** Adds the endpoints to the app. */
-export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log }: RestOptions): void {
+export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log, users }: RestOptions): void {
   app.use("/v1/bind", onlyWithToken(token));
+  const { home } = users;
+  // The default user's runtime writes the files, so that they belong to this user.
+  if (home) app.all("/v1/bind", (c) => forward(c, home));
   app.on(["POST", "PATCH"], "/v1/bind", async (c) => {
     const how = c.req.method === "PATCH" ? "add" : "replace";
     const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how, c.req.query("claim"));

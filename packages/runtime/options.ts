@@ -5,6 +5,7 @@ import {
   DURATION,
   type Environment,
   flag,
+  LIST,
   PORT,
   type Program,
   readCommandLine,
@@ -42,6 +43,12 @@ export const RUNTIME = {
       since: "0.3.0",
       placeholder: "U",
       otherwise: "the user of the container",
+    }),
+    "allow-users": flag(LIST, {
+      help: "users that a call may choose, besides that of --user; needs a container that starts as root",
+      since: "0.3.0",
+      placeholder: "U,V",
+      default: "",
     }),
     host: flag(TEXT, {
       help: "address to listen on",

@@ -1,12 +1,17 @@
-/** Starts the runtime as its user on its ports, and stops it. @module */
-import { readFileSync } from "node:fs";
-import process from "node:process";
+/** Starts the runtime as its user on its ports, or as the runtime of another user, and stops it. @module */
+import { once } from "node:events";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import type { RequestListener } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "../process/log.ts";
-import { assemble } from "./assemble.ts";
-import { forThisPod, listen, listenGRPC, type Listening, upgradesForThisPod } from "./listen.ts";
+import { assemble, type Assembly } from "./assemble.ts";
+import { forThisPod, listen, listenGRPC, type Listening, type Upgrades, upgradesForThisPod } from "./listen.ts";
 import type { RuntimeOptions } from "./options.ts";
+import type { BoundVariables } from "./processes/command.ts";
 import { tokenIsMounted } from "./token.ts";
+import { connectToParent } from "./users/userruntime.ts";
+import { createUsers, ONE_USER, switchTo } from "./users/users.ts";
 
 /** A running runtime. */
 export interface Runtime {
@@ -26,33 +31,103 @@ const LAST_ANSWERS_MS = 1000;
 /**
  * Starts the runtime.
  *
+ * @param entry the main module, for child processes. Undefined: callers cannot choose a user
  * @throws if a port is in use, the root cannot be created, the user cannot be switched, or the token cannot be read. No port is open then
  */
-export async function startRuntime(options: RuntimeOptions, log: Log): Promise<Runtime> {
-  if (options.user !== undefined) becomeUser(options.user);
-  const [stopping, killing] = [new AbortController(), new AbortController()];
-  const { apps: { legacy, rest, routes, door, terminals }, processes, contexts, root } = await assemble(options, log, {
-    stop: stopping.signal,
-    kill: killing.signal,
-  });
+export async function startRuntime(options: RuntimeOptions, log: Log, entry?: string): Promise<Runtime> {
+  const users = await createUsers(options, entry, log);
+  const workdir = users.home?.workdir ?? options.workdir;
+  const assembly = { users, env: users.home?.env };
   const { host, podUid } = options;
-  const token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
-  const ports = await listenAll([
-    () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
-    () =>
-      listen(
-        forThisPod(podUid, getRequestListener(rest.fetch)),
-        host,
-        options.restPort,
-        upgradesForThisPod(podUid, terminals),
-      ),
-    () => listenGRPC(routes, host, options.grpcPort, door),
-  ]);
+  let token = "none";
+  const { ports, root, stop } = await serve({ ...options, workdir }, log, assembly, async ({ apps, root, env }) => {
+    users.share(root.workdir, env);
+    token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
+    const { legacy, rest, routes, door, terminals } = apps;
+    return await listenAll([
+      () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
+      () =>
+        listen(
+          forThisPod(podUid, getRequestListener(rest.fetch)),
+          host,
+          options.restPort,
+          upgradesForThisPod(podUid, terminals),
+        ),
+      () => listenGRPC(routes, host, options.grpcPort, door),
+    ]);
+  });
   const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
   log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, workdir: root.workdir, token });
+  return { port, restPort, grpcPort, stop };
+}
+
+/**
+ * Serves as the runtime of another user, on a Unix socket, until the parent process ends or `signal` aborts. The parent
+ * has checked tokens, hosts and users.
+ */
+export async function serveForParent(options: RuntimeOptions, logAll: Log, signal: AbortSignal): Promise<void> {
+  const own: { env: BoundVariables } = { env: () => ({}) };
+  const parent = await connectToParent(() => own.env());
+  const { user, socketPath, workdir } = parent.settings;
+  const log: Log = (level, message, fields) => logAll(level, message, { ...fields, user: user.name });
+  try {
+    const target: { app?: RequestListener; upgrades?: Upgrades } = {};
+    // Opened as root, so that no other user can connect.
+    const socket = await listen((...call) => target.app?.(...call), socketPath, 0, {
+      wants: (request) => target.upgrades?.wants(request) ?? false,
+      upgrade: (...call) => target.upgrades?.upgrade(...call),
+    });
+    switchTo(user);
+    const assembly = {
+      users: { ...ONE_USER, check: () => {} },
+      token: () => Promise.resolve("right" as const),
+      env: workdir === undefined ? undefined : parent.env,
+    };
+    const place = workdir === undefined ? options.workdir : await firstFolder([workdir, user.home, "/"]);
+    const { root, stop } = await serve({ ...options, workdir: place }, log, assembly, ({ apps, env }) => {
+      const [legacy, rest] = [getRequestListener(apps.legacy.fetch), getRequestListener(apps.rest.fetch)];
+      own.env = env;
+      target.app = (request, response) => (LEGACY.test(request.url ?? "") ? legacy : rest)(request, response);
+      target.upgrades = apps.terminals;
+      return Promise.resolve([socket]);
+    });
+    parent.ready(root.workdir);
+    const over = AbortSignal.any([signal, parent.left]);
+    if (!over.aborted) await once(over, "abort");
+    await stop();
+  } catch (error) {
+    await parent.failed(error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+}
+
+/** The paths of port 8888. */
+const LEGACY = /^\/(execute|upload|download|list|exists)\b/;
+
+/** Returns the first folder that the user of this process may enter. */
+async function firstFolder(folders: string[]): Promise<string> {
+  for (const folder of folders) {
+    if (await access(folder, constants.X_OK).then(() => true, () => false)) return folder;
+  }
+  return "/";
+}
+
+/** Assembles the runtime and opens its ports. */
+async function serve(
+  options: RuntimeOptions,
+  log: Log,
+  assembly: Assembly,
+  open: (assembled: Awaited<ReturnType<typeof assemble>>) => Promise<Listening[]>,
+) {
+  const [stopping, killing] = [new AbortController(), new AbortController()];
+  const signals = { stop: stopping.signal, kill: killing.signal };
+  const assembled = await assemble(options, log, signals, assembly);
+  const ports = await open(assembled);
+  const { processes, contexts, root } = assembled;
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopping.abort();
+    assembly.users?.stop();
     await within(options.shutdownTimeout, idle(ports));
     killing.abort();
     processes.killAll();
@@ -61,7 +136,7 @@ export async function startRuntime(options: RuntimeOptions, log: Log): Promise<R
     await Promise.all(ports.map((listening) => listening.close()));
     log("info", "Stopped");
   };
-  return { port, restPort, grpcPort, stop: () => stopped ??= stop() };
+  return { ports, root, stop: () => stopped ??= stop() };
 }
 
 /** Opens the ports one after another. If one fails, the others are closed. */
@@ -84,50 +159,4 @@ async function within(ms: number, done: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([done, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
   clearTimeout(timer);
-}
-
-interface Switches {
-  initgroups?(user: string, group: number): void;
-}
-
-/** A user of the container. */
-interface User {
-  name: string;
-  uid: number;
-  gid: number;
-  home: string;
-}
-
-/**
- * Gives the process, and all later ones, the user's id, groups and home. Commands and requests for files then have the
- * same rights, and what they write has the same owner. The switch cannot be undone.
- *
- * @param name name or number of a user in `passwd`
- * @throws {RangeError} if there is no such user, or this process is another user and not root
- */
-export function becomeUser(name: string, passwd = readFileSync("/etc/passwd", "utf8")): void {
-  const user = findUser(name, passwd);
-  if (!user) throw new RangeError(`Cannot use --user ${name}: /etc/passwd of the image has no such user`);
-  // The types lack initgroups(). Deno has none of these functions.
-  const { getuid, initgroups, setgid, setuid } = process as Partial<typeof process> & Switches;
-  if (getuid?.() === user.uid) return;
-  if (getuid?.() !== 0 || !initgroups || !setgid || !setuid) {
-    const remedy = "Start the container as root: runAsUser: 0, and hostUsers: false if the cluster has user namespaces";
-    throw new RangeError(`Cannot use --user ${name}: only root can switch to another user. ${remedy}.`);
-  }
-  initgroups(user.name, user.gid);
-  setgid(user.gid);
-  setuid(user.uid);
-  Object.assign(process.env, { HOME: user.home, USER: user.name, LOGNAME: user.name });
-}
-
-/** Finds a user by name or number. Undefined: `passwd` has none. */
-export function findUser(name: string, passwd: string): User | undefined {
-  for (const line of passwd.split("\n")) {
-    const [own = "", , uid = "", gid = "", , home = ""] = line.split(":");
-    if (own !== "" && (own === name || uid === name)) {
-      return { name: own, uid: Number(uid), gid: Number(gid), home: home || "/" };
-    }
-  }
-  return undefined;
 }

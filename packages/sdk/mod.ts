@@ -101,7 +101,7 @@ export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code
 export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
 export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
 export type { EnvOptions } from "./options.ts";
-export type { CallOptions } from "./runtime/call.ts";
+export type { CallOptions, UserOptions } from "./runtime/call.ts";
 export type { Answer, Api, ApiRequest } from "../kube/api.ts";
 export type { Evidence, Finding } from "../api/diagnosis/finding.ts";
 export {

@@ -97,6 +97,9 @@ const ACTION = "open a terminal";
 export function createPTY(runtimeClient: RuntimeClient): PTY {
   return {
     async create(options) {
+      const { user } = options;
+      // Nothing else can choose a user.
+      if (user !== undefined) return await openByRuntime(runtimeClient.as(user), options);
       if (runtimeClient.known.runtime === false) return await openByExec(runtimeClient, options);
       try {
         return await openByRuntime(runtimeClient, options);

@@ -19,6 +19,7 @@ test("readOptions() has the published defaults", () => {
     tokenFile: "/var/run/secrets/hookbox/runtime/token",
     tokenRequired: false,
     tokenScope: "all",
+    allowUsers: [],
     allowedHosts: [],
     podUid: "",
     claimUid: "",

@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { becomeUser, findUser } from "../../packages/runtime/start.ts";
+import { becomeUser, findUser } from "../../packages/runtime/users/users.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { send } from "./servers.ts";
@@ -32,7 +32,7 @@ test("becomeUser() refuses an unknown user, and stays the user that it is", () =
 
 test("becomeUser() says what the Pod needs, if it is not root", () => {
   const isRoot = process.geteuid?.() === 0;
-  const script = `import { becomeUser } from "./packages/runtime/start.ts";
+  const script = `import { becomeUser } from "./packages/runtime/users/users.ts";
     if (process.getuid() === 0) process.setuid(65534);
     try { becomeUser("user", "user:x:1000:1000::/home/user:"); } catch (error) { console.log(error.message); }`;
   const said = execFileSync("node_modules/.bin/node", ["--input-type=module", "-e", script], { encoding: "utf8" });

@@ -22,6 +22,11 @@ export const NOT_SENT = "NotSent";
  * it refuses requests for another Pod. Such a request arrives if the other Pod had the same IP address before.
  */
 export const POD_UID_HEADER = "X-Sandbox-Pod-UID";
+/**
+ * Header of requests to a runtime: name of the user that runs the command, or reads and writes the file. A runtime that
+ * knows the header repeats it in the answer of `GET /v1/metadata`, or refuses it.
+ */
+export const USER_HEADER = "X-Sandbox-User";
 /** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and the runtime did nothing. */
 export const OTHER_POD = "OtherPod";
 

@@ -74,6 +74,7 @@ export interface ProcessOptions {
   stdin?: boolean;
   tty?: boolean;
   cwd?: string;
+  user?: string;
   timeout?: string;
 }
 
@@ -83,6 +84,7 @@ export function withProcessOptions(command: Command): Command {
     .option("-i, --stdin", "pass the input of hookbox to the command")
     .option("-t, --tty", "run the command in a terminal")
     .option("-C, --cwd <folder>", "run the command in this folder of the sandbox")
+    .option("-u, --user <name>", "run the command as this user of the sandbox, if the template allows it")
     .option("--timeout <time>", "kill the command after this time, and exit with code 124");
 }
 
@@ -94,7 +96,7 @@ export function withProcessOptions(command: Command): Command {
 export function processRequestOf(
   { stdin, stderr }: CommandContext,
   command: string[],
-  { stdin: wantsInput = false, tty: wantsTTY = false, cwd, timeout }: ProcessOptions,
+  { stdin: wantsInput = false, tty: wantsTTY = false, cwd, user, timeout }: ProcessOptions,
 ): ProcessRequest {
   const isShell = command.length === 0;
   const hasTTY = stdin.isTTY === true;
@@ -108,6 +110,7 @@ export function processRequestOf(
     stdin: wantsInput,
     tty,
     cwd,
+    user,
     timeoutMs: timeout === undefined ? undefined : durationMs("--timeout", timeout),
   };
 }
@@ -120,6 +123,7 @@ interface ProcessRequest {
   stdin: boolean;
   tty: boolean;
   cwd?: string | undefined;
+  user?: string | undefined;
   env?: Record<string, string> | undefined;
   timeoutMs?: number | undefined;
 }
@@ -130,9 +134,10 @@ export async function runProcess(
   sandbox: SandboxHandle,
   request: ProcessRequest,
 ): Promise<number> {
-  const { cwd, env, timeoutMs } = request;
+  const { cwd, user, env, timeoutMs } = request;
   const options: CommandOptions = {
     signal: context.signal,
+    user,
     ...cwd === undefined ? {} : { cwd },
     ...env === undefined ? {} : { env },
     ...timeoutMs === undefined ? {} : { timeoutMs },

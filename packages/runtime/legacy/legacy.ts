@@ -30,11 +30,14 @@ import { writeWhole } from "../files/write.ts";
 import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, legacyPath, pathAfter, rawPath } from "../http/httppath.ts";
 import type { TokenCheck } from "../token.ts";
+import { createUserGate } from "../users/userruntime.ts";
+import type { Users } from "../users/users.ts";
 
 /** Settings of the app. */
 export interface LegacyOptions extends ExecuteOptions {
   /** The folder that clients can read and write. */
   root: Root;
+  users: Users;
   /** Largest file of `POST /upload`, in bytes. */
   maxUpload: number;
   /** Undefined: no token is required. */
@@ -63,6 +66,7 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
     touch: options.touch,
     refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code } as Refused), headers }),
   }));
+  app.use(createUserGate(options.users, (path) => path === "/"));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
   app.post("/execute", async (c) => {
     const request = parseExecute(await readText(c, MAX_COMMAND_BYTES));

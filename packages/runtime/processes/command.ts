@@ -53,7 +53,7 @@ export function checkCommand({ argv, env }: Command): void {
 }
 
 /** The PATH of a container whose image sets none. */
-const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /** Keeps PATH for a login shell: deploy/runtime/Containerfile restores it after /etc/profile. */
 const KEPT_PATH = "HOOKBOX_PATH";
 const LOCALES = ["LC_ALL", "LC_CTYPE", "LANG"];

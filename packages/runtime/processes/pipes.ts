@@ -7,6 +7,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { ON_DENO } from "../../process/runprocess.ts";
+import { codeOf } from "../confine.ts";
+import { DEFAULT_PATH } from "./command.ts";
 
 /**
  * A pipe: our end as a socket, and the descriptor for the process. Call `close` when the process has the descriptor.
@@ -82,7 +84,9 @@ function fill(): Promise<void> {
       folder ??= makeFolder();
       const base = join(folder, String(process.hrtime.bigint()));
       const paths = Array.from({ length: BATCH }, (_, index) => `${base}-${index}`);
-      await promisify(execFile)("mkfifo", ["-m", "600", ...paths]);
+      // The runtime may be root, and the image's PATH may begin with a folder of another user.
+      const PATH = `${DEFAULT_PATH}:${process.env["PATH"] ?? ""}`;
+      await promisify(execFile)("mkfifo", ["-m", "600", ...paths], { env: { ...process.env, PATH } });
       ready.push(...paths);
     } finally {
       filling = undefined;
@@ -104,7 +108,16 @@ function makeFolder(): string {
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split("-")[0] : NaN);
-    if (pid > 1 && !lives(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    if (pid > 1 && !lives(pid)) removeIfOwn(join(tmpdir(), name));
+  }
+}
+
+/** The folder may belong to the runtime of another user. */
+function removeIfOwn(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!["EACCES", "EPERM"].includes(codeOf(error) ?? "")) throw error;
   }
 }
 

@@ -28,6 +28,7 @@
  * @module
  */
 import { Hono } from "hono";
+import { USER_HEADER } from "../../api/router/protocol.ts";
 import type { Log } from "../../process/log.ts";
 import { addBindEndpoints, type LateBinding } from "../bind.ts";
 import type { Root } from "../confine.ts";
@@ -36,6 +37,8 @@ import { createGuard } from "../http/guard.ts";
 import { type HTTPEnv, rawPath } from "../http/httppath.ts";
 import type { Metrics } from "../processes/metrics.ts";
 import type { TokenCheck } from "../token.ts";
+import { createUserGate } from "../users/userruntime.ts";
+import type { Users } from "../users/users.ts";
 import { addFileEndpoints, addFolderEndpoints } from "./files.ts";
 
 /** What the app serves and uses. */
@@ -51,8 +54,9 @@ export interface RestOptions {
   allowedHosts: readonly string[];
   /** Which requests require the token: all except health and activity, or only late binding. */
   tokenScope: "all" | "bind";
+  users: Users;
   /** Returns the response of `GET /v1/activity`. */
-  activity(): ActivityAnswer;
+  activity(): Promise<ActivityAnswer>;
   /** Called for each request except health and activity. */
   touch(): void;
   /** Handles Connect and gRPC-web requests; undefined if the path belongs to no service. */
@@ -61,6 +65,9 @@ export interface RestOptions {
   stop: AbortSignal;
   log: Log;
 }
+
+/** What is the same for all users. `/v1/bind` has its own rule. */
+const OWN = new Set(["/v1/health", "/v1/activity", "/v1/metadata", "/v1/bind"]);
 
 /** Creates the app of port 8080. */
 export function createRest(options: RestOptions): Hono<HTTPEnv> {
@@ -75,14 +82,18 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
     touch: options.touch,
     refuse,
   }));
+  app.use("/v1/*", createUserGate(options.users, (path) => OWN.has(path)));
   app.get("/v1/health", (c) => {
     const uptime_seconds = Math.floor((performance.now() - startedAt) / 1000);
     if (!stop.aborted) return c.json({ status: "ok", uptime_seconds });
     const why = { code: "UNAVAILABLE", message: "The runtime is stopping" };
     return c.json({ status: "stopping", uptime_seconds, ...why }, 503);
   });
-  app.get("/v1/activity", (c) => c.json(options.activity()));
-  app.get("/v1/metadata", (c) => c.json({ env: filterMetadata(options.metadata) }));
+  app.get("/v1/activity", async (c) => c.json(await options.activity()));
+  app.get("/v1/metadata", (c) => {
+    const user = c.req.header(USER_HEADER);
+    return c.json({ env: filterMetadata(options.metadata) }, 200, user === undefined ? {} : { [USER_HEADER]: user });
+  });
   addFileEndpoints(app, options);
   addFolderEndpoints(app, options);
   addBindEndpoints(app, options);
@@ -101,7 +112,7 @@ function wrongMethod(): Response {
 }
 
 /** Counts of current activity. */
-interface ActivityAnswer {
+export interface ActivityAnswer {
   /** Running commands, including detached ones, and contexts in which code is running. */
   running: number;
   terminals: number;
@@ -129,6 +140,18 @@ export function activityOf({ sandbox, activity }: ReturnType<Metrics["read"]>, n
   const { jobs: { length: jobs }, networkBytes } = activity;
   const network = networkBytes === undefined ? {} : { networkBytes };
   return { running, terminals, streams, jobs, cpuSeconds, runnable, ...network, idleSeconds: isBusy ? 0 : idle };
+}
+
+/** Adds the activity in the runtimes of other users. The rest of `own` is about the whole sandbox. */
+export function sumOfActivity(own: ActivityAnswer, others: ActivityAnswer[]): ActivityAnswer {
+  return others.reduce((sum, { running, terminals, streams, jobs, idleSeconds }) => ({
+    ...sum,
+    running: sum.running + running,
+    terminals: sum.terminals + terminals,
+    streams: sum.streams + streams,
+    jobs: sum.jobs + jobs,
+    idleSeconds: Math.min(sum.idleSeconds, idleSeconds),
+  }), own);
 }
 
 /** Source: Agent Sandbox runtime reference, section 9.2. */

@@ -89,6 +89,7 @@ const CODE_OF_REFUSAL: Partial<Record<RefusalCode, Code>> = {
   NOT_FOUND: Code.NotFound,
   INVALID_ARGUMENT: Code.InvalidArgument,
   RESOURCE_EXHAUSTED: Code.ResourceExhausted,
+  UNAVAILABLE: Code.Unavailable,
 };
 
 /**

@@ -1,6 +1,7 @@
 /** Registers all Connect services of the runtime, for gRPC and for web-standard servers such as a Hono app. @module */
 import { Code, ConnectError, type ConnectRouter, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import { createFetchHandler } from "@connectrpc/connect/protocol";
+import { USER_HEADER } from "../../api/router/protocol.ts";
 import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
 import { ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
@@ -10,14 +11,19 @@ import { STOPPING } from "../http/guard.ts";
 import type { TokenCheck } from "../token.ts";
 import { type ContextsServiceOptions, createContextsService } from "./contexts.ts";
 import { createProcessService, type ProcessServiceOptions } from "./process.ts";
+import { codedError } from "./lookup.ts";
 import { createProcessesService, type ProcessesServiceOptions } from "./processes.ts";
 import { AlphaServerReflection, createReflection } from "./reflection.ts";
 import { createWatcherService } from "./watcher.ts";
+import { forUsers } from "../users/services.ts";
+import { ONE_USER, type Users } from "../users/users.ts";
 
 /** What the services need, and who may call them. */
 export interface RoutesOptions extends ProcessServiceOptions, ProcessesServiceOptions, ContextsServiceOptions {
   /** Absent: no token is required. */
   token?: TokenCheck | undefined;
+  /** Absent: every call runs in this process. */
+  users?: Users;
   /** Aborts when the runtime begins to stop. Absent: it never stops. */
   stop?: AbortSignal;
 }
@@ -30,13 +36,18 @@ const READ_MAX_BYTES = 16 << 20;
 
 /** Creates the routes. The same routes serve gRPC, gRPC-web and Connect. */
 export function createRoutes(options: RoutesOptions): Routes {
-  const { token, stop } = options;
+  const { token, stop, users = ONE_USER, processes, contexts } = options;
   const shared = {
     readMaxBytes: READ_MAX_BYTES,
     // Not an interceptor: that one is called only after the whole message of a unary call has arrived.
     requestGate: async ({ requestHeader }: HandlerContext) => {
       if (stop?.aborted) throw new ConnectError(STOPPING, Code.Unavailable);
       if (token) await requireToken(token, requestHeader);
+      try {
+        users.check(requestHeader.get(USER_HEADER));
+      } catch (error) {
+        throw codedError(error);
+      }
     },
   };
   const reflection = createReflection([
@@ -47,11 +58,12 @@ export function createRoutes(options: RoutesOptions): Routes {
     ServerReflection,
     AlphaServerReflection,
   ]);
+  const everybody = { users, processes, contexts };
   return (router) => {
-    router.service(ProcessService, createProcessService(options), shared);
-    router.service(ProcessesService, createProcessesService(options), shared);
-    router.service(ContextsService, createContextsService(options), shared);
-    router.service(FileWatcherService, createWatcherService(options), shared);
+    router.service(ProcessService, forUsers(ProcessService, createProcessService(options), everybody), shared);
+    router.service(ProcessesService, forUsers(ProcessesService, createProcessesService(options), everybody), shared);
+    router.service(ContextsService, forUsers(ContextsService, createContextsService(options), everybody), shared);
+    router.service(FileWatcherService, forUsers(FileWatcherService, createWatcherService(options), everybody), shared);
     router.service(ServerReflection, reflection, shared);
     router.service(AlphaServerReflection, reflection, shared);
   };

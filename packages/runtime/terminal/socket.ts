@@ -4,12 +4,16 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Root } from "../confine.ts";
+import { USER_HEADER } from "../../api/router/protocol.ts";
 import { type RefusalCode, Refused, refusedFor } from "../files/refused.ts";
 import { CHALLENGE, pageRefusal, STOPPING, tokenRefusal } from "../http/guard.ts";
 import { composeEnvironment, findExecutable, SpawnError } from "../processes/command.ts";
 import type { Process, Processes } from "../processes/processes.ts";
 import { serveTerminal } from "./frames.ts";
 import type { TokenCheck } from "../token.ts";
+import { runtimeOfProcess } from "../users/services.ts";
+import { forwardUpgrade } from "../users/userruntime.ts";
+import { ONE_USER, type Users } from "../users/users.ts";
 
 /** What terminals need. */
 export interface TerminalSocketOptions {
@@ -18,6 +22,8 @@ export interface TerminalSocketOptions {
   token?: TokenCheck | undefined;
   /** Other names of this machine; see packages/process/hosts.ts. @default {[]} */
   allowedHosts?: readonly string[];
+  /** Absent: every terminal runs in this process. */
+  users?: Users;
   /** Aborts when the runtime begins to stop. Absent: it never stops. */
   stop?: AbortSignal;
 }
@@ -36,7 +42,7 @@ const DEFAULT_SIZE = { cols: "80", rows: "24" };
 /** Largest frame from the client, in bytes. */
 const LONGEST_FRAME = 1 << 20;
 /**
- * Creates the endpoint. Query parameters: `cols`, `rows`, `cwd`, and `command` for `/bin/sh -c`; without `command`, a
+ * Creates the endpoint. Query parameters: `cols`, `rows`, `cwd`, `user`, and `command` for `/bin/sh -c`; without `command`, a
  * shell starts. With `process_id` and `offset`, the socket reads and writes a detached process, which continues when
  * the socket closes.
  *
@@ -48,7 +54,7 @@ const LONGEST_FRAME = 1 << 20;
  * draws all output of a program that floods the terminal before it learns that the program has ended.
  */
 export function createTerminalSockets(options: TerminalSocketOptions): TerminalSockets {
-  const { processes } = options;
+  const { processes, users = ONE_USER } = options;
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: LONGEST_FRAME,
@@ -62,6 +68,8 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
         const { query } = partsOf(request);
         if (options.stop?.aborted) throw new Refused("UNAVAILABLE", STOPPING);
         await admit(request, options);
+        const other = await runtimeFor(request, query, users, processes);
+        if (other) return forwardUpgrade(request, socket, head, other);
         const window = windowOf(query.get("window"));
         const entry = await open(query, options);
         const joined = { offset: Number(query.get("offset") ?? 0), window };
@@ -83,6 +91,14 @@ export function createTerminalSockets(options: TerminalSocketOptions): TerminalS
 function partsOf({ url = "/" }: IncomingMessage): { path: string; query: URLSearchParams } {
   const [path = "", ...query] = url.split("?");
   return { path, query: new URLSearchParams(query.join("?")) };
+}
+
+/** A browser names the user in the query, because it cannot set headers. */
+async function runtimeFor({ headers }: IncomingMessage, query: URLSearchParams, users: Users, processes: Processes) {
+  const name = query.get("user") ?? headers[USER_HEADER.toLowerCase()]?.toString();
+  const id = query.get("process_id");
+  users.check(name);
+  return id !== null && !name ? await runtimeOfProcess({ users, processes }, Number(id)) : await users.runtimeOf(name);
 }
 
 function windowOf(text: string | null): number | undefined {

@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { type Context, ContextsService } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { envOf, type EnvOptions } from "../options.ts";
-import { call, type CallOptions } from "../runtime/call.ts";
+import { call, type CallOptions, type UserOptions } from "../runtime/call.ts";
 import { withRetries } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Execution } from "./execution.ts";
@@ -54,12 +54,12 @@ export interface Code {
 
   /**
    * Starts a new interpreter for a context, with the same folder and environment. Variables, imports and functions are
-   * lost. `{ language }` restarts the default context of that language.
+   * lost. `{ language }` restarts the default context of that language; each user has one of its own.
    *
    * @throws {@link NotFoundError}
    */
   restartCodeContext(
-    context: CodeContext | string | { language: CodeLanguage },
+    context: CodeContext | string | { language: CodeLanguage; user?: string | undefined },
     options?: CallOptions,
   ): Promise<CodeContext>;
 
@@ -70,8 +70,8 @@ export interface Code {
 /** Creates the `code` of one sandbox. */
 export function createCode(runtimeClient: RuntimeClient): Code {
   return {
-    runCode: (code, options = {}) => runCode(runtimeClient, code, options),
-    createCodeContext: (options = {}) => createContext(runtimeClient, options),
+    runCode: (code, options = {}) => runCode(runtimeClient.as(options.user), code, options),
+    createCodeContext: (options = {}) => createContext(runtimeClient.as(options.user), options),
     listCodeContexts: (options = {}) => listContexts(runtimeClient, options),
     removeCodeContext: (context, options = {}) => removeContext(runtimeClient, context, options),
     restartCodeContext: (context, options = {}) => restartContext(runtimeClient, context, options),
@@ -98,7 +98,7 @@ export interface CodeContext {
 }
 
 /** Options of a new context. */
-export interface CreateCodeContextOptions extends CallOptions, EnvOptions {
+export interface CreateCodeContextOptions extends UserOptions, EnvOptions {
   /** @default "python" */
   language?: CodeLanguage | undefined;
   /** Working folder; paths are those of `files`. Absent: the working directory of the sandbox. */
@@ -145,7 +145,7 @@ async function removeContext(runtimeClient: RuntimeClient, context: CodeContext 
 /** Starts a new interpreter. Sent only once: a repeated request would lose what ran in between. */
 async function restartContext(
   runtimeClient: RuntimeClient,
-  context: CodeContext | string | { language: CodeLanguage },
+  context: CodeContext | string | { language: CodeLanguage; user?: string | undefined },
   options: CallOptions,
 ): Promise<CodeContext> {
   const isDefault = typeof context === "object" && !("id" in context);
@@ -155,7 +155,7 @@ async function restartContext(
     runtimeClient,
     action,
     options,
-    (sent) => clientOf(runtimeClient).restartContext(request, sent),
+    (sent) => clientOf(runtimeClient.as(isDefault ? context.user : undefined)).restartContext(request, sent),
   );
   return contextOf((await restart).context);
 }

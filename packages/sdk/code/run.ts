@@ -3,6 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { ContextsService, type RunCodeResponse } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
 import { ConnectionError, InvalidArgumentError, TimeoutError } from "../errors.ts";
 import { errorOfConnect } from "../runtime/answers.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import { inTime, limitOf } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { CodeContext, CodeLanguage } from "./code.ts";
@@ -12,10 +13,10 @@ import { type Execution, type ExecutionError, type Result, resultOf } from "./ex
 export type CodeCallback<T> = (value: T) => unknown;
 
 /** Options of `runCode`. */
-export interface RunCodeOptions {
+export interface RunCodeOptions extends UserOptions {
   /** Language; its default context is created at the first call. Not together with `context`. @default "python" */
   language?: CodeLanguage | undefined;
-  /** The context to run in, or its id. */
+  /** The context to run in, or its id. It runs as the user who was chosen for the context, so not together with `user`. */
   context?: CodeContext | string | undefined;
   onStdout?: CodeCallback<string> | undefined;
   onStderr?: CodeCallback<string> | undefined;
@@ -72,9 +73,10 @@ export async function runCode(runtimeClient: RuntimeClient, code: string, option
   return execution;
 }
 
-function requestOf(code: string, { language, context, timeoutMs }: RunCodeOptions) {
-  if (context !== undefined && language !== undefined) {
-    throw new InvalidArgumentError(`Cannot ${ACTION}: pass either language or context, not both`);
+function requestOf(code: string, { language, context, timeoutMs, user }: RunCodeOptions) {
+  if (context !== undefined && (language ?? user) !== undefined) {
+    const given = language === undefined ? "user" : "language";
+    throw new InvalidArgumentError(`Cannot ${ACTION}: pass either ${given} or context, not both`);
   }
   if (timeoutMs !== undefined && !(timeoutMs > 0)) {
     throw new InvalidArgumentError(`Cannot ${ACTION}: timeoutMs ${timeoutMs} is not above 0`);

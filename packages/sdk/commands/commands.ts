@@ -29,6 +29,13 @@ export interface CommandOptions extends EnvOptions {
   /** Environment variables, in addition to those of the sandbox. */
   env?: Record<string, string> | undefined;
   /**
+   * User of the sandbox that runs the command, such as `root`. The template must allow it; otherwise the call throws an
+   * {@link AuthorizationError}.
+   *
+   * @default the user that the template chooses
+   */
+  user?: string | undefined;
+  /**
    * Kills the command and all processes that it started after this many milliseconds. The call fails a few seconds
    * later at most, even if the sandbox does not kill the command. If the sandbox does not start the command, the call
    * waits up to five minutes more.
@@ -173,8 +180,8 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     const attributes = { ...spanAttributes(runtimeClient.object), "process.executable.name": executableOf(command) };
     const inSpan = <T>(action: () => Promise<T>) => traced("hookbox.commands.run", attributes, action);
     return background
-      ? await inSpan(() => runInBackground(runtimeClient, command, options))
-      : await inSpan(() => runToEnd(runtimeClient, command, options));
+      ? await inSpan(() => runInBackground(runtimeClient.as(options.user), command, options))
+      : await inSpan(() => runToEnd(runtimeClient.as(options.user), command, options));
   }
   const ask = (options: CallOptions = {}) => {
     const once = () => call(runtimeClient, "list commands", options, (sent) => clientOf(runtimeClient).list({}, sent));
@@ -208,6 +215,8 @@ async function runToEnd(
   command: string | string[],
   options: RunOptions,
 ): Promise<CommandResult> {
+  // Nothing else can choose a user.
+  if (options.user !== undefined) return await runByRuntime(runtimeClient, command, options);
   if (runtimeClient.known.runtime === false) return await runWithoutRuntime(runtimeClient, command, options);
   try {
     return await runByRuntime(runtimeClient, command, options);

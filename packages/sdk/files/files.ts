@@ -1,5 +1,5 @@
 /** Defines `sandbox.files`: all operations on the files of a sandbox. @module */
-import type { CallOptions } from "../runtime/call.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import type { Disk, Entry } from "./entry.ts";
 import { describe, exists, listFolder, makeDir, readDisk, remove, rename } from "./manage.ts";
@@ -32,7 +32,8 @@ import { type FileData, type FileToWrite, writeAll, writeFile, type WriteOptions
  * - {@link NotEnoughSpaceError} if the disk is full
  * - {@link ConnectionError} if the sandbox does not answer
  *
- * If the `signal` of a call is aborted, the call throws the reason of the signal.
+ * If the `signal` of a call is aborted, the call throws the reason of the signal. With `user`, the call has the rights of
+ * that user of the sandbox, and new files belong to the user.
  */
 export interface Files {
   /**
@@ -83,7 +84,7 @@ export interface Files {
    * @throws {@link InvalidArgumentError} if it is not a folder
    * @throws {@link SandboxError} with reason `TOO_LONG` if there are more than 1,000,000 entries or 100,000 folders
    */
-  list(path: string, options?: CallOptions & { depth?: number | undefined }): Promise<Entry[]>;
+  list(path: string, options?: UserOptions & { depth?: number | undefined }): Promise<Entry[]>;
 
   /**
    * Describes the file, folder or symlink at a path; a symlink is not followed. The `path` of the result is absolute. In
@@ -91,10 +92,10 @@ export interface Files {
    *
    * @throws {@link FileNotFoundError}
    */
-  stat(path: string, options?: CallOptions): Promise<Entry>;
+  stat(path: string, options?: UserOptions): Promise<Entry>;
 
   /** Returns whether something exists at a path. True for a symlink, even if it leads nowhere. */
-  exists(path: string, options?: CallOptions): Promise<boolean>;
+  exists(path: string, options?: UserOptions): Promise<boolean>;
 
   /**
    * Creates a folder and its missing parents.
@@ -103,7 +104,7 @@ export interface Files {
    * the call created the folder
    * @throws {@link ConflictError} if the path or a parent exists and is not a folder
    */
-  makeDir(path: string, options?: CallOptions & { mode?: number | undefined }): Promise<boolean>;
+  makeDir(path: string, options?: UserOptions & { mode?: number | undefined }): Promise<boolean>;
 
   /**
    * Moves a file, folder or symlink, and creates missing parent folders of `to`.
@@ -112,7 +113,7 @@ export interface Files {
    * @throws {@link FileNotFoundError}
    * @throws {@link ConflictError} if something exists at `to`
    */
-  rename(from: string, to: string, options?: CallOptions & { replace?: boolean | undefined }): Promise<void>;
+  rename(from: string, to: string, options?: UserOptions & { replace?: boolean | undefined }): Promise<void>;
 
   /**
    * Deletes a file, a symlink or an empty folder. With `recursive`, deletes a folder with all its content. For the
@@ -121,7 +122,7 @@ export interface Files {
    * @throws {@link FileNotFoundError}
    * @throws {@link ConflictError} if a folder is not empty
    */
-  remove(path: string, options?: CallOptions & { recursive?: boolean | undefined }): Promise<void>;
+  remove(path: string, options?: UserOptions & { recursive?: boolean | undefined }): Promise<void>;
 
   /**
    * Yields the changes in a folder, until you leave the loop or the folder is deleted. All changes after the event
@@ -192,31 +193,33 @@ export interface Files {
   download(remotePath: string, localPath: string, options?: TransferOptions): Promise<Transferred>;
 
   /** Returns how full the disk is that contains the working directory. */
-  disk(options?: CallOptions): Promise<Disk>;
+  disk(options?: UserOptions): Promise<Disk>;
 }
 
 /** Creates the `files` of one sandbox. */
 export function createFiles(runtimeClient: RuntimeClient): Files {
+  const as = ({ user }: UserOptions) => runtimeClient.as(user);
   return {
     read:
       ((path: string, options: ReadOptions & { format?: ReadFormat } = {}) =>
-        readFile(runtimeClient, path, options)) as Files[
+        readFile(as(options), path, options)) as Files[
           "read"
         ],
     write: async (to: string | FileToWrite[], ...[second, third = {}]: [unknown?, WriteOptions?]) => {
-      if (typeof to === "string") return await writeFile(runtimeClient, to, second as FileData, third);
-      await writeAll(runtimeClient, to, (second ?? {}) as WriteOptions);
+      if (typeof to === "string") return await writeFile(as(third), to, second as FileData, third);
+      const options = (second ?? {}) as WriteOptions;
+      await writeAll(as(options), to, options);
     },
-    list: (path, options = {}) => listFolder(runtimeClient, path, options),
-    stat: (path, options = {}) => describe(runtimeClient, path, options),
-    exists: (path, options = {}) => exists(runtimeClient, path, options),
-    makeDir: (path, options = {}) => makeDir(runtimeClient, path, options),
-    rename: (from, to, options = {}) => rename(runtimeClient, from, to, options),
-    remove: (path, options = {}) => remove(runtimeClient, path, options),
-    watch: (path, options = {}) => watchFolder(runtimeClient, path, options),
-    watchDir: (path, callback, options = {}) => watchDir(runtimeClient, path, callback, options),
-    upload: (localPath, remotePath, options = {}) => upload(runtimeClient, localPath, remotePath, options),
-    download: (remotePath, localPath, options = {}) => download(runtimeClient, remotePath, localPath, options),
-    disk: (options = {}) => readDisk(runtimeClient, options),
+    list: (path, options = {}) => listFolder(as(options), path, options),
+    stat: (path, options = {}) => describe(as(options), path, options),
+    exists: (path, options = {}) => exists(as(options), path, options),
+    makeDir: (path, options = {}) => makeDir(as(options), path, options),
+    rename: (from, to, options = {}) => rename(as(options), from, to, options),
+    remove: (path, options = {}) => remove(as(options), path, options),
+    watch: (path, options = {}) => watchFolder(as(options), path, options),
+    watchDir: (path, callback, options = {}) => watchDir(as(options), path, callback, options),
+    upload: (localPath, remotePath, options = {}) => upload(as(options), localPath, remotePath, options),
+    download: (remotePath, localPath, options = {}) => download(as(options), remotePath, localPath, options),
+    disk: (options = {}) => readDisk(as(options), options),
   };
 }

@@ -1,18 +1,18 @@
 /** Reads files of a sandbox; if the connection breaks, it continues at the same byte. @module */
 import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { ConflictError, ConnectionError, InvalidArgumentError, SandboxError, UnsupportedError } from "../errors.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import { pause } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { endpointPath } from "./entry.ts";
 
 /** Options of `files.read`: which part of the file to read. */
-export interface ReadOptions {
+export interface ReadOptions extends UserOptions {
   /** Number of bytes to skip at the beginning. @default 0 */
   offset?: number | undefined;
   /** Largest number of bytes to read; there may be fewer. Absent: the rest of the file. */
   length?: number | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /** The form in which `files.read` returns a file. */

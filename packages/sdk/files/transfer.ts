@@ -1,5 +1,5 @@
 /** Uploads and downloads files and folders; loads the code for the local disk when it is needed. @module */
-import type { CallOptions } from "../runtime/call.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 
 /** Progress of a transfer. */
@@ -13,7 +13,7 @@ export interface TransferProgress {
 }
 
 /** Options of `upload` and `download`. */
-export interface TransferOptions extends CallOptions {
+export interface TransferOptions extends UserOptions {
   /** Called many times a second during the transfer. */
   onProgress?: ((progress: TransferProgress) => void) | undefined;
   /**

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { ALIVE_MS } from "../../api/router/protocol.ts";
 import { ConnectionError, FileNotFoundError, SandboxError } from "../errors.ts";
-import type { CallOptions } from "../runtime/call.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import { pause, REPEAT_WAITS_MS } from "../runtime/repeat.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { linesOf } from "../runtime/streams.ts";
@@ -28,7 +28,7 @@ export type FileEvent =
   | { type: "gap"; reason: "overflow" | "reconnected" };
 
 /** Options of `files.watch`. */
-export interface WatchOptions extends CallOptions {
+export interface WatchOptions extends UserOptions {
   /** Also watches all subfolders, including those created later. @default false */
   recursive?: boolean | undefined;
   /**

@@ -1,5 +1,6 @@
 /** Writes files of a sandbox, each atomically. @module */
 import { InvalidArgumentError } from "../errors.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import type { RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf, streamOf } from "../runtime/streams.ts";
 import { endpointPath } from "./entry.ts";
@@ -8,10 +9,9 @@ import { endpointPath } from "./entry.ts";
 export type FileData = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
 
 /** Options of `files.write`. */
-export interface WriteOptions {
+export interface WriteOptions extends UserOptions {
   /** Permission bits, such as `0o755`. Absent: those of the replaced file, or `0o644` for a new file. */
   mode?: number | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /** One of several files to write. */

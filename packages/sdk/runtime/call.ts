@@ -11,6 +11,17 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Options of every call that can run as another user of the sandbox. */
+export interface UserOptions extends CallOptions {
+  /**
+   * User of the sandbox that the call runs as, such as `root`. The template must allow it; otherwise the call throws an
+   * {@link AuthorizationError}.
+   *
+   * @default the user that the template chooses
+   */
+  user?: string | undefined;
+}
+
 /**
  * Sends a call once. If it fails, it throws an error with the message `Cannot <action>: …`.
  *

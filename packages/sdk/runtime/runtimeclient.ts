@@ -1,7 +1,7 @@
 /** Sends requests and Connect calls to the runtime in a sandbox, and detects if there is none. @module */
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
-import { RUNTIME_PORT } from "../../api/router/protocol.ts";
+import { RUNTIME_PORT, USER_HEADER } from "../../api/router/protocol.ts";
 import { ConnectionError, type ObjectRef, UnsupportedError } from "../errors.ts";
 import { PORT_SILENT } from "../transport/direct.ts";
 import type { SandboxTransport, TransportRequest } from "../transport/transport.ts";
@@ -40,6 +40,11 @@ export interface RuntimeClient {
   connectTransport: Transport;
   transport: SandboxTransport;
   /**
+   * Returns a client whose calls run as a user of the sandbox, and as the default user if `user` is undefined. The first
+   * call checks that the runtime lets callers choose this user.
+   */
+  as(user: string | undefined): RuntimeClient;
+  /**
    * Whether hookbox's runtime runs in the sandbox. Undefined: not known yet, because it was not asked or did not
    * answer.
    */
@@ -58,12 +63,54 @@ export function createRuntimeClient(
 ): RuntimeClient {
   const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const known: RuntimeClient["known"] = { runtime: undefined };
+  const clients = new Map<string, RuntimeClient>();
+  const client = createClientOf({ transport, object, known }, authorization, {
+    ready: () => Promise.resolve(),
+    as: (user) => {
+      if (user === undefined) return client;
+      const ofUser = clients.get(user) ?? createClientOf({ transport, object, known }, {
+        ...authorization,
+        [USER_HEADER]: user,
+      }, { ready: createUserCheck(client, user), as: client.as });
+      clients.set(user, ofUser);
+      return ofUser;
+    },
+  });
+  return client;
+}
+
+/** Returns a function that checks once that calls can run as the user. An older runtime would run them as another. */
+function createUserCheck(client: RuntimeClient, user: string): () => Promise<void> {
+  const action = `act as user ${JSON.stringify(user)}`;
+  let isChecked = false;
+  return async () => {
+    if (isChecked) return;
+    const request = { headers: { [USER_HEADER]: user }, action, repeatable: true };
+    const { headers, body } = await client.request("/v1/metadata", request);
+    await body?.cancel();
+    if (headers.get(USER_HEADER) !== user) {
+      const { object } = client;
+      throw new UnsupportedError(`Cannot ${action}: the runtime in the sandbox is too old to choose a user`, {
+        object,
+      });
+    }
+    isChecked = true;
+  };
+}
+
+function createClientOf(
+  { transport, object, known }: Pick<RuntimeClient, "transport" | "object" | "known">,
+  own: Record<string, string>,
+  { ready, as }: Pick<RuntimeClient, "as"> & { ready: () => Promise<void> },
+): RuntimeClient {
   return {
     object,
     transport,
     known,
+    as,
     async request(path, { repeatable = false, action, remedy, headers, ...request }) {
-      const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...authorization, ...headers } });
+      await ready();
+      const send = () => transport.fetch(RUNTIME_PORT, path, { ...request, headers: { ...own, ...headers } });
       const isStream = request.body instanceof ReadableStream;
       const asked = isStream ? send() : withRetries(send, { repeatable, signal: request.signal });
       const answer = await asked.catch((error) => {
@@ -79,11 +126,12 @@ export function createRuntimeClient(
       // Unknown fields are never read, and each needs fifty times its bytes in memory.
       binaryOptions: { readUnknownFields: false },
       fetch: async (input, init) => {
+        await ready();
         const { pathname } = new URL(String(input));
         const headers = Object.fromEntries(new Headers(init?.headers));
         const answer = await transport.fetch(RUNTIME_PORT, pathname, {
           method: init?.method ?? "POST",
-          headers: { ...authorization, ...headers },
+          headers: { ...own, ...headers },
           body: init?.body as TransportRequest["body"],
           signal: init?.signal ?? undefined,
         }).catch((error) => {
