@@ -1,5 +1,6 @@
 /** Commands that work inside of sandboxes: a cluster in memory, and a real runtime behind it. @module */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Interruption } from "../../packages/cli/failure.ts";
@@ -28,6 +29,12 @@ test("exec passes output, input and the exit code on", async () => {
   expect(await run("exec -i mine -- wc -c", { ...setting, input: "grüße" })).toMatchObject({ code: 0, stdout: "7\n" });
   expect(await run("exec mine -- cat", { ...setting, input: "ignored" })).toMatchObject({ code: 0, stdout: "" });
   expect(await run(["exec", "mine", "--", "sh", "-c", "kill -9 $$"], setting)).toMatchObject({ code: 137 });
+  const own = userInfo().username;
+  expect(await run(["exec", "mine", "--user", own, "--", "id", "-un"], setting)).toMatchObject({ stdout: `${own}\n` });
+  expect(await run(["exec", "mine", "-u", "other", "--", "id"], setting)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Cannot act as user "other": callers may not choose a user here'),
+  });
 });
 
 test("exec ends with 124 after --timeout, with 130 when interrupted, and leaves nothing running", async () => {

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const TOKEN_TEST = ["test/runtime/token.test.ts"];
 const ORIGIN_TEST = ["test/runtime/http/guard.test.ts"];
+const USERS_TEST = ["test/runtime/users.test.ts"];
 const SOCKET_TEST = ["test/runtime/terminal/socket.test.ts"];
 
 export const RUNTIME: readonly Mutant[] = [
@@ -54,5 +55,47 @@ export const RUNTIME: readonly Mutant[] = [
     from: "if (old && !old.isFile() && !old.isSymbolicLink()) {",
     to: "if (old && !old.isFile() && old.isSymbolicLink()) {",
     tests: ["test/wiring/wholefilesystem.test.ts"],
+  },
+  {
+    name: "a caller chooses a user whom the template does not allow",
+    file: "packages/runtime/users/users.ts",
+    from: "if (!name || accounts.has(name) ||",
+    to: "if (!name || accounts.size > 0 ||",
+    tests: USERS_TEST,
+  },
+  {
+    name: "a call runs as the only user, whichever it chooses",
+    file: "packages/runtime/rpc/routes.ts",
+    from: "users.check(requestHeader.get(USER_HEADER));",
+    to: "",
+    tests: USERS_TEST,
+  },
+  {
+    name: "root serves the files of all users",
+    file: "packages/runtime/users/userruntime.ts",
+    from: "return other ? await forward(c, other) : await next();",
+    to: "return await next();",
+    tests: USERS_TEST,
+  },
+  {
+    name: "the runtime of a user has the terminals of others",
+    file: "packages/runtime/users/userruntime.ts",
+    from: ', ...hideInheritable(Array(4).fill("ignore")).slice(4)],',
+    to: "],",
+    tests: USERS_TEST,
+  },
+  {
+    name: "bound files belong to root",
+    file: "packages/runtime/bind.ts",
+    from: 'if (home) app.all("/v1/bind", (c) => forward(c, home));',
+    to: "",
+    tests: USERS_TEST,
+  },
+  {
+    name: "the SDK believes that every runtime knows users",
+    file: "packages/sdk/runtime/runtimeclient.ts",
+    from: "if (headers.get(USER_HEADER) !== user) {",
+    to: "if (user === undefined) {",
+    tests: USERS_TEST,
   },
 ];

@@ -45,7 +45,7 @@ export const WIRING_OUTSIDE: readonly Mutant[] = [
   {
     name: "gRPC needs no token",
     file: "packages/runtime/assemble.ts",
-    from: "metrics, maxOutput, token: tokenForAll, stop }",
+    from: "metrics, maxOutput, token: tokenForAll, stop, users }",
     to: "metrics, maxOutput, token: undefined, stop }",
     tests: RUNTIME_TEST,
   },

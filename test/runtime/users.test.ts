@@ -252,6 +252,9 @@ test("without --allow-users, only the runtime's own user can be chosen", async (
   await expect(createCode(runtimeClient).runCode("1", { user: other })).rejects.toThrow(refusal);
   await expect(createFiles(runtimeClient).write("a", "a", { user: other })).rejects.toThrow(refusal);
   expect((await send(port, "GET", "/v1/files/.", AS(other))).text).toContain(`--allow-users ${other}`);
+  const body = JSON.stringify({ config: { command: ["id"] } });
+  const headers = { ...AS(other).headers, "Content-Type": "application/json" };
+  expect((await send(port, "POST", "/process.v1.ProcessService/Execute", { body, headers })).status).toBe(403);
 });
 
 test("the SDK does not use a runtime that would ignore the user", async () => {
