@@ -146,7 +146,7 @@ export interface Parent {
   /** Returns the variables that the default user's runtime keeps. */
   env: BoundVariables;
   ready(workdir: string): void;
-  /** Resolves when the parent has been told. */
+  /** Resolves when the message has been sent. */
   failed(why: string): Promise<void>;
   /** Aborts when the parent has ended, or wants this process to stop. */
   left: AbortSignal;
@@ -207,7 +207,7 @@ function exchangeVariables(channel: Channel, provide: BoundVariables): BoundVari
  * Creates a middleware that passes the requests of other users on to their runtimes, and refuses users that callers may
  * not choose.
  *
- * @param isOwn returns whether this process answers a path, whoever the user is
+ * @param isOwn returns whether this process answers a path for every user
  */
 export function createUserGate(users: Users, isOwn: (path: string) => boolean): MiddlewareHandler<HTTPEnv> {
   return async (c, next) => {

@@ -81,7 +81,7 @@ function refuseOthers(name: string | null | undefined, own: string | undefined):
 
 async function createChoice({ user, allowUsers }: UserOptions, entry: string | undefined, log: Log): Promise<Users> {
   const passwd = readPasswd();
-  // Read once: whoever changes /etc/passwd later must not become another user by that.
+  // Read once: a later change of /etc/passwd must not give callers another user.
   const accounts = new Map<string, User>();
   for (const name of allowUsers) accounts.set(name, existing(name, "--allow-users", passwd));
   const standard = user === undefined ? undefined : existing(user, "--user", passwd);
