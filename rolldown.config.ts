@@ -32,7 +32,7 @@ function kernels(): Plugin {
   return {
     name: "kernels",
     generateBundle() {
-      for (const fileName of globSync("*.{py,sh}", { cwd: folder }).sort()) {
+      for (const fileName of globSync("*.{java,py,r,sh}", { cwd: folder }).sort()) {
         this.emitFile({ type: "asset", fileName, source: readFileSync(folder + fileName) });
       }
     },

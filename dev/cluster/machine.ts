@@ -132,7 +132,9 @@ export function isStatic(program: Uint8Array): boolean {
 export function aptInstall(packages: readonly string[]): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const apt = (...args: string[]) => spawnSync("apt-get", args, { encoding: "utf8", env });
-  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  // Another process may be installing packages.
+  const wait = ["-o", "DPkg::Lock::Timeout=600"];
+  const install = () => apt("install", "-y", "-qq", "--no-install-recommends", ...wait, ...packages);
   if (install().status === 0) return undefined;
   apt("update", "-qq");
   const { status, stderr } = install();

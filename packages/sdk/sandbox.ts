@@ -65,7 +65,7 @@ export class SandboxHandle implements AsyncDisposable {
   readonly fs: SandboxFS;
   /** Opens terminals. */
   readonly pty: PTY;
-  /** Runs Python, JavaScript, TypeScript or bash code. Variables are kept between calls. */
+  /** Runs Python, JavaScript, TypeScript, bash, R or Java code. Variables are kept between calls. */
   readonly runCode: Code["runCode"];
   /** Creates a separate interpreter for `runCode`. */
   readonly createCodeContext: Code["createCodeContext"];

@@ -1,4 +1,5 @@
 /** An interpreter in a child process, which runs one piece of code at a time and sends events. @module */
+import { Buffer } from "node:buffer";
 import process from "node:process";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,19 +7,24 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { createByteBuffer } from "../../process/bytebuffer.ts";
 import { ON_DENO } from "../../process/runprocess.ts";
-import { SpawnError } from "../processes/command.ts";
+import { composeEnvironment, findExecutable, SpawnError } from "../processes/command.ts";
 import { signalGroup } from "../processes/killall.ts";
 import { drained } from "../processes/output.ts";
+import type { Direction } from "../processes/pipes.ts";
 import { type Running, start } from "../processes/spawn.ts";
 import { createKernelEvents, type KernelEvent } from "./events.ts";
 
 /** Supported languages. */
-export const LANGUAGES = ["python", "javascript", "typescript", "bash"] as const;
+export const LANGUAGES = ["python", "javascript", "typescript", "bash", "r", "java"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** How an interpreter is started and spoken to. */
 interface Driver {
   argv: string[];
+  /** The program that shows whether the language is installed. @default the first of `argv` */
+  needs?: string;
+  /** Descriptors for requests and events. @default {2} sockets */
+  descriptors?: Direction[];
   /** The message that makes it run code. */
   request(code: string): string;
   /** Whether it reports when code begins: until then, the signal of an interrupt would be lost. */
@@ -66,7 +72,8 @@ const SECOND_SIGNAL_MS = [50, 500, 5000];
 /** Starts an interpreter. @throws {SpawnError} if it does not exist, or ends before it is ready */
 export async function startKernel(language: Language, cwd: string, env: Record<string, string>): Promise<Kernel> {
   const driver = driverOf(language);
-  const child = await start({ argv: driver.argv, cwd, env }, { extra: 2 });
+  await checkInstalled(language, driver, cwd, env);
+  const child = await start({ argv: driver.argv, cwd, env }, { extra: driver.descriptors ?? 2 });
   const [requests, answers] = child.extra;
   if (!requests || !answers) throw new TypeError(`Cannot talk to process ${child.pid}: it has no further descriptors`);
   const events = createKernelEvents([child.stdout, child.stderr, answers]);
@@ -108,9 +115,10 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     } else if ("done" in event) {
       busy = false;
       if (driver.reportsBegin) interrupts.accepted = false;
-      const { error } = event;
+      const { error, results = [] } = event;
       drained([child.stdout, child.stderr], QUIET_MS).then(() => {
         finishText();
+        for (const result of results) events.push(result);
         if (error) events.push({ error });
         onDone();
       });
@@ -154,6 +162,29 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
   };
 }
 
+/** Names of languages in messages. */
+const NAMES: Record<Language, string> = {
+  python: "Python",
+  javascript: "Node",
+  typescript: "Node",
+  bash: "bash",
+  r: "R",
+  java: "A JDK",
+};
+
+/** @throws {SpawnError} `not-found` if the sandbox has no interpreter for the language */
+async function checkInstalled(language: Language, driver: Driver, cwd: string, env: Record<string, string>) {
+  const program = driver.needs ?? driver.argv[0] ?? "";
+  const path = composeEnvironment({ cwd, env })["PATH"] ?? "";
+  try {
+    await findExecutable(program, cwd, path);
+  } catch (error) {
+    if (!(error instanceof SpawnError) || error.code !== "not-found") throw error;
+    const why = `${NAMES[language]} is not installed in this sandbox: its PATH has no program "${program}"`;
+    throw new SpawnError("not-found", `Cannot run ${language} code: ${why}`);
+  }
+}
+
 /**
  * Sends a second signal for an interrupt, which may arrive at a bad moment. Python and bash handle a signal between two steps
  * of the code. If it arrives after the last step before a call that blocks, they handle it only when the call returns.
@@ -171,6 +202,9 @@ const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const jsonLine = (request: object) => `${JSON.stringify(request)}\n`;
 
+/** Descriptors for requests and events that are opened by name: R and Java cannot use a descriptor of another kind. */
+const BY_NAME: Direction[] = ["write", "read"];
+
 function driverOf(language: Language): Driver {
   if (language === "python") {
     const request = (code: string) => jsonLine({ code });
@@ -181,6 +215,18 @@ function driverOf(language: Language): Driver {
     const request = (code: string) => `${code.replaceAll("\0", "")}\0`;
     const argv = ["bash", "--noprofile", "--norc", BASH_KERNEL];
     return { argv, request, reportsBegin: true, secondSignal: "SIGINT" };
+  }
+  if (language === "r") {
+    // A string of JSON is one of R, without zero bytes.
+    const request = (code: string) => `${JSON.stringify(Buffer.from(code.replaceAll("\0", "")).toString())}\n`;
+    const argv = ["Rscript", pathOf("kernel.r")];
+    return { argv, request, reportsBegin: true, interrupt: "NULL\n", secondSignal: "SIGINT", descriptors: BY_NAME };
+  }
+  if (language === "java") {
+    const request = (code: string) => `${Buffer.from(code).toString("base64")}\n`;
+    const argv = ["java", pathOf("kernel.java")];
+    // A JRE has java, but no compiler.
+    return { argv, needs: "jshell", request, reportsBegin: true, descriptors: BY_NAME };
   }
   const node = ON_DENO ? "node" : process.execPath;
   // Code that is interrupted inside Node's own code leaves async ids on Node's stack. A check of that stack would end
@@ -202,6 +248,7 @@ const lineSchema = z.looseObject({
   error: errorSchema.nullish(),
   begun: z.boolean().optional(),
   exiting: z.number().nullish(),
+  results: z.array(z.object({ result: z.record(z.string(), z.unknown()), main: z.boolean() })).optional(),
 });
 
 /**

@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { abandon } from "./output.ts";
-import { openPipes } from "./pipes.ts";
+import { type Direction, openPipes } from "./pipes.ts";
 import { createMark, killAllOf, rememberSession } from "./killall.ts";
 import { checkCommand, type Command, composeEnvironment, passLong, SpawnError } from "./command.ts";
 import { hideInheritable } from "./pty.ts";
@@ -37,8 +37,13 @@ export interface Running {
 export interface StartOptions {
   /** Keeps standard input open. @default {false} */
   stdin?: boolean;
-  /** Number of additional descriptors for both directions, from 3. @default {0} */
-  extra?: number;
+  /**
+   * Additional descriptors, from 3: the number of sockets for both directions, or the directions of pipes. A process can
+   * open a pipe by its name, `/dev/fd/3`, but not a socket.
+   *
+   * @default {0}
+   */
+  extra?: number | Direction[];
 }
 
 /**
@@ -50,7 +55,10 @@ export async function start(command: Command, options: StartOptions = {}): Promi
   checkCommand(command);
   await checkCwd(command.cwd);
   const pipes = await openPipes(options.stdin ? ["read", "read", "write"] : ["read", "read"]);
-  const extra = Array.from({ length: options.extra ?? 0 }, () => "pipe" as const);
+  const { extra: more = 0 } = options;
+  const named = await openPipes(typeof more === "number" ? [] : more);
+  const count = typeof more === "number" ? more : more.length;
+  const extra = Array.from({ length: count }, (_, index) => named[index]?.fd ?? "pipe" as const);
   try {
     const [out = "pipe", err = "pipe", input = options.stdin ? "pipe" : "ignore"] = pipes.map(({ fd }) => fd);
     const child = await launch(command, [input, out, err, ...extra]);
@@ -58,22 +66,24 @@ export async function start(command: Command, options: StartOptions = {}): Promi
     if (!stdout || !stderr) throw new TypeError(`Cannot read from process ${child.pid}: it has no pipes`);
     for (const stream of [stdin, stdout, stderr]) stream?.on("error", () => {});
     // The writing end of a FIFO does not notice that the reader has gone.
-    child.ended.then(() => stdin?.destroy());
+    child.ended.then(() =>
+      [stdin, ...named.map(({ socket }) => socket)].forEach((one) => one?.writable && one.destroy())
+    );
     return {
       pid: child.pid,
       stdin: stdin ?? undefined,
       stdout,
       stderr,
-      extra: child.stdio.slice(3) as Duplex[],
+      extra: extra.map((_, index) => named[index]?.socket ?? child.stdio[3 + index] as Duplex),
       ended: child.ended,
       kill: child.killAll,
       release: () => [stdout, stderr].forEach(abandon),
     };
   } catch (error) {
-    for (const { socket } of pipes) socket.destroy();
+    for (const { socket } of [...pipes, ...named]) socket.destroy();
     throw error;
   } finally {
-    for (const pipe of pipes) pipe.close();
+    for (const pipe of [...pipes, ...named]) pipe.close();
   }
 }
 

@@ -26,7 +26,7 @@ export interface Code {
    * // text === "21"
    * ```
    *
-   * @throws {@link NotFoundError} if the context does not exist
+   * @throws {@link NotFoundError} if the context does not exist, or the language is not installed in the sandbox
    * @throws {@link ConflictError} if the interpreter of `context` has ended: restart the context. The default context
    * of a language starts a new interpreter by itself, and reports that in `logs.stderr`
    * @throws {@link InvalidArgumentError} if the runtime does not support the language
@@ -80,7 +80,14 @@ export function createCode(runtimeClient: RuntimeClient): Code {
 }
 
 /** A language of hookbox's runtime, or any other that another runtime supports. */
-export type CodeLanguage = "python" | "javascript" | "typescript" | "bash" | (string & Record<never, never>);
+export type CodeLanguage =
+  | "python"
+  | "javascript"
+  | "typescript"
+  | "bash"
+  | "r"
+  | "java"
+  | (string & Record<never, never>);
 
 /** An interpreter whose variables are kept between calls. */
 export interface CodeContext {

@@ -21,16 +21,15 @@ test("librariesOf() reads the libraries and the loader, and no more", () => {
 test("runtimeImage() has the bundle, its kernels and the native module, and no other package", async () => {
   const dist = await bundleRuntime(makeTempFolder());
   const python = ["hookbox_cells.py", "hookbox_display.py", "hookbox_libraries.py", "hookbox_shell.py"];
-  expect(readdirSync(dist).sort()).toEqual([...python, "kernel.mjs", "kernel.py", "kernel.sh", "main.js"]);
+  const kernels = ["kernel.java", "kernel.mjs", "kernel.py", "kernel.r", "kernel.sh"];
+  expect(readdirSync(dist).sort()).toEqual([...python, ...kernels, "main.js"]);
   const busybox = join(makeTempFolder(), "busybox");
   writeFileSync(busybox, "#!/bin/sh\necho ls\n", { mode: 0o755 });
   const { files, entrypoint } = runtimeImage({ dist, busybox, tini: undefined });
   const own = files.map(({ path }) => path).filter((path) => path.startsWith("/opt/hookbox/")).sort();
   expect(own).toEqual([
     ...python.map((name) => `/opt/hookbox/${name}`),
-    "/opt/hookbox/kernel.mjs",
-    "/opt/hookbox/kernel.py",
-    "/opt/hookbox/kernel.sh",
+    ...kernels.map((name) => `/opt/hookbox/${name}`),
     "/opt/hookbox/main.js",
     "/opt/hookbox/node_modules/@lydell/node-pty",
     `/opt/hookbox/node_modules/@lydell/node-pty-${process.platform}-${process.arch}`,

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
+import type { Language } from "../../../packages/runtime/contexts/kernel.ts";
 import { settled } from "../../eventually.ts";
 import { watchForCrashes } from "../../fuzz/wire.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -71,4 +72,16 @@ test("a reader that is behind holds the code up, and gets everything in the end"
   expect(printed * 10_000, "bytes while nobody reads").toBeLessThan(4_000_000);
   while (await take());
   expect(length).toBe(10_000_000);
+});
+
+test.for<[Language, string]>([
+  ["python", 'Python is not installed in this sandbox: its PATH has no program "python3"'],
+  ["bash", 'bash is not installed in this sandbox: its PATH has no program "bash"'],
+  ["r", 'R is not installed in this sandbox: its PATH has no program "Rscript"'],
+  ["java", 'A JDK is not installed in this sandbox: its PATH has no program "jshell"'],
+])("%s that is not installed is refused by its name", async ([language, why]) => {
+  const contexts = createContexts("/");
+  const refused = contexts.create(language, "/", { PATH: "/nowhere" });
+  await expect(refused).rejects.toMatchObject({ code: "not-found", message: `Cannot run ${language} code: ${why}` });
+  expect(contexts.list()).toEqual([]);
 });

@@ -135,13 +135,16 @@ test("what makes no sense is refused, with its reason", async () => {
   const { runCode, createCodeContext } = await code();
   const cobol = await runCode("1", { language: "cobol" }).catch((error) => error);
   expect(cobol).toBeInstanceOf(InvalidArgumentError);
-  expect(cobol.message).toBe("Cannot run code: the languages are python, javascript, typescript, bash");
+  expect(cobol.message).toBe("Cannot run code: the languages are python, javascript, typescript, bash, r, java");
   await expect(runCode("1", { language: "python", context: "x" })).rejects.toThrow(InvalidArgumentError);
   await expect(runCode("1", { timeoutMs: 0 })).rejects.toThrow(InvalidArgumentError);
   const nowhere = await createCodeContext({ cwd: "none" }).catch((error) => error);
   expect(nowhere).toBeInstanceOf(NotFoundError);
   expect(nowhere).not.toBeInstanceOf(FileNotFoundError);
   expect(nowhere).toMatchObject({ reason: "NOT_FOUND", object: OBJECT });
+  const missing = await createCodeContext({ language: "r", env: { PATH: "/none" } }).catch((error) => error);
+  expect(missing).toBeInstanceOf(NotFoundError);
+  expect(missing.message).toContain("R is not installed in this sandbox");
 });
 
 test("a connection that breaks is a ConnectionError, and the code is not run again", async () => {

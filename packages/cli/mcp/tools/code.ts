@@ -29,7 +29,9 @@ export const runCode: Tool = defineTool({
   input: {
     sandbox: SANDBOX,
     code: z.string().min(1),
-    language: z.string().default("python").describe("python, javascript, typescript or bash"),
+    language: z.string().default("python").describe(
+      "python, javascript, typescript, bash, r or java; r and java only if the sandbox has them",
+    ),
     restart: z.boolean().default(false)
       .describe("Starts a new interpreter of the language first: variables, imports and functions are lost"),
     timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe("Breaks it off after so many milliseconds"),

@@ -26,7 +26,7 @@ export type Context = Message<"hookbox.runtime.v1.Context"> & {
   contextId: string;
 
   /**
-   * "python", "javascript" or "typescript".
+   * "python", "javascript", "typescript", "bash", "r" or "java".
    *
    * @generated from field: string language = 2;
    */
@@ -63,7 +63,7 @@ export const ContextSchema: GenMessage<Context> = /*@__PURE__*/
  */
 export type CreateContextRequest = Message<"hookbox.runtime.v1.CreateContextRequest"> & {
   /**
-   * "python", "javascript" or "typescript"; python where empty.
+   * One of the same; python where empty.
    *
    * @generated from field: string language = 1;
    */
