@@ -1,6 +1,16 @@
 /** Creates FIFOs as pipes for processes. If that fails, Node's own pipes are used. @module */
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readdirSync, rmSync, unlinkSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -95,20 +105,38 @@ function fill(): Promise<void> {
 }
 
 function makeFolder(): string {
-  sweep();
-  const made = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  // In a /tmp in which everybody can rename folders, another user could replace root's.
+  const parent = process.getuid?.() === 0 ? safeFolder() ?? tmpdir() : tmpdir();
+  sweep(parent);
+  const made = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
+}
+
+/** Returns a folder in which only root can replace what root creates; undefined: this process can write in none. */
+export function safeFolder(folders = ["/run", tmpdir()]): string | undefined {
+  return folders.find((folder) => {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    const [isSticky, othersWrite] = [(found?.mode ?? 0) & 0o1000, (found?.mode ?? 0) & 0o022];
+    if (found?.uid !== 0 || (othersWrite && !isSticky)) return false;
+    try {
+      // The file system may be read-only.
+      accessSync(folder, constants.W_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /**
  * Deletes the folders of runtimes that were killed. A folder whose runtime is alive but not visible here may be
  * deleted, too; that runtime then creates a new one.
  */
-function sweep(): void {
-  for (const name of readdirSync(tmpdir())) {
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
     const pid = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split("-")[0] : NaN);
-    if (pid > 1 && !lives(pid)) removeIfOwn(join(tmpdir(), name));
+    if (pid > 1 && !lives(pid)) removeIfOwn(join(parent, name));
   }
 }
 

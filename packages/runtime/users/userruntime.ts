@@ -1,10 +1,9 @@
 /** The runtime of another user, as a child process: starts it, passes requests on to it, and asks it for variables. @module */
 import type { Buffer } from "node:buffer";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, type IncomingMessage, request as sendRequest } from "node:http";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { type Duplex, Readable } from "node:stream";
@@ -16,6 +15,7 @@ import { commandLine } from "../../process/runprocess.ts";
 import { Refused } from "../files/refused.ts";
 import type { HTTPEnv } from "../http/httppath.ts";
 import type { BoundVariables } from "../processes/command.ts";
+import { safeFolder } from "../processes/pipes.ts";
 import { hideInheritable } from "../processes/pty.ts";
 import type { User, Users } from "./users.ts";
 
@@ -71,7 +71,9 @@ export async function startUserRuntime(
   user: User,
   shared: { workdir: string; env: BoundVariables } | undefined,
 ): Promise<UserRuntime> {
-  const folder = mkdtempSync(join(safeFolder(), "hookbox-user-"));
+  const parent = safeFolder();
+  if (parent === undefined) throw new Error("there is no folder for its socket: root must be able to write in /run");
+  const folder = mkdtempSync(join(parent, "hookbox-user-"));
   const socketPath = join(folder, "socket");
   // A cache in /tmp could contain code of another user, and the process begins as root.
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
@@ -115,22 +117,6 @@ export async function startUserRuntime(
     ended,
     stop: () => child.connected && child.disconnect(),
   };
-}
-
-/** Returns a folder in which only root can replace folders of root. @throws {Error} if there is none */
-function safeFolder(): string {
-  for (const folder of ["/run", "/var/run", tmpdir()]) {
-    const found = statSync(folder, { throwIfNoEntry: false });
-    const [isSticky, othersWrite] = [(found?.mode ?? 0) & 0o1000, (found?.mode ?? 0) & 0o022];
-    if (found?.uid !== 0 || (othersWrite && !isSticky)) continue;
-    try {
-      rmSync(mkdtempSync(join(folder, "hookbox-user-")), { recursive: true });
-      return folder;
-    } catch {
-      // Read-only; the next one may not be.
-    }
-  }
-  throw new Error("there is no folder for its socket: /run must be writable for root, and for nobody else");
 }
 
 /** Returns whether this process was started by {@link startUserRuntime}. */

@@ -1,12 +1,14 @@
 /** createProcesses(): who runs, who ran, and what is kept of them; also readOutput(). @module */
-import { readdirSync, rmSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { readOutput } from "../../../packages/runtime/processes/output.ts";
+import { safeFolder } from "../../../packages/runtime/processes/pipes.ts";
 import { createProcesses, type Process, type Processes } from "../../../packages/runtime/processes/processes.ts";
 import { eventually } from "../../eventually.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
 
 const started: Processes[] = [];
 afterEach(() => started.splice(0).forEach((processes) => processes.killAll()));
@@ -213,13 +215,22 @@ test("pipes do not depend on the folder that they are made in", async () => {
     return new TextDecoder().decode(stdout);
   };
   expect(await run()).toBe("x\n");
-  for (const name of readdirSync(tmpdir())) {
-    if (name.startsWith("hookbox-pipes-") && ownFolder(name)) rmSync(join(tmpdir(), name), { recursive: true });
-  }
+  // Other test files, and other runs, have folders of that name too.
+  const isOwn = (name: string) => name.startsWith(`hookbox-pipes-${process.pid}-`);
+  const own = ["/run", tmpdir()].flatMap((parent) =>
+    readdirSync(parent).filter(isOwn).map((name) => join(parent, name))
+  );
+  expect(own).not.toEqual([]);
+  for (const folder of own) rmSync(folder, { recursive: true });
   expect([await run(), await run()]).toEqual(["x\n", "x\n"]);
 });
 
-/** Other test files, and other runs, have folders of that name too. */
-function ownFolder(name: string): boolean {
-  return name.startsWith(`hookbox-pipes-${process.pid}-`);
-}
+test.for([[0o755, true], [0o1777, true], [0o777, false], [0o775, false]] as const)(
+  "root uses a folder with mode %o for sockets and pipes: %s",
+  ([mode, isSafe]) => {
+    const folder = makeTempFolder();
+    chmodSync(folder, mode);
+    expect(safeFolder([folder])).toBe(isSafe && process.getuid?.() === 0 ? folder : undefined);
+    expect(safeFolder([join(folder, "missing")])).toBe(undefined);
+  },
+);
