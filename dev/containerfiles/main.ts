@@ -47,7 +47,7 @@ const IMAGES: Record<string, Image> = {
   hookbox: {
     file: "deploy/Containerfile",
     image: "hookbox",
-    workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router"],
+    workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router", "packages/egress"],
   },
   runtime: { ...RUNTIME, target: "runtime", image: "hookbox-runtime" },
   agent: { ...RUNTIME, target: "agent", image: "hookbox-agent" },

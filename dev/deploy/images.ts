@@ -20,7 +20,7 @@ const DENO = join(ROOT, "node_modules/deno/deno");
 export const METACONTROLLER_IMAGE = "docker.io/library/metacontroller:local";
 
 /**
- * Returns the image of hooks, keeper, binder and router, like deploy/Containerfile.
+ * Returns the image of hooks, keeper, binder, router and egress policy, like deploy/Containerfile.
  *
  * @param folder an empty folder for the bundles
  * @param tag by default, the one in deploy/

@@ -127,7 +127,11 @@ const config: UserConfig = {
       { text: "Use", items: pages("examples", "sdk", "cli", "dashboard", "mcp", "router", "runtime", "why") },
       {
         text: "How to",
-        items: pages(...["isolation", "egress", "secrets", "storage", "pools", "teams"].map((name) => `howto/${name}`)),
+        items: pages(
+          ...["isolation", "egress", "egress-proxy", "secrets", "storage", "pools", "teams"].map((name) =>
+            `howto/${name}`
+          ),
+        ),
       },
       {
         text: "Operate",

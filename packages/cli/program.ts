@@ -248,6 +248,11 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/processes.ts")).defineProcess("router"),
     },
     {
+      name: "egress",
+      description: "Run the egress policy, which an egress proxy asks what sandboxes may reach",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("egress"),
+    },
+    {
       name: "runtime",
       description: "Run the runtime, the process inside a sandbox",
       load: async () => (await import("./commands/processes.ts")).defineProcess("runtime"),

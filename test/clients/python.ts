@@ -1,4 +1,4 @@
-/** A Python that has the published client: a virtual environment in the cache, made once. Talks to no cluster. @module */
+/** A Python that has published packages: a virtual environment in the cache, made once. Talks to no cluster. @module */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -33,22 +33,40 @@ print(json.dumps({
   "hasVenv": all(map(importlib.util.find_spec, ["venv", "ensurepip"])),
 }))`;
 
+/** What is installed into an environment. */
+export interface Packages {
+  /** Part of the folder's name. */
+  name: string;
+  /** For people. */
+  label: string;
+  /** File that lists all packages, each with its version. */
+  requirements: string;
+}
+
+const CLIENT: Packages = { name: "pythonclient", label: "the published Python client", requirements: REQUIREMENTS };
+
+/** Finds the Python that has the published client, as {@link pythonWith} does. */
+export function clientPython(progress: (line: string) => void): Promise<string> {
+  return pythonWith(CLIENT, progress);
+}
+
 /**
- * Finds the Python that has the client, making its environment on the first call on a machine.
+ * Finds the Python that has these packages, making its environment on the first call on a machine.
  *
  * @returns path of the program
  * @throws {Error} one clear sentence if there is no Python that serves and none can be installed, or if pip fails
  */
-export async function clientPython(progress: (line: string) => void): Promise<string> {
+export async function pythonWith(packages: Packages, progress: (line: string) => void): Promise<string> {
+  const { name, label, requirements } = packages;
   const base = findPython(progress);
-  const folder = join(cacheFolder(), environmentName(readFileSync(REQUIREMENTS, "utf8"), base));
+  const folder = join(cacheFolder(), environmentName(readFileSync(requirements, "utf8"), base, name));
   const mark = join(folder, "complete");
   if (!existsSync(mark)) {
-    const onWait = () => progress("waiting for another run that installs the Python client …");
+    const onWait = () => progress(`waiting for another run that installs ${label} …`);
     await withLock(`build ${folder}`, async () => {
       if (existsSync(mark)) return;
-      progress("installing the published Python client into the cache (first run only) …");
-      await makeEnvironment(base, folder);
+      progress(`installing ${label} into the cache (first run only) …`);
+      await makeEnvironment(base, folder, packages);
       writeFileSync(mark, "");
     }, { onWait });
   }
@@ -56,10 +74,14 @@ export async function clientPython(progress: (line: string) => void): Promise<st
 }
 
 /** Names the cache folder of an environment: whatever changes what is installed, or for whom, changes the name. */
-export function environmentName(requirements: string, { version, prefix }: BasePython): string {
+export function environmentName(
+  requirements: string,
+  { version, prefix }: BasePython,
+  name: string = CLIENT.name,
+): string {
   const hash = createHash("sha256");
   for (const part of [requirements, version.join("."), prefix, process.arch]) hash.update(`${part.length}:${part}`);
-  return `pythonclient-${hash.digest("hex").slice(0, 16)}`;
+  return `${name}-${hash.digest("hex").slice(0, 16)}`;
 }
 
 /** Tells whether the client runs on a Python, and an environment can be made of it. */
@@ -86,16 +108,17 @@ function probe(path: string): BasePython | undefined {
   return status === 0 ? JSON.parse(stdout) : undefined;
 }
 
-async function makeEnvironment(base: BasePython, folder: string): Promise<void> {
+async function makeEnvironment(base: BasePython, folder: string, { label, requirements }: Packages): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
-  await run(base.executable, ["-I", "-m", "venv", folder]);
-  const pip = (...args: string[]) => run(join(folder, "bin", "python"), ["-I", "-m", "pip", "--no-input", ...args]);
+  await run(label, base.executable, ["-I", "-m", "venv", folder]);
+  const pip = (...args: string[]) =>
+    run(label, join(folder, "bin", "python"), ["-I", "-m", "pip", "--no-input", ...args]);
   // Wheels alone, and nothing that is not listed: no code runs while installing.
-  await pip("install", "--no-deps", "--only-binary=:all:", "-r", REQUIREMENTS);
+  await pip("install", "--no-deps", "--only-binary=:all:", "-r", requirements);
   await pip("check");
 }
 
-function run(program: string, args: string[]): Promise<void> {
+function run(label: string, program: string, args: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
@@ -107,7 +130,7 @@ function run(program: string, args: string[]): Promise<void> {
       if (code === 0) return resolve();
       const tail = output.trimEnd().split("\n").slice(-15).map((line) => `  ${line}`).join("\n");
       reject(
-        new Error(`Cannot install the Python client: ${[program, ...args].join(" ")} ended with ${code}\n${tail}`),
+        new Error(`Cannot install ${label}: ${[program, ...args].join(" ")} ended with ${code}\n${tail}`),
       );
     });
   });

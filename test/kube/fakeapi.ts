@@ -65,10 +65,12 @@ export function createFakeApi({ pageSize = 500 } = {}): FakeApi {
 
   function list(path: string, from: number, { labelSelector, fieldSelector }: Record<string, string>): Answer {
     const name = /^metadata\.name=(.*)$/.exec(fieldSelector ?? "")?.[1];
+    const ip = /^status\.podIP=(.*)$/.exec(fieldSelector ?? "")?.[1];
     const wanted = (labelSelector?.split(",") ?? []).map((label) => label.split("="));
     const items = [...objects]
-      .filter(([key, { metadata }]) =>
+      .filter(([key, { metadata, ...object }]) =>
         isIn(path, key) && (name === undefined || metadata.name === name) &&
+        (ip === undefined || (object["status"] as Json | undefined)?.["podIP"] === ip) &&
         wanted.every(([label = "", value]) => value === undefined || metadata.labels?.[label] === value)
       )
       .map(([, object]) => listed(path, structuredClone(object)));

@@ -4,10 +4,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
+import { importImages } from "../../dev/cluster/images.ts";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
 import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
+import { mitmproxyImage } from "../egress/mitmproxy.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import type { Installed } from "./installed.ts";
@@ -21,12 +23,15 @@ const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, 
 
 /** For use in `describe`. They leave Pods in namespace `default`. */
 export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
-  beforeAll(() => importRuntimeImage(cluster().stateDir, { progress: () => {} }));
+  beforeAll(async () => {
+    await importRuntimeImage(cluster().stateDir, { progress: () => {} });
+    await importImages(cluster().stateDir, [await mitmproxyImage()]);
+  });
 
   /** A folder with what a reader has at hand: the commands, and examples/. */
   function makeDesk(): string {
     const folder = makeTempFolder();
-    symlinkSync(join(ROOT, "examples"), join(folder, "examples"));
+    for (const name of ["examples", "deploy"]) symlinkSync(join(ROOT, name), join(folder, name));
     mkdirSync(join(folder, "bin"));
     symlinkSync(cluster().kubectl, join(folder, "bin/kubectl"));
     writeFileSync(join(folder, "bin/hookbox"), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`, {

@@ -1,4 +1,4 @@
-/** `hookbox keeper|binder|router|runtime|serve`: runs a process of hookbox with its own arguments. @module */
+/** `hookbox keeper|binder|router|egress|runtime|serve`: runs a process of hookbox with its own arguments. @module */
 import process from "node:process";
 import type { Command } from "commander";
 import { helpOf } from "../../process/flaghelp.ts";
@@ -14,6 +14,7 @@ export const PROGRAMS = {
   keeper: async () => (await import("../../keeper/options.ts")).KEEPER,
   binder: async () => (await import("../../binder/options.ts")).BINDER,
   router: async () => (await import("../../router/options.ts")).ROUTER,
+  egress: async () => (await import("../../egress/options.ts")).EGRESS,
   runtime: async () => (await import("../../runtime/options.ts")).RUNTIME,
 } satisfies Record<string, LoadProgram>;
 
@@ -25,6 +26,7 @@ const MAINS: Record<ProcessName, () => Promise<unknown>> = {
   keeper: () => import("../../keeper/main.ts"),
   binder: () => import("../../binder/main.ts"),
   router: () => import("../../router/main.ts"),
+  egress: () => import("../../egress/main.ts"),
   runtime: () => import("../../runtime/main.ts"),
 };
 

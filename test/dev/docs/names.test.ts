@@ -9,7 +9,7 @@ const read = (file: string) => readFileSync(ROOT + file, "utf8");
 /** Of other projects. */
 const OTHERS = ["agent-sandbox-controller"];
 
-const manifests = globSync("deploy/{binder,hooks,keeper,metacontroller,router,v1alpha1}/*.yaml", { cwd: ROOT })
+const manifests = globSync("deploy/{binder,egress,hooks,keeper,metacontroller,router,v1alpha1}/*.yaml", { cwd: ROOT })
   .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()));
 const deployments = manifests.filter((object) => object?.kind === "Deployment").map(({ metadata }) => metadata.name);
 const pages = globSync(["README.md", "docs/**/*.md", "packages/*/README.md", "deploy/**/*.{yaml,txt}"], {

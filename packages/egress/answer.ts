@@ -1,0 +1,129 @@
+/** Answers the proxy's questions: may this sandbox reach this destination, at which address, and with which headers? @module */
+import { Buffer } from "node:buffer";
+import * as z from "zod";
+import type { Api } from "../kube/api.ts";
+import { findRaw } from "../kube/requests.ts";
+import { checkAddress, decide, type HeaderRule } from "./policy.ts";
+import type { Sandboxes, SandboxId } from "./sandboxes.ts";
+
+const identitySchema = z.object({ name: z.string(), uid: z.string() });
+
+/** A question of the proxy, one line of JSON. */
+export const questionSchema = z.object({
+  /** Address of the sandbox. */
+  client: z.string(),
+  host: z.string(),
+  port: z.int(),
+  /** What an earlier answer for the same connection has given; absent: nothing yet. */
+  sandbox: identitySchema.extend({ claim: identitySchema.optional() }).optional(),
+  /** The question is about a request that arrived over TLS, so the answer has headers. */
+  encrypted: z.boolean().default(false),
+});
+export type Question = z.infer<typeof questionSchema>;
+
+/** The answer, one line of JSON. */
+export type Answer = Granted | Refused;
+
+interface Granted {
+  allowed: true;
+  sandbox: SandboxId;
+  /** The destination's name or address in its usual form. */
+  host: string;
+  /** Where to connect. */
+  address: string;
+  port: number;
+  /** The proxy must read the requests, because they get headers. Absent: it passes on what is encrypted. */
+  inspect: boolean;
+  /** Any protocol is allowed. */
+  raw: boolean;
+  /** Headers of an encrypted request, instead of those that it has. */
+  headers: [name: string, value: string][];
+}
+
+interface Refused {
+  allowed: false;
+  /** HTTP status: 403 if the policy refuses, 502 if the destination does not exist, 503 if nobody knows. */
+  status: number;
+  /** For people. */
+  reason: string;
+}
+
+/** What the answers depend on. */
+export interface World {
+  sandboxes: Pick<Sandboxes, "at" | "policyOf">;
+  /** Resolves a name; empty: it does not exist. */
+  resolve(host: string): Promise<string[]>;
+  /** Returns the value of a Secret's key. @throws {Error} if there is none, or it cannot be read */
+  secret(name: string, key: string): Promise<string>;
+}
+
+/** Answers a question. Every failure refuses. */
+export async function answer(world: World, question: Question): Promise<Answer> {
+  try {
+    const sandbox = question.sandbox ?? await world.sandboxes.at(question.client);
+    if (typeof sandbox === "string") return refused(403, sandbox);
+    const policy = await world.sandboxes.policyOf(sandbox);
+    if (typeof policy === "string") return refused(403, policy);
+    const verdict = decide(policy, question);
+    if (typeof verdict === "string") return refused(403, verdict);
+    const { host, headers, isRaw } = verdict;
+    const addresses = await world.resolve(host);
+    if (addresses.length === 0) return refused(502, `${host} has no address`);
+    const problems = addresses.map((address) => checkAddress(policy, question, address));
+    const address = addresses.find((_, index) => problems[index] === undefined);
+    if (address === undefined) return refused(403, `${host}: ${problems[0]}`);
+    const given = question.encrypted ? await Promise.all(headers.map((rule) => headerFor(world, rule))) : [];
+    return {
+      allowed: true,
+      sandbox,
+      host,
+      address,
+      port: question.port,
+      inspect: headers.length > 0,
+      raw: isRaw,
+      headers: given,
+    };
+  } catch (error) {
+    return refused(503, error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function headerFor({ secret }: World, rule: HeaderRule): Promise<[string, string]> {
+  const value = (await secret(rule.secret, rule.key)).replace(/\r?\n$/, "");
+  if (!/^[\x20-\x7e]+$/.test(value)) {
+    throw new Error(
+      `Cannot use key ${rule.key} of Secret ${rule.secret} as a header: it has other characters than printable ASCII`,
+    );
+  }
+  return [rule.header, rule.scheme === undefined ? value : `${rule.scheme} ${value}`];
+}
+
+function refused(status: number, reason: string): Refused {
+  return { allowed: false, status, reason };
+}
+
+/** How long a Secret is used after it was read, in milliseconds. */
+const FRESH_MS = 5000;
+
+/** Creates the reader of Secrets. */
+export function secretReader(api: Api, namespace: string, now: () => number): World["secret"] {
+  const read = new Map<string, { at: number; data: Promise<Record<string, string> | undefined> }>();
+  return async (name, key) => {
+    const before = read.get(name);
+    const isFresh = before && now() - before.at < FRESH_MS;
+    const entry = isFresh ? before : { at: now(), data: dataOf(name) };
+    read.set(name, entry);
+    // Tries again at the next request.
+    entry.data.catch(() => read.delete(name));
+    const data = await entry.data;
+    if (!data) throw new Error(`Secret ${name} does not exist`);
+    const encoded = data[key];
+    if (encoded === undefined) throw new Error(`Secret ${name} has no key ${key}`);
+    return Buffer.from(encoded, "base64").toString();
+  };
+
+  async function dataOf(name: string) {
+    const secret = await findRaw<{ data?: Record<string, string> }>(api, { resource: "secrets", namespace, name });
+    return secret && (secret.data ?? {});
+  }
+}

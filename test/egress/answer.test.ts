@@ -1,0 +1,126 @@
+/** Answers to the proxy's questions: addresses, headers with secrets, and every failure. @module */
+import { expect, test } from "vitest";
+import { answer, type Question, secretReader, type World } from "../../packages/egress/answer.ts";
+import { policyFrom } from "../../packages/egress/sandboxes.ts";
+import { createFakeApi } from "../kube/fakeapi.ts";
+import { putSecret, SECRETS } from "./stage.ts";
+
+const ID = { name: "box", uid: "sandbox-1" };
+const PUBLIC = "93.184.216.34";
+
+function aWorld(change: Partial<World> = {}, headers = "api.example Authorization=Bearer example/key"): World {
+  const policy = policyFrom({ owner: "T", allow: "pypi.org, *.internal, 10.1.0.0/16, db.example:5432", headers });
+  return {
+    sandboxes: { at: () => Promise.resolve(ID), policyOf: () => Promise.resolve(policy) },
+    resolve: () => Promise.resolve([PUBLIC]),
+    secret: () => Promise.resolve("s3cr3t\n"),
+    ...change,
+  };
+}
+
+const ask = (host: string, more: Partial<Question> = {}, world = aWorld()) =>
+  answer(world, { client: "10.0.0.7", host, port: 443, encrypted: false, ...more });
+const refusal = (status: number, reason: string | RegExp) => ({
+  allowed: false,
+  status,
+  reason: expect.stringMatching(reason),
+});
+
+test("an allowed host is passed on unread, at the address that was checked", async () => {
+  expect(await ask("PyPI.org")).toEqual({
+    allowed: true,
+    sandbox: ID,
+    host: "pypi.org",
+    address: PUBLIC,
+    port: 443,
+    inspect: false,
+    raw: false,
+    headers: [],
+  });
+  expect(await ask("db.example", { port: 5432 })).toMatchObject({ raw: true });
+});
+
+test("a secret is given only to a request that came over TLS", async () => {
+  expect(await ask("api.example")).toMatchObject({ inspect: true, headers: [] });
+  expect(await ask("api.example", { encrypted: true })).toMatchObject({
+    headers: [["Authorization", "Bearer s3cr3t"]],
+  });
+  const both = policyFrom({ owner: "T", allow: "api.example", headers: "api.example x-key=example/key" });
+  const world = aWorld({ sandboxes: { at: () => Promise.resolve(ID), policyOf: () => Promise.resolve(both) } });
+  expect(await ask("api.example", { port: 80 }, world)).toEqual(refusal(403, "only reached over HTTPS"));
+  expect(await ask("api.example", { encrypted: true }, world)).toMatchObject({ headers: [["x-key", "s3cr3t"]] });
+});
+
+test("a host that is not allowed is not resolved, so its name reaches no DNS server", async () => {
+  const asked: string[] = [];
+  const resolve = (host: string) => {
+    asked.push(host);
+    return Promise.resolve([PUBLIC]);
+  };
+  expect(await ask("secret-data.evil.example", {}, aWorld({ resolve }))).toEqual(refusal(403, "not allowed"));
+  expect(asked).toEqual([]);
+});
+
+test("a name that resolves to private addresses is refused, unless the list has their network", async () => {
+  const at = (...addresses: string[]) => aWorld({ resolve: () => Promise.resolve(addresses) });
+  expect(await ask("pypi.org", {}, at("169.254.169.254"))).toEqual(
+    refusal(403, "169.254.169.254 is not a public address"),
+  );
+  expect(await ask("pypi.org", {}, at("127.0.0.1", PUBLIC))).toMatchObject({ address: PUBLIC });
+  expect(await ask("a.internal", {}, at("10.1.0.9"))).toMatchObject({ address: "10.1.0.9" });
+  expect(await ask("a.internal", {}, at("10.2.0.9"))).toEqual(refusal(403, "10.2.0.9 is not a public address"));
+  expect(await ask("pypi.org", {}, at())).toEqual(refusal(502, "pypi.org has no address"));
+});
+
+test("what an earlier answer has given is not asked for again", async () => {
+  const at = () => Promise.reject(new Error("asked"));
+  const { policyOf } = aWorld().sandboxes;
+  expect(await ask("pypi.org", { sandbox: ID }, aWorld({ sandboxes: { at, policyOf } }))).toMatchObject({
+    allowed: true,
+  });
+});
+
+test.each<[string, Partial<World>, ReturnType<typeof refusal>]>([
+  [
+    "no sandbox",
+    { sandboxes: { ...aWorld().sandboxes, at: () => Promise.resolve("nobody") } },
+    refusal(403, "^nobody$"),
+  ],
+  [
+    "no policy",
+    { sandboxes: { ...aWorld().sandboxes, policyOf: () => Promise.resolve("none") } },
+    refusal(403, "^none$"),
+  ],
+  [
+    "no API server",
+    { sandboxes: { ...aWorld().sandboxes, at: () => Promise.reject(new Error("gone")) } },
+    refusal(503, "gone"),
+  ],
+  ["no DNS", { resolve: () => Promise.reject(new Error("no DNS")) }, refusal(503, "no DNS")],
+  ["no Secret", { secret: () => Promise.reject(new Error("no Secret")) }, refusal(503, "no Secret")],
+  ["a secret with a line break", { secret: () => Promise.resolve("a\r\nx: b") }, refusal(503, "printable ASCII")],
+  ["an empty secret", { secret: () => Promise.resolve("") }, refusal(503, "printable ASCII")],
+])("%s is no permission", async (_, change, expected) => {
+  const given = await ask("api.example", { encrypted: true }, aWorld(change));
+  expect(given).toEqual(expected);
+  expect(JSON.stringify(given)).not.toMatch("s3cr3t");
+});
+
+test("a Secret is read again after a while, and at once after a failure", async () => {
+  const api = createFakeApi();
+  let now = 0;
+  const secret = secretReader(api, "team-a", () => now);
+  await expect(secret("example", "key")).rejects.toThrow("Secret example does not exist");
+  putSecret(api, "example", "key", "one");
+  api.intercept = () => ({ status: 403, body: { message: "not yours" } });
+  now += 5000;
+  await expect(secret("example", "key")).rejects.toThrow("not yours");
+  api.intercept = () => undefined;
+  expect(await secret("example", "key")).toBe("one");
+  await expect(secret("example", "other")).rejects.toThrow("Secret example has no key other");
+  putSecret(api, "example", "key", "two");
+  expect(await secret("example", "key")).toBe("one");
+  now += 5000;
+  expect(await secret("example", "key")).toBe("two");
+  expect(new Set(api.requests.map(({ path }) => path))).toEqual(new Set([`${SECRETS}/example`]));
+});

@@ -1,0 +1,153 @@
+/** mitmproxy with hookbox's addon, as a process of this machine that asks a policy of the test. @module */
+import { execFileSync, spawn } from "node:child_process";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { type ImageSpec, librariesFor } from "../../dev/cluster/images.ts";
+import type { Answer, Question } from "../../packages/egress/answer.ts";
+import { serveQuestions } from "../../packages/egress/run.ts";
+import { createLog } from "../../packages/process/log.ts";
+import { type Packages, pythonWith } from "../clients/python.ts";
+import { until } from "../eventually.ts";
+
+const DEPLOY = fileURLToPath(new URL("../../deploy/egress/", import.meta.url));
+
+const MITMPROXY: Packages = {
+  name: "mitmproxy",
+  label: "mitmproxy",
+  requirements: fileURLToPath(new URL("requirements.txt", import.meta.url)),
+};
+
+export interface Proxy {
+  port: number;
+  /** The certificate authority of the proxy, PEM. */
+  ca: string;
+  /** What the proxy has logged. */
+  log(): string;
+  /** What the policy has logged. */
+  policyLog: string[];
+  stop(): Promise<void>;
+}
+
+/** A certificate authority: its private key and certificate, PEM. */
+function makeAuthority(folder: string, name: string): { key: string; cert: string } {
+  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)];
+  const usage = ["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign"];
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", `/CN=${name}`, ...usage];
+  execFileSync("openssl", [...args, "-keyout", key, "-out", cert], { stdio: "pipe" });
+  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+}
+
+/**
+ * Starts both.
+ *
+ * @param ask answers its questions; undefined: nobody does
+ * @param upstream certificate authority of the servers, PEM
+ */
+export async function startProxy(
+  ask: ((question: Question) => Promise<Answer>) | undefined,
+  upstream: string,
+): Promise<Proxy> {
+  const python = await pythonWith(MITMPROXY, () => {});
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-egress-"));
+  const { key, cert } = makeAuthority(folder, "proxy");
+  const confdir = join(folder, "conf");
+  mkdirSync(confdir);
+  writeFileSync(join(confdir, "mitmproxy-ca.pem"), key + cert);
+  writeFileSync(join(folder, "ca.crt"), upstream);
+  const socket = join(folder, "egress.sock");
+  const policyLog: string[] = [];
+  const stop = new AbortController();
+  const serving = ask && serveQuestions(socket, ask, createLog("debug", (line) => policyLog.push(line)), stop.signal);
+  const port = await freePort();
+  const args = deployed().args.map((arg) =>
+    arg.replace("regular@3128", `regular@127.0.0.1:${port}`)
+      .replace("/etc/hookbox/addon.py", join(DEPLOY, "addon.py"))
+      .replace("/run/mitmproxy", confdir)
+  );
+  const env = { ...process.env, HOOKBOX_EGRESS_SOCKET: socket, HOOKBOX_EGRESS_UPSTREAM_CA: join(folder, "ca.crt") };
+  const child = spawn(join(python, "../mitmdump"), args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  let log = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => log += text);
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`mitmproxy has ended: ${log}`);
+    return await isListening(port);
+  });
+  return {
+    ...{ port, ca: cert, log: () => log, policyLog },
+    async stop() {
+      child.kill("SIGKILL");
+      stop.abort();
+      await Promise.all([ended, serving]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * The image that deploy/egress names, from files of this machine: an interpreter, its library and the packages.
+ *
+ * @throws {Error} as `startProxy` does if there is no Python
+ */
+export async function mitmproxyImage(): Promise<ImageSpec> {
+  const python = await pythonWith(MITMPROXY, () => {});
+  const folder = join(python, "../..");
+  const ask = "import sys, sysconfig; print(sys._base_executable); print(sysconfig.get_paths()['stdlib'])";
+  const [base = "", library = ""] = execFileSync(python, ["-c", ask], { encoding: "utf8" }).split("\n");
+  const natives = [library, folder].flatMap((each) => globSync(join(each, "**/*.so")));
+  const libraries = [realpathSync(base), ...natives].flatMap(librariesFor);
+  const modules = readdirSync(library).filter((name) => name !== "test").map((name) => join(library, name));
+  const paths = [folder, ...modules];
+  const { image } = deployed();
+  return {
+    name: `docker.io/${image}`,
+    files: [
+      ...paths.map((path) => ({ path, from: path })),
+      { path: base, from: realpathSync(base), mode: 0o755 },
+      { path: "/usr/bin/mitmdump", link: join(folder, "bin/mitmdump") },
+      { path: "/tmp", folder: true, mode: 0o777 },
+      ...new Map(libraries.map((file) => [file.path, file])).values(),
+    ],
+    env: { PATH: "/usr/bin" },
+  };
+}
+
+/** The container that deploy/egress has for it. */
+function deployed(): { image: string; args: string[] } {
+  const [deployment] = readFileSync(join(DEPLOY, "proxy.yaml"), "utf8").split("---\n").map((text) => parse(text));
+  const { containers } = deployment.spec.template.spec;
+  return containers.find(({ name }: { name: string }) => name === "proxy");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function isListening(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

@@ -1,0 +1,473 @@
+/**
+ * mitmproxy with hookbox's addon: what a sandbox reaches through it, and what an attacker in a sandbox does not. The
+ * servers are on this machine, and names resolve to it. @module
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttpServer, request as httpRequest } from "node:http";
+import { connect as connectHttp2, createSecureServer } from "node:http2";
+import { request as httpsRequest } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { type Answer, answer, type Question, type World } from "../../packages/egress/answer.ts";
+import { policyFrom } from "../../packages/egress/sandboxes.ts";
+import { eventually } from "../eventually.ts";
+import { type Proxy, startProxy } from "./mitmproxy.ts";
+
+const SECRET = "s3cr3t-value";
+const NAMES = ["api.example", "pypi.example", "other.example", "private.example"];
+
+interface Seen {
+  host: string | undefined;
+  version: string;
+  path: string;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+interface Stage {
+  proxy: Proxy;
+  /** Requests that have reached a server. */
+  seen: Seen[];
+  /** The certificate of the servers, PEM. */
+  cert: string;
+  questions: Question[];
+}
+
+const open: Server[] = [];
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  open.push(server);
+  return (server.address() as AddressInfo).port;
+}
+
+/** A certificate for these names, which is its own authority. */
+function serverCertificate(names: readonly string[]): { key: string; cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-egress-"));
+  const files = ["-keyout", join(folder, "key"), "-out", join(folder, "cert")];
+  const subject = ["-subj", "/CN=x", "-addext", `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`];
+  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files], { stdio: "pipe" });
+  const [key = "", cert = ""] = ["key", "cert"].map((name) => readFileSync(join(folder, name), "utf8"));
+  rmSync(folder, { recursive: true });
+  return { key, cert };
+}
+
+/** Servers for the ports 443, 80 and 22 of all names, and the proxy in front of them. */
+async function aStage(claim?: string): Promise<Stage> {
+  const { key, cert } = serverCertificate(NAMES);
+  const seen: Seen[] = [];
+  // deno-lint-ignore no-explicit-any -- requests and answers of HTTP/1 and HTTP/2 have these fields in common.
+  const onRequest = async (request: any, response: any) => {
+    const { url = "", headers, httpVersion } = request;
+    const host = headers[":authority"] ?? headers.host;
+    seen.push({ host, version: httpVersion, path: url, headers, body: await text(request) });
+    if (url === "/redirect") response.writeHead(302, { location: "https://other.example/" });
+    response.end(`hello from ${host}`);
+  };
+  const https = createSecureServer({ key, cert, allowHTTP1: true }, onRequest);
+  const sockets = new WebSocketServer({ noServer: true });
+  https.on("upgrade", (request, socket: Duplex, head) => {
+    seen.push({ host: request.headers.host, version: "ws", path: request.url, headers: request.headers, body: "" });
+    sockets.handleUpgrade(request, socket, head, (ws) => ws.on("message", (data) => ws.send(`echo ${data}`)));
+  });
+  const ssh = createTcpServer((socket) => {
+    socket.write("SSH-2.0-server\r\n");
+    socket.on("data", (data) => socket.write(`echo ${data}`)).on("error", () => {});
+  });
+  const ports: Record<number, number> = {
+    443: await listening(https as unknown as Server),
+    80: await listening(createHttpServer(onRequest)),
+    22: await listening(ssh),
+  };
+  const policy = policyFrom({
+    owner: "T",
+    allow: "pypi.example, api.example, private.example, git.example:22, 127.0.0.1/32, 127.0.0.1/32:22",
+    headers: "api.example Authorization=Bearer example/key",
+  }, { owner: "C", allow: claim, headers: undefined });
+  const world: World = {
+    sandboxes: {
+      at: (client) => Promise.resolve(client === "127.0.0.1" ? { name: "box", uid: "1" } : "nobody"),
+      policyOf: () => Promise.resolve(policy),
+    },
+    resolve: (host) => Promise.resolve([host === "private.example" ? "169.254.169.254" : "127.0.0.1"]),
+    secret: () => Promise.resolve(SECRET),
+  };
+  const questions: Question[] = [];
+  const ask = async (question: Question): Promise<Answer> => {
+    questions.push(question);
+    const given = await answer(world, question);
+    return given.allowed ? { ...given, port: ports[given.port] ?? given.port } : given;
+  };
+  return { proxy: await startProxy(ask, cert), seen, cert, questions };
+}
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await aStage();
+});
+beforeEach(() => {
+  stage.seen.length = 0;
+  stage.questions.length = 0;
+});
+afterAll(async () => {
+  await stage.proxy.stop();
+  open.forEach((server) => server.close());
+});
+
+interface Tunnel {
+  status: number;
+  proxyStatus: string;
+  socket: Socket;
+}
+
+/** Asks the proxy for a tunnel. */
+function tunnel({ port }: Proxy, to: string): Promise<Tunnel> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: "127.0.0.1", port, method: "CONNECT", path: to });
+    request.once("error", reject);
+    request.once("connect", ({ statusCode = 0, headers }, socket) => {
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => {});
+      resolve({ status: statusCode, proxyStatus: String(headers["proxy-status"] ?? ""), socket: socket as Socket });
+    });
+    request.end();
+  });
+}
+
+/** TLS in a tunnel. @throws {Error} if the handshake fails */
+function secured(socket: Socket, servername: string, options: ConnectionOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const tls = connectTls({ socket, servername, ...options }, () => resolve(tls));
+    tls.once("error", reject);
+    tls.once("close", () => reject(new Error("closed")));
+    onTestFinished(() => void tls.destroy());
+  });
+}
+
+interface Got {
+  status: number;
+  body: string;
+}
+
+/** One request in a tunnel, over HTTP/1. */
+async function get(
+  proxy: Proxy,
+  host: string,
+  ca: string,
+  more: { headers?: object; sni?: string; path?: string; body?: string; method?: string } = {},
+) {
+  const { status, proxyStatus, socket } = await tunnel(proxy, `${host}:443`);
+  if (status !== 200) return { status, body: proxyStatus };
+  const tls = await secured(socket, more.sni ?? host, { ca });
+  return await new Promise<Got>((resolve, reject) => {
+    const request = httpsRequest({
+      createConnection: () => tls,
+      host,
+      path: more.path ?? "/",
+      method: more.method ?? (more.body === undefined ? "GET" : "POST"),
+      headers: { host, ...more.headers },
+    });
+    request.once("error", reject);
+    request.once(
+      "response",
+      async (response) => resolve({ status: response.statusCode ?? 0, body: await text(response) }),
+    );
+    request.end(more.body);
+  });
+}
+
+/** One request without encryption: the proxy gets its whole URL. */
+function getPlain({ port }: Proxy, url: string, headers: object = {}, method = "GET", body?: string): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      host: "127.0.0.1",
+      port,
+      path: url,
+      method,
+      headers: { host: URL.parse(url)?.host ?? "", ...headers },
+    });
+    request.once("error", reject);
+    request.once(
+      "response",
+      async (response) => resolve({ status: response.statusCode ?? 0, body: await text(response) }),
+    );
+    request.end(body);
+  });
+}
+
+test("an allowed host is reached end to end: the client sees the certificate of the server", async () => {
+  const { proxy, seen, cert } = stage;
+  expect(await get(proxy, "pypi.example", cert)).toEqual({ status: 200, body: "hello from pypi.example" });
+  expect(seen.map(({ headers }) => headers["authorization"])).toEqual([undefined]);
+  expect(await getPlain(proxy, "http://pypi.example/simple", { authorization: "mine" })).toMatchObject({ status: 200 });
+  expect(seen[1]).toMatchObject({ host: "pypi.example", path: "/simple", headers: { authorization: "mine" } });
+});
+
+test("a host of the list of headers gets the secret, in place of what the sandbox has sent", async () => {
+  const { proxy, seen } = stage;
+  const mine = { authorization: "Bearer mine", Authorization: "Bearer other" };
+  expect(await get(proxy, "api.example", proxy.ca, { headers: mine, body: "x".repeat(3_000_000) })).toMatchObject({
+    status: 200,
+  });
+  expect(seen).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}` } }]);
+  expect(seen[0]?.body).toHaveLength(3_000_000);
+  expect(proxy.log() + proxy.policyLog.join()).not.toContain(SECRET);
+});
+
+test("HTTP/2: each request of a connection gets the header", async () => {
+  const { proxy, seen } = stage;
+  const { socket } = await tunnel(proxy, "api.example:443");
+  const tls = await secured(socket, "api.example", { ca: proxy.ca, ALPNProtocols: ["h2"] });
+  const session = connectHttp2("https://api.example", { createConnection: () => tls });
+  onTestFinished(() => session.destroy());
+  const paths = ["/a", "/b", "/c"];
+  const bodies = await Promise.all(paths.map((path) => text(session.request({ ":path": path }))));
+  expect(bodies).toEqual(paths.map(() => "hello from api.example:443"));
+  expect(seen.map(({ path }) => path).sort()).toEqual(paths);
+  expect(new Set(seen.map(({ headers }) => headers["authorization"]))).toEqual(new Set([`Bearer ${SECRET}`]));
+  expect(seen[0]?.version).toBe("2.0");
+  // Another host in the same connection.
+  const foreign = session.request({ ":authority": "pypi.example", ":path": "/" });
+  expect(await text(foreign)).toMatch("the request is for pypi.example, but the connection is for api.example");
+  expect(seen).toHaveLength(3);
+});
+
+test("a WebSocket gets the header when it opens, and its messages pass", async () => {
+  const { proxy, seen } = stage;
+  const { socket } = await tunnel(proxy, "api.example:443");
+  const tls = await secured(socket, "api.example", { ca: proxy.ca });
+  const ws = new WebSocket("wss://api.example/live", { createConnection: () => tls });
+  onTestFinished(() => ws.terminate());
+  const heard: string[] = [];
+  ws.on("open", () => ["one", "two"].forEach((word) => ws.send(word)));
+  ws.on("message", (data) => heard.push(String(data)));
+  await eventually(() => heard).toEqual(["echo one", "echo two"]);
+  expect(seen).toMatchObject([{ version: "ws", headers: { authorization: `Bearer ${SECRET}` } }]);
+});
+
+test("a redirect to another host takes no secret there", async () => {
+  const { proxy } = stage;
+  expect(await get(proxy, "api.example", proxy.ca, { path: "/redirect" })).toMatchObject({ status: 302 });
+  expect(await get(proxy, "other.example", proxy.ca)).toMatchObject({
+    status: 403,
+    body: 'hookbox-egress; error=http_request_denied; details="other.example:443 is not allowed"',
+  });
+});
+
+test.each([
+  ["other.example:443", "other.example:443 is not allowed"],
+  ["evil.pypi.example:443", "evil.pypi.example:443 is not allowed"],
+  ["pypi.example:22", "pypi.example:22 is not allowed"],
+  ["pypi.example:8443", "pypi.example:8443 is not allowed"],
+  ["127.0.0.2:443", "127.0.0.2:443 is not allowed"],
+  ["[::1]:443", "::1:443 is not allowed"],
+  ["169.254.169.254:80", "169.254.169.254:80 is not allowed"],
+  ["127.1:443", "127.1?? is not a host name"],
+  ["0x7f000001:443", "0x7f000001?? is not a host name"],
+  ["private.example:443", "private.example: 169.254.169.254 is not a public address"],
+])("a tunnel to %s is refused, and nothing is connected to", async (to, reason) => {
+  const { proxy, seen } = stage;
+  const { status, proxyStatus } = await tunnel(proxy, to);
+  expect(status).toBe(403);
+  expect(proxyStatus).toContain(reason.replaceAll("??", "?"));
+  expect(seen).toEqual([]);
+});
+
+test("an address of an allowed network is reached", async () => {
+  const { proxy } = stage;
+  expect((await tunnel(proxy, "127.0.0.1:443")).status).toBe(200);
+});
+
+test("a port that the list names carries any protocol, also one whose server speaks first", async () => {
+  const { proxy } = stage;
+  const { status, socket } = await tunnel(proxy, "git.example:22");
+  expect(status).toBe(200);
+  let heard = "";
+  socket.on("data", (data) => heard += data);
+  await eventually(() => heard).toBe("SSH-2.0-server\r\n");
+  socket.write("SSH-2.0-client\r\n");
+  await eventually(() => heard).toBe("SSH-2.0-server\r\necho SSH-2.0-client\r\n");
+});
+
+test("TLS for another name than the tunnel's is not passed on", async () => {
+  const { proxy, seen, cert } = stage;
+  const reason = "TLS is for other.example, but the tunnel is for pypi.example";
+  // The proxy answers in place of the server, to say so.
+  expect(await get(proxy, "pypi.example", proxy.ca, { sni: "other.example" })).toMatchObject({
+    status: 403,
+    body: expect.stringContaining(reason),
+  });
+  await expect(get(proxy, "pypi.example", cert, { sni: "other.example" })).rejects.toThrow();
+  expect(await get(proxy, "api.example", proxy.ca, { sni: "other.example" })).toMatchObject({ status: 403 });
+  expect(seen).toEqual([]);
+});
+
+test("a request for another host than the tunnel's gets no secret, and is refused", async () => {
+  const { proxy, seen } = stage;
+  for (const host of ["other.example", "pypi.example", "api.example.evil.example", "api.example@evil.example"]) {
+    expect((await get(proxy, "api.example", proxy.ca, { headers: { host } })).status, host).toBeGreaterThanOrEqual(400);
+  }
+  expect(await getPlain(proxy, "http://pypi.example/", { host: "other.example" })).toMatchObject({ status: 403 });
+  const raw = async (head: string) => {
+    const { socket } = await tunnel(proxy, "api.example:443");
+    const tls = await secured(socket, "api.example", { ca: proxy.ca });
+    tls.write(`GET / HTTP/1.1\r\n${head}\r\n`);
+    let heard = "";
+    tls.on("data", (data) => heard += data);
+    await eventually(() => heard).toMatch(/^HTTP\/1.1 \d/);
+    return heard;
+  };
+  expect(await raw("Host: api.example\r\nHost: other.example\r\n")).toMatch(/^HTTP\/1.1 4/);
+  expect(seen).toEqual([]);
+  // Without a name, the server would choose one.
+  expect(await raw("Host: \r\n")).toMatch("hello from api.example");
+  expect(await get(proxy, "api.example", proxy.ca, { headers: { host: "API.example:443" } })).toMatchObject({
+    status: 200,
+  });
+});
+
+test("an unencrypted request to a host that gets a secret is refused", async () => {
+  const { proxy, seen } = stage;
+  expect(await getPlain(proxy, "http://api.example/")).toEqual({
+    status: 403,
+    body: "Refused by the egress proxy: api.example gets a header with a secret, so it is only reached over HTTPS\n",
+  });
+  expect((await tunnel(proxy, "api.example:80")).status).toBe(403);
+  expect(await getPlain(proxy, "https://api.example/")).toMatchObject({ status: 403 });
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  "GET / HTTP/1.1\r\nHost: api.example\r\n\r\n",
+  "SSH-2.0-x\r\n",
+  "\x05\x01\x00",
+  "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+])(
+  "%j in a tunnel to a port of TLS reaches no server",
+  async (bytes) => {
+    const { proxy, seen } = stage;
+    for (const host of ["api.example", "pypi.example"]) {
+      const { status, socket } = await tunnel(proxy, `${host}:443`);
+      expect(status).toBe(200);
+      const ended = new Promise((resolve) => socket.once("close", resolve));
+      let heard = "";
+      socket.on("data", (data) => heard += data);
+      socket.end(bytes);
+      await ended;
+      expect(heard).not.toContain("hello");
+      expect(heard).not.toContain(SECRET);
+    }
+    expect(seen).toEqual([]);
+  },
+);
+
+test("a tunnel in a tunnel is refused, with and without TLS", async () => {
+  const { proxy, seen } = stage;
+  const inner = (socket: Duplex) =>
+    new Promise<string>((resolve) => {
+      let heard = "";
+      socket.on("data", (data) => heard += data);
+      socket.once("close", () => resolve(heard));
+      socket.on("error", () => {});
+      socket.end("CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n");
+    });
+  const plain = await tunnel(proxy, "pypi.example:80");
+  expect(await inner(plain.socket)).not.toMatch(/^HTTP\/1.1 200/);
+  const { socket } = await tunnel(proxy, "api.example:443");
+  expect(await inner(await secured(socket, "api.example", { ca: proxy.ca }))).not.toMatch(/^HTTP\/1.1 200/);
+  expect(seen).toEqual([]);
+});
+
+test("a header that is smuggled behind a body, or in one, gets no further than its request", async () => {
+  const { proxy, seen } = stage;
+  const { socket } = await tunnel(proxy, "api.example:443");
+  const tls = await secured(socket, "api.example", { ca: proxy.ca });
+  let heard = "";
+  tls.on("data", (data) => heard += data);
+  const inner = "GET /smuggled HTTP/1.1\r\nHost: other.example\r\n\r\n";
+  tls.write(
+    `POST /a HTTP/1.1\r\nHost: api.example\r\nContent-Length: ${inner.length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+  );
+  await eventually(() => heard).toMatch(/^HTTP\/1.1 [45]/);
+  expect(seen.map(({ path }) => path)).not.toContain("/smuggled");
+});
+
+test("a server whose certificate nobody trusts gets no secret", async () => {
+  const { proxy, seen } = stage;
+  const untrusted = await startProxy(
+    (question) =>
+      Promise.resolve({
+        allowed: true,
+        sandbox: { name: "box", uid: "1" },
+        host: question.host,
+        address: "127.0.0.1",
+        port: question.port,
+        inspect: true,
+        raw: false,
+        headers: [["Authorization", SECRET]],
+      }),
+    // Trusts its own authority alone, and not the servers'.
+    proxy.ca,
+  );
+  onTestFinished(() => untrusted.stop());
+  const server = createSecureServer(
+    { allowHTTP1: true, ...serverCertificate(["api.example"]) },
+    () => seen.push({} as Seen),
+  );
+  const port = await listening(server as unknown as Server);
+  const { socket } = await tunnel(untrusted, `api.example:${port}`);
+  const tls = await secured(socket, "api.example", { ca: untrusted.ca });
+  let heard = "";
+  tls.on("data", (data) => heard += data);
+  tls.write("GET / HTTP/1.1\r\nHost: api.example\r\n\r\n");
+  await eventually(() => heard).toMatch(/^HTTP\/1.1 502/);
+  expect(seen).toEqual([]);
+});
+
+test("whatever a claim does not need, it does not reach", async () => {
+  const { proxy } = await aStage("api.example");
+  onTestFinished(() => proxy.stop());
+  expect((await tunnel(proxy, "pypi.example:443")).proxyStatus).toContain(
+    "pypi.example:443 is not allowed by the claim",
+  );
+  expect(await get(proxy, "api.example", proxy.ca)).toMatchObject({ status: 200 });
+});
+
+test("a large refused upload is ended, and a small one gets the reason", async () => {
+  const { proxy } = stage;
+  const url = "http://other.example/";
+  expect(await getPlain(proxy, url, {}, "POST", "x".repeat(1000))).toMatchObject({ status: 403 });
+  await expect(getPlain(proxy, url, {}, "POST", "x".repeat(2_000_000))).rejects.toThrow();
+  await expect(getPlain(proxy, url, { "transfer-encoding": "chunked" }, "POST", "x")).rejects.toThrow();
+});
+
+test.each(["nobody answers", "the answer is no JSON", "the answer is an error"])(
+  "if %s, nothing is allowed",
+  async (how) => {
+    const ask = how === "nobody answers"
+      ? undefined
+      : how === "the answer is no JSON"
+      ? () => Promise.resolve("{" as unknown as Answer)
+      : () => Promise.reject(new Error("broken"));
+    const proxy = await startProxy(ask, "");
+    onTestFinished(() => proxy.stop());
+    expect((await tunnel(proxy, "pypi.example:443")).status).toBeGreaterThanOrEqual(500);
+    expect((await getPlain(proxy, "http://pypi.example/")).status).toBeGreaterThanOrEqual(500);
+  },
+);
+
+test("a sandbox is looked up once for each connection", async () => {
+  const { proxy, questions } = stage;
+  await get(proxy, "api.example", proxy.ca);
+  expect(questions.map(({ sandbox, encrypted }) => [sandbox?.name, encrypted])).toEqual([[undefined, false], [
+    "box",
+    true,
+  ]]);
+});
