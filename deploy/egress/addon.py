@@ -102,6 +102,8 @@ def refuse(flow, status, reason):
         "proxy-status": f'hookbox-egress; error=http_request_denied; details="{printable}"',
     }
     flow.response = http.Response.make(status, text.encode(), headers)
+    # Many clients show this text alone.
+    flow.response.reason = printable
 
 
 class Egress:

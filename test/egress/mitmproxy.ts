@@ -6,13 +6,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
@@ -108,16 +109,18 @@ export async function mitmproxyImage(): Promise<ImageSpec> {
   const folder = join(python, "../..");
   const ask = "import sys, sysconfig; print(sys._base_executable); print(sysconfig.get_paths()['stdlib'])";
   const [base = "", library = ""] = execFileSync(python, ["-c", ask], { encoding: "utf8" }).split("\n");
-  const natives = [library, folder].flatMap((each) => globSync(join(each, "**/*.so")));
+  const natives = [join(library, "lib-dynload"), folder].flatMap((each) => globSync(join(each, "**/*.so")));
   const libraries = [realpathSync(base), ...natives].flatMap(librariesFor);
-  const modules = readdirSync(library).filter((name) => name !== "test").map((name) => join(library, name));
-  const paths = [folder, ...modules];
+  // What is left out is large, and not the library's own.
+  const unused = /^(test|idlelib|config-.*|site-packages|dist-packages)$/;
+  const modules = readdirSync(library).filter((name) => !unused.test(name)).map((name) => join(library, name));
+  const links = globSync(join(folder, "bin/python*")).map((link) => readlinkSync(link)).filter(isAbsolute);
   const { image } = deployed();
   return {
     name: `docker.io/${image}`,
     files: [
-      ...paths.map((path) => ({ path, from: path })),
-      { path: base, from: realpathSync(base), mode: 0o755 },
+      ...[folder, ...modules].map((path) => ({ path, from: path })),
+      ...[base, ...links].map((path) => ({ path, from: realpathSync(base), mode: 0o755 })),
       { path: "/usr/bin/mitmdump", link: join(folder, "bin/mitmdump") },
       { path: "/tmp", folder: true, mode: 0o777 },
       ...new Map(libraries.map((file) => [file.path, file])).values(),

@@ -123,6 +123,7 @@ afterAll(async () => {
 
 interface Tunnel {
   status: number;
+  reason: string;
   proxyStatus: string;
   socket: Socket;
 }
@@ -132,10 +133,15 @@ function tunnel({ port }: Proxy, to: string): Promise<Tunnel> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: "127.0.0.1", port, method: "CONNECT", path: to });
     request.once("error", reject);
-    request.once("connect", ({ statusCode = 0, headers }, socket) => {
+    request.once("connect", ({ statusCode = 0, statusMessage: reason = "", headers }, socket) => {
       onTestFinished(() => void socket.destroy());
       socket.on("error", () => {});
-      resolve({ status: statusCode, proxyStatus: String(headers["proxy-status"] ?? ""), socket: socket as Socket });
+      resolve({
+        status: statusCode,
+        reason,
+        proxyStatus: String(headers["proxy-status"] ?? ""),
+        socket: socket as Socket,
+      });
     });
     request.end();
   });
@@ -274,8 +280,9 @@ test.each([
   ["private.example:443", "private.example: 169.254.169.254 is not a public address"],
 ])("a tunnel to %s is refused, and nothing is connected to", async (to, reason) => {
   const { proxy, seen } = stage;
-  const { status, proxyStatus } = await tunnel(proxy, to);
+  const { status, reason: shown, proxyStatus } = await tunnel(proxy, to);
   expect(status).toBe(403);
+  expect(shown).toContain(reason.replaceAll("??", "?"));
   expect(proxyStatus).toContain(reason.replaceAll("??", "?"));
   expect(seen).toEqual([]);
 });
