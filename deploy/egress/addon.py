@@ -187,7 +187,7 @@ class Egress:
         if client.tunnel:
             host, port = client.tunnel["host"], client.port
             if encrypted and not client.tunnel["inspect"]:
-                raise Refused(403, "the connection is not to be read")
+                raise Refused(403, "the connection must not be read")
         elif encrypted:
             raise Refused(403, "use CONNECT for HTTPS")
         else:

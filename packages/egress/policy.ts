@@ -136,7 +136,7 @@ export function decide(policy: Policy, { host: given, port }: Destination): Verd
 
 /**
  * Checks an address to which an allowed name resolves. Private addresses must be in a network of the list, because
- * whoever has a domain can let its names resolve to any address.
+ * the owner of a domain can let its names resolve to any address.
  *
  * @returns a text for people if the address is refused
  */

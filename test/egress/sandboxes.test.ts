@@ -1,4 +1,4 @@
-/** Who has an address, and what it may reach: also while watches are behind, and addresses are used again. @module */
+/** The sandbox that has an address, and what it may reach: also while watches are behind, and addresses are used again. @module */
 import { expect, onTestFinished, test } from "vitest";
 import { type Sandboxes, watchSandboxes } from "../../packages/egress/sandboxes.ts";
 import { listAndWatch } from "../../packages/kube/watch.ts";
