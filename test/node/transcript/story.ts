@@ -71,7 +71,8 @@ export const STORY: Step[] = [
   { line: `echo 'one two three' | hookbox exec -i session -- wc -w` },
   { line: `hookbox exec session -- sh -c 'echo out; echo err >&2; exit 3'; echo "exit code $?"` },
   {
-    prose: "`hookbox ssh session` opens a shell. `cp` copies files and folders both ways:",
+    prose: "If the template allows it, `--user root` runs the command as another user of the sandbox " +
+      "([runtime.md](runtime.md#environment)). `hookbox ssh session` opens a shell. `cp` copies files and folders both ways:",
     line: "hookbox cp project session:",
   },
   { line: "hookbox ls -l session:project" },
