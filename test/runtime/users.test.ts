@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { randomBytes } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
@@ -38,7 +39,8 @@ const TOKEN = "the-token";
 async function start(...more: string[]) {
   const workdir = makeTempFolder();
   chmodSync(workdir, 0o777);
-  const args = ["packages/runtime/main.ts", "--workdir", workdir, "--allow-users", "root,daemon", ...PORTS, ...more];
+  const place = more.includes("--root") ? [] : ["--workdir", workdir];
+  const args = ["packages/runtime/main.ts", ...place, "--allow-users", "root,daemon", ...PORTS, ...more];
   if (!IS_ROOT) {
     await expect(startMain("node", args, "Listening")).rejects.toThrow("only root can switch");
     return undefined;
@@ -275,6 +277,48 @@ test("the SDK does not use a runtime that would ignore the user", async () => {
   expect(await createFiles(old).exists("ran")).toBe(false);
 });
 
+test("a user who may not enter the working directory starts at home", async () => {
+  const sandbox = await start();
+  if (!sandbox) return;
+  chmodSync(sandbox.workdir, 0o700);
+  const home = (await sandbox.commands.run("echo ~daemon")).stdout;
+  expect((await sandbox.commands.run("pwd", { user: "daemon" })).stdout).toBe(home);
+  expect((await sandbox.files.stat(".", { user: "daemon" })).path).toBe(home.trim());
+});
+
+test("large files pass through, in both directions and in parts", async () => {
+  const sandbox = await start(...NOBODY);
+  if (!sandbox) return;
+  const { files, restPort, workdir } = sandbox;
+  const bytes = randomBytes(20 << 20);
+  await files.write("large", new Blob([bytes]).stream(), { user: "daemon" });
+  expect(readFileSync(join(workdir, "large")).equals(bytes)).toBe(true);
+  expect(bytes.equals(await files.read("large", { format: "bytes", user: "daemon" }))).toBe(true);
+  const range = { headers: { ...AS("daemon").headers, Range: "bytes=5-8" } };
+  const part = await send(restPort, "GET", "/v1/files/large", range);
+  expect([part.status, part.headers["content-range"], part.body]).toEqual([
+    206,
+    `bytes 5-8/${bytes.length}`,
+    bytes.subarray(5, 9),
+  ]);
+  const head = await send(restPort, "HEAD", "/v1/files/large", AS("daemon"));
+  expect([head.status, head.headers["content-length"], head.text]).toEqual([200, String(bytes.length), ""]);
+  const whole = await files.read("large", { format: "stream", user: "daemon" });
+  await whole.cancel();
+  expect(await files.list("missing", { user: "daemon" }).catch(({ code }) => code)).toBe("NOT_FOUND");
+});
+
+test("with --root, the files of all users are confined", async () => {
+  const root = makeTempFolder();
+  chmodSync(root, 0o777);
+  const sandbox = await start("--root", root);
+  if (!sandbox) return;
+  await sandbox.files.write("/etc/a", "x", { user: "daemon" });
+  expect(statSync(join(root, "etc/a")).uid).toBe(1);
+  symlinkSync("/etc", join(root, "out"));
+  await expect(sandbox.files.read("out/passwd", { user: "daemon" })).rejects.toThrow("leads out of the root");
+});
+
 test("the runtime does not start with a user that the image lacks", async () => {
   const args = ["packages/runtime/main.ts", "--allow-users", "nobody-there", ...PORTS];
   await expect(startMain("node", args, "Listening")).rejects.toThrow("has no such user");
@@ -295,4 +339,12 @@ test("when it stops, the runtimes of all users end; a new one starts for a user 
   expect(client.known.runtime).toBe(true);
   await stop();
   await until(() => ![second, long.processId].some((pid) => existsSync(`/proc/${pid}`)));
+});
+
+test("if the runtime of the default user is killed, the whole runtime ends, and with it the container", async () => {
+  const sandbox = await start(...NOBODY);
+  if (!sandbox) return;
+  const pid = Number((await sandbox.commands.run("echo $PPID")).stdout);
+  process.kill(pid, "SIGKILL");
+  expect(await sandbox.ended).toBe(1);
 });
