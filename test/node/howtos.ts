@@ -10,12 +10,14 @@ import { readRecord } from "../../dev/cluster/state.ts";
 import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
 import { mitmproxyImage } from "../egress/mitmproxy.ts";
+import { run } from "../integration/kubectl.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import type { Installed } from "./installed.ts";
 import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const TRACES = readFileSync(join(ROOT, "test/node/programs/traces.py"), "utf8");
 const pages = [...globSync("docs/howto/*.md", { cwd: ROOT }).sort(), "docs/replay.md"];
 
 /** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
@@ -54,7 +56,19 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
         expect(code, `${page}:${line}\n${output}`).toBe(0);
       }
     }
+    if (page === "docs/howto/egress-proxy.md") await expectNoKey(ns.name);
   });
+
+  /** The key of the page is in no environment, file or memory of its sandbox. What is there is found. */
+  async function expectNoKey(namespace: string): Promise<void> {
+    const { items } = await json("get", "pods", "-n", namespace, "-l", "agents.x-k8s.io/claim-uid");
+    const exec = ["exec", "-i", "-n", namespace, items[0].metadata.name, "-c", "main", "--", "python3", "-"];
+    const traces = async (...halves: string[]) => JSON.parse(await run(cluster(), [...exec, ...halves], TRACES));
+    expect(await traces("example-5d41", "402abc4b")).toMatchObject({ found: [] });
+    const { found, processes } = await traces("HOOKBOX_EGRESS_", "SERVICE_HOST=");
+    expect(processes).toBeGreaterThan(0);
+    expect(found).toEqual(expect.arrayContaining([expect.stringMatching("environ"), expect.stringMatching("memory")]));
+  }
 
   test("a RuntimeClass has containers started by another runtime", async () => {
     const metadata = (name: string) => ({ name });
