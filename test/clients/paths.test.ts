@@ -1,10 +1,14 @@
-/** The published client's paths on hookbox's runtime mean what they mean to `cat` in a command. Needs no cluster. @module */
+/**
+ * The paths of the published client, and of deepagents' backends, mean on hookbox's runtime what they mean to `cat` in a
+ * command. Needs no cluster.
+ * @module
+ */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { aWorld, catOf, pathOf, PATHS, quoted, type World } from "../wiring/pathsworld.ts";
 import { needsClient } from "./program.ts";
-import { clientPython } from "./python.ts";
+import { CLIENT, DEEPAGENTS, type Packages, pythonWith } from "./python.ts";
 
 needsClient();
 
@@ -30,31 +34,54 @@ interface Asked {
 async function ask({ runtime, workdir, home }: World, { python, way, write, paths }: Asked): Promise<Fact[]> {
   const words = paths.map((path) => [path, quoted(path)]);
   const url = `http://127.0.0.1:${runtime.port}`;
-  const options = JSON.stringify({ url, rest: runtime.restPort, way, write, paths: words, workdir, home });
+  const { restPort: rest, grpcPort: grpc } = runtime;
+  const options = JSON.stringify({ url, rest, grpc, way, write, paths: words, workdir, home });
   const stdout = await new Promise<string>((resolve, reject) =>
     execFile(python, [PROGRAM, "default", options], (error, out) => error ? reject(error) : resolve(out))
   );
   return stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Fact);
 }
 
-/** The client itself shortens these paths, or refuses them. Its HTTP library shortens `/download/..`. */
-const CHANGED: Record<string, RegExp> = {
-  "8888": /\.\.|\/$|^\.$|^\.\/~$/,
-  "8888 with unsafe paths": /^\.\.$/,
-  "8080 with unsafe paths": /^$/,
-};
+interface Way {
+  name: string;
+  packages: Packages;
+  /** Paths that the client itself shortens or refuses. */
+  changed: RegExp;
+  /** What takes absolute paths alone. @default "nothing" */
+  absolute?: "write" | "all";
+}
 
-test.for(Object.entries(CHANGED))("the client finds and writes by port %s what cat reads", async ([way, changed]) => {
+const WAYS: Way[] = [
+  // The HTTP library of the client shortens `/download/..`.
+  { name: "8888", packages: CLIENT, changed: /\.\.|\/$|^\.$|^\.\/~$/ },
+  { name: "8888 with unsafe paths", packages: CLIENT, changed: /^\.\.$/ },
+  { name: "8080 with unsafe paths", packages: CLIENT, changed: /^$/ },
+  // Both take `~` for a name. The first lists what it cannot follow as an empty folder.
+  { name: "KubernetesSandbox", packages: DEEPAGENTS, changed: /^~|^loop$/, absolute: "write" },
+  // It shortens all paths, and refuses those outside its root. Below that, a file named `~` has the path of the home.
+  {
+    name: "SandboxdBackend",
+    packages: DEEPAGENTS,
+    changed: /^~|^loop$|\.\.|^\.\/~$|^a\.txt\/$|^\/|^OUTSIDE/,
+    absolute: "all",
+  },
+];
+
+test.for(WAYS)("$name finds and writes what cat reads", async ({ name: way, packages, changed, absolute }) => {
   // Before the world has another home, in which there is no cache.
-  const python = await clientPython(() => {});
+  const python = await pythonWith(packages, () => {});
   const world = await aWorld();
   const paths = PATHS.filter((path) => !changed.test(path)).map((template) => pathOf(template, world));
-  for (const { path, fact, exists } of await ask(world, { python, way, write: false, paths })) {
+  const whole = paths.map((path) => path.startsWith("/") ? path : `${world.workdir}/${path}`);
+  const read = absolute === "all" ? whole : paths;
+  for (const { path, fact, exists } of await ask(world, { python, way, write: false, paths: read })) {
     const wanted = await catOf(path, world);
     expect([path, fact]).toEqual([path, wanted]);
     if (!["broken", "loop"].includes(path)) expect([path, exists]).toEqual([path, wanted !== "missing"]);
   }
-  const writable = paths.filter((path) => !/^\/(etc|proc|$)|^(link|broken|loop)/.test(path));
+  const writable = (absolute === undefined ? paths : whole).filter((path) =>
+    !/^\/(etc|proc|$)|(^|\/)(link|broken|loop)/.test(path)
+  );
   for (const { path, fact, exists, before, after } of await ask(world, { python, way, write: true, paths: writable })) {
     expect([path, after]).toEqual([path, fact ? `new ${path}` : before]);
     if (after !== null) expect([path, exists]).toEqual([path, true]);

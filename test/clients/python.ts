@@ -21,8 +21,6 @@ export interface BasePython {
   hasVenv: boolean;
 }
 
-export const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
-
 /** The client asks for 3.11 or later; the requirements were resolved for no later one than 3.14. */
 const NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
 const DEBIANS = "/usr/bin/python3";
@@ -43,7 +41,20 @@ export interface Packages {
   requirements: string;
 }
 
-const CLIENT: Packages = { name: "pythonclient", label: "the published Python client", requirements: REQUIREMENTS };
+const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+export const CLIENT: Packages = {
+  name: "pythonclient",
+  label: "the published Python client",
+  requirements: fileOf("requirements.txt"),
+};
+
+/** deepagents' backends for Agent Sandbox, and the client. */
+export const DEEPAGENTS: Packages = {
+  name: "deepagents",
+  label: "deepagents' backends",
+  requirements: fileOf("requirements-deepagents.txt"),
+};
 
 /** Finds the Python that has the published client, as {@link pythonWith} does. */
 export function clientPython(progress: (line: string) => void): Promise<string> {
