@@ -1,6 +1,6 @@
 /** Code in R and Java, which need packages that only a machine with a real node may install: state, output, errors, interrupts. @module */
 import { Buffer } from "node:buffer";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -15,6 +15,8 @@ const PROGRAMS = { "/usr/bin/Rscript": "r-base-core", "/usr/bin/jshell": "defaul
 function installLanguages(): void {
   const missing = Object.entries(PROGRAMS).flatMap(([program, name]) => existsSync(program) ? [] : [name]);
   if (missing.length === 0) return;
+  // Debian's JDK fails to install without this folder, which slim images lack.
+  mkdirSync("/usr/share/man/man1", { recursive: true });
   const why = installDebian(missing, "code in R and Java", (line) => process.stdout.write(`rjava: ${line}\n`));
   if (why !== undefined) throw new Error(`Cannot test code in R and Java: ${why}`);
 }
