@@ -51,6 +51,8 @@ interface Refused {
 /** What the answers depend on. */
 export interface World {
   sandboxes: Pick<Sandboxes, "at" | "policyOf">;
+  /** Why nothing may be allowed now; undefined: no reason is known. */
+  problem(): string | undefined;
   /** Resolves a name; empty: it does not exist. */
   resolve(host: string): Promise<string[]>;
   /** Returns the value of a Secret's key. @throws {Error} if there is none, or it cannot be read */
@@ -59,6 +61,8 @@ export interface World {
 
 /** Answers a question. Every failure refuses. */
 export async function answer(world: World, question: Question): Promise<Answer> {
+  const problem = world.problem();
+  if (problem !== undefined) return refused(503, problem);
   try {
     const sandbox = question.sandbox ?? await world.sandboxes.at(question.client);
     if (typeof sandbox === "string") return refused(403, sandbox);

@@ -2,13 +2,16 @@
 import { Resolver } from "node:dns/promises";
 import { mkdirSync, rmSync } from "node:fs";
 import { createServer, isIP, type Socket } from "node:net";
+import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { connect } from "../kube/connection.ts";
 import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
 import { listAndWatch } from "../kube/watch.ts";
+import { systemClock } from "../process/clock.ts";
 import { createHealthApp } from "../process/observability.ts";
 import { type Log } from "../process/log.ts";
 import { type Answer, answer, type Question, questionSchema, secretReader, type World } from "./answer.ts";
+import { canConnect, watchEnforcement } from "./enforcement.ts";
 import type { EgressOptions } from "./options.ts";
 import { watchSandboxes } from "./sandboxes.ts";
 
@@ -38,8 +41,12 @@ export async function runEgress(options: EgressOptions, signal: AbortSignal): Pr
       const address = healthAddress(options);
       if (address) await serveInternal(createHealthApp(isReady), address);
       log("info", "Starting", { server: credentials.server, namespace, socket: options.socket });
+      const { port } = options;
+      const others = () => port === 0 ? [] : sandboxes.otherProxies(hostname());
+      const enforcement = watchEnforcement(others, (other) => canConnect(other, port), systemClock, signal);
       const world = {
         sandboxes,
+        problem: enforcement.problem,
         resolve: createResolver(),
         secret: secretReader(api, namespace, () => performance.now()),
       };

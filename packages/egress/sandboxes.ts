@@ -39,6 +39,8 @@ export interface Sandboxes {
    * @throws {Error} if the API server does not answer
    */
   at(address: string): Promise<SandboxId | string>;
+  /** Returns the addresses of the namespace's proxies, without that of one Pod. */
+  otherProxies(pod: string): string[];
   /** Returns what a sandbox may reach; a text for people: nothing, and why. @throws {Error} as `at` */
   policyOf(sandbox: SandboxId): Promise<Policy | string>;
 }
@@ -46,6 +48,7 @@ export interface Sandboxes {
 interface PodRecord extends Identity {
   addresses: string[];
   sandbox: Identity | undefined;
+  isProxy: boolean;
   isOver: boolean;
 }
 
@@ -109,6 +112,10 @@ export function watchSandboxes(api: Api, namespace: string): Sandboxes {
       return { ...pod.sandbox, claim: sandbox.claim };
     },
 
+    otherProxies: (pod) =>
+      [...pods.values()].filter(({ isProxy, isOver, name }) => isProxy && !isOver && name !== pod)
+        .flatMap(({ addresses }) => addresses.slice(0, 1)),
+
     async policyOf(id) {
       const sandbox = await current(id);
       if (!sandbox) return `Sandbox ${id.name} is gone`;
@@ -157,6 +164,7 @@ function podRecord({ metadata, ...pod }: Observed): PodRecord {
     uid: metadata.uid ?? "",
     addresses: [...new Set([podIP, ...podIPs.map(({ ip }) => ip)])].filter((ip) => ip !== undefined),
     sandbox: ownerOf(metadata, "agents.x-k8s.io", "Sandbox"),
+    isProxy: metadata.labels?.["app.kubernetes.io/name"] === "egress-proxy",
     // The address of a Pod that ends may already be another Pod's.
     isOver: metadata.deletionTimestamp !== undefined || phase === "Succeeded" || phase === "Failed",
   };

@@ -12,6 +12,7 @@ function aWorld(change: Partial<World> = {}, headers = "api.example Authorizatio
   const policy = policyFrom({ owner: "T", allow: "pypi.org, *.internal, 10.1.0.0/16, db.example:5432", headers });
   return {
     sandboxes: { at: () => Promise.resolve(ID), policyOf: () => Promise.resolve(policy) },
+    problem: () => undefined,
     resolve: () => Promise.resolve([PUBLIC]),
     secret: () => Promise.resolve("s3cr3t\n"),
     ...change,

@@ -92,6 +92,7 @@ export async function aStage(claim?: string): Promise<Stage> {
       at: (client) => Promise.resolve(client === "127.0.0.1" ? { name: "box", uid: "1" } : "nobody"),
       policyOf: () => Promise.resolve(policy),
     },
+    problem: () => undefined,
     resolve: (host) => Promise.resolve([host === "private.example" ? "169.254.169.254" : "127.0.0.1"]),
     secret: () => Promise.resolve(SECRET),
   };

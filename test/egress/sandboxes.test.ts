@@ -161,3 +161,17 @@ test("an API server that does not answer is an error, and no permission", async 
   api.intercept = () => ({ status: 500, body: { message: "no leader" } });
   await expect(sandboxes.at(IP)).rejects.toThrow("no leader");
 });
+
+test("the other proxies of the namespace are its Pods with this name, and not those that end", async () => {
+  const api = aNamespace();
+  const proxy = (name: string, podIP: string, meta: object = {}) =>
+    api.put(`${PODS}/${name}`, {
+      metadata: { name, labels: { "app.kubernetes.io/name": "egress-proxy" }, ...meta },
+      status: { podIP, podIPs: [{ ip: podIP }, { ip: "fd00::1" }] },
+    });
+  proxy("one", "10.0.1.1");
+  proxy("two", "10.0.1.2");
+  proxy("three", "10.0.1.3", { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  const sandboxes = await watching(api);
+  expect(sandboxes.otherProxies("one")).toEqual(["10.0.1.2"]);
+});

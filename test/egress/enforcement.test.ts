@@ -1,0 +1,45 @@
+/** A proxy finds out that nobody enforces NetworkPolicies: it reaches a port of another proxy that is closed to it. @module */
+import { expect, onTestFinished, test } from "vitest";
+import { canConnect, watchEnforcement } from "../../packages/egress/enforcement.ts";
+import { createFakeClock } from "../../packages/testing/clock.ts";
+import { serve } from "../../packages/process/serve.ts";
+
+const ROUND_MS = 15_000;
+
+/** Looks at the others in rounds; `open` says whether each round reaches them. */
+async function after(open: readonly boolean[], others = ["10.0.0.8", "10.0.0.9"]): Promise<string | undefined> {
+  const clock = createFakeClock(0);
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  let round = -1;
+  const reaches = (address: string) => Promise.resolve(address === "10.0.0.9" || open[round] === true);
+  const enforcement = watchEnforcement(() => (round++, others), reaches, clock, stop.signal);
+  for (let n = 1; n < open.length; n++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(ROUND_MS);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  return enforcement.problem();
+}
+
+test("a proxy that reaches all others again and again allows nothing", async () => {
+  expect(await after([true, true, true, true])).toMatch("does not enforce NetworkPolicies");
+});
+
+test("a new Pod may be open for a moment, and one that is closed shows that somebody enforces", async () => {
+  expect(await after([true, true, true])).toBeUndefined();
+  expect(await after([true, true, true, false, true])).toBeUndefined();
+  expect(await after([false, false, false, false, false])).toBeUndefined();
+  expect(await after([true, true, true, true, false])).toBeUndefined();
+});
+
+test("with a single proxy, nothing is known", async () => {
+  expect(await after([true, true, true, true, true, true], [])).toBeUndefined();
+});
+
+test("canConnect() tells an open port from a closed one", async () => {
+  const server = await serve({ fetch: () => new Response() }, { port: 0, host: "127.0.0.1", log: () => {} });
+  expect(await canConnect("127.0.0.1", server.port)).toBe(true);
+  await server.stop();
+  expect(await canConnect("127.0.0.1", server.port)).toBe(false);
+});
