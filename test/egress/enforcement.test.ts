@@ -1,4 +1,5 @@
 /** A proxy finds out that nobody enforces NetworkPolicies: it reaches a port of another proxy that is closed to it. @module */
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { canConnect, watchEnforcement } from "../../packages/egress/enforcement.ts";
 import { createFakeClock } from "../../packages/testing/clock.ts";
@@ -15,10 +16,10 @@ async function after(open: readonly boolean[], others = ["10.0.0.8", "10.0.0.9"]
   const reaches = (address: string) => Promise.resolve(address === "10.0.0.9" || open[round] === true);
   const enforcement = watchEnforcement(() => (round++, others), reaches, clock, stop.signal);
   for (let n = 1; n < open.length; n++) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await setImmediate();
     await clock.advance(ROUND_MS);
   }
-  await new Promise((resolve) => setImmediate(resolve));
+  await setImmediate();
   return enforcement.problem();
 }
 
