@@ -8,11 +8,16 @@ import asyncio
 import functools
 import json
 import os
+import re
+import resource
+from collections import Counter
 
 from mitmproxy import ctx, http
 from mitmproxy.net.tls import starts_like_tls_record
-from mitmproxy.proxy import layers
-from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy import commands, layers
+from mitmproxy.proxy.layers.http import HTTPMode, HttpStream, RequestData
+from mitmproxy.proxy.layers.http._http1 import Http1Connection
+from mitmproxy.proxy.layers.tls import ClientTLSLayer
 
 SOCKET = os.environ.get("HOOKBOX_EGRESS_SOCKET", "/run/hookbox/egress.sock")
 # The certificate authorities of servers, if they are not the public ones.
@@ -21,6 +26,15 @@ UPSTREAM_CA = os.environ.get("HOOKBOX_EGRESS_UPSTREAM_CA", "/etc/hookbox-upstrea
 PATIENCE = 15
 # A refused request whose body is longer is ended without an answer, because the body would have to be read first.
 MOST_REFUSED = 1024 * 1024
+# Limits of one sandbox, so that it does not use up what all of them share.
+MOST_CONNECTIONS = 256
+MOST_QUESTIONS = 8
+# Most bytes of a request's head, and of the first message of TLS. mitmproxy itself has no limit.
+MOST_HEAD = 64 * 1024
+MOST_HELLO = 16 * 1024
+
+AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[-_.0-9A-Za-z]+)(:[0-9]{1,5})?", re.ASCII)
+CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Refused(Exception):
@@ -34,23 +48,31 @@ class Refused(Exception):
 class Client:
     """What is known of one connection of a sandbox."""
 
-    def __init__(self, address):
+    def __init__(self, address, turns):
         self.address = address
+        self.turns = turns
         self.sandbox = None
         # Where it may connect to: (address, port), and the name for TLS.
         self.granted = {}
-        # The answer for its CONNECT, and the port that it has asked for.
+        # The answer for its CONNECT, and the port that it has asked for; none until there is a connection to the server.
+        self.asked = None
         self.tunnel = None
         self.port = None
         # Why its tunnel may not be used any more.
         self.broken = None
 
     async def ask(self, host, port, encrypted=False):
+        try:
+            # mitmproxy shows such a name as people write it.
+            host = host.encode("idna").decode() if not host.isascii() else host
+        except UnicodeError as error:
+            raise Refused(403, "the host is not a name") from error
         question = {"client": self.address, "host": host, "port": port, "encrypted": encrypted}
         if self.sandbox:
             question["sandbox"] = self.sandbox
         try:
-            answer = await asyncio.wait_for(exchange(question), PATIENCE)
+            async with self.turns:
+                answer = await asyncio.wait_for(exchange(question), PATIENCE)
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             raise Refused(503, "the egress policy does not answer") from error
         if not answer["allowed"]:
@@ -77,10 +99,12 @@ def refusing(hook):
     @functools.wraps(hook)
     async def guarded(self, flow):
         try:
-            await hook(self, flow)
-        except Refused as refused:
-            refuse(flow, refused.status, str(refused))
-        except Exception:
+            try:
+                await hook(self, flow)
+            except Refused as refused:
+                refuse(flow, refused.status, str(refused))
+        except BaseException:
+            flow.response = None
             flow.kill()
             raise
 
@@ -101,7 +125,7 @@ def refuse(flow, status, reason):
         # RFC 9209. Clients show the headers of a refused CONNECT, and not its body.
         "proxy-status": f'hookbox-egress; error=http_request_denied; details="{printable}"',
     }
-    flow.response = http.Response.make(status, text.encode(), headers)
+    flow.response = http.Response.make(status, text.encode("utf-8", "replace"), headers)
     # Many clients show this text alone.
     flow.response.reason = printable
 
@@ -109,18 +133,35 @@ def refuse(flow, status, reason):
 class Egress:
     def __init__(self):
         self.clients = {}
+        # By address.
+        self.connections = Counter()
+        self.turns = {}
+
+    def load(self, loader):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def running(self):
         if os.path.exists(UPSTREAM_CA):
             ctx.options.update(ssl_verify_upstream_trusted_ca=UPSTREAM_CA)
 
     def client_connected(self, client):
-        address = client.peername[0]
         # A socket for both families shows IPv4 addresses as IPv6 ones.
-        self.clients[client.id] = Client(address.removeprefix("::ffff:"))
+        address = client.peername[0].removeprefix("::ffff:")
+        self.connections[address] += 1
+        if self.connections[address] > MOST_CONNECTIONS:
+            client.error = "too many connections"
+        turns = self.turns.setdefault(address, asyncio.Semaphore(MOST_QUESTIONS))
+        self.clients[client.id] = Client(address, turns)
 
     def client_disconnected(self, client):
-        self.clients.pop(client.id, None)
+        known = self.clients.pop(client.id, None)
+        if not known:
+            return
+        self.connections[known.address] -= 1
+        if self.connections[known.address] <= 0:
+            del self.connections[known.address]
+            self.turns.pop(known.address, None)
 
     @refusing
     async def http_connect(self, flow):
@@ -129,9 +170,16 @@ class Egress:
             raise Refused(403, "a tunnel in a tunnel is not allowed")
         port = flow.request.port
         answer = await client.ask(flow.request.host, port)
-        client.tunnel, client.port = answer, port
+        # What an earlier request was allowed does not count in a tunnel.
+        client.granted.clear()
+        client.asked = answer, port
         # mitmproxy connects to it at once.
         self.direct(client, flow.request, answer)
+
+    def http_connected(self, flow):
+        """After a failure, the connection goes on without a tunnel."""
+        client = self.clients[flow.client_conn.id]
+        client.tunnel, client.port = client.asked
 
     @staticmethod
     def direct(client, request, answer):
@@ -168,7 +216,10 @@ class Egress:
         if not client or not client.tunnel:
             return
         host = client.tunnel["host"]
-        name = (data.client_hello.sni or "").lower().rstrip(".")
+        hello = data.client_hello
+        name = (hello.sni or "").lower().rstrip(".")
+        if not name and any(kind == 0 for kind, _ in hello.extensions):
+            name = "a name that is invalid"
         if name and name != host and not client.tunnel["raw"]:
             # The request gets an answer that says so.
             client.broken = f"TLS is for {name}, but the tunnel is for {host}"
@@ -183,23 +234,32 @@ class Egress:
             raise Refused(403, client.broken)
         if request.method == "CONNECT":
             raise Refused(403, "a tunnel in a tunnel is not allowed")
+        if request.method.upper() in ("TRACE", "TRACK"):
+            raise Refused(403, f"{request.method} is not allowed: the answer would show the headers")
+        if is_probe(flow):
+            flow.response = http.Response.make(200, b"ok")
+            return
         encrypted = request.scheme == "https"
         if client.tunnel:
             host, port = client.tunnel["host"], client.port
+            if client.granted.get((request.data.host, request.data.port)) != host:
+                raise Refused(403, "the request is not for the host of the connection")
             if encrypted and not client.tunnel["inspect"]:
                 raise Refused(403, "the connection must not be read")
         elif encrypted:
             raise Refused(403, "use CONNECT for HTTPS")
         else:
             host, port = request.data.host, request.data.port
-        # Without a name, the server would choose one.
-        named = request.host_header = request.host_header or host
-        if without_port(named) != host.lower().rstrip("."):
-            raise Refused(403, f"the request is for {named}, but the connection is for {host}")
+        check_form(request, host)
         answer = await client.ask(host, port, encrypted)
+        if not encrypted and (answer["inspect"] or port == 443):
+            raise Refused(403, "only TLS is allowed on this port")
         if not client.tunnel:
             self.direct(client, request, answer)
         for name, value in answer["headers"]:
+            # For some servers, "_" and "-" are the same.
+            for other in {each for each in request.headers if each.lower().replace("_", "-") == name.lower()}:
+                del request.headers[other]
             request.headers[name] = value
         request.stream = True
 
@@ -212,9 +272,75 @@ class Egress:
         flow.websocket.messages.clear()
 
 
+def is_probe(flow):
+    """Whether the kubelet asks for the health of this process, at its own address."""
+    host, port = flow.client_conn.sockname[:2]
+    request = flow.request
+    return request.path == "/healthz" and (request.data.host, request.data.port) == (host, port)
+
+
+def check_form(request, host):
+    """Refuses a request that servers could read in another way, and removes what the proxy does not support."""
+    # Without a name, the server would choose one.
+    request.host_header = request.host_header or host
+    for name in filter(None, [request.host_header, request.authority]):
+        if not AUTHORITY.fullmatch(name) or without_port(name) != host.lower().rstrip("."):
+            raise Refused(403, f"the request is for {name}, but the connection is for {host}")
+    # The target of the request has the path alone.
+    request.authority = ""
+    path = request.data.path
+    if not path.startswith(b"/") and path != b"*":
+        raise Refused(400, "the path does not begin with /")
+    parts = [request.data.method, path, *(part for field in request.headers.fields for part in field)]
+    if any(CONTROL.search(part) for part in parts):
+        raise Refused(400, "a header has control characters")
+    # Headers that this one names would be removed by the next proxy.
+    tokens = [token.strip() for token in request.headers.get("connection", "").split(",")]
+    kept = [token for token in tokens if token.lower() in ("close", "keep-alive", "upgrade")]
+    request.headers.pop("connection", None)
+    if kept:
+        request.headers["connection"] = ", ".join(kept)
+    if request.headers.get("upgrade", "websocket").lower() != "websocket":
+        del request.headers["upgrade"]
+    # A compressed message could be a thousand times as large.
+    request.headers.pop("sec-websocket-extensions", None)
+
+
 def without_port(authority):
     name = authority.rsplit("]", 1)[0].lstrip("[") if authority.startswith("[") else authority.split(":", 1)[0]
     return name.lower().rstrip(".")
 
 
+def limit_memory():
+    """Sets limits that mitmproxy has no options for. A version without these methods does not start."""
+    handle, consume, shake = (
+        Http1Connection._handle_event,
+        HttpStream.state_consume_request_body,
+        ClientTLSLayer.receive_handshake_data,
+    )
+
+    def handle_event(self, event):
+        yield from handle(self, event)
+        if len(self.buf) > MOST_HEAD:
+            self.buf.maybe_extract_at_most(len(self.buf))
+            yield commands.CloseConnection(self.conn)
+
+    def consume_request_body(self, event):
+        # The body of a refused request is of no use.
+        if not (isinstance(event, RequestData) and self.flow.response):
+            yield from consume(self, event)
+
+    def receive_handshake_data(self, data):
+        if not self.client_hello_parsed and len(self.recv_buffer) + len(data) > MOST_HELLO:
+            return False, "the first message of TLS is too long"
+        return (yield from shake(self, data))
+
+    # mitmproxy logs it by name.
+    consume_request_body.__name__ = consume.__name__
+    Http1Connection._handle_event = handle_event
+    HttpStream.state_consume_request_body = consume_request_body
+    ClientTLSLayer.receive_handshake_data = receive_handshake_data
+
+
+limit_memory()
 addons = [Egress()]

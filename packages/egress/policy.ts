@@ -71,6 +71,11 @@ const NAME = new RegExp(`^(?=.{1,253}$)${LABEL}(\\.${LABEL})*$`);
 /** Texts such as `127.1` or `0x7f000001` are addresses for some resolvers, and names for others. */
 const NUMERIC = /(^|\.)(0x[0-9a-f]*|[0-9]+)$/;
 const HEADER = /^(\S+) ([-A-Za-z0-9]+)=(?:([A-Za-z]+) )?([a-z0-9][-a-z0-9.]*)\/([-._a-zA-Z0-9]+)$/;
+/** Azure's server for the machine itself, and IPv6 addresses that contain IPv4 ones. */
+const NOT_PUBLIC: Network[] = [
+  { network: [ipaddr.IPv4.parse("168.63.129.16"), 32] },
+  { network: [ipaddr.IPv6.parse("::"), 96] },
+];
 /** Headers that say how a message is sent, and whose they are. */
 const RESERVED_HEADERS =
   /^(connection|content-length|content-encoding|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*|sec-websocket-.*)$/i;
@@ -143,8 +148,9 @@ export function decide(policy: Policy, { host: given, port }: Destination): Verd
 export function checkAddress(policy: Policy, { port }: Destination, text: string): string | undefined {
   const address = addressOf(text);
   if (!address) return `${JSON.stringify(text)} is not an address`;
+  const isPublic = address.range() === "unicast" && !NOT_PUBLIC.some((entry) => contains(entry, address));
   const inList = (entries: Entry[]) => entries.some((entry) => coversPort(entry, port) && contains(entry, address));
-  return address.range() === "unicast" || inList(policy.allow) ? undefined : `${text} is not a public address`;
+  return isPublic || inList(policy.allow) ? undefined : `${text} is not a public address`;
 }
 
 function wordsOf(text: string): string[] {

@@ -139,6 +139,8 @@ describe("checkAddress()", () => {
     "64:ff9b::a00:1",
     "2002:a00:1::",
     "ff02::1",
+    "168.63.129.16",
+    "::7f00:1",
   ])("a name may not have the address %s", (address) => {
     expect(to("*", address)).toBe(`${address} is not a public address`);
   });

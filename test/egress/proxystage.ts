@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, request as httpRequest } from "node:http";
 import { createSecureServer } from "node:http2";
 import { request as httpsRequest } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -34,6 +34,8 @@ export interface Stage {
   /** The certificate of the servers, PEM. */
   cert: string;
   questions: Question[];
+  /** Nothing listens where the policy sends the proxy. */
+  isDown: boolean;
 }
 
 export const open: Server[] = [];
@@ -84,8 +86,9 @@ export async function aStage(claim?: string): Promise<Stage> {
   };
   const policy = policyFrom({
     owner: "T",
-    allow: "pypi.example, api.example, private.example, git.example:22, 127.0.0.1/32, 127.0.0.1/32:22",
-    headers: "api.example Authorization=Bearer example/key",
+    allow:
+      "pypi.example, api.example, private.example, mitm.it, xn--mnchen-3ya.example, git.example:22, 127.0.0.1/32, 127.0.0.1/32:22",
+    headers: "api.example Authorization=Bearer example/key, api.example x-api-key=example/key",
   }, { owner: "C", allow: claim, headers: undefined });
   const world: World = {
     sandboxes: {
@@ -97,12 +100,14 @@ export async function aStage(claim?: string): Promise<Stage> {
     secret: () => Promise.resolve(SECRET),
   };
   const questions: Question[] = [];
+  const stage = { seen, cert, questions, isDown: false } as unknown as Stage;
   const ask = async (question: Question): Promise<Answer> => {
     questions.push(question);
     const given = await answer(world, question);
-    return given.allowed ? { ...given, port: ports[given.port] ?? given.port } : given;
+    return given.allowed ? { ...given, port: stage.isDown ? 1 : ports[given.port] ?? given.port } : given;
   };
-  return { proxy: await startProxy(ask, cert), seen, cert, questions };
+  stage.proxy = await startProxy(ask, cert);
+  return stage;
 }
 
 interface Tunnel {
@@ -185,6 +190,8 @@ export function getPlain(
     const request = httpRequest({
       host: "127.0.0.1",
       port,
+      // A connection of its own.
+      agent: false,
       path: url,
       method,
       headers: { host: URL.parse(url)?.host ?? "", ...headers },
@@ -195,5 +202,28 @@ export function getPlain(
       async (response) => resolve({ status: response.statusCode ?? 0, body: await text(response) }),
     );
     request.end(body);
+  });
+}
+
+/** Sends bytes to the proxy's port itself, or into a tunnel; returns what comes back until it contains `until`, or ends. */
+export function exchange(socket: Duplex, bytes: string | Uint8Array, until?: RegExp): Promise<string> {
+  return new Promise((resolve) => {
+    let heard = "";
+    const done = () => resolve(heard);
+    socket.on("data", (data) => {
+      heard += String(data);
+      if (until?.test(heard)) done();
+    });
+    socket.once("close", done).once("end", done).on("error", done);
+    socket.write(bytes);
+  });
+}
+
+/** A connection to the proxy's port. */
+export function connectTo({ port }: Proxy): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket)).once("error", reject);
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
   });
 }
