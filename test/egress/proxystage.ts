@@ -34,6 +34,8 @@ export interface Stage {
   /** The certificate of the servers, PEM. */
   cert: string;
   questions: Question[];
+  /** The port of a server, by the one that sandboxes ask for. */
+  ports: Record<number, number>;
   /** Nothing listens where the policy sends the proxy. */
   isDown: boolean;
 }
@@ -100,7 +102,7 @@ export async function aStage(claim?: string): Promise<Stage> {
     secret: () => Promise.resolve(SECRET),
   };
   const questions: Question[] = [];
-  const stage = { seen, cert, questions, isDown: false } as unknown as Stage;
+  const stage = { seen, cert, questions, ports, isDown: false } as unknown as Stage;
   const ask = async (question: Question): Promise<Answer> => {
     questions.push(question);
     const given = await answer(world, question);
