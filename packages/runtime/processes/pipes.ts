@@ -53,23 +53,27 @@ let failures = 0;
 export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
   // Deno uses real pipes.
   if (ON_DENO || failures >= MOST_FAILURES) return [];
+  // The folder may have been deleted. Then the second attempt creates a new one.
+  const pipes = await tryOpen(directions) ?? await tryOpen(directions);
+  failures = pipes ? 0 : failures + 1;
+  return pipes ?? [];
+}
+
+async function tryOpen(directions: Direction[]): Promise<Pipe[] | undefined> {
   const pipes: Pipe[] = [];
   try {
     while (ready.length < directions.length) await fill();
     if (ready.length < BATCH / 2) fill().catch(() => failures++);
     for (const direction of directions) pipes.push(open(ready.pop() ?? "", direction));
-    failures = 0;
     return pipes;
   } catch {
     for (const pipe of pipes) {
       pipe.close();
       pipe.socket.destroy();
     }
-    // The folder may have been deleted, so the next call creates a new one.
     ready.length = 0;
     folder = undefined;
-    failures++;
-    return [];
+    return undefined;
   }
 }
 
@@ -91,13 +95,14 @@ function open(path: string, direction: Direction): Pipe {
 function fill(): Promise<void> {
   return filling ??= (async () => {
     try {
-      folder ??= makeFolder();
-      const base = join(folder, String(process.hrtime.bigint()));
+      const made = folder ??= makeFolder();
+      const base = join(made, String(process.hrtime.bigint()));
       const paths = Array.from({ length: BATCH }, (_, index) => `${base}-${index}`);
       // The runtime may be root, and the image's PATH may begin with a folder of another user.
       const PATH = `${DEFAULT_PATH}:${process.env["PATH"] ?? ""}`;
       await promisify(execFile)("mkfifo", ["-m", "600", ...paths], { env: { ...process.env, PATH } });
-      ready.push(...paths);
+      // Otherwise, the folder has been deleted in the meantime.
+      if (folder === made) ready.push(...paths);
     } finally {
       filling = undefined;
     }

@@ -211,7 +211,8 @@ test("no descriptor is left open by what has ended", async () => {
 test("pipes do not depend on the folder that they are made in", async () => {
   const processes = aList();
   const run = async () => {
-    const { stdout } = await processes.run(aCommand("echo x"), { timeoutMs: undefined, outputBytes: 10 });
+    // By name, which only a pipe has.
+    const { stdout } = await processes.run(aCommand("echo x >/dev/stdout"), { timeoutMs: undefined, outputBytes: 10 });
     return new TextDecoder().decode(stdout);
   };
   expect(await run()).toBe("x\n");
