@@ -6,8 +6,8 @@ import { connect } from "node:net";
 import type { Clock } from "../process/clock.ts";
 
 /**
- * The health port of a proxy is open to no Pod (deploy/egress/proxy.yaml). If this process reaches the one of another
- * proxy so often in a row, nobody enforces that. A policy takes a moment until it applies to a new Pod.
+ * The health port of a proxy is open to no Pod (deploy/egress/proxy.yaml). If this process reaches that of each other
+ * proxy so many times in a row, nobody enforces the policy. A policy takes a moment until it applies to a new Pod.
  */
 const ENOUGH = 4;
 const INTERVAL_MS = 15_000;
@@ -31,13 +31,14 @@ export function watchEnforcement(
   signal: AbortSignal,
 ): Enforcement {
   let reached = 0;
+  let cancel = () => {};
+  signal.addEventListener("abort", () => cancel(), { once: true });
   const check = async () => {
     const addresses = others();
     const answers = await Promise.all(addresses.map(reaches));
     if (signal.aborted) return;
     if (addresses.length > 0) reached = answers.every(Boolean) ? reached + 1 : 0;
-    const cancel = clock.setTimeout(() => void check(), INTERVAL_MS);
-    signal.addEventListener("abort", cancel, { once: true });
+    cancel = clock.setTimeout(() => void check(), INTERVAL_MS);
   };
   void check();
   return {
