@@ -3,14 +3,7 @@
  * claims, and applies them to one request. Pure. @module
  */
 import ipaddr from "ipaddr.js";
-
-/** Annotation on templates and claims: the hosts and networks that sandboxes reach, separated by commas. */
-export const EGRESS_ALLOW_ANNOTATION = "agents.x-k8s.io/egress-allow";
-/**
- * Annotation on templates: headers with values from Secrets of the namespace, as `HOST HEADER=[SCHEME ]SECRET/KEY`,
- * separated by commas.
- */
-export const EGRESS_HEADERS_ANNOTATION = "agents.x-k8s.io/egress-headers";
+import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../api/objects/keys.ts";
 
 /** One entry of a list of allowed destinations: host names, or a network. */
 type Entry = Hosts | Network;
@@ -118,6 +111,31 @@ export function readHeaders(text: string): HeaderRule[] | string {
     rules.push({ ...entry, header, scheme, secret, key });
   }
   return rules;
+}
+
+/** The two annotations of an object, and its kind and name for people. */
+interface Source {
+  owner: string;
+  allow: string | undefined;
+  headers: string | undefined;
+}
+
+/** Reads the annotations of a template, and of a claim if there is one. @returns a text for people if one is invalid */
+export function policyFrom(source: Source, claim?: Source): Policy | string {
+  if (source.allow === undefined && source.headers === undefined) {
+    return `${source.owner} has neither annotation ${EGRESS_ALLOW_ANNOTATION} nor ${EGRESS_HEADERS_ANNOTATION}`;
+  }
+  const allow = readAllowed(source.allow ?? "");
+  if (typeof allow === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${source.owner}: ${allow}`;
+  const headers = readHeaders(source.headers ?? "");
+  if (typeof headers === "string") return `annotation ${EGRESS_HEADERS_ANNOTATION} of ${source.owner}: ${headers}`;
+  if (claim?.headers !== undefined) {
+    return `${claim.owner} has annotation ${EGRESS_HEADERS_ANNOTATION}, which only templates may have`;
+  }
+  if (claim?.allow === undefined) return { allow, headers };
+  const narrowed = readAllowed(claim.allow);
+  if (typeof narrowed === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${claim.owner}: ${narrowed}`;
+  return { allow, headers, narrowed };
 }
 
 /**

@@ -4,13 +4,13 @@
  */
 import * as z from "zod";
 import { controllerOf, groupOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { TEMPLATE_REF_ANNOTATION } from "../api/objects/keys.ts";
+import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION, TEMPLATE_REF_ANNOTATION } from "../api/objects/keys.ts";
 import { objectMetaSchema } from "../api/objects/schemas.ts";
 import { answerError, type Api, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/requests.ts";
 import { createStore } from "../kube/store.ts";
-import { type Collection, type EventHandler } from "../kube/watch.ts";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION, type Policy, readAllowed, readHeaders } from "./policy.ts";
+import type { Collection, EventHandler } from "../kube/watch.ts";
+import { type Policy, policyFrom } from "./policy.ts";
 
 /** The objects of a list have no apiVersion and no kind. */
 const objectSchema = z.looseObject({ metadata: objectMetaSchema });
@@ -131,26 +131,6 @@ export function watchSandboxes(api: Api, namespace: string): Sandboxes {
       return policyFrom({ ...source, owner }, narrowing && { ...narrowing, owner: `SandboxClaim ${claim?.name}` });
     },
   };
-}
-
-type Source = Pick<Texts, "allow" | "headers"> & { owner: string };
-
-/** Reads the annotations of a template, and of a claim if there is one. @returns a text for people if one is invalid */
-export function policyFrom(source: Source, claim?: Source): Policy | string {
-  if (source.allow === undefined && source.headers === undefined) {
-    return `${source.owner} has neither annotation ${EGRESS_ALLOW_ANNOTATION} nor ${EGRESS_HEADERS_ANNOTATION}`;
-  }
-  const allow = readAllowed(source.allow ?? "");
-  if (typeof allow === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${source.owner}: ${allow}`;
-  const headers = readHeaders(source.headers ?? "");
-  if (typeof headers === "string") return `annotation ${EGRESS_HEADERS_ANNOTATION} of ${source.owner}: ${headers}`;
-  if (claim?.headers !== undefined) {
-    return `${claim.owner} has annotation ${EGRESS_HEADERS_ANNOTATION}, which only templates may have`;
-  }
-  if (claim?.allow === undefined) return { allow, headers };
-  const narrowed = readAllowed(claim.allow);
-  if (typeof narrowed === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${claim.owner}: ${narrowed}`;
-  return { allow, headers, narrowed };
 }
 
 function podRecord({ metadata, ...pod }: Observed): PodRecord {

@@ -1,7 +1,13 @@
 /** What a policy allows: which names, addresses and ports, and which headers. @module */
 import { describe, expect, test } from "vitest";
-import { checkAddress, decide, type Policy, readAllowed, readHeaders } from "../../packages/egress/policy.ts";
-import { policyFrom } from "../../packages/egress/sandboxes.ts";
+import {
+  checkAddress,
+  decide,
+  type Policy,
+  policyFrom,
+  readAllowed,
+  readHeaders,
+} from "../../packages/egress/policy.ts";
 import fc, { runs } from "../properties.ts";
 
 function policy(allow: string, headers?: string, narrowed?: string): Policy {

@@ -1,5 +1,5 @@
 /** A namespace with a template, a claim, its Sandbox and its Pod, as the API server has them. @module */
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../../packages/egress/policy.ts";
+import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import type { FakeApi } from "../kube/fakeapi.ts";
 
 const NAMESPACE = "/namespaces/team-a";

@@ -76,6 +76,13 @@ export const LATE_BINDING_ANNOTATION = `${PREFIX}late-binding`;
  * these Secrets.
  */
 export const SECRET_ENV_ANNOTATION = `${PREFIX}secret-env`;
+/** Annotation on templates and claims, set by users: the hosts and networks that sandboxes reach, separated by commas. */
+export const EGRESS_ALLOW_ANNOTATION = `${PREFIX}egress-allow`;
+/**
+ * Annotation on templates, set by users: headers with values from Secrets of the namespace, as `HOST HEADER=[SCHEME ]SECRET/KEY`,
+ * separated by commas.
+ */
+export const EGRESS_HEADERS_ANNOTATION = `${PREFIX}egress-headers`;
 /** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /**
