@@ -1,8 +1,5 @@
 /** Answers the proxy's questions: may this sandbox reach this destination, at which address, and with which headers? @module */
-import { Buffer } from "node:buffer";
 import * as z from "zod";
-import type { Api } from "../kube/api.ts";
-import { findRaw } from "../kube/requests.ts";
 import { checkAddress, decide, type HeaderRule } from "./policy.ts";
 import type { Sandboxes, SandboxId } from "./sandboxes.ts";
 
@@ -32,11 +29,11 @@ interface Granted {
   /** Where to connect. */
   address: string;
   port: number;
-  /** The proxy must read the requests, because they get headers. Absent: it passes on what is encrypted. */
+  /** The proxy must read the requests, because they get headers. False: it passes on what is encrypted. */
   inspect: boolean;
   /** Any protocol is allowed. */
   raw: boolean;
-  /** Headers of an encrypted request, instead of those that it has. */
+  /** Headers of an encrypted request, which replace those of the same name. */
   headers: [name: string, value: string][];
 }
 
@@ -104,30 +101,4 @@ async function headerFor({ secret }: World, rule: HeaderRule): Promise<[string, 
 
 function refused(status: number, reason: string): Refused {
   return { allowed: false, status, reason };
-}
-
-/** How long a Secret is used after it was read, in milliseconds. */
-const FRESH_MS = 5000;
-
-/** Creates the reader of Secrets. */
-export function secretReader(api: Api, namespace: string, now: () => number): World["secret"] {
-  const read = new Map<string, { at: number; data: Promise<Record<string, string> | undefined> }>();
-  return async (name, key) => {
-    const before = read.get(name);
-    const isFresh = before && now() - before.at < FRESH_MS;
-    const entry = isFresh ? before : { at: now(), data: dataOf(name) };
-    read.set(name, entry);
-    // Tries again at the next request.
-    entry.data.catch(() => read.delete(name));
-    const data = await entry.data;
-    if (!data) throw new Error(`Secret ${name} does not exist`);
-    const encoded = data[key];
-    if (encoded === undefined) throw new Error(`Secret ${name} has no key ${key}`);
-    return Buffer.from(encoded, "base64").toString();
-  };
-
-  async function dataOf(name: string) {
-    const secret = await findRaw<{ data?: Record<string, string> }>(api, { resource: "secrets", namespace, name });
-    return secret && (secret.data ?? {});
-  }
 }

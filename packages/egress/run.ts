@@ -1,16 +1,19 @@
 /** Runs the egress policy: watches, the Unix socket and the health port. The import alone has no effect. @module */
+import { Buffer } from "node:buffer";
 import { Resolver } from "node:dns/promises";
 import { mkdirSync, rmSync } from "node:fs";
 import { createServer, isIP, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import type { Api } from "../kube/api.ts";
 import { connect } from "../kube/connection.ts";
 import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
+import { findRaw } from "../kube/requests.ts";
 import { listAndWatch } from "../kube/watch.ts";
 import { systemClock } from "../process/clock.ts";
 import { createHealthApp } from "../process/observability.ts";
-import { type Log } from "../process/log.ts";
-import { type Answer, answer, type Question, questionSchema, secretReader, type World } from "./answer.ts";
+import type { Log } from "../process/log.ts";
+import { type Answer, answer, type Question, questionSchema, type World } from "./answer.ts";
 import { canConnect, watchEnforcement } from "./enforcement.ts";
 import type { EgressOptions } from "./options.ts";
 import { watchSandboxes } from "./sandboxes.ts";
@@ -73,6 +76,32 @@ function createResolver(): World["resolve"] {
     if (four.status === "rejected") throw new Error(`Cannot resolve ${host}: ${four.reason.message}`);
     return [...four.value, ...(six.status === "fulfilled" ? six.value : [])];
   };
+}
+
+/** How long a Secret is used after it was read, in milliseconds. */
+const FRESH_MS = 5000;
+
+/** Creates the reader of Secrets. */
+export function secretReader(api: Api, namespace: string, now: () => number): World["secret"] {
+  const read = new Map<string, { at: number; data: Promise<Record<string, string> | undefined> }>();
+  return async (name, key) => {
+    const before = read.get(name);
+    const isFresh = before && now() - before.at < FRESH_MS;
+    const entry = isFresh ? before : { at: now(), data: dataOf(name) };
+    read.set(name, entry);
+    // Tries again at the next request.
+    entry.data.catch(() => read.delete(name));
+    const data = await entry.data;
+    if (!data) throw new Error(`Secret ${name} does not exist`);
+    const encoded = data[key];
+    if (encoded === undefined) throw new Error(`Secret ${name} has no key ${key}`);
+    return Buffer.from(encoded, "base64").toString();
+  };
+
+  async function dataOf(name: string) {
+    const secret = await findRaw<{ data?: Record<string, string> }>(api, { resource: "secrets", namespace, name });
+    return secret && (secret.data ?? {});
+  }
 }
 
 /**
