@@ -11,14 +11,15 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
+import { freePorts } from "../../dev/cluster/ports.ts";
 import { type ImageSpec, librariesFor } from "../../dev/cluster/images.ts";
 import type { Answer, Question } from "../../packages/egress/answer.ts";
+import { canConnect } from "../../packages/egress/enforcement.ts";
 import { serveQuestions } from "../../packages/egress/run.ts";
 import { createLog } from "../../packages/process/log.ts";
 import { type Packages, pythonWith } from "../clients/python.ts";
@@ -43,13 +44,16 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** A certificate authority: its private key and certificate, PEM. */
-function makeAuthority(folder: string, name: string): { key: string; cert: string } {
-  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)];
-  const usage = ["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign"];
-  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", `/CN=${name}`, ...usage];
-  execFileSync("openssl", [...args, "-keyout", key, "-out", cert], { stdio: "pipe" });
-  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+/** Makes a certificate that is its own authority. @param name its subject @param extensions as for `-addext` of openssl-req(1) */
+export function selfSigned(name: string, ...extensions: string[]): { key: string; cert: string } {
+  const folder = mkdtempSync(join(tmpdir(), "hookbox-egress-"));
+  const files = ["key", "cert"].map((name) => join(folder, name)) as [string, string];
+  const more = extensions.flatMap((extension) => ["-addext", extension]);
+  const args = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", `/CN=${name}`, ...more];
+  execFileSync("openssl", [...args, "-keyout", files[0], "-out", files[1]], { stdio: "pipe" });
+  const [key = "", cert = ""] = files.map((file) => readFileSync(file, "utf8"));
+  rmSync(folder, { recursive: true });
+  return { key, cert };
 }
 
 /**
@@ -64,7 +68,7 @@ export async function startProxy(
 ): Promise<Proxy> {
   const python = await pythonWith(MITMPROXY, () => {});
   const folder = mkdtempSync(join(tmpdir(), "hookbox-egress-"));
-  const { key, cert } = makeAuthority(folder, "proxy");
+  const { key, cert } = selfSigned("proxy", "basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign");
   const confdir = join(folder, "conf");
   mkdirSync(confdir);
   writeFileSync(join(confdir, "mitmproxy-ca.pem"), key + cert);
@@ -73,7 +77,7 @@ export async function startProxy(
   const policyLog: string[] = [];
   const stop = new AbortController();
   const serving = ask && serveQuestions(socket, ask, createLog("debug", (line) => policyLog.push(line)), stop.signal);
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const args = deployed().args.map((arg) =>
     arg.replace("regular@3128", `regular@127.0.0.1:${port}`)
       .replace("/etc/hookbox/addon.py", join(DEPLOY, "addon.py"))
@@ -86,7 +90,7 @@ export async function startProxy(
   const ended = new Promise((resolve) => child.once("close", resolve));
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`mitmproxy has ended: ${log}`);
-    return await isListening(port);
+    return await canConnect("127.0.0.1", port);
   });
   return {
     ...{ port, ca: cert, log: () => log, policyLog },
@@ -134,23 +138,4 @@ function deployed(): { image: string; args: string[] } {
   const [deployment] = readFileSync(join(DEPLOY, "proxy.yaml"), "utf8").split("---\n").map((text) => parse(text));
   const { containers } = deployment.spec.template.spec;
   return containers.find(({ name }: { name: string }) => name === "proxy");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function isListening(port: number): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 }

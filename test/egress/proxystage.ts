@@ -1,12 +1,8 @@
 /** Servers of this machine, the proxy in front of them, and clients that use it. @module */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, request as httpRequest } from "node:http";
 import { createSecureServer } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
@@ -14,7 +10,7 @@ import { onTestFinished } from "vitest";
 import { WebSocketServer } from "ws";
 import { type Answer, answer, type Question, type World } from "../../packages/egress/answer.ts";
 import { policyFrom } from "../../packages/egress/policy.ts";
-import { type Proxy, startProxy } from "./mitmproxy.ts";
+import { type Proxy, selfSigned, startProxy } from "./mitmproxy.ts";
 
 export const SECRET = "s3cr3t-value";
 const NAMES = ["api.example", "pypi.example", "other.example", "private.example"];
@@ -50,13 +46,7 @@ export async function listening(server: Server): Promise<number> {
 
 /** A certificate for these names, which is its own authority. */
 export function serverCertificate(names: readonly string[]): { key: string; cert: string } {
-  const folder = mkdtempSync(join(tmpdir(), "hookbox-egress-"));
-  const files = ["-keyout", join(folder, "key"), "-out", join(folder, "cert")];
-  const subject = ["-subj", "/CN=x", "-addext", `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files], { stdio: "pipe" });
-  const [key = "", cert = ""] = ["key", "cert"].map((name) => readFileSync(join(folder, name), "utf8"));
-  rmSync(folder, { recursive: true });
-  return { key, cert };
+  return selfSigned("servers", `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`);
 }
 
 /** Servers for the ports 443, 80 and 22 of all names, and the proxy in front of them. */
