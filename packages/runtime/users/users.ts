@@ -84,8 +84,10 @@ async function createChoice({ user, allowUsers }: UserOptions, entry: string | u
   // Read once: a later change of /etc/passwd must not give callers another user.
   const accounts = new Map<string, User>();
   for (const name of allowUsers) accounts.set(name, existing(name, "--allow-users", passwd));
-  const standard = user === undefined ? undefined : existing(user, "--user", passwd);
-  for (const account of [...accounts.values(), ...standard ? [standard] : []]) accounts.set(account.name, account);
+  const defaultUser = user === undefined ? undefined : existing(user, "--user", passwd);
+  for (const account of [...accounts.values(), ...defaultUser ? [defaultUser] : []]) {
+    accounts.set(account.name, account);
+  }
   if (!isRoot() || entry === undefined) throw notRoot("--allow-users", allowUsers.join());
   const runtimes = new Map<number, Promise<UserRuntime>>();
   const started = new Set<UserRuntime>();
@@ -100,7 +102,7 @@ async function createChoice({ user, allowUsers }: UserOptions, entry: string | u
       if (isOver) return;
       log("error", "The runtime of a user ended", { user: account.name, how });
       // What was bound is lost with it, as at any other restart of the container.
-      if (account === standard) exit(1);
+      if (account === defaultUser) exit(1);
     });
     return runtime;
   };
@@ -113,11 +115,11 @@ async function createChoice({ user, allowUsers }: UserOptions, entry: string | u
     return launching;
   };
   const check = (name: string | null | undefined) => {
-    if (!name || accounts.has(name) || (!standard && name === accountOf(0, passwd)?.name)) return;
+    if (!name || accounts.has(name) || (!defaultUser && name === accountOf(0, passwd)?.name)) return;
     const allowed = [...accounts.keys()].join(", ");
     throw new Refused("PERMISSION_DENIED", `Cannot run as ${quoted(name)}: this sandbox allows only ${allowed}`);
   };
-  const home = standard && standard.uid !== 0 ? await get(standard) : undefined;
+  const home = defaultUser && defaultUser.uid !== 0 ? await get(defaultUser) : undefined;
   if (home) becomeAtHome(accountOf(0, passwd));
   return {
     isSingle: false,
@@ -125,7 +127,7 @@ async function createChoice({ user, allowUsers }: UserOptions, entry: string | u
     home,
     runtimeOf: async (name) => {
       check(name);
-      const account = name ? accounts.get(name) : standard;
+      const account = name ? accounts.get(name) : defaultUser;
       if (!account || account.uid === 0) return undefined;
       return await get(account).catch((error) => {
         const why = error instanceof Error ? error.message : String(error);
