@@ -93,7 +93,7 @@ async function headerFor({ secret }: World, rule: HeaderRule): Promise<[string, 
   const value = (await secret(rule.secret, rule.key)).replace(/\r?\n$/, "");
   if (!/^[\x20-\x7e]+$/.test(value)) {
     throw new Error(
-      `Cannot use key ${rule.key} of Secret ${rule.secret} as a header: it has other characters than printable ASCII`,
+      `Cannot use key ${rule.key} of Secret ${rule.secret} as a header: it contains characters that are not printable ASCII`,
     );
   }
   return [rule.header, rule.scheme === undefined ? value : `${rule.scheme} ${value}`];
