@@ -35,13 +35,16 @@ export type Direction = "read" | "write";
 const PREFIX = "hookbox-pipes-";
 /** Number of FIFOs that one run of mkfifo(1) creates. */
 const BATCH = 64;
-/** After this many failures in a row, the runtime assumes that mkfifo or a folder for it is missing. */
-const MOST_FAILURES = 3;
 
-const ready: string[] = [];
-let folder: string | undefined;
-let filling: Promise<void> | undefined;
-let failures = 0;
+/** A folder with FIFOs that are not in use yet. */
+interface Folder {
+  path: string;
+  ready: string[];
+  filling: Promise<void> | undefined;
+}
+
+let current: Folder | undefined;
+let hasMkfifo = true;
 
 /**
  * Opens a pipe for each direction, or none if that is not possible.
@@ -52,27 +55,26 @@ let failures = 0;
  */
 export async function openPipes(directions: Direction[]): Promise<Pipe[]> {
   // Deno uses real pipes.
-  if (ON_DENO || failures >= MOST_FAILURES) return [];
+  if (ON_DENO || !hasMkfifo) return [];
   // The folder may have been deleted. Then the second attempt creates a new one.
-  const pipes = await tryOpen(directions) ?? await tryOpen(directions);
-  failures = pipes ? 0 : failures + 1;
-  return pipes ?? [];
+  return await tryOpen(directions) ?? await tryOpen(directions) ?? [];
 }
 
 async function tryOpen(directions: Direction[]): Promise<Pipe[] | undefined> {
   const pipes: Pipe[] = [];
+  let folder: Folder | undefined;
   try {
-    while (ready.length < directions.length) await fill();
-    if (ready.length < BATCH / 2) fill().catch(() => failures++);
-    for (const direction of directions) pipes.push(open(ready.pop() ?? "", direction));
+    folder = current ??= { path: makeFolder(), ready: [], filling: undefined };
+    while (folder.ready.length < directions.length) await fill(folder);
+    if (folder.ready.length < BATCH / 2) fill(folder).catch(() => undefined);
+    for (const direction of directions) pipes.push(open(folder.ready.pop() ?? "", direction));
     return pipes;
   } catch {
     for (const pipe of pipes) {
       pipe.close();
       pipe.socket.destroy();
     }
-    ready.length = 0;
-    folder = undefined;
+    if (current === folder) current = undefined;
     return undefined;
   }
 }
@@ -92,21 +94,23 @@ function open(path: string, direction: Direction): Pipe {
   }
 }
 
-function fill(): Promise<void> {
-  return filling ??= (async () => {
-    try {
-      const made = folder ??= makeFolder();
-      const base = join(made, String(process.hrtime.bigint()));
-      const paths = Array.from({ length: BATCH }, (_, index) => `${base}-${index}`);
-      // The runtime may be root, and the image's PATH may begin with a folder of another user.
-      const PATH = `${DEFAULT_PATH}:${process.env["PATH"] ?? ""}`;
-      await promisify(execFile)("mkfifo", ["-m", "600", ...paths], { env: { ...process.env, PATH } });
-      // Otherwise, the folder has been deleted in the meantime.
-      if (folder === made) ready.push(...paths);
-    } finally {
-      filling = undefined;
-    }
-  })();
+function fill(folder: Folder): Promise<void> {
+  return folder.filling ??= makeFifos(folder).finally(() => folder.filling = undefined);
+}
+
+async function makeFifos({ path, ready }: Folder): Promise<void> {
+  const base = join(path, String(process.hrtime.bigint()));
+  const paths = Array.from({ length: BATCH }, (_, index) => `${base}-${index}`);
+  // The runtime may be root, and the image's PATH may begin with a folder of another user.
+  const PATH = `${DEFAULT_PATH}:${process.env["PATH"] ?? ""}`;
+  try {
+    await promisify(execFile)("mkfifo", ["-m", "600", ...paths], { env: { ...process.env, PATH } });
+  } catch (error) {
+    // Any other cause, such as a full disk, may pass.
+    if (codeOf(error) === "ENOENT") hasMkfifo = false;
+    throw error;
+  }
+  ready.push(...paths);
 }
 
 function makeFolder(): string {

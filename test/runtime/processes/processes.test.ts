@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { readOutput } from "../../../packages/runtime/processes/output.ts";
 import { safeFolder } from "../../../packages/runtime/processes/pipes.ts";
 import { createProcesses, type Process, type Processes } from "../../../packages/runtime/processes/processes.ts";
@@ -208,22 +208,43 @@ test("no descriptor is left open by what has ended", async () => {
   await eventually(open).toBeLessThanOrEqual(before);
 });
 
-test("pipes do not depend on the folder that they are made in", async () => {
-  const processes = aList();
-  const run = async () => {
-    // By name, which only a pipe has.
-    const { stdout } = await processes.run(aCommand("echo x >/dev/stdout"), { timeoutMs: undefined, outputBytes: 10 });
-    return new TextDecoder().decode(stdout);
-  };
-  expect(await run()).toBe("x\n");
+/** Prints a line by the name of the output, which only a pipe has. */
+async function runByName(): Promise<string> {
+  const command = aCommand("echo x >/dev/stdout");
+  const { stdout } = await aList().run(command, { timeoutMs: undefined, outputBytes: 10 });
+  return new TextDecoder().decode(stdout);
+}
+
+/** Deletes the folders that this process made for pipes, and returns how many there were. */
+function deletePipes(): number {
   // Other test files, and other runs, have folders of that name too.
   const isOwn = (name: string) => name.startsWith(`hookbox-pipes-${process.pid}-`);
   const own = ["/run", tmpdir()].flatMap((parent) =>
     readdirSync(parent).filter(isOwn).map((name) => join(parent, name))
   );
-  expect(own).not.toEqual([]);
   for (const folder of own) rmSync(folder, { recursive: true });
-  expect([await run(), await run()]).toEqual(["x\n", "x\n"]);
+  return own.length;
+}
+
+test("pipes do not depend on the folder that they are made in", async () => {
+  expect(await runByName()).toBe("x\n");
+  expect(deletePipes()).toBeGreaterThan(0);
+  expect(await Promise.all([runByName(), runByName()])).toEqual(["x\n", "x\n"]);
+});
+
+test("pipes are used again when there is a place for them again", async () => {
+  expect(await runByName()).toBe("x\n");
+  deletePipes();
+  vi.stubEnv("TMPDIR", "/missing");
+  // Root does not need it: its pipes are in /run.
+  if (process.getuid?.() === 0) process.seteuid?.(65534);
+  try {
+    for (let count = 0; count < 5; count++) expect(await runByName()).toBe("");
+  } finally {
+    if (process.getuid?.() === 0) process.seteuid?.(0);
+    vi.unstubAllEnvs();
+  }
+  expect(await runByName()).toBe("x\n");
 });
 
 test.for([[0o755, true], [0o1777, true], [0o777, false], [0o775, false]] as const)(
