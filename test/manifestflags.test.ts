@@ -9,15 +9,22 @@ import { PROGRAMS } from "../packages/cli/commands/processes.ts";
 import { type Flags, readCommandLine } from "../packages/process/flags.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
-const [keeper, binder, router, runtime] = await Promise.all(
-  [PROGRAMS.keeper, PROGRAMS.binder, PROGRAMS.router, PROGRAMS.runtime].map(async (load) => (await load()).flags),
+const [keeper, binder, router, egress, runtime] = await Promise.all(
+  [PROGRAMS.keeper, PROGRAMS.binder, PROGRAMS.router, PROGRAMS.egress, PROGRAMS.runtime].map(async (load) =>
+    (await load()).flags
+  ),
 );
 
 /** Returns the table of what a file of the image is, such as `hooks/sandbox.js`. */
 function tableOf(entry: string): Flags | undefined {
   if (entry === "hooks/conversion.js") return CONVERSION.flags;
   if (entry.startsWith("hooks/")) return HOOK_FLAGS;
-  return { "keeper/main.js": keeper, "binder/main.js": binder, "router/main.js": router }[entry];
+  return {
+    "keeper/main.js": keeper,
+    "binder/main.js": binder,
+    "router/main.js": router,
+    "egress/main.js": egress,
+  }[entry];
 }
 
 interface Container {
@@ -43,6 +50,7 @@ test("the processes of deploy/ take the flags that they are started with", () =>
   });
   expect(read).toEqual([
     "binder/binder.yaml",
+    "egress/proxy.yaml",
     ...["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"].map((hook) => `hooks/${hook}.yaml`),
     "keeper/keeper.yaml",
     "router/router.yaml",

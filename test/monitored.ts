@@ -1,6 +1,6 @@
 /**
  * The processes of hookbox, on an API server in memory, after what monitoring has to show: a claim, a wake, a refusal of
- * each kind. Hooks, keeper, binder and router are real processes; the text of Metacontroller was recorded. @module
+ * each kind. Hooks, keeper, binder, router and egress policy are real processes; the text of Metacontroller was recorded. @module
  */
 import { Buffer } from "node:buffer";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -52,7 +52,7 @@ const podTemplate = { spec: { containers: [{ name: "main", image: "busybox" }] }
 export async function startMonitored(): Promise<{ targets: Target[]; stopMetacontroller: () => Promise<void> }> {
   const world = await startWorld();
   const { server, put } = world;
-  const [hooks, hookMetrics, keeper, binder, router, routerMetrics] = await freePorts(6);
+  const [hooks, hookMetrics, keeper, binder, router, routerMetrics, egress] = await freePorts(7);
   const port = (number = 0) => String(number);
   const local = ["--host", "127.0.0.1"];
   const ports = ["--port", port(hooks), "--metrics-port", port(hookMetrics)];
@@ -77,6 +77,10 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
       ...["--port", port(router), "--metrics-bind-address", `127.0.0.1:${routerMetrics}`, "--allow-loopback-pod-ip"],
       ...["--idle-check-interval", "100ms"],
     ], "Serving"),
+    startMain("node", [
+      ...["packages/egress/main.ts", "--kubeconfig", await kubeconfig(), "--namespace", NS, "--port", port(egress)],
+      ...["--socket", join(makeTempFolder(), "egress.sock")],
+    ], "Starting"),
   ]);
 
   await put(
@@ -150,6 +154,7 @@ export async function startMonitored(): Promise<{ targets: Target[]; stopMetacon
     { job: "hookbox-keeper", namespace: SYSTEM, port: keeper ?? 0 },
     { job: "hookbox-binder", namespace: SYSTEM, port: binder ?? 0 },
     { job: `${SYSTEM}/hookbox-router`, namespace: "agent-sandbox-system", port: routerMetrics ?? 0 },
+    { job: `${SYSTEM}/hookbox-egress`, namespace: NS, port: egress ?? 0 },
     { job: `${SYSTEM}/hookbox-metacontroller`, namespace: "metacontroller", port: metacontroller.port },
   ];
   return { targets, stopMetacontroller: metacontroller.stop };

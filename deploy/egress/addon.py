@@ -26,6 +26,8 @@ UPSTREAM_CA = os.environ.get("HOOKBOX_EGRESS_UPSTREAM_CA", "/etc/hookbox-upstrea
 PATIENCE = 15
 # A refused request whose body is longer is ended without an answer, because the body would have to be read first.
 MOST_REFUSED = 1024 * 1024
+# Time between two reports of the number of connections, in seconds.
+REPORT_INTERVAL = 5
 # Limits of one sandbox, so that it does not use up what all of them share.
 MOST_CONNECTIONS = 256
 MOST_QUESTIONS = 8
@@ -38,17 +40,18 @@ CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Refused(Exception):
-    """The policy refuses; `status` is for HTTP."""
+    """A request is refused; `status` is for HTTP. The policy knows what it has answered itself."""
 
-    def __init__(self, status, reason):
+    def __init__(self, status, reason, is_known=False):
         super().__init__(reason)
         self.status = status
+        self.is_known = is_known
 
 
 class Client:
     """What is known of one connection of a sandbox."""
 
-    def __init__(self, address, turns):
+    def __init__(self, address, turns, report):
         self.address = address
         self.turns = turns
         self.sandbox = None
@@ -60,6 +63,8 @@ class Client:
         self.port = None
         # Why its tunnel may not be used any more.
         self.broken = None
+        # Tells the policy what the proxy itself has refused.
+        self.report = report
 
     async def ask(self, host, port, encrypted=False):
         try:
@@ -74,11 +79,28 @@ class Client:
             async with self.turns:
                 answer = await asyncio.wait_for(exchange(question), PATIENCE)
         except (OSError, ValueError, asyncio.TimeoutError) as error:
-            raise Refused(503, "the egress policy does not answer") from error
+            raise Refused(503, "the egress policy does not answer", True) from error
         if not answer["allowed"]:
-            raise Refused(answer["status"], answer["reason"])
+            raise Refused(answer["status"], answer["reason"], True)
         self.sandbox = answer["sandbox"]
         return answer
+
+    def end_tunnel(self, reason):
+        """Refuses what comes next in the tunnel."""
+        self.broken = reason
+        self.refused(403, reason, self.tunnel["host"], self.port)
+
+    def refused(self, status, reason, host, port):
+        refused = {"client": self.address, "host": host, "port": port, "status": status, "reason": reason}
+        if self.sandbox:
+            refused["sandbox"] = self.sandbox
+        # A report that would have to wait is left out.
+        if not self.turns.locked():
+            start(self.tell(refused))
+
+    async def tell(self, refused):
+        async with self.turns:
+            await self.report(refused)
 
 
 async def exchange(question):
@@ -93,6 +115,26 @@ async def exchange(question):
         writer.close()
 
 
+async def tell(report):
+    """Reports to the policy, which does not answer. If it is not there, the report is lost."""
+    try:
+        _, writer = await asyncio.open_unix_connection(SOCKET)
+        try:
+            writer.write(json.dumps(report).encode() + b"\n")
+            await writer.drain()
+        finally:
+            writer.close()
+    except OSError:
+        pass
+
+
+def start(work, running=set()):
+    """Starts a task, and keeps it: asyncio alone could forget it."""
+    task = asyncio.get_running_loop().create_task(work)
+    running.add(task)
+    task.add_done_callback(running.discard)
+
+
 def refusing(hook):
     """Ends a request if its hook fails."""
 
@@ -102,6 +144,10 @@ def refusing(hook):
             try:
                 await hook(self, flow)
             except Refused as refused:
+                client, request = self.clients[flow.client_conn.id], flow.request
+                if not refused.is_known and str(refused) != client.broken:
+                    host, port = (client.tunnel["host"], client.port) if client.tunnel else (request.host, request.port)
+                    client.refused(refused.status, str(refused), host, port)
                 refuse(flow, refused.status, str(refused))
         except BaseException:
             flow.response = None
@@ -142,17 +188,30 @@ class Egress:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def running(self):
+        start(self.report_again())
         if os.path.exists(UPSTREAM_CA):
             ctx.options.update(ssl_verify_upstream_trusted_ca=UPSTREAM_CA)
+
+    async def report(self, refused=None):
+        report = {"connections": len(self.clients)}
+        if refused:
+            report["refused"] = refused
+        await tell(report)
+
+    async def report_again(self):
+        while True:
+            await self.report()
+            await asyncio.sleep(REPORT_INTERVAL)
 
     def client_connected(self, client):
         # A socket for both families shows IPv4 addresses as IPv6 ones.
         address = client.peername[0].removeprefix("::ffff:")
         self.connections[address] += 1
+        turns = self.turns.setdefault(address, asyncio.Semaphore(MOST_QUESTIONS))
+        self.clients[client.id] = known = Client(address, turns, self.report)
         if self.connections[address] > MOST_CONNECTIONS:
             client.error = "too many connections"
-        turns = self.turns.setdefault(address, asyncio.Semaphore(MOST_QUESTIONS))
-        self.clients[client.id] = Client(address, turns)
+            known.refused(429, client.error, "", 0)
 
     def client_disconnected(self, client):
         known = self.clients.pop(client.id, None)
@@ -208,7 +267,7 @@ class Egress:
             nextlayer.layer = layers.TCPLayer(context, ignore=True)
             return
         if not context.client.tls and (client.tunnel["inspect"] or client.port != 80):
-            client.broken = "only TLS is allowed on this port"
+            client.end_tunnel("only TLS is allowed on this port")
         nextlayer.layer = layers.HttpLayer(context, HTTPMode.transparent)
 
     def tls_clienthello(self, data):
@@ -222,7 +281,7 @@ class Egress:
             name = "a name that is invalid"
         if name and name != host and not client.tunnel["raw"]:
             # The request gets an answer that says so.
-            client.broken = f"TLS is for {name}, but the tunnel is for {host}"
+            client.end_tunnel(f"TLS is for {name}, but the tunnel is for {host}")
         elif not client.tunnel["inspect"]:
             data.ignore_connection = True
 

@@ -37,13 +37,42 @@ interface Granted {
   headers: [name: string, value: string][];
 }
 
-interface Refused {
+export interface Refused {
   allowed: false;
   /** HTTP status: 403 if the policy refuses, 502 if the destination does not exist, 503 if nobody knows. */
   status: number;
   /** For people. */
   reason: string;
+  /** For metrics. */
+  cause: RefusalCause;
+  /** Absent: it was not found. */
+  sandbox?: SandboxId | undefined;
 }
+
+/** Why requests are refused. */
+export const REFUSAL_CAUSES = [
+  // The cluster does not enforce NetworkPolicies.
+  "not_enforced",
+  // No sandbox has the address of the client.
+  "no_sandbox",
+  // The annotations are missing or invalid, or the Sandbox, its claim or its template is gone.
+  "no_rules",
+  // The rules do not allow the destination.
+  "not_allowed",
+  // The destination has no address, or no DNS server answers.
+  "dns",
+  // The destination has only addresses that are not public, and that are in no network of the rules.
+  "private_address",
+  // A Secret or its key is missing, cannot be read, or cannot be the value of a header.
+  "secret",
+  // The API server does not answer.
+  "api_server",
+  // The proxy itself refuses: because of the form of a request, TLS for another name, or too many connections.
+  "proxy",
+  // The egress policy has failed.
+  "error",
+] as const;
+export type RefusalCause = typeof REFUSAL_CAUSES[number];
 
 /** What the answers depend on. */
 export interface World {
@@ -58,21 +87,31 @@ export interface World {
 
 /** Answers a question. Every failure refuses. */
 export async function answer(world: World, question: Question): Promise<Answer> {
+  let sandbox: SandboxId | undefined = question.sandbox;
+  // What a failure means now.
+  let failing: RefusalCause = "api_server";
+  const refused = (status: number, cause: RefusalCause, reason: string): Refused => ({
+    ...{ allowed: false, status, reason, cause },
+    ...sandbox && { sandbox },
+  });
   const problem = world.problem();
-  if (problem !== undefined) return refused(503, problem);
+  if (problem !== undefined) return refused(503, "not_enforced", problem);
   try {
-    const sandbox = question.sandbox ?? await world.sandboxes.at(question.client);
-    if (typeof sandbox === "string") return refused(403, sandbox);
+    const found = sandbox ?? await world.sandboxes.at(question.client);
+    if (typeof found === "string") return refused(403, "no_sandbox", found);
+    sandbox = found;
     const policy = await world.sandboxes.policyOf(sandbox);
-    if (typeof policy === "string") return refused(403, policy);
+    if (typeof policy === "string") return refused(403, "no_rules", policy);
     const verdict = decide(policy, question);
-    if (typeof verdict === "string") return refused(403, verdict);
+    if (typeof verdict === "string") return refused(403, "not_allowed", verdict);
     const { host, headers, isRaw } = verdict;
+    failing = "dns";
     const addresses = await world.resolve(host);
-    if (addresses.length === 0) return refused(502, `${host} has no address`);
+    if (addresses.length === 0) return refused(502, "dns", `${host} has no address`);
     const problems = addresses.map((address) => checkAddress(policy, question, address));
     const address = addresses.find((_, index) => problems[index] === undefined);
-    if (address === undefined) return refused(403, `${host}: ${problems[0]}`);
+    if (address === undefined) return refused(403, "private_address", `${host}: ${problems[0]}`);
+    failing = "secret";
     const given = question.encrypted ? await Promise.all(headers.map((rule) => headerFor(world, rule))) : [];
     return {
       allowed: true,
@@ -85,7 +124,7 @@ export async function answer(world: World, question: Question): Promise<Answer> 
       headers: given,
     };
   } catch (error) {
-    return refused(503, error instanceof Error ? error.message : String(error));
+    return refused(503, failing, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -97,8 +136,4 @@ async function headerFor({ secret }: World, rule: HeaderRule): Promise<[string, 
     );
   }
   return [rule.header, rule.scheme === undefined ? value : `${rule.scheme} ${value}`];
-}
-
-function refused(status: number, reason: string): Refused {
-  return { allowed: false, status, reason };
 }

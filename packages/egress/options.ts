@@ -1,6 +1,6 @@
 /** Defines the command-line options of the egress policy. @module */
 import { CLUSTER_FLAGS, HEALTH_FLAGS } from "../kube/clusterflags.ts";
-import { type Environment, flag, type Program, readCommandLine, TEXT, type Values } from "../process/flags.ts";
+import { type Environment, flag, PORT, type Program, readCommandLine, TEXT, type Values } from "../process/flags.ts";
 import { LOG_LEVEL } from "../process/sharedflags.ts";
 
 const since = "0.3.0";
@@ -21,6 +21,10 @@ The proxy asks on a Unix socket.`,
       ...{ since, placeholder: "F", default: "/run/hookbox/egress.sock" },
     }),
     ...HEALTH_FLAGS,
+    "metrics-port": flag(PORT, {
+      help: "port to serve /metrics on instead of --port, which no Pod may reach",
+      ...{ since, otherwise: "that of --port" },
+    }),
     "log-level": LOG_LEVEL,
   },
 } satisfies Program;

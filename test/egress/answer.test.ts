@@ -1,6 +1,6 @@
 /** Answers to the proxy's questions: addresses, headers with secrets, and every failure. @module */
 import { expect, test } from "vitest";
-import { answer, type Question, type World } from "../../packages/egress/answer.ts";
+import { answer, type Question, type RefusalCause, type World } from "../../packages/egress/answer.ts";
 import { policyFrom } from "../../packages/egress/policy.ts";
 import { secretReader } from "../../packages/egress/run.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
@@ -22,11 +22,12 @@ function aWorld(change: Partial<World> = {}, headers = "api.example Authorizatio
 
 const ask = (host: string, more: Partial<Question> = {}, world = aWorld()) =>
   answer(world, { client: "10.0.0.7", host, port: 443, encrypted: false, ...more });
-const refusal = (status: number, reason: string | RegExp) => ({
-  allowed: false,
-  status,
+const refusal = (status: number, cause: RefusalCause, reason: string | RegExp) => ({
+  ...{ allowed: false, status, cause },
   reason: expect.stringMatching(reason),
 });
+/** Of a sandbox that was found. */
+const itsRefusal = (...refused: Parameters<typeof refusal>) => ({ ...refusal(...refused), sandbox: ID });
 
 test("an allowed host is passed on unread, at the address that was checked", async () => {
   expect(await ask("PyPI.org")).toEqual({
@@ -49,7 +50,9 @@ test("a secret is given only to a request that came over TLS", async () => {
   });
   const both = policyFrom({ owner: "T", allow: "api.example", headers: "api.example x-key=example/key" });
   const world = aWorld({ sandboxes: { at: () => Promise.resolve(ID), policyOf: () => Promise.resolve(both) } });
-  expect(await ask("api.example", { port: 80 }, world)).toEqual(refusal(403, "only reached over HTTPS"));
+  expect(await ask("api.example", { port: 80 }, world)).toEqual(
+    itsRefusal(403, "not_allowed", "only reached over HTTPS"),
+  );
   expect(await ask("api.example", { encrypted: true }, world)).toMatchObject({ headers: [["x-key", "s3cr3t"]] });
 });
 
@@ -59,19 +62,23 @@ test("a host that is not allowed is not resolved, so its name reaches no DNS ser
     asked.push(host);
     return Promise.resolve([PUBLIC]);
   };
-  expect(await ask("secret-data.evil.example", {}, aWorld({ resolve }))).toEqual(refusal(403, "not allowed"));
+  expect(await ask("secret-data.evil.example", {}, aWorld({ resolve }))).toEqual(
+    itsRefusal(403, "not_allowed", "not allowed"),
+  );
   expect(asked).toEqual([]);
 });
 
 test("a name that resolves to private addresses is refused, unless the list has their network", async () => {
   const at = (...addresses: string[]) => aWorld({ resolve: () => Promise.resolve(addresses) });
   expect(await ask("pypi.org", {}, at("169.254.169.254"))).toEqual(
-    refusal(403, "169.254.169.254 is not a public address"),
+    itsRefusal(403, "private_address", "169.254.169.254 is not a public address"),
   );
   expect(await ask("pypi.org", {}, at("127.0.0.1", PUBLIC))).toMatchObject({ address: PUBLIC });
   expect(await ask("a.internal", {}, at("10.1.0.9"))).toMatchObject({ address: "10.1.0.9" });
-  expect(await ask("a.internal", {}, at("10.2.0.9"))).toEqual(refusal(403, "10.2.0.9 is not a public address"));
-  expect(await ask("pypi.org", {}, at())).toEqual(refusal(502, "pypi.org has no address"));
+  expect(await ask("a.internal", {}, at("10.2.0.9"))).toEqual(
+    itsRefusal(403, "private_address", "10.2.0.9 is not a public address"),
+  );
+  expect(await ask("pypi.org", {}, at())).toEqual(itsRefusal(502, "dns", "pypi.org has no address"));
 });
 
 test("what an earlier answer has given is not asked for again", async () => {
@@ -86,22 +93,32 @@ test.each<[string, Partial<World>, ReturnType<typeof refusal>]>([
   [
     "no sandbox",
     { sandboxes: { ...aWorld().sandboxes, at: () => Promise.resolve("nobody") } },
-    refusal(403, "^nobody$"),
+    refusal(403, "no_sandbox", "^nobody$"),
   ],
   [
     "no policy",
     { sandboxes: { ...aWorld().sandboxes, policyOf: () => Promise.resolve("none") } },
-    refusal(403, "^none$"),
+    itsRefusal(403, "no_rules", "^none$"),
   ],
   [
     "no API server",
     { sandboxes: { ...aWorld().sandboxes, at: () => Promise.reject(new Error("gone")) } },
-    refusal(503, "gone"),
+    refusal(503, "api_server", "gone"),
   ],
-  ["no DNS", { resolve: () => Promise.reject(new Error("no DNS")) }, refusal(503, "no DNS")],
-  ["no Secret", { secret: () => Promise.reject(new Error("no Secret")) }, refusal(503, "no Secret")],
-  ["a secret with a line break", { secret: () => Promise.resolve("a\r\nx: b") }, refusal(503, "printable ASCII")],
-  ["an empty secret", { secret: () => Promise.resolve("") }, refusal(503, "printable ASCII")],
+  ["no enforcement", { problem: () => "open to all" }, refusal(503, "not_enforced", "^open to all$")],
+  [
+    "no API server for a sandbox that is known",
+    { sandboxes: { ...aWorld().sandboxes, policyOf: () => Promise.reject(new Error("gone")) } },
+    itsRefusal(503, "api_server", "gone"),
+  ],
+  ["no DNS", { resolve: () => Promise.reject(new Error("no DNS")) }, itsRefusal(503, "dns", "no DNS")],
+  ["no Secret", { secret: () => Promise.reject(new Error("no Secret")) }, itsRefusal(503, "secret", "no Secret")],
+  [
+    "a secret with a line break",
+    { secret: () => Promise.resolve("a\r\nx: b") },
+    itsRefusal(503, "secret", "printable ASCII"),
+  ],
+  ["an empty secret", { secret: () => Promise.resolve("") }, itsRefusal(503, "secret", "printable ASCII")],
 ])("%s is no permission", async (_, change, expected) => {
   const given = await ask("api.example", { encrypted: true }, aWorld(change));
   expect(given).toEqual(expected);

@@ -20,8 +20,12 @@ import { freePorts } from "../../dev/cluster/ports.ts";
 import { type ImageSpec, librariesFor } from "../../dev/cluster/images.ts";
 import type { Answer, Question } from "../../packages/egress/answer.ts";
 import { canConnect } from "../../packages/egress/enforcement.ts";
-import { serveQuestions } from "../../packages/egress/run.ts";
+import { createEgressMetrics, type EgressMetrics } from "../../packages/egress/metrics.ts";
+import { createRefusalLog } from "../../packages/egress/refusallog.ts";
+import { serveProxy } from "../../packages/egress/socket.ts";
+import { systemClock } from "../../packages/process/clock.ts";
 import { createLog } from "../../packages/process/log.ts";
+import { createRegistry } from "../../packages/process/observability.ts";
 import { type Packages, pythonWith } from "../clients/python.ts";
 import { until } from "../eventually.ts";
 
@@ -41,6 +45,7 @@ export interface Proxy {
   log(): string;
   /** What the policy has logged. */
   policyLog: string[];
+  metrics: EgressMetrics;
   stop(): Promise<void>;
 }
 
@@ -76,7 +81,11 @@ export async function startProxy(
   const socket = join(folder, "egress.sock");
   const policyLog: string[] = [];
   const stop = new AbortController();
-  const serving = ask && serveQuestions(socket, ask, createLog("debug", (line) => policyLog.push(line)), stop.signal);
+  const log = createLog("debug", (line) => policyLog.push(line));
+  const metrics = createEgressMetrics(createRegistry(false), () => "unknown", () => performance.now());
+  const { signal } = stop;
+  const logRefusal = createRefusalLog(log, systemClock, signal);
+  const serving = ask && serveProxy(socket, { answer: ask, log, logRefusal, metrics, signal }).done;
   const [port = 0] = await freePorts(1);
   const args = deployed().args.map((arg) =>
     arg.replace("regular@3128", `regular@127.0.0.1:${port}`)
@@ -85,15 +94,15 @@ export async function startProxy(
   );
   const env = { ...process.env, HOOKBOX_EGRESS_SOCKET: socket, HOOKBOX_EGRESS_UPSTREAM_CA: join(folder, "ca.crt") };
   const child = spawn(join(python, "../mitmdump"), args, { env, stdio: ["ignore", "pipe", "pipe"] });
-  let log = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => log += text);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => output += text);
   const ended = new Promise((resolve) => child.once("close", resolve));
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`mitmproxy has ended: ${log}`);
+    if (child.exitCode !== null) throw new Error(`mitmproxy has ended: ${output}`);
     return await canConnect("127.0.0.1", port);
   });
   return {
-    ...{ port, ca: cert, log: () => log, policyLog },
+    ...{ port, ca: cert, log: () => output, policyLog, metrics },
     async stop() {
       child.kill("SIGKILL");
       stop.abort();

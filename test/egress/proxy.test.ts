@@ -89,6 +89,38 @@ test("a WebSocket gets the header when it opens, and its messages pass", async (
   expect(seen).toMatchObject([{ version: "ws", headers: { authorization: `Bearer ${SECRET}` } }]);
 });
 
+test("a refusal is logged and counted once: by the policy that has decided, or as a report of the proxy", async () => {
+  const { proxy, cert } = stage;
+  const lines = (message: string) =>
+    proxy.policyLog.map((line) => JSON.parse(line)).filter((line) => line.message === message);
+  const before = lines("Refused").length;
+  await getPlain(proxy, "http://secret.other.example/path?token=t0ken");
+  await eventually(() => lines("Refused").slice(before)).toMatchObject([
+    { host: "secret.other.example", port: 80, cause: "not_allowed", status: 403 },
+  ]);
+  // The tunnel is allowed, and TLS in it is for another name.
+  const { socket } = await tunnel(proxy, "pypi.example:443");
+  await expect(secured(socket, "evil.example", { ca: cert })).rejects.toThrow();
+  await eventually(() => lines("Refused").slice(before + 1)).toMatchObject([{
+    ...{ host: "pypi.example", port: 443, cause: "proxy", status: 403, sandbox: "box" },
+    reason: "TLS is for evil.example, but the tunnel is for pypi.example",
+  }]);
+  await getPlain(proxy, "http://pypi.example/", {}, "TRACE");
+  await eventually(() => lines("Refused").slice(before + 2)).toMatchObject([{
+    host: "pypi.example",
+    port: 80,
+    cause: "proxy",
+  }]);
+  expect(proxy.policyLog.join()).not.toMatch(/t0ken|\/path/);
+  expect(await proxy.metrics.text()).toMatch(/^hookbox_egress_refused_total\{reason="proxy"\} [2-9]/m);
+});
+
+test("the proxy reports its open connections", async () => {
+  const { proxy } = stage;
+  await tunnel(proxy, "pypi.example:443");
+  await eventually(() => proxy.metrics.text()).toMatch(/^hookbox_egress_open_connections [1-9]/m);
+});
+
 test("a redirect to another host takes no secret there", async () => {
   const { proxy } = stage;
   expect(await get(proxy, "api.example", proxy.ca, { path: "/redirect" })).toMatchObject({ status: 302 });
@@ -292,7 +324,7 @@ test.each(["nobody answers", "the answer is no JSON", "the answer is an error"])
     const ask = how === "nobody answers"
       ? undefined
       : how === "the answer is no JSON"
-      ? () => Promise.resolve("{" as unknown as Answer)
+      ? () => Promise.resolve({ toJSON: () => "{", allowed: false, status: 503, reason: "", cause: "error" } as Answer)
       : () => Promise.reject(new Error("broken"));
     const proxy = await startProxy(ask, "");
     onTestFinished(() => proxy.stop());

@@ -20,7 +20,7 @@ test("monitors and alerts have the labels, the interval and the runbook that val
     await template("--namespace", "mine", ...set(...values, ...elsewhere)),
   );
   const names = ["ServiceMonitor mine/hookbox", "PrometheusRule mine/hookbox"];
-  const monitors = ["PodMonitor mine/hookbox-router", "PodMonitor mine/hookbox-metacontroller"];
+  const monitors = ["router", "metacontroller", "egress"].map((name) => `PodMonitor mine/hookbox-${name}`);
   for (const name of [...names, ...monitors]) {
     expect(objects[name]?.metadata.labels, name).toMatchObject({ release: "prom", team: "a" });
   }
@@ -28,7 +28,7 @@ test("monitors and alerts have the labels, the interval and the runbook that val
     const { endpoints = [], podMetricsEndpoints = [] } = objects[name]?.["spec"];
     return [...endpoints, ...podMetricsEndpoints];
   });
-  expect(endpoints.map(({ interval }: Loose) => interval)).toEqual(Array(4).fill("15s"));
+  expect(endpoints.map(({ interval }: Loose) => interval)).toEqual(Array(5).fill("15s"));
   const rules = objects[names[1]!]?.["spec"].groups.flatMap(({ rules }: Loose) => rules);
   for (const { annotations } of rules) {
     expect(annotations.runbook_url).toMatch(/^https:\/\/docs\.example\/alerts#hookbox/);

@@ -6,7 +6,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { createEgressMetrics } from "../../packages/egress/metrics.ts";
 import { createKeeperMetrics } from "../../packages/keeper/metrics.ts";
+import { createRegistry } from "../../packages/process/observability.ts";
 import { createRouterMetrics } from "../../packages/router/observe/metrics.ts";
 import { createHookMetrics } from "../../packages/webhook/telemetry.ts";
 import { METACONTROLLER_METRICS } from "../monitored.ts";
@@ -54,7 +56,12 @@ const expressions = [
 
 /** Names in what the processes serve, also of metrics that have no value yet. */
 const texts = [
-  ...await Promise.all([createKeeperMetrics(), createRouterMetrics(), createHookMetrics()].map((each) => each.text())),
+  ...await Promise.all(
+    [
+      ...[createKeeperMetrics(), createRouterMetrics(), createHookMetrics()],
+      createEgressMetrics(createRegistry(false), () => "unknown", () => 0),
+    ].map((each) => each.text()),
+  ),
   METACONTROLLER_METRICS,
   "# TYPE up gauge",
 ];
@@ -112,9 +119,8 @@ test("panels do not overlap, and are filtered by namespace and pool where their 
 });
 
 const documents = (path: string) => parseAllDocuments(read(path)).map((document) => document.toJS());
-const monitors: Monitor[] = ["servicemonitor", "podmonitor-router", "podmonitor-metacontroller"].flatMap((name) =>
-  documents(`deploy/monitoring/${name}.yaml`)
-);
+const monitors: Monitor[] = ["servicemonitor", "podmonitor-router", "podmonitor-metacontroller", "podmonitor-egress"]
+  .flatMap((name) => documents(`deploy/monitoring/${name}.yaml`));
 
 test("a stock kube-prometheus-stack selects all of them by the name of its release", () => {
   for (const { labels } of [metadata, ...monitors.map((monitor) => monitor.metadata)]) {
@@ -127,7 +133,7 @@ test("monitors name ports and labels that the Services and Pods of deploy/ have"
   const objects = [...processes, "keeper/keeper", "binder/binder", "router/router"].flatMap((name) =>
     documents(`deploy/${name}.yaml`)
   );
-  const [services, ofRouter, ofMetacontroller] = monitors.map(({ spec }) => spec);
+  const [services, ofRouter, ofMetacontroller, ofEgress] = monitors.map(({ spec }) => spec);
   for (const { kind, metadata, spec } of objects) {
     if (kind !== "Service" || metadata.name === "sandbox-router-svc") continue;
     expect(metadata.labels).toMatchObject(services!.selector.matchLabels!);
@@ -142,4 +148,10 @@ test("monitors name ports and labels that the Services and Pods of deploy/ have"
   expect(ports).toContain(ofRouter!.podMetricsEndpoints![0]!.port);
   expect(ofRouter!.namespaceSelector.matchNames).toEqual(["agent-sandbox-system"]);
   expect(ofMetacontroller!.namespaceSelector.matchNames).toEqual(["metacontroller"]);
+  const egress = documents("deploy/egress/proxy.yaml").find(({ kind }) => kind === "Deployment").spec.template;
+  expect(egress.metadata.labels).toMatchObject(ofEgress!.selector.matchLabels!);
+  const [policy] = egress.spec.containers;
+  const { name, containerPort } = policy.ports.find(({ name }: { name: string }) => name === "metrics");
+  expect(ofEgress!.podMetricsEndpoints).toEqual([{ port: name }]);
+  expect(policy.args).toContain(`--metrics-port=${containerPort}`);
 });
