@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes docs/reference/ from the docstrings of exports, the CRDs, and the tables of options. With
- * `--check`, tells whether it is up to date.
+ * `npm run docs`: writes docs/reference/ from the docstrings of exports, the CRDs, and the tables of options, and the
+ * table of docs/integrations.md from the results of tests. With `--check`, tells whether both are up to date.
  * @module
  */
 import { spawnSync } from "node:child_process";
@@ -13,11 +13,13 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
+import { integrationsPage, rowsIn } from "./integrations.ts";
 import { apiPage, flagsPage, indexPage } from "./reference.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REFERENCE = join(ROOT, "docs/reference");
+const INTEGRATIONS = join(ROOT, "docs/integrations.md");
 const CRDS = ["sandboxes", "sandboxclaims", "sandboxtemplates", "sandboxwarmpools"];
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
@@ -32,21 +34,31 @@ try {
   const programs = await Promise.all(Object.values(PROGRAMS).map((load) => load()));
   writeFileSync(join(folder, "flags.md"), flagsPage([...programs, CONVERSION]));
   run("deno", "fmt", "--quiet", "--line-width", "120", folder);
-  if (sameFiles(folder, REFERENCE)) {
-    if (!check) process.stdout.write("docs/reference/ is up to date\n");
-  } else if (check) {
-    process.stderr.write("docs/reference/ is stale: run npm run docs\n");
-    process.exitCode = 1;
-  } else {
+  settle("docs/reference/", sameFiles(folder, REFERENCE), () => {
     rmSync(REFERENCE, { recursive: true, force: true });
     cpSync(folder, REFERENCE, { recursive: true });
-    process.stdout.write("wrote docs/reference/\n");
-  }
+  });
+  const page = readFileSync(INTEGRATIONS, "utf8");
+  const file = join(folder, "integrations.md");
+  writeFileSync(file, integrationsPage(page, rowsIn(join(ROOT, "test/consumers/matrix"))));
+  run("deno", "fmt", "--quiet", "--line-width", "120", file);
+  settle("docs/integrations.md", readFileSync(file, "utf8") === page, () => cpSync(file, INTEGRATIONS));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Writes what is stale, or reports it. */
+function settle(name: string, isSame: boolean, write: () => void): void {
+  if (!isSame && check) {
+    process.stderr.write(`${name} is stale: run npm run docs\n`);
+    process.exitCode = 1;
+  } else {
+    if (!isSame) write();
+    if (!check) process.stdout.write(isSame ? `${name} is up to date\n` : `wrote ${name}\n`);
+  }
 }
 
 /** Runs a program. @throws {Error} with the program's output, if it fails */

@@ -124,7 +124,10 @@ const config: UserConfig = {
     ],
     sidebar: [
       { text: "Start", items: pages("index", "howto/quickstart", "concepts", "install", "migration", "comparison") },
-      { text: "Use", items: pages("examples", "sdk", "cli", "dashboard", "mcp", "router", "runtime", "why") },
+      {
+        text: "Use",
+        items: pages("examples", "sdk", "integrations", "cli", "dashboard", "mcp", "router", "runtime", "why"),
+      },
       {
         text: "How to",
         items: pages(

@@ -14,6 +14,7 @@ import { testDashboard } from "../browser/dashboard.ts";
 import { startProgram } from "../clients/program.ts";
 import { clientPython } from "../clients/python.ts";
 import { typed } from "../bash.ts";
+import { CONSUMERS, testConsumers } from "../consumers/consumers.ts";
 import { helm } from "../integration/chart.ts";
 import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
@@ -53,6 +54,11 @@ describe.runIf(hasRealNode)("helm install", () => {
   });
 
   describe("the dashboard", () => testDashboard(installed));
+
+  describe("published clients", () => {
+    beforeAll(() => importRuntimeImage(cluster().stateDir, { progress }));
+    testConsumers(installed, () => RUNTIME_IMAGE, CONSUMERS.filter(({ runs }) => runs === "npm test"));
+  });
 
   test(
     "an upgrade and its rollback restart no sandbox, and serve the claims that come",

@@ -1,0 +1,29 @@
+/** The clients and integrations that people install, used on an installation of hookbox. @module */
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Installed } from "../node/installed.ts";
+import { type Consumer, fileOf, rowOf } from "./consumer.ts";
+import { PYTHON_CLIENTS } from "./pythonclients.ts";
+import { prepare, type Stage } from "./stage.ts";
+
+/** All rows of the table in docs/integrations.md, in its order. */
+export const CONSUMERS: Consumer[] = [...PYTHON_CLIENTS];
+
+const MATRIX = fileURLToPath(new URL("matrix/", import.meta.url));
+
+/**
+ * Compares the result of each consumer with its row in `matrix/`; `vitest -u` writes the rows. For use in `describe`.
+ *
+ * @param image of the sandboxes
+ */
+export function testConsumers(installed: Installed, image: () => string, consumers: readonly Consumer[]): void {
+  const ends: (() => Promise<void>)[] = [];
+  let stage: Stage;
+  beforeAll(async () => void (stage = await prepare(installed, image(), (end) => ends.push(end))));
+  afterAll(() => Promise.all(ends.map((end) => end())));
+
+  test.for(consumers)("$client $version, $way", async (consumer) => {
+    const row = rowOf(consumer, await consumer.run?.(stage));
+    await expect(`${JSON.stringify(row, null, 2)}\n`).toMatchFileSnapshot(`${MATRIX}${fileOf(consumer)}`);
+  });
+}

@@ -1,0 +1,29 @@
+/** The results in `matrix/` are those of the consumers, and no others. @module */
+import { globSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { rowOf } from "./consumer.ts";
+import { CONSUMERS } from "./consumers.ts";
+import { fileOf } from "./consumer.ts";
+
+test("each consumer has one result", () => {
+  const files = globSync("*.json", { cwd: fileURLToPath(new URL("matrix", import.meta.url)) });
+  expect(files.sort()).toEqual(CONSUMERS.map(fileOf).sort());
+});
+
+test("a consumer that is not run says why", () => {
+  const silent = CONSUMERS.filter(({ run, note }) => run === undefined && note === undefined);
+  expect(silent).toEqual([]);
+});
+
+test("rowOf() groups failed checks by what came instead, without addresses", () => {
+  const consumer = { client: "c", version: "1", way: "w", runs: "npm test" } as const;
+  const error = (port: number) => `Cannot reach http://127.0.0.1:${port}/x: 401`;
+  expect(rowOf(consumer, { create: "ok", read: error(1), write: error(2) })).toEqual({
+    ...consumer,
+    passed: 1,
+    checks: 3,
+    failed: { "Cannot reach the sandbox 401": ["read", "write"] },
+  });
+  expect(rowOf(consumer, undefined)).toEqual(consumer);
+});
