@@ -21,16 +21,23 @@ export async function someSandboxes(
   files: Record<string, string> = {},
   under: (api: Api) => Api = (api) => api,
 ): Promise<Sandboxes> {
+  const { port, root } = await aSandbox(files);
+  return { ...await sandboxesAt(port, under), root: root.path };
+}
+
+/** The same, with a runtime on loopback that has been started before. */
+export async function sandboxesAt(
+  port: number,
+  under: (api: Api) => Api = (api) => api,
+): Promise<Omit<Sandboxes, "root">> {
   const cluster = await createTestCluster({ time: "auto" });
   onTestFinished(() => cluster.stop());
   await cluster.apply(POOL);
   await cluster.settle();
-  const { port, root } = await aSandbox(files);
   const api = under(cluster.api);
   const routerUrl = `http://127.0.0.1:${port}`;
   return {
     cluster,
-    root: root.path,
     claims: () => cluster.objects("SandboxClaim").map(({ metadata }) => metadata.name),
     setting: {
       api,

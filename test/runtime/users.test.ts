@@ -15,49 +15,27 @@ import process from "node:process";
 import { randomBytes } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ProcessService } from "../../packages/runtime-api/gen/process/v1/process_pb.ts";
 import { createCode } from "../../packages/sdk/code/code.ts";
 import { createCommands } from "../../packages/sdk/commands/commands.ts";
 import { AuthorizationError, InvalidArgumentError, UnsupportedError } from "../../packages/sdk/errors.ts";
 import { createFiles } from "../../packages/sdk/files/files.ts";
+import { createFS } from "../../packages/sdk/files/fs.ts";
 import { createPTY } from "../../packages/sdk/pty.ts";
 import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts";
 import { until, untilThere } from "../eventually.ts";
 import { startMain } from "../mainprocess.ts";
-import { aSandbox, localTransport, OBJECT } from "../sdk/localtransport.ts";
+import { aSandbox, localTransport } from "../sdk/localtransport.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { send } from "./servers.ts";
+import { NOBODY, PORTS, startWithUsers, TOKEN } from "./usersruntime.ts";
 
-const IS_ROOT = process.getuid?.() === 0;
-const PORTS = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
 const AS = (user: string) => ({ headers: { "X-Sandbox-User": user } });
-const TOKEN = "the-token";
-
-/** Starts a runtime whose default user is nobody, and where callers may also choose root and daemon. */
-async function start(...more: string[]) {
-  const workdir = makeTempFolder();
-  chmodSync(workdir, 0o777);
-  const place = more.includes("--root") ? [] : ["--workdir", workdir];
-  const args = ["packages/runtime/main.ts", ...place, "--allow-users", "root,daemon", ...PORTS, ...more];
-  if (!IS_ROOT) {
-    await expect(startMain("node", args, "Listening")).rejects.toThrow("only root can switch");
-    return undefined;
-  }
-  const main = await startMain("node", args, "Listening");
-  onTestFinished(async () => void await main.stop());
-  const [ports] = main.said("Listening") as [{ port: number; restPort: number; grpcPort: number }];
-  const token = more.includes("--token-file") ? TOKEN : undefined;
-  const client = createRuntimeClient(localTransport(ports.restPort), OBJECT, token);
-  const commands = createCommands(client);
-  return { ...main, ...ports, workdir, commands, files: createFiles(client), code: createCode(client), client };
-}
-
-const NOBODY = ["--user", "nobody"];
 
 test("commands, terminals and code run as the chosen user, with home and groups", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const { commands, code, client, port } = sandbox;
   const who = "id -un; id -G; echo $HOME $USER $LOGNAME; pwd";
@@ -86,9 +64,9 @@ test("commands, terminals and code run as the chosen user, with home and groups"
 });
 
 test("requests for files have the rights of the user, and what they write belongs to the user", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
-  const { files, commands, workdir } = sandbox;
+  const { files, commands, workdir, client } = sandbox;
   for (const [user, uid] of [[undefined, 65534], ["daemon", 1], ["root", 0]] as const) {
     const folder = `of-${user}`;
     await files.makeDir(folder, { user });
@@ -105,6 +83,11 @@ test("requests for files have the rights of the user, and what they write belong
   mkdirSync(join(workdir, "closed"), { mode: 0o700 });
   symlinkSync(join(workdir, "secret"), join(workdir, "of-daemon", "link"));
   symlinkSync(join(workdir, "closed"), join(workdir, "of-daemon", "folder"));
+  const fs = createFS(files, client.object);
+  await fs.writeFile("of-daemon/fs", "x", { user: "daemon" });
+  expect(statSync(join(workdir, "of-daemon", "fs")).uid).toBe(1);
+  await expect(fs.readFile("secret", { user: "daemon" })).rejects.toMatchObject({ code: "EACCES" });
+  expect(await fs.readFile("secret", { encoding: "utf8", user: "root" })).toBe("x");
   const refused = [
     () => files.read("secret", { user: "daemon" }),
     () => files.read("of-daemon/link", { user: "daemon" }),
@@ -125,7 +108,7 @@ test("requests for files have the rights of the user, and what they write belong
 });
 
 test("a user whom the template does not allow is refused, on every port and before anything starts", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const { commands, port, restPort, grpcPort, said } = sandbox;
   await expect(commands.run("id", { user: "bin" })).rejects.toThrow(
@@ -148,7 +131,7 @@ test("a user whom the template does not allow is refused, on every port and befo
 });
 
 test("terminals for browsers and gRPC choose a user, too", async () => {
-  const sandbox = await start();
+  const sandbox = await startWithUsers();
   if (!sandbox) return;
   const { restPort, grpcPort, commands } = sandbox;
   const client = createClient(ProcessService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${grpcPort}` }));
@@ -167,7 +150,7 @@ test("terminals for browsers and gRPC choose a user, too", async () => {
 });
 
 test("without a user, an id finds the process or context of any user; lists and activity count all", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const { commands, code, restPort } = sandbox;
   const started = [];
@@ -185,6 +168,8 @@ test("without a user, an id finds the process or context of any user; lists and 
       expect(text).toBe(`to ${id}\n`);
       break;
     }
+    const others = ["root", "daemon", "nobody"][(ids.indexOf(id) + 1) % 3];
+    expect(await commands.kill(id, { user: others }), "a command of another user").toBe(false);
     expect(await same.kill()).toBe(true);
     expect((await same.wait()).signal).toBe("SIGKILL");
   }
@@ -205,7 +190,7 @@ test("without a user, an id finds the process or context of any user; lists and 
 test("what is bound belongs to the default user, and all users have the variables", async () => {
   const file = join(makeTempFolder(), "token");
   writeFileSync(file, TOKEN, { mode: 0o600 });
-  const sandbox = await start(...NOBODY, "--token-file", file);
+  const sandbox = await startWithUsers(...NOBODY, "--token-file", file);
   if (!sandbox) return;
   const { restPort, commands, workdir, files } = sandbox;
   const body = JSON.stringify({ env: { KEY: "bound" }, files: [{ path: "key", content: "k" }] });
@@ -223,7 +208,7 @@ test("what is bound belongs to the default user, and all users have the variable
 });
 
 test("a user reaches neither the runtimes of others, nor a terminal of root", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const { commands, client } = sandbox;
   const terminal = await createPTY(client).create({ cols: 80, rows: 24, command: ["sleep", "1000"], user: "root" });
@@ -278,7 +263,7 @@ test("the SDK does not use a runtime that would ignore the user", async () => {
 });
 
 test("a user who may not enter the working directory starts at home", async () => {
-  const sandbox = await start();
+  const sandbox = await startWithUsers();
   if (!sandbox) return;
   chmodSync(sandbox.workdir, 0o700);
   const home = (await sandbox.commands.run("echo ~daemon")).stdout;
@@ -287,7 +272,7 @@ test("a user who may not enter the working directory starts at home", async () =
 });
 
 test("large files pass through, in both directions and in parts", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const { files, restPort, workdir } = sandbox;
   const bytes = randomBytes(20 << 20);
@@ -311,7 +296,7 @@ test("large files pass through, in both directions and in parts", async () => {
 test("with --root, the files of all users are confined", async () => {
   const root = makeTempFolder();
   chmodSync(root, 0o777);
-  const sandbox = await start("--root", root);
+  const sandbox = await startWithUsers("--root", root);
   if (!sandbox) return;
   await sandbox.files.write("/etc/a", "x", { user: "daemon" });
   expect(statSync(join(root, "etc/a")).uid).toBe(1);
@@ -325,7 +310,7 @@ test("the runtime does not start with a user that the image lacks", async () => 
 });
 
 test("when it stops, the runtimes of all users end; a new one starts for a user whose runtime was killed", async () => {
-  const sandbox = await start();
+  const sandbox = await startWithUsers();
   if (!sandbox) return;
   const { commands, said, stop, client } = sandbox;
   const pidOf = async () => Number((await commands.run("echo $PPID", { user: "daemon" })).stdout);
@@ -342,7 +327,7 @@ test("when it stops, the runtimes of all users end; a new one starts for a user 
 });
 
 test("if the runtime of the default user is killed, the whole runtime ends, and with it the container", async () => {
-  const sandbox = await start(...NOBODY);
+  const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
   const pid = Number((await sandbox.commands.run("echo $PPID")).stdout);
   process.kill(pid, "SIGKILL");

@@ -5,7 +5,9 @@ import { Readable } from "node:stream";
 import type { Command } from "commander";
 import { FileNotFoundError } from "../../sdk/errors.ts";
 import { joinPath } from "../../sdk/files/entry.ts";
+import type { Files } from "../../sdk/files/files.ts";
 import type { TransferProgress, Transferred } from "../../sdk/files/transfer.ts";
+import type { UserOptions } from "../../sdk/runtime/call.ts";
 import type { SandboxHandle } from "../../sdk/sandbox.ts";
 import type { CommandContext, ConnectionOptions } from "../commandcontext.ts";
 import { Ended, Failure, UsageError } from "../failure.ts";
@@ -17,7 +19,8 @@ const MORE = `
 A path in a sandbox is SANDBOX:PATH or NAMESPACE/SANDBOX:PATH. Relative paths start at the working directory of the
 sandbox, and ~ is its home directory. If the target is an existing folder, the source is copied into it, as with cp. "-"
 is this command's input or output. Modes, times and symlinks are kept. Nothing is written outside of the target, whatever
-the sandbox sends.
+the sandbox sends. With --user, the copy has the rights of that user: it reads only what the user may read, and what it
+writes in the sandbox belongs to the user.
 
 Examples:
   hookbox cp ./project session:work/
@@ -28,9 +31,10 @@ export function defineCp(command: Command, context: CommandContext): void {
   command
     .argument("<from>", "path, or sandbox:path")
     .argument("<to>", "sandbox:path, or path")
+    .option("-u, --user <name>", "copy as this user of the sandbox, if the template allows it")
     .addHelpText("after", MORE)
     .action(async (from: string, to: string) => {
-      const options = optionsOf(command);
+      const options = optionsOf<{ user?: string }>(command);
       const [source, target] = [remotePath(from), remotePath(to)];
       if (source && target) throw new UsageError("Cannot copy between sandboxes: copy to this machine first");
       const remote = source ?? target;
@@ -41,10 +45,13 @@ export function defineCp(command: Command, context: CommandContext): void {
   withRouter(command);
 }
 
+/** Options of the connection, and the user of the sandbox. */
+type Where = ConnectionOptions & { user?: string };
+
 /** Copies from this machine to a sandbox. @throws {Failure | SandboxError} */
 async function copyUp(
   context: CommandContext,
-  where: ConnectionOptions,
+  where: Where,
   from: string,
   { sandbox: name, path }: RemotePath,
 ) {
@@ -54,20 +61,18 @@ async function copyUp(
       throw new Failure(`Cannot copy "${from}": ${error.code === "ENOENT" ? "there is no such file" : error.message}`);
     });
   }
-  await withSandbox(context, where, name, async (sandbox) => {
-    const { files } = sandbox;
+  const call = { signal: context.signal, user: where.user };
+  await withSandbox(context, where, name, async ({ files }) => {
     if (isStream) {
       if (path === "" || path.endsWith("/")) {
         throw new Failure("Cannot copy - into a folder: name the target file");
       }
-      return await files.write(path, Readable.toWeb(context.stdin) as ReadableStream<Uint8Array>, {
-        signal: context.signal,
-      });
+      return await files.write(path, Readable.toWeb(context.stdin) as ReadableStream<Uint8Array>, call);
     }
-    const isInto = path === "" || path.endsWith("/") || await isRemoteFolder(sandbox, path);
+    const isInto = path === "" || path.endsWith("/") || await isRemoteFolder(files, path, call);
     const target = isInto ? joinPath(path, basename(resolve(from))) : path;
     await transferring(context, from, (onProgress) => {
-      return files.upload(from, target, { signal: context.signal, onProgress });
+      return files.upload(from, target, { ...call, onProgress });
     });
   });
 }
@@ -75,13 +80,14 @@ async function copyUp(
 /** Copies from a sandbox to this machine. @throws {Failure | SandboxError} */
 async function copyDown(
   context: CommandContext,
-  where: ConnectionOptions,
+  where: Where,
   { sandbox: name, path }: RemotePath,
   to: string,
 ) {
+  const call = { signal: context.signal, user: where.user };
   await withSandbox(context, where, name, async ({ files }) => {
     if (to === "-") {
-      const stream = await files.read(path, { format: "stream", signal: context.signal });
+      const stream = await files.read(path, { ...call, format: "stream" });
       for await (const chunk of stream) {
         context.stdout.write(chunk);
         await context.stdout.drained();
@@ -93,7 +99,7 @@ async function copyDown(
     const into = /^\/*$/.test(path) ? join(to, name) : `${to}/`;
     const target = isInto ? into : to;
     await transferring(context, `${name}:${path}`, (onProgress) => {
-      return files.download(path || ".", target, { signal: context.signal, onProgress });
+      return files.download(path || ".", target, { ...call, onProgress });
     });
   });
 }
@@ -112,9 +118,9 @@ async function withSandbox(
   }
 }
 
-async function isRemoteFolder({ files }: SandboxHandle, path: string): Promise<boolean> {
+async function isRemoteFolder(files: Files, path: string, options: UserOptions): Promise<boolean> {
   try {
-    return (await files.stat(path)).type === "directory";
+    return (await files.stat(path, options)).type === "directory";
   } catch (error) {
     if (error instanceof FileNotFoundError) return false;
     throw error;

@@ -23,6 +23,7 @@ interface MCPOptions {
   maxSandboxes?: string;
   deleteOnExit?: boolean;
   localRoot?: string;
+  user?: string;
   http?: string;
   tokenFile?: string;
   allowAnonymous?: boolean;
@@ -75,6 +76,7 @@ export function defineMcp(command: Command, context: CommandContext): void {
     .option("--delete-on-exit", "delete a session's sandboxes when it ends (the default without --http)")
     .option("--no-delete-on-exit", "keep them until the end of their lifetime (the default with --http)")
     .option("--local-root <dir>", "allow the agent to copy files from and to this folder; not with --http")
+    .option("-u, --user <name>", "run everything as this user of the sandboxes, if their template allows it")
     .option("--http <address>", "listen on HOST:PORT, at /mcp")
     .option("--token-file <file>", "file with the tokens of clients")
     .option("--allow-anonymous", "allow every program on this machine to connect; only on loopback")
@@ -125,7 +127,7 @@ async function runMCP(context: CommandContext, options: MCPOptions & ConnectionO
 
 /** Reads the limits of sessions. @throws {UsageError} */
 function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
-  const { pool: pools = [], allowImages = false, selector, http, localRoot } = options;
+  const { pool: pools = [], allowImages = false, selector, http, localRoot, user } = options;
   for (const name of http === undefined ? NEEDS_HTTP : []) {
     if (options[name] !== undefined) throw new UsageError(`Cannot use ${flagOf(name)} without --http`);
   }
@@ -144,6 +146,7 @@ function limitsOf(options: MCPOptions): Omit<Scope, "findPools" | "localRoot"> {
     lifetimeMs: Math.min(durationMs("--lifetime", options.lifetime ?? MCP_DEFAULTS.lifetime), maxLifetimeMs),
     maxSandboxes: wholeNumber("--max-sandboxes", options.maxSandboxes ?? MCP_DEFAULTS.maxSandboxes, 1),
     selector: pairs("--selector", labels),
+    user,
     deleteOnExit: options.deleteOnExit ?? http === undefined,
   };
 }

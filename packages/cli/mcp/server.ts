@@ -45,13 +45,13 @@ export function createSessionServer(client: SandboxClient, scope: Scope): Sessio
     { name: "hookbox", title: "hookbox sandboxes", version: manifest.version },
     { instructions: INSTRUCTIONS },
   );
-  for (const tool of allTools(scope)) addTool(server, session, tool);
+  for (const tool of allTools(scope)) addTool(server, session, tool, scope);
   addResources(server, session);
   server.server.onclose = () => void session.end();
   return { server, session };
 }
 
-function addTool(server: McpServer, session: Session, tool: Tool): void {
+function addTool(server: McpServer, session: Session, tool: Tool, { user }: Scope): void {
   const { name, title, description, input, output, hints } = tool;
   const config = {
     title,
@@ -63,7 +63,7 @@ function addTool(server: McpServer, session: Session, tool: Tool): void {
   };
   server.registerTool(name, config, async (given, extra) => {
     const progress = createProgress(extra);
-    const call = { session, signal: extra.signal, progress: progress.report };
+    const call = { session, signal: extra.signal, user, progress: progress.report };
     const result = await callTool(tool, given as Record<string, unknown>, call);
     progress.end();
     if (CHANGES_LIST.has(name) && !result.isError) server.sendResourceListChanged();

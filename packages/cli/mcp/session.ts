@@ -27,6 +27,8 @@ export interface Scope {
   deleteOnExit: boolean;
   /** Folder on this machine from and to which files may be copied; undefined: none. */
   localRoot: string | undefined;
+  /** User of the sandboxes that commands, code and requests for files run as. Undefined: as the template chooses. */
+  user: string | undefined;
 }
 
 /**

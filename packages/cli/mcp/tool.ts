@@ -9,6 +9,8 @@ interface ToolCall {
   session: Session;
   /** Aborts when the client cancels the call or disconnects. */
   signal: AbortSignal;
+  /** User of the sandbox that the call runs as. Undefined: the user that the template chooses. */
+  user: string | undefined;
   /** Reports the progress to the client, if the client wants it. */
   progress: (message: string) => void;
 }

@@ -4,7 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { ProcessesService } from "../../runtime-api/gen/hookbox/runtime/v1/processes_pb.ts";
 import { NotFoundError, UnsupportedError } from "../errors.ts";
 import type { EnvOptions } from "../options.ts";
-import { call, type CallOptions } from "../runtime/call.ts";
+import { call, type CallOptions, type UserOptions } from "../runtime/call.ts";
 import { inGrace, withRetries } from "../runtime/repeat.ts";
 import { lacksRuntime, type RuntimeClient } from "../runtime/runtimeclient.ts";
 import { chunksOf } from "../runtime/streams.ts";
@@ -165,8 +165,11 @@ export interface Commands {
   list(options?: CallOptions): Promise<CommandInfo[]>;
   /** Lists background jobs. Empty if the sandbox has an older runtime. */
   listJobs(options?: CallOptions): Promise<JobInfo[]>;
-  /** Kills a command and all processes that it started. Returns false if no such command is running. */
-  kill(processId: number, options?: CallOptions): Promise<boolean>;
+  /**
+   * Kills a command and all processes that it started. Returns false if no such command is running. With `user`, kills
+   * only a command of that user.
+   */
+  kill(processId: number, options?: UserOptions): Promise<boolean>;
 }
 
 /** Creates the commands of one sandbox. */
@@ -192,7 +195,7 @@ export function createCommands(runtimeClient: RuntimeClient): Commands {
     run,
     list,
     listJobs: async (options) => (await ask(options)).jobs.map(jobOf),
-    kill: (processId, options) => controlOf(runtimeClient, processId).kill("SIGKILL", options),
+    kill: (processId, options = {}) => controlOf(runtimeClient.as(options.user), processId).kill("SIGKILL", options),
     async connect(processId, options) {
       const found = (await list(options)).find((one) => one.processId === processId);
       if (found) return handleOf(runtimeClient, processId, `run ${wordsFor(found.command)}`);

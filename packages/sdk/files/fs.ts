@@ -10,7 +10,7 @@ import {
   SandboxError,
   UnsupportedError,
 } from "../errors.ts";
-import type { CallOptions } from "../runtime/call.ts";
+import type { UserOptions } from "../runtime/call.ts";
 import { randomId } from "../runtime/repeat.ts";
 import { type Entry, folderOf, joinPath, nameOf } from "./entry.ts";
 import type { Files } from "./files.ts";
@@ -33,6 +33,7 @@ export interface FSWatchEvent {
 /**
  * The files of a sandbox with the functions of `node:fs/promises`, for code that expects those. {@link Files} explains
  * the paths.
+ * With `user`, a call has the rights of that user of the sandbox, as the functions of `files` have.
  *
  * Errors are those of `files`, but `code` is Node's: see {@link FSError}. Both `error.code === "ENOENT"` and
  * `error instanceof FileNotFoundError` are true. Some things differ from Node:
@@ -51,26 +52,26 @@ export interface FSWatchEvent {
  */
 export interface SandboxFS {
   /** Reads a file as bytes, or as text if an encoding is given. */
-  readFile(path: string, options?: (CallOptions & { encoding?: null | undefined }) | null): Promise<Bytes>;
+  readFile(path: string, options?: (UserOptions & { encoding?: null | undefined }) | null): Promise<Bytes>;
   /** Reads a file as text. */
-  readFile(path: string, options: FSEncoding | (CallOptions & { encoding: FSEncoding })): Promise<string>;
+  readFile(path: string, options: FSEncoding | (UserOptions & { encoding: FSEncoding })): Promise<string>;
   /** Writes a file. The only supported flag is `w`. */
   writeFile(
     path: string,
     data: FileData,
-    options?: "utf8" | "utf-8" | (CallOptions & { mode?: number; encoding?: "utf8" | "utf-8"; flag?: "w" }),
+    options?: "utf8" | "utf-8" | (UserOptions & { mode?: number; encoding?: "utf8" | "utf-8"; flag?: "w" }),
   ): Promise<void>;
   /**
    * Lists a folder, sorted by name. With `recursive`, returns paths relative to the folder; symlinks are not followed.
    */
-  readdir(path: string, options?: CallOptions & { recursive?: boolean; withFileTypes?: false }): Promise<string[]>;
-  readdir(path: string, options: CallOptions & { recursive?: boolean; withFileTypes: true }): Promise<FSDirent[]>;
+  readdir(path: string, options?: UserOptions & { recursive?: boolean; withFileTypes?: false }): Promise<string[]>;
+  readdir(path: string, options: UserOptions & { recursive?: boolean; withFileTypes: true }): Promise<FSDirent[]>;
   /** Describes a file or folder; follows a symlink. */
-  stat(path: string, options?: CallOptions): Promise<FSStats>;
+  stat(path: string, options?: UserOptions): Promise<FSStats>;
   /** Describes a file, folder or symlink; does not follow a symlink. */
-  lstat(path: string, options?: CallOptions): Promise<FSStats>;
+  lstat(path: string, options?: UserOptions): Promise<FSStats>;
   /** Checks only whether something exists at the path; `mode` has no effect. */
-  access(path: string, mode?: number): Promise<void>;
+  access(path: string, mode?: number, options?: UserOptions): Promise<void>;
   /**
    * Creates a folder.
    *
@@ -79,22 +80,22 @@ export interface SandboxFS {
    */
   mkdir(
     path: string,
-    options?: number | (CallOptions & { recursive?: boolean; mode?: number }),
+    options?: number | (UserOptions & { recursive?: boolean; mode?: number }),
   ): Promise<string | undefined>;
   /** Creates a folder whose name is the prefix and six random characters. @returns its path */
-  mkdtemp(prefix: string, options?: CallOptions): Promise<string>;
+  mkdtemp(prefix: string, options?: UserOptions): Promise<string>;
   /** Deletes a file; with `recursive`, also a folder. With `force`, a missing path is not an error. */
-  rm(path: string, options?: CallOptions & { recursive?: boolean; force?: boolean }): Promise<void>;
+  rm(path: string, options?: UserOptions & { recursive?: boolean; force?: boolean }): Promise<void>;
   /** Deletes an empty folder. */
-  rmdir(path: string, options?: CallOptions): Promise<void>;
+  rmdir(path: string, options?: UserOptions): Promise<void>;
   /** Deletes a file or symlink. */
-  unlink(path: string, options?: CallOptions): Promise<void>;
+  unlink(path: string, options?: UserOptions): Promise<void>;
   /** Moves a file or folder. What exists at `to` is replaced; a folder only if it is empty. */
-  rename(from: string, to: string, options?: CallOptions): Promise<void>;
+  rename(from: string, to: string, options?: UserOptions): Promise<void>;
   /** Copies a file and its mode. The content is sent through this machine, because the runtime cannot copy. */
-  copyFile(from: string, to: string, options?: CallOptions): Promise<void>;
+  copyFile(from: string, to: string, options?: UserOptions): Promise<void>;
   /** Yields the changes in a folder, until you leave the loop or the signal aborts. */
-  watch(path: string, options?: CallOptions & { recursive?: boolean }): AsyncGenerator<FSWatchEvent>;
+  watch(path: string, options?: UserOptions & { recursive?: boolean }): AsyncGenerator<FSWatchEvent>;
 }
 
 /** Creates the `fs` of a sandbox. @param object the sandbox, for errors */
@@ -117,35 +118,37 @@ function readingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Reading> {
         asFS("scandir", path, () => readdir(files, path, options))) as SandboxFS["readdir"],
     stat: (path, options = {}) => asFS("stat", path, () => follow(files, object, path, options)),
     lstat: (path, options = {}) => asFS("lstat", path, async () => statsOf(await files.stat(path, options))),
-    access: async (path) => void await asFS("access", path, () => follow(files, object, path, {})),
+    access: async (path, _, options = {}) =>
+      void await asFS("access", path, () => follow(files, object, path, options)),
     watch: (path, options = {}) => watch(files, object, path, options),
   };
 }
 
-type ReadOptions = FSEncoding | (CallOptions & { encoding?: FSEncoding | null }) | null | undefined;
-type ListOptions = CallOptions & { recursive?: boolean; withFileTypes?: boolean };
+type ReadOptions = FSEncoding | (UserOptions & { encoding?: FSEncoding | null }) | null | undefined;
+type ListOptions = UserOptions & { recursive?: boolean; withFileTypes?: boolean };
 
 async function readFile(files: Files, path: string, options: ReadOptions): Promise<string | Uint8Array> {
-  const { encoding, signal } = typeof options === "string" ? { encoding: options } : options ?? {};
-  const bytes = await files.read(path, { format: "bytes", signal });
+  const { encoding, signal, user } = typeof options === "string" ? { encoding: options } : options ?? {};
+  const bytes = await files.read(path, { format: "bytes", signal, user });
   if (!encoding) return bytes;
   return encoding === "base64" ? base64Encode(bytes) : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-async function readdir(files: Files, path: string, { recursive, withFileTypes, signal }: ListOptions) {
-  const entries = await files.list(path, { depth: recursive ? Infinity : 1, signal });
+async function readdir(files: Files, path: string, { recursive, withFileTypes, signal, user }: ListOptions) {
+  const entries = await files.list(path, { depth: recursive ? Infinity : 1, signal, user });
   if (withFileTypes) return entries.map((entry) => direntOf(entry, path));
   return entries.map((entry) => relativeTo(path, entry.path));
 }
 
-async function follow(files: Files, object: ObjectRef, path: string, { signal }: CallOptions): Promise<FSStats> {
-  const entry = await files.stat(path, { signal });
+async function follow(files: Files, object: ObjectRef, path: string, options: UserOptions): Promise<FSStats> {
+  const { signal, user } = options;
+  const entry = await files.stat(path, { signal, user });
   if (entry.type !== "symlink") return statsOf(entry);
   const action = `Cannot look at ${JSON.stringify(path)}`;
   if (entry.target === undefined) {
     throw new AuthorizationError(`${action}: it cannot be followed, or leads out of the root`, { object });
   }
-  const target = await files.stat(entry.target, { signal });
+  const target = await files.stat(entry.target, { signal, user });
   if (target.type !== "symlink") return statsOf(target);
   throw withCode(new ConflictError(`${action}: its links lead in a circle`, { object }), "ELOOP", "stat", path);
 }
@@ -154,7 +157,7 @@ async function* watch(
   files: Files,
   object: ObjectRef,
   path: string,
-  options: CallOptions & { recursive?: boolean },
+  options: UserOptions & { recursive?: boolean },
 ): AsyncGenerator<FSWatchEvent> {
   try {
     for await (const event of files.watch(path, options)) {
@@ -200,26 +203,26 @@ function changingFS(files: Files, object: ObjectRef): Pick<SandboxFS, Changing> 
     mkdir: (path, options) => asFS("mkdir", path, () => mkdir(parts, path, options)),
     mkdtemp: (prefix, options = {}) => asFS("mkdtemp", prefix, () => mkdtemp(files, prefix, options)),
     rm: (path, options = {}) => asFS("rm", path, () => rm(parts, path, options)),
-    rmdir: (path, { signal } = {}) =>
+    rmdir: (path, { signal, user } = {}) =>
       asFS("rmdir", path, async () => {
-        const { type } = await files.stat(path, { signal });
+        const { type } = await files.stat(path, { signal, user });
         if (type !== "directory") throw hasCode("folder", "remove folder", "rmdir", path, object);
-        await files.remove(path, { signal });
+        await files.remove(path, { signal, user });
       }),
-    unlink: (path, { signal } = {}) =>
+    unlink: (path, { signal, user } = {}) =>
       asFS("unlink", path, async () => {
-        const { type } = await files.stat(path, { signal });
+        const { type } = await files.stat(path, { signal, user });
         if (type === "directory") throw hasCode("file", "unlink", "unlink", path, object);
-        await files.remove(path, { signal });
+        await files.remove(path, { signal, user });
       }),
-    rename: (from, to, { signal } = {}) =>
-      asFS("rename", from, () => files.rename(from, to, { replace: true, signal })),
-    copyFile: (from, to, { signal } = {}) =>
+    rename: (from, to, { signal, user } = {}) =>
+      asFS("rename", from, () => files.rename(from, to, { replace: true, signal, user })),
+    copyFile: (from, to, { signal, user } = {}) =>
       asFS("copyfile", from, async () => {
-        const content = await files.read(from, { format: "stream", signal });
-        const { target } = await files.stat(from, { signal });
-        const { mode } = await files.stat(target ?? from, { signal });
-        await files.write(to, content, { mode, signal });
+        const content = await files.read(from, { format: "stream", signal, user });
+        const { target } = await files.stat(from, { signal, user });
+        const { mode } = await files.stat(target ?? from, { signal, user });
+        await files.write(to, content, { mode, signal, user });
       }),
   };
 }
@@ -230,24 +233,24 @@ interface Parts {
 }
 
 async function writeFile({ files, object }: Parts, path: string, data: FileData, options: WriteOptions) {
-  const { mode, encoding = "utf8", flag = "w", signal } = typeof options === "string" ? {} : options ?? {};
+  const { mode, encoding = "utf8", flag = "w", signal, user } = typeof options === "string" ? {} : options ?? {};
   const [text, name]: string[] = [typeof options === "string" ? options : encoding, JSON.stringify(path)];
   if (text !== "utf8" && text !== "utf-8") {
     throw new InvalidArgumentError(`Cannot write ${name}: encoding "${text}" is not utf8`, { object });
   }
   if (flag !== "w") throw new UnsupportedError(`Cannot write ${name}: flag "${flag}" is not "w"`, { object });
-  await files.write(path, data, { mode, signal });
+  await files.write(path, data, { mode, signal, user });
 }
 type WriteOptions = Parameters<SandboxFS["writeFile"]>[2];
 
 async function mkdir({ files, object }: Parts, path: string, options: MakeOptions): Promise<string | undefined> {
-  const { recursive = false, mode, signal } = typeof options === "number" ? { mode: options } : options ?? {};
+  const { recursive = false, mode, signal, user } = typeof options === "number" ? { mode: options } : options ?? {};
   const [name, parent] = [JSON.stringify(path), folderOf(path)];
-  if (!recursive && parent !== "" && !await files.exists(parent, { signal })) {
+  if (!recursive && parent !== "" && !await files.exists(parent, { signal, user })) {
     throw new FileNotFoundError(`Cannot make folder ${name}: the folder above is not there`, { object });
   }
-  const isNew = await files.makeDir(path, { mode, signal }).catch(async (error) => {
-    const isTaken = error instanceof ConflictError && await files.exists(path, { signal });
+  const isNew = await files.makeDir(path, { mode, signal, user }).catch(async (error) => {
+    const isTaken = error instanceof ConflictError && await files.exists(path, { signal, user });
     throw isTaken ? withCode(error, "EEXIST", "mkdir", path) : error;
   });
   if (!isNew && !recursive) throw new ConflictError(`Cannot make folder ${name}: it is there already`, { object });
@@ -255,21 +258,21 @@ async function mkdir({ files, object }: Parts, path: string, options: MakeOption
 }
 type MakeOptions = Parameters<SandboxFS["mkdir"]>[1];
 
-async function mkdtemp(files: Files, prefix: string, { signal }: CallOptions): Promise<string> {
+async function mkdtemp(files: Files, prefix: string, { signal, user }: UserOptions): Promise<string> {
   while (true) {
     const path = prefix + randomId().slice(0, 6);
-    if (await files.makeDir(path, { mode: 0o700, signal })) return path;
+    if (await files.makeDir(path, { mode: 0o700, signal, user })) return path;
   }
 }
 
 async function rm({ files, object }: Parts, path: string, options: RemoveOptions): Promise<void> {
-  const { recursive = false, force = false, signal } = options;
+  const { recursive = false, force = false, signal, user } = options;
   try {
     // As in Node, without `recursive` even an empty folder is not deleted.
-    if (!recursive && (await files.stat(path, { signal })).type === "directory") {
+    if (!recursive && (await files.stat(path, { signal, user })).type === "directory") {
       throw hasCode("file", "remove", "rm", path, object);
     }
-    await files.remove(path, { recursive, signal });
+    await files.remove(path, { recursive, signal, user });
   } catch (error) {
     if (!force || !(error instanceof FileNotFoundError)) throw error;
   }

@@ -11,4 +11,5 @@ export const DEFAULT_SCOPE: Scope = {
   maxSandboxes: 10,
   deleteOnExit: true,
   localRoot: undefined,
+  user: undefined,
 };

@@ -44,12 +44,15 @@ export interface Agent extends SessionServer {
 }
 
 /** What sessions on this stage may do. */
-export function scopeOf({ cluster }: Stage, scope: Partial<Scope> = {}): Scope {
+export function scopeOf({ cluster }: Pick<Stage, "cluster">, scope: Partial<Scope> = {}): Scope {
   return { ...DEFAULT_SCOPE, findPools: (signal) => listPools(cluster.api, "default", signal), ...scope };
 }
 
 /** Connects an agent to a server of its own. */
-export async function makeAgent(stage: Stage, scope: Partial<Scope> = {}): Promise<Agent> {
+export async function makeAgent(
+  stage: Pick<Stage, "cluster" | "client">,
+  scope: Partial<Scope> = {},
+): Promise<Agent> {
   const made = createSessionServer(stage.client, scopeOf(stage, scope));
   const [near, far] = InMemoryTransport.createLinkedPair();
   await made.server.connect(far);

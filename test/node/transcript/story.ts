@@ -72,7 +72,8 @@ export const STORY: Step[] = [
   { line: `hookbox exec session -- sh -c 'echo out; echo err >&2; exit 3'; echo "exit code $?"` },
   {
     prose: "If the template allows it, `--user root` runs the command as another user of the sandbox " +
-      "([runtime.md](runtime.md#environment)). `hookbox ssh session` opens a shell. `cp` copies files and folders both ways:",
+      "([runtime.md](runtime.md#environment)). `hookbox ssh session` opens a shell. `cp` copies files and folders both ways. " +
+      "With `--user`, too, the copy has the rights of that user, and files in the sandbox belong to the user:",
     line: "hookbox cp project session:",
   },
   { line: "hookbox ls -l session:project" },

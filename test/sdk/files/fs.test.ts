@@ -3,7 +3,7 @@ import * as node from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FileNotFoundError, SandboxError } from "../../../packages/sdk/errors.ts";
-import { createFiles } from "../../../packages/sdk/files/files.ts";
+import { createFiles, type Files } from "../../../packages/sdk/files/files.ts";
 import { createFS, type FSWatchEvent, type SandboxFS } from "../../../packages/sdk/files/fs.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { aSandbox, OBJECT } from "../localtransport.ts";
@@ -155,6 +155,42 @@ test("errors are ours, with Node's code and what fs says", async () => {
     expect(denied).toMatchObject({ code: "EACCES", errorCode: "PERMISSION_DENIED" });
   }
   await expect(fs.readFile("f", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+});
+
+test("every function acts as the user that it is given, in each of its calls", async () => {
+  const { runtimeClient } = await aSandbox({ "f": "", "d/g": "" });
+  const users: Record<string, unknown[]> = {};
+  let calling = "";
+  const spied = Object.fromEntries(
+    Object.entries(createFiles(runtimeClient)).map(([name, call]) => [name, (...args: unknown[]) => {
+      const { user, ...options } = args.pop() as { user?: string };
+      (users[calling] ??= []).push(user);
+      return (call as (...args: unknown[]) => unknown)(...args, options);
+    }]),
+  ) as unknown as Files;
+  const fs = createFS(spied, OBJECT);
+  const as = { user: "root" };
+  const calls: { [name in keyof SandboxFS]: () => Promise<unknown> } = {
+    readFile: () => fs.readFile("f", as),
+    writeFile: () => fs.writeFile("f", "", as),
+    readdir: () => fs.readdir("d", as),
+    stat: () => fs.stat("f", as),
+    lstat: () => fs.lstat("f", as),
+    access: () => fs.access("f", 0, as),
+    mkdir: () => fs.mkdir("d/new", as),
+    mkdtemp: () => fs.mkdtemp("t-", as),
+    copyFile: () => fs.copyFile("f", "h", as),
+    rename: () => fs.rename("h", "i", as),
+    unlink: () => fs.unlink("i", as),
+    rmdir: () => fs.rmdir("d/new", as),
+    rm: () => fs.rm("f", as),
+    watch: () => fs.watch("none", as).next().catch(() => {}),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    calling = name;
+    await call();
+  }
+  for (const name of Object.keys(fs)) expect([name, new Set(users[name])]).toEqual([name, new Set(["root"])]);
 });
 
 test("watch() tells names from the folder on", async () => {

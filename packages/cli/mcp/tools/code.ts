@@ -52,9 +52,9 @@ export const runCode: Tool = defineTool({
     timedOut: z.boolean(),
   },
   hints: RUNS,
-  async run({ sandbox, code, language, restart, timeoutMs, maxOutput }, { session, signal, progress }) {
+  async run({ sandbox, code, language, restart, timeoutMs, maxOutput }, { session, signal, user, progress }) {
     const handle = await session.open(sandbox, signal);
-    if (restart) await handle.code.restartCodeContext({ language }, { signal });
+    if (restart) await handle.code.restartCodeContext({ language, user }, { signal });
     // Only what is returned is kept, because all sessions share the server's memory.
     const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
     const shown = createShown(maxOutput);
@@ -64,7 +64,7 @@ export const runCode: Tool = defineTool({
     };
     const handlers = { onStdout: keep(kept.stdout), onStderr: keep(kept.stderr), onResult: shown.add };
     const { execution, timedOut } = await handle
-      .runCode(code, { language, timeoutMs, signal, ...handlers, maxOutputLength: 0, maxResultsLength: 0 })
+      .runCode(code, { language, timeoutMs, signal, user, ...handlers, maxOutputLength: 0, maxResultsLength: 0 })
       .then((execution) => ({ execution, timedOut: false }), (error) => {
         if (!(error instanceof TimeoutError && error.cause)) throw error;
         return { execution: error.cause as Execution, timedOut: true };

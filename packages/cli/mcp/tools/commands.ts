@@ -33,7 +33,7 @@ export const executeCommand: Tool = defineTool({
     timedOut: z.boolean().describe("It was killed at timeoutMs"),
   },
   hints: RUNS,
-  async run({ sandbox, command, cwd, env, stdin, timeoutMs, maxOutput }, { session, signal, progress }) {
+  async run({ sandbox, command, cwd, env, stdin, timeoutMs, maxOutput }, { session, signal, user, progress }) {
     const { commands } = await session.open(sandbox, signal);
     const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
     const keep = (clip: Clip) => (piece: string) => {
@@ -46,7 +46,7 @@ export const executeCommand: Tool = defineTool({
       ...stdin === undefined ? {} : { stdin },
     };
     const handlers = { onStdout: keep(kept.stdout), onStderr: keep(kept.stderr) };
-    const ended = await commands.run(command, { ...given, ...handlers, timeoutMs, signal, maxOutputLength: 0 })
+    const ended = await commands.run(command, { ...given, ...handlers, timeoutMs, signal, user, maxOutputLength: 0 })
       .then(({ exitCode, signal }) => ({ exitCode, signal, timedOut: false }), (error) => {
         if (!(error instanceof TimeoutError)) throw error;
         return { exitCode: -1, signal: "SIGKILL", timedOut: true };
@@ -82,10 +82,10 @@ export const startCommand: Tool = defineTool({
   input: COMMAND,
   output: { processId: z.int().describe("For stop_command") },
   hints: RUNS,
-  async run({ sandbox, command, cwd, env }, { session, signal }) {
+  async run({ sandbox, command, cwd, env }, { session, signal, user }) {
     const { commands } = await session.open(sandbox, signal);
     const given = { ...cwd === undefined ? {} : { cwd }, ...env ? { env } : {} };
-    const { processId } = await commands.run(command, { ...given, background: true, signal });
+    const { processId } = await commands.run(command, { ...given, background: true, signal, user });
     return { data: { processId }, content: [text(`Started as process ${processId}.`)] };
   },
 });
@@ -97,9 +97,9 @@ export const stopCommand: Tool = defineTool({
   input: { sandbox: SANDBOX, processId: z.int().describe("As start_command returned it") },
   output: { stopped: z.boolean().describe("False: it had ended already") },
   hints: REPLACES,
-  async run({ sandbox, processId }, { session, signal }) {
+  async run({ sandbox, processId }, { session, signal, user }) {
     const { commands } = await session.open(sandbox, signal);
-    const stopped = await commands.kill(processId, { signal });
+    const stopped = await commands.kill(processId, { signal, user });
     return { data: { stopped }, content: [text(stopped ? `Stopped ${processId}.` : `${processId} does not run.`)] };
   },
 });

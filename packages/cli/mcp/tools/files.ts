@@ -30,10 +30,10 @@ export const readFile: Tool = defineTool({
     nextOffset: z.int().optional().describe("Where to go on; absent: that was the end"),
   },
   hints: READS,
-  async run({ sandbox, path, offset, maxBytes }, { session, signal }) {
+  async run({ sandbox, path, offset, maxBytes }, { session, signal, user }) {
     const { files } = await session.open(sandbox, signal);
     // One more byte than requested shows whether the file continues.
-    const bytes = await files.read(path, { format: "bytes", offset, length: maxBytes + 1, signal });
+    const bytes = await files.read(path, { format: "bytes", offset, length: maxBytes + 1, signal, user });
     const isMore = bytes.length > maxBytes;
     const part = isMore ? wholeCharacters(bytes.subarray(0, maxBytes)) : bytes;
     const content = decoded(part, path, offset);
@@ -57,11 +57,11 @@ export const writeFile: Tool = defineTool({
   },
   output: { path: z.string(), bytes: z.int() },
   hints: REPLACES,
-  async run({ sandbox, path, content, executable }, { session, signal }) {
+  async run({ sandbox, path, content, executable }, { session, signal, user }) {
     const { files } = await session.open(sandbox, signal);
     const mode = executable === undefined ? {} : { mode: executable ? 0o755 : 0o644 };
     const data = new TextEncoder().encode(content);
-    await files.write(path, data, { ...mode, signal });
+    await files.write(path, data, { ...mode, signal, user });
     return { data: { path, bytes: data.length }, content: [text(`Wrote ${data.length} bytes to ${path}.`)] };
   },
 });
@@ -92,9 +92,9 @@ export const listFiles: Tool = defineTool({
     omitted: z.int().describe("How many are left out"),
   },
   hints: READS,
-  async run({ sandbox, path, depth, maxEntries }, { session, signal }) {
+  async run({ sandbox, path, depth, maxEntries }, { session, signal, user }) {
     const { files } = await session.open(sandbox, signal);
-    const all = await files.list(path, { depth, signal });
+    const all = await files.list(path, { depth, signal, user });
     const entries = firstOf(all, maxEntries);
     const omitted = all.length - entries.length;
     const lines = entries.map(lineOf);
@@ -122,9 +122,9 @@ export const fileExists: Tool = defineTool({
     size: z.number().optional().describe("Bytes"),
   },
   hints: READS,
-  async run({ sandbox, path }, { session, signal }) {
+  async run({ sandbox, path }, { session, signal, user }) {
     const { files } = await session.open(sandbox, signal);
-    const found = await files.stat(path, { signal }).catch((error) => {
+    const found = await files.stat(path, { signal, user }).catch((error) => {
       if (error instanceof FileNotFoundError) return undefined;
       throw error;
     });

@@ -6,6 +6,7 @@ import type { ContentBlock } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { AuthorizationError, InvalidArgumentError, NotEnoughSpaceError } from "../../../sdk/errors.ts";
 import type { Files } from "../../../sdk/files/files.ts";
+import type { UserOptions } from "../../../sdk/runtime/call.ts";
 import type { Scope } from "../session.ts";
 import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
 
@@ -36,13 +37,13 @@ function uploadTool(localRoot: string | undefined): Tool {
     },
     output: { path: z.string(), bytes: z.number(), files: z.int().describe("Files that were written") },
     hints: REPLACES,
-    async run({ sandbox, path, content, ...more }, { session, signal }) {
+    async run({ sandbox, path, content, ...more }, { session, signal, user }) {
       const local = chosen(content, more, localRoot);
       const source = local && await existingPath(local.root, local.path);
       const { files } = await session.open(sandbox, signal);
       const sent = source
-        ? await files.upload(source, path, { signal })
-        : await sendBytes(files, path, content ?? "", signal);
+        ? await files.upload(source, path, { signal, user })
+        : await sendBytes(files, path, content ?? "", { signal, user });
       const data = { path, bytes: sent.bytes, files: sent.files };
       return { data, content: [text(`Wrote ${counted(data)} to ${path}.`)] };
     },
@@ -71,16 +72,16 @@ function downloadTool(localRoot: string | undefined): Tool {
       content: z.string().optional().describe("The file in base64"),
     },
     hints: localRoot === undefined ? READS : { ...ADDS, destructiveHint: true, idempotentHint: true },
-    async run({ sandbox, path, ...more }, { session, signal }) {
+    async run({ sandbox, path, ...more }, { session, signal, user }) {
       const local = localOf(more, localRoot);
       const { files } = await session.open(sandbox, signal);
       if (local) {
         const target = await writablePath(local.root, local.path);
-        const { bytes, files: count } = await files.download(path, target, { signal });
+        const { bytes, files: count } = await files.download(path, target, { signal, user });
         const data = { path, bytes, files: count };
         return { data, content: [text(`Copied ${counted(data)} to ${target}.`)] };
       }
-      const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES + 1, signal });
+      const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES + 1, signal, user });
       if (bytes.length > MOST_BYTES) throw tooLarge(path, localRoot);
       const content = Buffer.from(bytes).toString("base64");
       return {
@@ -109,9 +110,9 @@ function chosen(content: string | undefined, more: object, root: string | undefi
   throw new InvalidArgumentError(`Cannot upload a file: ${wanted}`);
 }
 
-async function sendBytes(files: Files, path: string, content: string, signal: AbortSignal) {
+async function sendBytes(files: Files, path: string, content: string, options: UserOptions) {
   const bytes = Buffer.from(content, "base64");
-  await files.write(path, bytes, { signal });
+  await files.write(path, bytes, options);
   return { bytes: bytes.length, files: 1 };
 }
 

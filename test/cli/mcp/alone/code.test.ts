@@ -40,7 +40,7 @@ async function run(
   const fetch = () => Promise.resolve(new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), { headers }));
   const code = createCode(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
   const session = { open: () => Promise.resolve(code) } as unknown as Session;
-  const call = { session, signal: new AbortController().signal, progress: () => {} };
+  const call = { session, signal: new AbortController().signal, user: undefined, progress: () => {} };
   const given = { sandbox: "test", code: "1", language: "python", timeoutMs: 60_000, maxOutput: 1000, ...input };
   return { ...await callTool(runCode, given, call), held };
 }
