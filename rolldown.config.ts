@@ -3,10 +3,12 @@
  * names outside; what goes into an image has all in it but native modules. @module
  */
 import { globSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { basename, dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type CodeSplittingOptions, defineConfig, type Plugin, type RolldownOptions } from "rolldown";
+import { esmExternalRequirePlugin } from "rolldown/plugins";
 
 interface Manifest {
   dependencies?: Record<string, string>;
@@ -135,6 +137,23 @@ const CLI_CHUNKS: CodeSplittingOptions = {
   ],
 };
 
+/**
+ * A package that others bundle once more: it must not call `require`, which a bundle in ESM does not have, nor
+ * `createRequire(import.meta.url)`, because a bundle in CommonJS has no such URL.
+ */
+const LIBRARY: RolldownOptions = {
+  // Modules of Node that CommonJS packages in it require.
+  plugins: esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) }),
+  // For `node`, rolldown would import `createRequire` into every file.
+  platform: "neutral",
+  resolve: { mainFields: ["module", "main"], conditionNames: ["node", "import"] },
+  // Without these, ws looks for native packages, which no bundler can find.
+  transform: { define: { "process.env.WS_NO_BUFFER_UTIL": "true", "process.env.WS_NO_UTF_8_VALIDATE": "true" } },
+};
+
+/** The check of the runtime comes first, in a file of its own: Node prints the line that throws, which is short there. */
+const SDK_CHUNKS: CodeSplittingOptions = { groups: [{ name: "oldruntime", test: /sdk\/setup\/oldruntime\.ts$/ }] };
+
 /** A package for npm. */
 function published(
   folder: string,
@@ -150,7 +169,7 @@ function published(
     ...more,
     input,
     external: (id) => names.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [...plugins, licences()],
+    plugins: [more.plugins, plugins, licences()],
     output: {
       dir: `${folder}/dist`,
       cleanDir: true,
@@ -199,7 +218,7 @@ export const RUNTIME = [
 ];
 
 export default defineConfig([
-  published("packages/sdk", { mod: "packages/sdk/mod.ts" }),
+  published("packages/sdk", { mod: "packages/sdk/mod.ts" }, [], SDK_CHUNKS, LIBRARY),
   published("packages/testing", { mod: "packages/testing/mod.ts", ...KERNEL }, [kernels()]),
   published(
     "packages/cli",

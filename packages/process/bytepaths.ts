@@ -3,6 +3,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
+import type { Dirent } from "node:fs";
 import { lstat, opendir, readlink, realpath } from "node:fs/promises";
 import { bytesOfName, isEscaped, textOfName } from "./filenames.ts";
 import { ON_DENO } from "./runprocess.ts";
@@ -47,8 +48,14 @@ export async function* entriesIn(folder: FSPath): AsyncGenerator<FolderEntry> {
   }
   // The types lack "buffer" as an encoding of names.
   const options = { encoding: "buffer" as BufferEncoding };
-  for await (const entry of await opendir(folder, options)) {
-    yield { name: textOfName(entry.name as unknown as Uint8Array), isDirectory: entry.isDirectory() };
+  for await (const entry of await opendir(folder, options) as AsyncIterable<Dirent | Buffer>) {
+    if (!Buffer.isBuffer(entry)) {
+      yield { name: textOfName(entry.name as unknown as Uint8Array), isDirectory: entry.isDirectory() };
+      continue;
+    }
+    // Bun yields names in place of entries.
+    const path = Buffer.concat([Buffer.from(folder), Buffer.from("/"), entry]);
+    yield { name: textOfName(entry), isDirectory: (await lstat(path)).isDirectory() };
   }
 }
 

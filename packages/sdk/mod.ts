@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * hookbox: sandboxes for AI agents on Kubernetes, from TypeScript.
  *
@@ -13,6 +14,7 @@
  *
  * @module hookbox
  */
+import "./setup/oldruntime.ts";
 import { type NameOptions, SandboxClient, type SandboxList } from "./client.ts";
 import type { CreateOptions, ListOptions, WaitOptions } from "./options.ts";
 import type { SandboxHandle } from "./sandbox.ts";
@@ -98,7 +100,7 @@ export type { FileEvent, WatchDirOptions, WatchHandle, WatchOptions } from "./fi
 export type { FileData, FileToWrite, WriteOptions } from "./files/write.ts";
 export type { Code } from "./code/code.ts";
 export type { CodeContext, CodeLanguage, CreateCodeContextOptions } from "./code/code.ts";
-export type { Execution, ExecutionError, Result, ResultForm } from "./code/execution.ts";
+export type { Execution, ExecutionError, JSONValue, Result, ResultForm } from "./code/execution.ts";
 export type { CodeCallback, RunCodeOptions } from "./code/run.ts";
 export type { EnvOptions } from "./options.ts";
 export type { CallOptions, UserOptions } from "./runtime/call.ts";

@@ -15,9 +15,9 @@ export interface Project {
   run(command: string, args: string[], env?: Record<string, string>): Promise<string>;
 }
 
-/** Returns the project that all files of a run share. */
-export async function packedProject(): Promise<Project> {
-  const { folder } = await shared("consumer");
+/** Returns a project that all files of a run share: the one with all packages, or with the SDK alone. */
+export async function packedProject(name: "consumer" | "sdkConsumer" = "consumer"): Promise<Project> {
+  const { folder } = await shared(name);
   return {
     folder,
     async run(command, args, env = {}) {

@@ -8,7 +8,7 @@ import process from "node:process";
 import type { TestProject } from "vitest/node";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import type { Shared } from "./shared.ts";
-import { packAndInstall, startBare, startSuite, type Surroundings } from "./start.ts";
+import { installPacked, packAndInstall, startBare, startSuite, type Surroundings } from "./start.ts";
 
 type Start<Name extends keyof Shared> = (around: Surroundings, share: Share) => Promise<Shared[Name]>;
 type Share = <Name extends keyof Shared>(name: Name) => Promise<Shared[Name]>;
@@ -17,6 +17,8 @@ const STARTS: { readonly [Name in keyof Shared]: Start<Name> } = {
   suite: startSuite,
   bare: startBare,
   consumer: ({ directory }) => packAndInstall(join(directory, "consumer")),
+  sdkConsumer: async ({ directory }, share) =>
+    installPacked(join(directory, "sdkconsumer"), join((await share("consumer")).folder, "hookbox-[0-9]*.tgz")),
   runtimeImage: async (_, share) => {
     await importRuntimeImage(dirname((await share("suite")).kubeconfig));
     return {};

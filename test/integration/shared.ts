@@ -30,12 +30,14 @@ export interface BareCluster {
   kubectl: string;
 }
 
-/** All of them, by name. The last two are done once in the suite's cluster: their values say nothing. */
+/** All of them, by name. The last one is done once in the suite's cluster: its value says nothing. */
 export interface Shared {
   suite: Suite;
   bare: BareCluster;
   /** A project that has installed the package: its folder. */
   consumer: { folder: string };
+  /** A project that has installed the SDK alone: its folder. */
+  sdkConsumer: { folder: string };
   /** The runtime's image is on the real node. */
   runtimeImage: object;
 }

@@ -102,13 +102,19 @@ export async function startBare({ directory, atEnd }: Surroundings): Promise<Bar
   return { kubeconfig, kubectl };
 }
 
+const npm = (args: string[], cwd: string) => promisify(execFile)("npm", args, { cwd });
+
 /** Packs what is published and installs all of it into a project of its own in `folder`; takes a while. */
 export async function packAndInstall(folder: string): Promise<{ folder: string }> {
-  const npm = (args: string[], cwd: string) => promisify(execFile)("npm", args, { cwd });
   mkdirSync(folder, { recursive: true });
   await npm(["run", "pack", "--", "--pack-destination", folder], ROOT);
-  const tarballs = globSync("*.tgz", { cwd: folder }).map((file) => `./${file}`);
+  return await installPacked(folder, join(folder, "*.tgz"));
+}
+
+/** Installs the packages in the files of this pattern into a project of its own in `folder`. */
+export async function installPacked(folder: string, pattern: string): Promise<{ folder: string }> {
+  mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund", ...tarballs], folder);
+  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund", ...globSync(pattern)], folder);
   return { folder };
 }

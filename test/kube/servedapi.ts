@@ -1,6 +1,6 @@
 /** The API server in memory behind a real port, for processes that find it by a kubeconfig. @module */
 import { writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Api } from "../../packages/kube/api.ts";
@@ -16,6 +16,7 @@ export interface ServedApi<A = FakeApi> {
   api: A;
   /** Path of a kubeconfig that leads there. */
   kubeconfig: string;
+  server: Server;
   /** Requests whose client has left before they were answered, as `DELETE /path`; watches are not among them. */
   left: string[];
 }
@@ -66,5 +67,5 @@ export async function serveApi(
     "current-context": "x",
   };
   writeFileSync(kubeconfig, JSON.stringify(config));
-  return { api: served, kubeconfig, left };
+  return { api: served, kubeconfig, server, left };
 }

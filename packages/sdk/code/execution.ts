@@ -1,7 +1,10 @@
 /** The result of running code: values in all their forms, output, and the exception. @module */
-import { type JsonValue, toJson } from "@bufbuild/protobuf";
+import { toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Result as WireResult } from "../../runtime-api/gen/hookbox/runtime/v1/contexts_pb.ts";
+
+/** Plain data, as `JSON.parse` returns it. */
+export type JSONValue = string | number | boolean | null | JSONValue[] | { [key: string]: JSONValue };
 
 /** Forms of a result that have their own field. */
 export type ResultForm =
@@ -31,10 +34,10 @@ export interface Result {
   /** Base64. */
   pdf?: string;
   latex?: string;
-  json?: JsonValue;
+  json?: JSONValue;
   javascript?: string;
   /** The value as plain data; for a table, its columns by name. */
-  data?: JsonValue;
+  data?: JSONValue;
   /** Forms of other MIME types; binary ones in base64. */
   extra: Record<string, string>;
   /** Whether it is the value of the last expression. False for values that were displayed while the code ran. */
@@ -79,7 +82,7 @@ const BINARY = ["png", "jpeg", "pdf"] as const;
 const PLAIN = ["text", "html", "markdown", "svg", "latex", "javascript"] as const;
 const VALUES = ["json", "data"] as const;
 
-/** Converts a result of the runtime's response. */
+/** Converts a result of the runtime's response. @internal */
 export function resultOf(wire: WireResult): Result {
   const forms: Omit<Result, "extra" | "isMainResult" | "formats"> = {};
   for (const form of PLAIN) if (wire[form] !== undefined) forms[form] = wire[form];
@@ -90,7 +93,7 @@ export function resultOf(wire: WireResult): Result {
   return { ...forms, extra, isMainResult, formats: () => names };
 }
 
-function jsonOf(value: Value): JsonValue {
+function jsonOf(value: Value): JSONValue {
   return toJson(ValueSchema, value);
 }
 

@@ -15,6 +15,8 @@ const textDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Yields output as text. A character that is split between two pieces is yielded in one. Returns how the process ended.
+ *
+ * @internal
  */
 export async function* textOf(
   events: AsyncIterable<ProcessEvent>,
@@ -38,14 +40,19 @@ export async function* textOf(
   throw new TypeError("Cannot read a process: its events have no end");
 }
 
-/** Where the output goes, and what errors need. */
+/** Where the output goes, and what errors need. @internal */
 export interface CollectOptions
   extends Pick<RunOptions, "onData" | "onStdout" | "onStderr" | "check" | "maxOutputLength" | "timeoutMs"> {
   action: string;
   object: ObjectRef;
 }
 
-/** Reads all events and returns the result. @throws {@link TimeoutError} or {@link CommandExitError} */
+/**
+ * Reads all events and returns the result.
+ *
+ * @throws {@link TimeoutError} or {@link CommandExitError}
+ * @internal
+ */
 export async function collect(events: AsyncIterable<ProcessEvent>, collecting: CollectOptions): Promise<CommandResult> {
   const { onData, onStdout, onStderr, maxOutputLength = DEFAULT_MAX_CHARACTERS } = collecting;
   const kept = { stdout: createTextCollector(maxOutputLength), stderr: createTextCollector(maxOutputLength) };

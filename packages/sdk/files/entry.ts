@@ -34,13 +34,13 @@ const entrySchema = z.object({
   target: z.string().optional(),
 });
 
-/** Response of `GET /v1/stat/{path}`. */
+/** Response of `GET /v1/stat/{path}`. @internal */
 export const statSchema = entrySchema.extend({ path: z.string() });
 
-/** Response of `GET /v1/files/{folder}`. */
+/** Response of `GET /v1/files/{folder}`. @internal */
 export const listingSchema = z.object({ entries: z.array(entrySchema) });
 
-/** Response of `GET /v1/disk`. */
+/** Response of `GET /v1/disk`. @internal */
 export const diskSchema = z.object({
   total_bytes: z.number(),
   used_bytes: z.number(),
@@ -59,7 +59,7 @@ export interface Disk {
   freeFiles: number;
 }
 
-/** Converts an entry of the runtime's response. @param path path of the entry for the caller */
+/** Converts an entry of the runtime's response. @param path path of the entry for the caller @internal */
 export function entryOf(
   { name, type, size, mode, modified_at, target }: z.infer<typeof entrySchema>,
   path: string,
@@ -69,12 +69,12 @@ export function entryOf(
   return target === undefined ? entry : { ...entry, target };
 }
 
-/** Converts the entries of a folder. */
+/** Converts the entries of a folder. @internal */
 export function entriesOf({ entries }: z.infer<typeof listingSchema>, folder: string): Entry[] {
   return entries.map((entry) => entryOf(entry, joinPath(folder, entry.name)));
 }
 
-/** Converts the runtime's description of the disk. */
+/** Converts the runtime's description of the disk. @internal */
 export function diskOf(disk: z.infer<typeof diskSchema>): Disk {
   return {
     totalBytes: disk.total_bytes,

@@ -27,6 +27,7 @@ export interface UserOptions extends CallOptions {
  *
  * @param send sends the call with these options
  * @throws {@link SandboxError} if it fails; the reason of the signal if that was aborted
+ * @internal
  */
 export async function call<T>(
   { object }: RuntimeClient,
@@ -47,6 +48,7 @@ export async function call<T>(
  * Waits for a promise, or until the signal is aborted. The work behind the promise continues.
  *
  * @throws the reason of the signal
+ * @internal
  */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise;
@@ -61,6 +63,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
  * Reads a response as JSON of this shape.
  *
  * @throws {@link SandboxError} with code INTERNAL if it has another shape or is too long
+ * @internal
  */
 export async function parsed<T>(
   schema: z.ZodType<T>,

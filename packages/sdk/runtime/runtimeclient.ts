@@ -36,7 +36,7 @@ export interface RuntimeClient {
    * @returns a response of status 2xx @throws {@link SandboxError} for any other
    */
   request(path: string, request: RuntimeRequest): Promise<Response>;
-  /** Transport for Connect calls to the services on that port. Calls are not repeated. */
+  /** Transport for Connect calls to the services on that port. Calls are not repeated. @internal */
   connectTransport: Transport;
   transport: SandboxTransport;
   /**
