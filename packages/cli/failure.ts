@@ -68,7 +68,7 @@ export function reportOf(error: unknown): ErrorReport {
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
   if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };
   if (error instanceof SandboxError) {
-    const remedy = error.remedy === undefined ? rightsRemedy(error) : asOptions(error.remedy);
+    const remedy = rightsRemedy(error) ?? (error.remedy === undefined ? undefined : asOptions(error.remedy));
     return { code: codeOf(error), lines: [withoutTail(error.message, error.remedy), ...linesOf(remedy)] };
   }
   if (error instanceof Failure) return { code: EXIT.failure, lines: [error.message, ...linesOf(error.remedy)] };

@@ -20,7 +20,7 @@ export type AdmittedRequest =
     "target" | "address" | "path" | "proto" | "withheld" | "added" | "rules" | "locate" | "mayNotListenYet"
   >
   & {
-    /** Checks again whether the client may still connect; undefined: the client has no token to check. */
+    /** Checks again whether the client may still connect; undefined: every client may. */
     check: (() => object | Promise<object>) | undefined;
     /** When the token expires, in seconds since the epoch; undefined: not known. */
     expires: number | undefined;
@@ -61,7 +61,7 @@ export function admit(
       ? originForSandbox(request, route, parts.browser, gate === allowAllGate)
       : undefined;
     // Uses the route without the UID added above: the gate for scoped tokens refuses requests that name a UID.
-    const check = decision.isAnonymous ? undefined : () => gate(request, route, address);
+    const check = gate === allowAllGate ? undefined : () => gate(request, route, address);
     const added = origin ? [...decision.added, ...origin] : decision.added;
     then({ ...admittedRequest(parts, record, { ...route, target }, { ...decision, added }), check }, decision);
   };

@@ -14,7 +14,7 @@ import { cutOff, endRequest, forgetHead, isHttp2 } from "./proxy/versions.ts";
 import type { Refusal } from "./refusal.ts";
 
 /**
- * Answers `{"detail": …}`. If another answer has begun, closes the connection so that the client sees an incomplete
+ * Answers `{"detail": …}`, with `remedy` if there is one. If another answer has begun, closes the connection so that the client sees an incomplete
  * answer.
  */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
@@ -24,7 +24,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   }
   if (grpcFormOf(request)?.kind === "native") return sendGrpcRefusal(request, response, refusal);
   forgetHead(request, response);
-  const body = Buffer.from(JSON.stringify({ detail: refusal.detail }));
+  const body = Buffer.from(JSON.stringify({ detail: refusal.detail, remedy: refusal.remedy }));
   response.writeHead(refusal.status, {
     "Content-Type": "application/json",
     "Content-Length": body.length,

@@ -2,9 +2,10 @@
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
-import { createAddressOf, createProtoOf } from "./access/clientaddress.ts";
+import { createAddressOf, createProtoOf, proxyTest } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
+import { createPortForwardCheck, type OwnPod } from "./access/portforward.ts";
 import { createRecheck } from "./access/recheck.ts";
 import { createRuntimeCredentials } from "./access/runtimekey.ts";
 import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
@@ -48,13 +49,21 @@ export interface Outputs {
   tracer?: Tracer | undefined;
 }
 
-/** Builds the router. Its watches run until `signal` fires. @param dashboard absent: the router serves no dashboard */
+/** What the router has only in some places. */
+interface Surroundings {
+  /** Absent: the router serves no dashboard. */
+  dashboard?: Dashboard | undefined;
+  /** Absent: the router does not run in a Pod, so requests through `kubectl port-forward` need a token. */
+  ownPod?: OwnPod | undefined;
+}
+
+/** Builds the router. Its watches run until `signal` fires. */
 export function assembleRouter(
   api: Api,
   options: RouterOptions,
   outputs: Outputs,
   signal: AbortSignal,
-  dashboard?: Dashboard,
+  { dashboard, ownPod }: Surroundings = {},
 ): Router {
   const { log, write, tracer } = outputs;
   const { allowLoopbackPodIp } = options;
@@ -121,7 +130,7 @@ export function assembleRouter(
     handler: createHandler({
       routing: { allowLoopbackPodIp, pathRoutingPrefix: options.pathRoutingPrefix, domain: options.domain },
       exists: existsIn(index),
-      gate: gateOf(api, index, options, log),
+      gate: gateOf(api, index, options, log, ownPod),
       browser: options.browser,
       pathRoutingRewriteResponses: options.pathRoutingRewriteResponses,
       allowedHosts: options.allowedHosts,
@@ -159,13 +168,21 @@ function existsIn(index: SandboxIndex): (target: Target) => boolean {
   return ({ namespace, name }) => index.find(namespace, name)?.sandbox.isUnclaimed === false;
 }
 
-function gateOf(api: Api, index: SandboxIndex, { authz, browser }: RouterOptions, log: Log): Gate {
+function gateOf(
+  api: Api,
+  index: SandboxIndex,
+  { authz, browser, trustPortForward, trustedProxies }: RouterOptions,
+  log: Log,
+  pod: OwnPod | undefined,
+): Gate {
   if (authz.mode === "allow-all") return allowAllGate;
   const authorise = authz.mode === "tokenreview" ? createTokenReviewAccess({ ...authz, api, log }) : createScopedAccess(
     createTokenKeys(authz, log),
     ({ namespace, name }) => index.find(namespace, name)?.sandbox.metadata.uid,
   );
-  return createGate(authorise, browser);
+  // If a proxy connects from a loopback address, so do its clients.
+  const isTrusting = trustPortForward && !["127.0.0.1", "::1"].some(proxyTest(trustedProxies));
+  return createGate(authorise, browser, pod && isTrusting ? createPortForwardCheck({ api, pod, log }) : undefined);
 }
 
 /** Skips the look-up in other namespaces if the router watches one namespace: it could not reach their Pods. */

@@ -5,6 +5,8 @@ import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../api/router/protoc
 export interface Refusal {
   status: number;
   detail: string;
+  /** What the client or its administrator can do; absent: `detail` says enough. */
+  remedy?: string;
   headers?: Record<string, string>;
 }
 
@@ -16,10 +18,20 @@ export function isRefusal(value: object): value is Refusal {
   return "detail" in value;
 }
 
-/** Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2. */
-export function unauthorized(token: string | undefined): Refusal {
+/**
+ * Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2.
+ *
+ * @param valid tells which tokens are valid, and how a client gets in without one; undefined: the client knows
+ */
+export function unauthorized(token: string | undefined, valid?: string): Refusal {
   const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
-  return { status: 401, detail, headers: { "WWW-Authenticate": "Bearer" } };
+  const remedy = valid === undefined ? {} : { remedy: `Send the header "Authorization: Bearer TOKEN": ${valid}.` };
+  return { status: 401, detail, ...remedy, headers: { "WWW-Authenticate": "Bearer" } };
+}
+
+/** Refuses a client if it is not known, for now, whether it needs a token. @param cause as a part of a sentence */
+export function unsure(cause: string): Refusal {
+  return { status: 503, detail: `Cannot find out whether this client needs a token: ${cause}.` };
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Runs the router as a process: opens its ports, serves until a signal, and shuts down gracefully. @module */
 import { readFileSync } from "node:fs";
+import { hostname, networkInterfaces } from "node:os";
 import process from "node:process";
 import { connect } from "../kube/connection.ts";
 import { sleep } from "../kube/backoff.ts";
@@ -9,6 +10,7 @@ import { createAPIProxy } from "../kube/apiproxy.ts";
 import { createHealthApp } from "../process/observability.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import { createAddressOf } from "./access/clientaddress.ts";
+import type { OwnPod } from "./access/portforward.ts";
 import { assembleRouter, type Outputs, type Router } from "./assemble.ts";
 import { createDashboard, type Dashboard } from "./dashboard/dashboard.ts";
 import type { RouterOptions } from "./options.ts";
@@ -30,7 +32,8 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
     const api = connect(credentials, { signal: shutdown.signal, userAgent: USER_AGENT });
     const outputs: Outputs = { log, write: (text) => process.stdout.write(text), tracer };
     const dashboard = dashboardOf(options, credentials, log);
-    const router = assembleRouter(api, options, outputs, shutdown.signal, dashboard);
+    const ownPod = ownPodOf(options, credentials);
+    const router = assembleRouter(api, options, outputs, shutdown.signal, { dashboard, ownPod });
     installErrorBoundary((error) => {
       router.metrics.exceptions.inc();
       log("error", "Unexpected error in a connection", errorFields(error));
@@ -51,6 +54,13 @@ export async function runRouter(options: RouterOptions, signal: AbortSignal): Pr
       router.close();
     }
   });
+}
+
+/** Returns undefined if the router does not run in a Pod. The name of a Pod is the host name of its containers. */
+function ownPodOf({ kubeconfig }: RouterOptions, { namespace }: Credentials): OwnPod | undefined {
+  if (kubeconfig !== undefined || namespace === undefined) return undefined;
+  const addresses = Object.values(networkInterfaces()).flatMap((found = []) => found.map(({ address }) => address));
+  return { namespace, name: hostname(), addresses };
 }
 
 /**

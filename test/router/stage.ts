@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
+import type { OwnPod } from "../../packages/router/access/portforward.ts";
 import { assembleRouter, type Router } from "../../packages/router/assemble.ts";
 import { readOptions, type RouterOptions } from "../../packages/router/options.ts";
 import { listen } from "../../packages/router/server.ts";
@@ -25,18 +26,24 @@ export interface Stage {
 /** Starts a router over what `api` holds; it goes with the test. */
 export async function startRouter(
   api: FakeApi = createFakeApi(),
-  { tracer, ...over }: Partial<RouterOptions> & { tracer?: Tracer } = {},
+  { tracer, ownPod, ...over }: Partial<RouterOptions> & { tracer?: Tracer; ownPod?: OwnPod } = {},
   h2c = false,
 ): Promise<Stage> {
   const options = readOptions(["--authz-mode", "allow-all", "--allow-loopback-pod-ip"])!;
   const end = new AbortController();
   const settings = { ...options, upstreamRetryInitialDelay: 5, upstreamRetryMaxDelay: 20, ...over };
   const lines: string[] = [];
-  const router = assembleRouter(underRole(api, "router"), settings, {
-    log: () => {},
-    write: (text) => lines.push(...text.split("\n").filter(Boolean)),
-    tracer,
-  }, end.signal);
+  const router = assembleRouter(
+    underRole(api, "router"),
+    settings,
+    {
+      log: () => {},
+      write: (text) => lines.push(...text.split("\n").filter(Boolean)),
+      tracer,
+    },
+    end.signal,
+    { ownPod },
+  );
   await router.ready;
   const server = await listen(router.handler, { host: "127.0.0.1", port: 0, graceMs: 0, h2c });
   onTestFinished(async () => {

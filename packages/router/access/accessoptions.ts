@@ -75,6 +75,12 @@ export const ACCESS_FLAGS = {
       "ends. 0: it ends only when the token expires",
     ...{ since: "0.3.0", default: "30s" },
   }),
+  "trust-port-forward": flag(SWITCH, {
+    help: "clients that connect through kubectl port-forward need a token, too. Without this option, who may create " +
+      "pods/portforward in the router's namespace can reach every sandbox, unless the router's Pod has a second container " +
+      "or the network of its node",
+    ...{ since: "0.3.0", default: "true" },
+  }),
   "authz-scoped-token-secret-file": flag(TEXT, {
     help: "file with secrets of 32 bytes or more, one per line; the first one signs",
     ...{ since, placeholder: "F" },

@@ -58,7 +58,7 @@ function valuesOf(header: string | string[] | undefined): string[] {
 const SUBNET = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/;
 
 /** Creates the test whether an address is that of a trusted proxy. @throws {RangeError} if a subnet is invalid */
-function proxyTest(subnets: readonly string[]): (address: string) => boolean {
+export function proxyTest(subnets: readonly string[]): (address: string) => boolean {
   if (subnets.length === 0) return () => false;
   const list = new BlockList();
   for (const text of subnets) {

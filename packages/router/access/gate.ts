@@ -2,10 +2,11 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, type Route, type Target } from "../destination.ts";
 import { sameHost } from "../proxy/answerheaders.ts";
-import { isRefusal, type Refusal } from "../refusal.ts";
+import { isRefusal, type Refusal, unsure } from "../refusal.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
 import { isCrossOrigin } from "./crossorigin.ts";
+import type { PortForwardCheck, PortForwardVerdict } from "./portforward.ts";
 
 /** A client that wants to reach a sandbox. */
 export interface AccessRequest {
@@ -87,8 +88,12 @@ export function allowAllGate(_: IncomingMessage, { path }: Route, address: strin
   };
 }
 
-/** Creates the gate of all other modes, which checks tokens and cookies. */
-export function createGate(authorise: Authorise, browser: BrowserOptions): Gate {
+/**
+ * Creates the gate of all other modes, which checks tokens and cookies.
+ *
+ * @param checkPortForward decides about requests without a token; undefined: those through `kubectl port-forward` need one
+ */
+export function createGate(authorise: Authorise, browser: BrowserOptions, checkPortForward?: PortForwardCheck): Gate {
   return (request, route, address) => {
     if (browser.authzCookieQueryParam !== undefined && request.headers["service-worker"] === "script") {
       return NO_SERVICE_WORKERS;
@@ -99,11 +104,28 @@ export function createGate(authorise: Authorise, browser: BrowserOptions): Gate 
     }
     const { token } = credentials;
     const methodAndPath = { method: request.method ?? "", path: credentials.path };
-    const grant = authorise({ target: route.target, token, address, request: methodAndPath });
     const admit = (decision: AccessGrant | Refusal) =>
       isRefusal(decision) ? decision : admissionOf(request, route, credentials, decision, browser);
-    return grant instanceof Promise ? grant.then(admit) : admit(grant);
+    const decide = (verdict?: PortForwardVerdict) => {
+      if (verdict?.isTrusted) return admit({ client: "port-forward" });
+      const grant = authorise({ target: route.target, token, address, request: methodAndPath });
+      const finish = (decision: AccessGrant | Refusal) => admit(verdict ? explained(decision, verdict) : decision);
+      return grant instanceof Promise ? grant.then(finish) : finish(grant);
+    };
+    const verdict = token === undefined ? checkPortForward?.(request) : undefined;
+    return verdict instanceof Promise ? verdict.then(decide) : decide(verdict);
   };
+}
+
+/** Adds to a refusal why a token was needed although the request came from a loopback address. */
+function explained(
+  decision: AccessGrant | Refusal,
+  { reason, mayPass }: PortForwardVerdict & { isTrusted: false },
+): AccessGrant | Refusal {
+  if (!isRefusal(decision)) return decision;
+  if (mayPass) return unsure(reason);
+  const remedy = `${decision.remedy ?? ""} A connection through kubectl port-forward was not enough: ${reason}.`.trim();
+  return { ...decision, remedy };
 }
 
 function admissionOf(

@@ -27,6 +27,7 @@ const claimsSchema = z.object({
   port: z.number().optional(),
 });
 
+const VALID = "a token that was signed for this Sandbox and has not expired. See docs/router.md";
 const TOKEN = /^v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
 /**
@@ -112,7 +113,7 @@ export function createScopedAccess(
     const claims: (TokenClaims & Partial<SandboxTokenClaims>) | undefined = token === undefined
       ? undefined
       : open(token);
-    if (!claims) return unauthorized(token);
+    if (!claims) return unauthorized(token, VALID);
     const { ns, name, port = target.port, exp, uid, method, path } = claims;
     const known = uid === undefined ? uid : uidOf(target) ?? uid;
     if (ns !== target.namespace || name !== target.name || port !== target.port || known !== uid) {

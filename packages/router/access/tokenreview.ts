@@ -32,6 +32,7 @@ interface TokenReviewOptions {
   authzTokenreviewRequireToken: boolean;
 }
 
+const VALID = "a token of a user or ServiceAccount that may connect to this Sandbox. See docs/clients.md";
 /** Denials stay in the cache for a shorter time, as somebody may just create the missing RoleBinding. */
 const LONGEST_DENIAL_MS = 5000;
 /** Limits for names that are not in the cache, allowed or not: a user may have access to all names of a namespace. */
@@ -98,7 +99,12 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     const grantOf = (access: AccessVerdict) => {
       if ("detail" in access) return access;
       if (access.isAllowed) return { client: `user:${user.username}`, ...(expires === undefined ? {} : { expires }) };
-      return { status: 403, detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.` };
+      return {
+        status: 403,
+        detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.`,
+        remedy: `An administrator can allow it: kubectl create rolebinding NAME -n ${namespace} ` +
+          `--clusterrole=hookbox-sandbox-user ${subjectOf(user.username)}`,
+      };
     };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
     const access = accessCache.get(key, performance.now(), reviewOfAccess(key, user, namespace, name));
@@ -108,13 +114,13 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
   async function decideLater(ask: AccessRequest, identified: Promise<TokenVerdict>): Promise<AccessGrant | Refusal> {
     const verdict = await identified;
     if ("detail" in verdict) return verdict;
-    return verdict.user ? await decide(ask, verdict.user, verdict.expires) : unauthorized(ask.token);
+    return verdict.user ? await decide(ask, verdict.user, verdict.expires) : unauthorized(ask.token, VALID);
   }
 
   return (ask) => {
     const { token, address } = ask;
     if (token === undefined) {
-      return options.authzTokenreviewRequireToken ? unauthorized(token) : { client: `address:${address}` };
+      return options.authzTokenreviewRequireToken ? unauthorized(token, VALID) : { client: `address:${address}` };
     }
     const key = createHash("sha256").update(token).digest("base64");
     const failed = (error: unknown): Refusal => {
@@ -124,10 +130,15 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     const verdict = userCache.get(key, performance.now(), review(key, token, address));
     if (verdict instanceof Promise) return decideLater(ask, verdict).catch(failed);
     if ("detail" in verdict) return verdict;
-    if (!verdict.user) return unauthorized(token);
+    if (!verdict.user) return unauthorized(token, VALID);
     const grant = decide(ask, verdict.user, verdict.expires);
     return grant instanceof Promise ? grant.catch(failed) : grant;
   };
+}
+
+function subjectOf(username: string): string {
+  const [, account] = /^system:serviceaccount:(.+:.+)$/.exec(username) ?? [];
+  return account === undefined ? `--user=${username}` : `--serviceaccount=${account}`;
 }
 
 const userSchema = z.object({

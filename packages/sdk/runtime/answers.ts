@@ -33,7 +33,7 @@ export async function errorOfAnswer(
   remedy?: string,
 ): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
-  const { code, words } = messageIn(text, answer);
+  const { code, words, advice } = messageIn(text, answer);
   const message = `Cannot ${action}: ${words}`;
   const fromRouter = answer.headers.get(REASON_HEADER);
   const reason = fromRouter ?? code;
@@ -48,7 +48,7 @@ export async function errorOfAnswer(
         remedy: code === undefined || remedy === undefined ? "Give the option `token`, or HOOKBOX_TOKEN." : remedy,
       });
     case 403:
-      return new AuthorizationError(message, { ...details, ...code === undefined ? {} : { remedy } });
+      return new AuthorizationError(message, { ...details, remedy: code === undefined ? advice : remedy });
     case 404:
       if (fromRouter === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
@@ -81,12 +81,16 @@ function noRuntime(message: string, details: ErrorDetails): SandboxError {
   return new UnsupportedError(message, { ...details, remedy });
 }
 
-/** Errors of the runtime have the form `{code, message}`, those of the router `{detail}`. */
-function messageIn(text: string, { status }: Response): { code?: string; words: string } {
+/** Errors of the runtime have the form `{code, message}`, those of the router `{detail, remedy?}`. */
+function messageIn(
+  text: string,
+  { status }: Response,
+): { code?: string; words: string; advice?: string | undefined } {
   try {
-    const { code, message, detail } = JSON.parse(text) as Record<string, unknown>;
+    const { code, message, detail, remedy } = JSON.parse(text) as Record<string, unknown>;
     const words = [message, detail].find((one) => typeof one === "string");
-    return { ...typeof code === "string" ? { code } : {}, words: words ? trimmed(words) : `HTTP ${status}` };
+    const advice = typeof remedy === "string" ? remedy.slice(0, WORDS_BYTES) : undefined;
+    return { ...typeof code === "string" ? { code } : {}, words: words ? trimmed(words) : `HTTP ${status}`, advice };
   } catch {
     return { words: `HTTP ${status}` };
   }

@@ -78,7 +78,7 @@ describe("a scoped token", () => {
     expect(await fetchFrom(port, { headers: naming(backend) })).toMatchObject({
       status: 401,
       headers: { "www-authenticate": "Bearer" },
-      text: '{"detail":"Missing or invalid Authorization header."}',
+      text: expect.stringMatching(/^{"detail":"Missing or invalid Authorization header.","remedy":"Send the header /),
     });
     const unknown = { ...naming(backend, "nobody"), Authorization: "Bearer x" };
     expect(await fetchFrom(port, { headers: unknown }), "who may not learns nothing").toMatchObject({ status: 401 });

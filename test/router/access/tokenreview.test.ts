@@ -45,6 +45,8 @@ describe("createTokenReviewAccess()", () => {
     expect(await ask("ann", "other")).toMatchObject({
       status: 403,
       detail: "User Ann may not connect to sandbox team-a/other.",
+      remedy: "An administrator can allow it: kubectl create rolebinding NAME -n team-a " +
+        "--clusterrole=hookbox-sandbox-user --user=Ann",
     });
     expect(await ask("bob")).toMatchObject({ status: 403 });
     expect(await ask("eve")).toMatchObject({ status: 401, detail: "Invalid token." });

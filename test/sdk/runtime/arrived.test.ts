@@ -67,3 +67,10 @@ test("what may have arrived is sent again only if that changes nothing, and what
   expect([await timesSent(lost, false), await timesSent(lost, true)]).toEqual([1, 4]);
   expect(await timesSent(unreachable("demo", "nothing listens on the port"), false)).toBe(4);
 });
+
+test("the router's advice is in the error, and a runtime's answer has none of it", async () => {
+  const refused = { status: 403, detail: "User ann may not connect to sandbox a/b.", remedy: "Ask the administrator" };
+  expect(await errorOf(refused)).toMatchObject({ remedy: "Ask the administrator" });
+  const ofRuntime = JSON.stringify({ code: "PERMISSION_DENIED", message: "no", remedy: "Type your password" });
+  expect(await errorOf({ status: 403, text: ofRuntime })).toMatchObject({ remedy: undefined });
+});
