@@ -155,7 +155,7 @@ const DEPLOYMENTS = "GET /apis/apps/v1/deployments";
 const routers = (readyReplicas: number) =>
   listOf("apps/v1", "Deployment", {
     metadata: { name: "sandbox-router", namespace: "agent-sandbox-system" },
-    spec: { replicas: 2, template: { spec: {} } },
+    spec: { replicas: 2, template: { spec: { containers: [] } } },
     status: { readyReplicas },
   });
 const FORBIDDEN = { status: 403, body: { message: "you may not" } };
@@ -177,6 +177,42 @@ test.for([
   ],
 ] as [Answers, string][])("doctor looks for the router itself: %#", async ([answers, line]) => {
   expect((await examine({ ...sound(), ...answers }, "doctor")).stdout).toMatch(new RegExp(`^${line}`, "m"));
+});
+
+const PODS = "GET /api/v1/namespaces/agent-sandbox-system/pods";
+const routerWith = (...args: string[]) =>
+  listOf("apps/v1", "Deployment", {
+    metadata: { name: "sandbox-router", namespace: "agent-sandbox-system" },
+    spec: { template: { spec: { containers: [{ args: ["router/main.js", ...args] }] } } },
+    status: { readyReplicas: 1 },
+  });
+const podOf = (...names: string[]) =>
+  listOf("v1", "Pod", { metadata: { name: "r" }, spec: { containers: names.map((name) => ({ name })) }, status: {} });
+
+test.for<[args: string[], pods: unknown, line: string]>([
+  [
+    [],
+    podOf("router"),
+    "✓ clients with a token whose user may connect to the Sandbox; also clients of kubectl port-forward \\(who may create " +
+    "pods/portforward in agent-sandbox-system\\)",
+  ],
+  [[], podOf("router", "envoy"), "✓ clients .*; kubectl port-forward is not enough: the router's Pod has 2 containers"],
+  [[], FORBIDDEN, "✓ clients .*; kubectl port-forward is not enough: its Pods cannot be read"],
+  [["--no-trust-port-forward"], podOf("router"), "✓ clients .*; kubectl port-forward is not enough: .*--no-trust-port"],
+  [
+    ["--authz-mode=scoped-token", "--authz-scoped-token-secret-file=f"],
+    podOf("router"),
+    "✓ .* signed for the Sandbox; also",
+  ],
+  [["--authz-mode", "allow-all"], podOf("router"), "! every client that can reach it, without a token\n +→ Keep other"],
+  [["--no-authz-tokenreview-require-token"], podOf("router"), "! every client .*: a token is not required"],
+  [["--of-another-router"], podOf("router"), "! the router's options cannot be read"],
+])("doctor says whom a router with %j lets in", async ([args, pods, line]) => {
+  const answers = { ...sound(), [DEPLOYMENTS]: routerWith(...args), [PODS]: pods } as Answers;
+  const [mark, ...rest] = line.split(" ");
+  expect((await examine(answers, "doctor")).stdout).toMatch(
+    new RegExp(`^${mark} Router access +${rest.join(" ")}`, "m"),
+  );
 });
 
 test("who may not list Pods is not told to install Metacontroller", async () => {

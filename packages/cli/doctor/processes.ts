@@ -6,6 +6,7 @@ import { messageOf, pathOf } from "../../kube/api.ts";
 import { causeOf } from "../../process/log.ts";
 import { humanDuration } from "../../summary/age.ts";
 import { type Check, type CheckInput, type CheckResult, itemsOf, read } from "./check.ts";
+import { checkRouterAccess, type RouterDeployment } from "./routeraccess.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1";
 
@@ -57,12 +58,12 @@ function checkLease({ what, lease, loss, remedy }: Leader): Check {
 }
 
 interface Deployment extends KubeObject {
-  spec: { replicas?: number };
+  spec: RouterDeployment["spec"] & { replicas?: number };
   status?: { readyReplicas?: number };
 }
 
 /** Looks for routers in the cluster, because none was named. */
-async function lookForRouter(input: CheckInput): Promise<CheckResult> {
+async function lookForRouter(input: CheckInput): Promise<CheckResult[]> {
   const what = "Router";
   const query = { labelSelector: ROUTER_SELECTOR };
   let answer = await read(input, pathOf({ resource: "deployments" }), query);
@@ -72,22 +73,25 @@ async function lookForRouter(input: CheckInput): Promise<CheckResult> {
   const routers = itemsOf<Deployment>(answer);
   if (!routers) {
     const remedy = "If there is a router, set --router or HOOKBOX_ROUTER_URL to its URL.";
-    return { mark: "warn", what, text: `cannot be looked for: ${messageOf(answer)}`, remedy };
+    return [{ mark: "warn", what, text: `cannot be looked for: ${messageOf(answer)}`, remedy }];
   }
   const [router] = routers.toSorted((a, b) => (b.status?.readyReplicas ?? 0) - (a.status?.readyReplicas ?? 0));
   if (!router) {
     const text = "there is none: requests go through the API server, and only requests of this CLI resume sandboxes";
-    return { mark: "warn", what, text, remedy: "Install the router: docs/router.md." };
+    return [{ mark: "warn", what, text, remedy: "Install the router: docs/router.md." }];
   }
   const { metadata: { namespace, name }, spec: { replicas = 1 }, status } = router;
   const ready = status?.readyReplicas ?? 0;
   const text = `${ready} of ${replicas} replicas of Deployment ${namespace}/${name} ready`;
   if (ready === 0) {
     const remedy = `Find out why: kubectl -n ${namespace} describe pods -l ${query.labelSelector}`;
-    return { mark: "fail", what, text, remedy };
+    return [{ mark: "fail", what, text, remedy }];
   }
   const remedy = "To use it from here, set --router or HOOKBOX_ROUTER_URL to its URL.";
-  return { mark: ready < replicas ? "warn" : "ok", what, text: `${text}; this command does not use it`, remedy };
+  return [
+    { mark: ready < replicas ? "warn" : "ok", what, text: `${text}; this command does not use it`, remedy },
+    await checkRouterAccess(input, router, query.labelSelector),
+  ];
 }
 
 /** Selects the Deployment of the router, and its Pods. */
@@ -97,7 +101,7 @@ export const ROUTER_SELECTOR = "app.kubernetes.io/name=sandbox-router";
 export const checkRouter: Check = async (input) => {
   const { router, fetch } = input;
   const what = "Router";
-  if (router === undefined) return [await lookForRouter(input)];
+  if (router === undefined) return await lookForRouter(input);
   try {
     const answer = await fetch(new URL("/healthz", router), { signal: AbortSignal.timeout(5000) });
     await answer.body?.cancel();

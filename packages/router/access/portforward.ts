@@ -85,7 +85,8 @@ function reasonAgainst({ headers }: IncomingMessage): string | undefined {
 }
 
 const containers = z.array(z.object({ name: z.string(), restartPolicy: z.string().optional() }));
-const podSchema = z.object({
+/** What the router reads of a Pod. */
+export const podSchema = z.object({
   metadata: z.object({ annotations: z.record(z.string(), z.string()).optional() }),
   spec: z.object({
     hostNetwork: z.boolean().optional(),
@@ -95,6 +96,7 @@ const podSchema = z.object({
   }),
   status: z.object({ podIPs: z.array(z.object({ ip: z.string() })).optional() }),
 });
+type RouterPod = z.infer<typeof podSchema>;
 const listSchema = z.object({ items: z.array(podSchema) });
 
 /** Service meshes without sidecars note in these annotations that they redirect a Pod's traffic. */
@@ -116,16 +118,20 @@ async function reasonInPod(api: Api, { namespace, name, addresses }: OwnPod): Pr
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "pods", namespace }), query });
   if (answer.status === 403) return `the router may not list Pods of namespace ${namespace}`;
   if (!isOk(answer)) throw new Error(`the router cannot read its Pod: ${messageOf(answer)}`);
-  const list = listSchema.safeParse(answer.body).data;
-  const [pod] = list?.items ?? [];
+  const [pod] = listSchema.safeParse(answer.body).data?.items ?? [];
   if (!pod) return `the router cannot find its Pod ${namespace}/${name}`;
+  const isHere = pod.status.podIPs?.some(({ ip }) => addresses.includes(ip)) === true;
+  return reasonAgainstPod(pod) ??
+    (isHere ? undefined : `this process does not have the address of its Pod ${namespace}/${name}`);
+}
+
+/** Returns why something else in this Pod may forward requests of others to its router; undefined: nothing does. */
+export function reasonAgainstPod(pod: RouterPod): string | undefined {
   const { hostNetwork, containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   if (hostNetwork === true) return "the router's Pod uses the network of its node";
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
   const all = [...containers, ...sidecars, ...ephemeralContainers].map(({ name }) => name);
   if (all.length !== 1) return `the router's Pod has ${all.length} containers (${all.join(", ")})`;
   const redirection = REDIRECTION.find((key) => Object.hasOwn(pod.metadata.annotations ?? {}, key));
-  if (redirection !== undefined) return `the router's Pod has the annotation ${redirection}`;
-  const isHere = pod.status.podIPs?.some(({ ip }) => addresses.includes(ip)) === true;
-  return isHere ? undefined : `this process does not have the address of the Pod ${namespace}/${name}`;
+  return redirection === undefined ? undefined : `the router's Pod has the annotation ${redirection}`;
 }

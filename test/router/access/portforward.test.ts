@@ -96,8 +96,12 @@ test.for<[what: string, pod: PodParts | "none", reason: string]>([
   ["a container for debugging", { spec: { ephemeralContainers: [{ name: "debugger" }] } }, "2 containers"],
   ["the node's network", { spec: { hostNetwork: true } }, "uses the network of its node"],
   ["a mesh without sidecars", { annotations: { "ambient.istio.io/redirection": "enabled" } }, "ambient.istio.io/redir"],
-  ["the address of another machine", { podIPs: [{ ip: "10.1.1.1" }] }, "this process does not have the address"],
-  ["no address yet", { podIPs: [] }, "this process does not have the address"],
+  [
+    "the address of another machine",
+    { podIPs: [{ ip: "10.1.1.1" }] },
+    "this process does not have the address of its Pod",
+  ],
+  ["no address yet", { podIPs: [] }, "this process does not have the address of its Pod"],
   ["no containers that can be read", { spec: { containers: "?" } }, "cannot find its Pod"],
 ])("%s: a token is needed, and the answer says why", async ([, pod, reason]) => {
   const { ask } = await start(pod);
