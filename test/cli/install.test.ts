@@ -26,6 +26,29 @@ test("it prints all kinds, in the namespace that is asked for, with the image th
   expect(new Set(stdout.match(/ image: .*/g))).toEqual(new Set([" image: r.example/h:2"]));
 });
 
+test("the router gets its options, and no others", async () => {
+  const args = "--router-arg=--authz-mode=allow-all --router-arg=--domain=d.example";
+  const router = (yaml: string) =>
+    bundleObjects(yaml).find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "sandbox-router") as {
+      spec?: { template: { spec: { containers: { args: string[] }[] } } };
+    };
+  const argsIn = (yaml: string) => router(yaml).spec?.template.spec.containers[0]?.args;
+  const { stdout } = await run(`install ${args}`);
+  expect(argsIn(stdout)).toEqual(["router/main.js", "--authz-mode=allow-all", "--domain=d.example"]);
+  expect(argsIn((await run("install")).stdout)).toEqual(["router/main.js"]);
+  expect(stdout.match(/allow-all/g), "no other process").toHaveLength(1);
+});
+
+test.for([
+  ["--router-arg=--authz-mode=open", 'Cannot use --router-arg: Cannot use --authz-mode "open"'],
+  ["--router-arg=--no-such", 'Cannot use --router-arg: Unknown option "--no-such"'],
+  ["--router-arg=--help", "Cannot use --router-arg: --help is not an option of a router that runs"],
+  ["--router-arg=--no-wake --no-processes", "Cannot use --router-arg with --no-processes"],
+])("install %s is refused", async ([args, message]) => {
+  const { code, stdout, stderr } = await run(`install ${args}`);
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining(message!) });
+});
+
 test("hooks that run elsewhere are not installed, and where processes are not wanted nothing that runs is", async () => {
   const elsewhere = await run("install --hooks-url http://h:1");
   expect(elsewhere.stdout).toContain("url: http://h:1/sandbox/sync");

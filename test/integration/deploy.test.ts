@@ -1,10 +1,13 @@
 /** deploy/, as `kubectl apply -k` takes it: what it is made of, what an API server says to it, and what the CLI makes of it. @module */
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { bundleObjects, renderBundle } from "../../packages/cli/install/bundle.ts";
+import { readOptions } from "../../packages/router/options.ts";
 import { matcherOf } from "../../packages/testing/store/selectors.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 import { run } from "./kubectl.ts";
 import { type Loose, makeNamespace } from "./namespace.ts";
 import { type BareCluster, shared } from "./shared.ts";
@@ -53,6 +56,30 @@ test.for([...ALL, "deploy/v1alpha1", "deploy/v1alpha1/crds"])(
     expect(said.trim().split("\n")).toHaveLength(ours.length);
   },
 );
+
+test.for(
+  [
+    ["allow-all", { authz: { mode: "allow-all" } }],
+    ["signed-urls", {
+      authz: { mode: "scoped-token", secretFile: "/etc/tokens/secret" },
+      pathRoutingPrefix: "/sandboxes",
+      browser: { authzCookieQueryParam: "token" },
+    }],
+  ] as const,
+)("the component %s changes the router, which can read its options, and nothing else", async ([name, wanted]) => {
+  const folder = makeTempFolder();
+  const at = (path: string) => relative(realpathSync(folder), `${ROOT}${path}`);
+  const kustomization = { resources: [at("deploy")], components: [at(`deploy/router/${name}`)] };
+  writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(kustomization));
+  const changed = parseAllDocuments(await run(cluster, ["kustomize", folder])).map((one) => one.toJS() as Loose);
+  const before = new Map(objects.map((object) => [nameOf(object), JSON.stringify(object)]));
+  const [router, ...others] = changed.filter((object) => JSON.stringify(object) !== before.get(nameOf(object)));
+  expect([router && nameOf(router), others]).toEqual(["Deployment agent-sandbox-system/sandbox-router", []]);
+  const [{ args, volumeMounts = [] }] = router?.["spec"].template.spec.containers;
+  expect(readOptions(args.slice(1))).toMatchObject(wanted);
+  const volumes = (router?.["spec"].template.spec.volumes ?? []) as { name: string }[];
+  expect(volumeMounts.map((mount: { name: string }) => mount.name)).toEqual(volumes.map((volume) => volume.name));
+});
 
 test("each process is hardened alike, runs twice, is asked whether it is well, and is not put out twice at a time", () => {
   const deployments = of("Deployment");

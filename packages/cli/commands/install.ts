@@ -3,13 +3,14 @@ import type { Command } from "commander";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { renderManifests } from "../../manifests/render.ts";
+import { causeOf } from "../../process/log.ts";
 import { pause } from "../../sdk/runtime/repeat.ts";
 import { humanDuration } from "../../summary/age.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Ended, Failure, reportOf, UsageError } from "../failure.ts";
 import { type ApplyOptions, createApplier, hasMutatingPolicies, nameOf } from "../install/apply.ts";
 import { bundleObjects, renderBundle } from "../install/bundle.ts";
-import { durationMs, optionsOf, withCluster } from "../options.ts";
+import { collect, durationMs, optionsOf, withCluster } from "../options.ts";
 import { spinning } from "../terminal.ts";
 
 interface InstallOptions {
@@ -21,6 +22,7 @@ interface InstallOptions {
   hooksUrl?: string;
   image?: string;
   processes: boolean;
+  routerArg: string[];
   systemNamespace: string;
   wait?: boolean;
   timeout: string;
@@ -39,8 +41,11 @@ the cluster also serve v1alpha1, use --no-crds: those CRDs come from deploy/v1al
 With --hooks-url, the hooks are not installed. With --no-processes, no process is installed: run "hookbox serve",
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" yourself.
 
+Options of the router are those of "hookbox router --help". Repeat them at each installation: they are not kept.
+
 Examples:
   hookbox install --apply --wait --image registry.example/hookbox:0.2.0
+  hookbox install --apply --router-arg=--authz-mode=allow-all
   hookbox install --apply --no-processes --hooks-url http://10.0.0.5:8080`;
 
 export function defineInstall(command: Command, context: CommandContext): void {
@@ -52,6 +57,7 @@ export function defineInstall(command: Command, context: CommandContext): void {
     .option("--force", "take over fields that other managers have set")
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
     .option("--image <name>", "image of all processes (default: existing processes keep theirs)")
+    .option("--router-arg <arg>", "option of the router, such as --authz-mode=allow-all; can be repeated", collect, [])
     .option("--no-crds", "without CRDs")
     .option("--no-namespaces", "without namespaces")
     .option("--no-processes", "install only CRDs, controllers, ServiceAccounts and RBAC")
@@ -63,9 +69,13 @@ export function defineInstall(command: Command, context: CommandContext): void {
       throw new UsageError("Cannot use --wait without --apply");
     }
     const timeoutMs = durationMs("--timeout", options.timeout);
+    if (options.routerArg.length > 0 && !options.processes) {
+      throw new UsageError("Cannot use --router-arg with --no-processes");
+    }
+    await checkRouterArgs(options.routerArg);
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, namespaces, processes } = options;
     const { dryRun = false, force = false } = options;
-    const bundle = { hooksURL, namespace, image, crds, namespaces, processes };
+    const bundle = { hooksURL, namespace, image, routerArgs: options.routerArg, crds, namespaces, processes };
     // Printed manifests may be applied to any cluster, so they lack the policy that only newer API servers have.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);
@@ -79,6 +89,18 @@ export function defineInstall(command: Command, context: CommandContext): void {
     context.stderr.write(`All processes are ready. To check the rest, run "${context.program} doctor".\n`);
   });
   withCluster(command);
+}
+
+/** @throws {UsageError} if the router would not start with these arguments */
+async function checkRouterArgs(args: string[]): Promise<void> {
+  const { readOptions } = await import("../../router/options.ts");
+  let read;
+  try {
+    read = readOptions(args);
+  } catch (error) {
+    throw new UsageError(`Cannot use --router-arg: ${causeOf(error)}`);
+  }
+  if (!read) throw new UsageError("Cannot use --router-arg: --help is not an option of a router that runs");
 }
 
 /** Kinds that all other objects need. */

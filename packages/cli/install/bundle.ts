@@ -13,6 +13,8 @@ export interface BundleOptions {
   namespace: string;
   /** Image of all containers. Undefined: the image that deploy/ names, from the default registry of the nodes. */
   image?: string | undefined;
+  /** Options of the router, such as `--authz-mode=allow-all`. @default [] */
+  routerArgs?: readonly string[];
   /** Whether to include the CRDs. @default true */
   crds?: boolean;
   /** Whether to include the namespaces. @default true */
@@ -122,12 +124,14 @@ const LAST_KINDS = ["CompositeController", "DecoratorController"];
 /** Renders the objects as YAML. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace, image, crds = true, namespaces = true, processes, managedFields = false } = options;
+  const { routerArgs = [] } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
   const hooks = processes && hooksURL === undefined;
   const isIncluded = { namespaces, rbac: true, hooks, processes, managedFields };
-  const rendered = [manifests.trimEnd(), ...renderParts(({ purpose }) => isIncluded[purpose], namespace)].join(
-    "\n---\n",
-  );
+  const rendered = [manifests.trimEnd(), ...renderParts(({ purpose }) => isIncluded[purpose], namespace, routerArgs)]
+    .join(
+      "\n---\n",
+    );
   return `${image === undefined ? rendered : rendered.replace(/^( +image:) hookbox:.*$/gm, `$1 ${image}`)}\n`;
 }
 
@@ -143,9 +147,13 @@ export function renderRetained(namespace: string): string {
   }\n`;
 }
 
-function renderParts(isIncluded: (part: Part) => boolean, namespace: string): string[] {
+function renderParts(
+  isIncluded: (part: Part) => boolean,
+  namespace: string,
+  routerArgs: readonly string[] = [],
+): string[] {
   return PARTS.filter(isIncluded).flatMap(({ files, namespace: home }) =>
-    files.map((file) => renderFile(file, home).replaceAll(SYSTEM_NAMESPACE, namespace))
+    files.map((file) => renderFile(file, home, routerArgs).replaceAll(SYSTEM_NAMESPACE, namespace))
   );
 }
 
@@ -161,9 +169,16 @@ function rankOf({ kind }: KubeObject): number {
   return rank < 0 ? FIRST_KINDS.length : rank;
 }
 
-/** Renders a file, and sets the namespace of its namespaced objects, as the kustomization.yaml of its folder does. */
-function renderFile(file: URL, namespace: string): string {
+const ROUTER_ARGS = ["spec", "template", "spec", "containers", 0, "args"];
+
+/**
+ * Renders a file, and sets the namespace of its namespaced objects, as the kustomization.yaml of its folder does. Appends
+ * `routerArgs` to the arguments of the router.
+ */
+function renderFile(file: URL, namespace: string, routerArgs: readonly string[]): string {
   return parseAllDocuments(readFileSync(file, "utf8")).map((document: Document) => {
+    const isRouter = document.get("kind") === "Deployment" && document.getIn(["metadata", "name"]) === "sandbox-router";
+    if (isRouter) { for (const arg of routerArgs) document.addIn(ROUTER_ARGS, arg); }
     if (!CLUSTER_SCOPED.includes(String(document.get("kind")))) document.setIn(["metadata", "namespace"], namespace);
     return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^---\n/, "").trimEnd();
   }).join("\n---\n");
