@@ -16,6 +16,7 @@ import { untilNamespacesGone } from "../integration/namespace.ts";
 import { hasRealNode } from "../integration/suite.ts";
 import { testHowTos } from "./howtos.ts";
 import { example, installedBy } from "./installed.ts";
+import { testPortForward } from "./portforward.ts";
 import { MAIN } from "./transcript/hookbox.ts";
 
 describe.runIf(hasRealNode)("kubectl apply -k", () => {
@@ -171,6 +172,8 @@ describe.runIf(hasRealNode)("kubectl apply -k", () => {
     expect(await woken("sandbox", "demo")).toBe(wokenBefore);
     expect(await gone()).toHaveLength(2);
   });
+
+  describe("port-forward", () => testPortForward(installed));
 
   describe("how-tos", () => testHowTos(installed));
 

@@ -1,4 +1,4 @@
-/** Requests without a token, through the API server's port-forward: from loopback, into a Pod of which the router is sure. */
+/** Requests without a token, through the API server's port-forward: from loopback, if the router's Pod has nothing else in it. */
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -84,7 +84,7 @@ test("its name for limits and logs is port-forward", async () => {
 test.for<[what: string, pod: PodParts | "none", reason: string]>([
   ["no such Pod", "none", "the router cannot find its Pod agent-sandbox-system/router-1"],
   [
-    "a proxy beside it",
+    "an injected proxy",
     { spec: { containers: [ROUTER, { name: "istio-proxy" }] } },
     "2 containers (router, istio-proxy)",
   ],
