@@ -1,6 +1,6 @@
 /** Answers the proxy's questions: may this sandbox reach this destination, at which address, and with which headers? @module */
 import * as z from "zod";
-import { checkAddress, decide, type HeaderRule } from "./policy.ts";
+import { checkAddress, decide, type HeaderRule } from "../api/egress/policy.ts";
 import type { Sandboxes, SandboxId } from "./sandboxes.ts";
 
 const identitySchema = z.object({ name: z.string(), uid: z.string() });

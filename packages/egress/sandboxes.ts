@@ -10,7 +10,7 @@ import { answerError, type Api, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/requests.ts";
 import { createStore } from "../kube/store.ts";
 import type { Collection, EventHandler } from "../kube/watch.ts";
-import { type Policy, policyFrom } from "./policy.ts";
+import { type Policy, policyFrom } from "../api/egress/policy.ts";
 
 /** The objects of a list have no apiVersion and no kind. */
 const objectSchema = z.looseObject({ metadata: objectMetaSchema });

@@ -1,7 +1,7 @@
 /** Answers to the proxy's questions: addresses, headers with secrets, and every failure. @module */
 import { expect, test } from "vitest";
 import { answer, type Question, type RefusalCause, type World } from "../../packages/egress/answer.ts";
-import { policyFrom } from "../../packages/egress/policy.ts";
+import { policyFrom } from "../../packages/api/egress/policy.ts";
 import { secretReader } from "../../packages/egress/run.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { putSecret, SECRETS } from "./stage.ts";

@@ -7,7 +7,7 @@ import {
   policyFrom,
   readAllowed,
   readHeaders,
-} from "../../packages/egress/policy.ts";
+} from "../../packages/api/egress/policy.ts";
 import fc, { runs } from "../properties.ts";
 
 function policy(allow: string, headers?: string, narrowed?: string): Policy {

@@ -9,7 +9,7 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "n
 import { onTestFinished } from "vitest";
 import { WebSocketServer } from "ws";
 import { type Answer, answer, type Question, type World } from "../../packages/egress/answer.ts";
-import { policyFrom } from "../../packages/egress/policy.ts";
+import { policyFrom } from "../../packages/api/egress/policy.ts";
 import { type Proxy, selfSigned, startProxy } from "./mitmproxy.ts";
 
 export const SECRET = "s3cr3t-value";

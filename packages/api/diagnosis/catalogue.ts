@@ -91,6 +91,10 @@ const OBJECT_CODES = {
     "No process holds the Lease hookbox-binder, so the binder is not running and claims get no Sandboxes.",
     "Run hookbox binder, or hookbox keeper without --no-binder. If one of them runs, read its log.",
   ),
+  EgressRulesInvalid: final(
+    "The sandbox runs, but the rules of its egress proxy have a fault, so that it does not reach some or all hosts.",
+    "Correct the annotation that the evidence names.",
+  ),
   // Refusals by the API server.
   QuotaExceeded: final(
     "A ResourceQuota is used up.",

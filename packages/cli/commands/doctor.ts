@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../commandcontext.ts";
 import { checkAccounts, checkRights, checkRuntimeClasses, checkStorage } from "../doctor/rights.ts";
 import type { Check, CheckInput, CheckResult } from "../doctor/check.ts";
+import { checkEgress } from "../doctor/egress.ts";
 import { checkControllers, checkMetacontroller } from "../doctor/metacontroller.ts";
 import { checkBinder, checkKeeper, checkRouter } from "../doctor/processes.ts";
 import { checkCRDs, checkServer } from "../doctor/server.ts";
@@ -49,6 +50,7 @@ const CHECKS: Check[] = [
   checkRights,
   checkRuntimeClasses,
   checkStorage,
+  checkEgress,
 ];
 
 /**

@@ -8,6 +8,7 @@ import type { Api } from "../../kube/api.ts";
 import { explain } from "../../sdk/control/facts.ts";
 import { findKind } from "../../summary/kinds.ts";
 import type { CommandContext } from "../commandcontext.ts";
+import { withRules } from "../egress/rules.ts";
 import { Ended } from "../failure.ts";
 import { optionsOf, withCluster } from "../options.ts";
 import { formatOf, serialize } from "../output.ts";
@@ -61,7 +62,7 @@ export async function runWhy(api: Api, name: string, namespace: string, signal?:
   let found: Finding | undefined;
   for (const candidate of kind ? [kind] : ANY) {
     const subject: Subject = { kind: candidate, namespace, name: second ?? first };
-    const finding = await explain(api, subject, signal);
+    const finding = await withRules(api, subject, await explain(api, subject, signal), signal);
     if (kind || finding.code !== "NotFound") return finding;
     found ??= finding;
   }

@@ -3,10 +3,10 @@
  * claims, and applies them to one request. Pure. @module
  */
 import ipaddr from "ipaddr.js";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../api/objects/keys.ts";
+import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../objects/keys.ts";
 
 /** One entry of a list of allowed destinations: host names, or a network. */
-type Entry = Hosts | Network;
+export type Entry = Hosts | Network;
 
 interface Hosts {
   /** `example.com`, `*.example.com` for all names below it, or `*`. In lower case. */
@@ -114,7 +114,7 @@ export function readHeaders(text: string): HeaderRule[] | string {
 }
 
 /** The two annotations of an object, and its kind and name for people. */
-interface Source {
+export interface Source {
   owner: string;
   allow: string | undefined;
   headers: string | undefined;
@@ -169,6 +169,21 @@ export function checkAddress(policy: Policy, { port }: Destination, text: string
   const isPublic = address.range() === "unicast" && !NOT_PUBLIC.some((entry) => contains(entry, address));
   const inList = (entries: Entry[]) => entries.some((entry) => coversPort(entry, port) && contains(entry, address));
   return isPublic || inList(policy.allow) ? undefined : `${text} is not a public address`;
+}
+
+/** Tells whether a policy allows at least a part of what an entry names. */
+export function allowsSome({ allow, headers }: Policy, entry: Entry): boolean {
+  const portsOf = ({ port }: Entry) => port === undefined ? WEB_PORTS : [port];
+  const all = [...allow, ...headers.map((rule) => ({ ...rule, port: rule.port ?? 443 }))];
+  return all.some((other) =>
+    portsOf(other).some((port) => portsOf(entry).includes(port)) && (covers(other, entry) || covers(entry, other))
+  );
+}
+
+/** Tells whether one entry has all places of another, at any port. */
+function covers(wide: Entry, entry: Entry): boolean {
+  if ("hosts" in entry) return named(wide, entry.hosts);
+  return "network" in wide && wide.network[1] <= entry.network[1] && contains(wide, entry.network[0]);
 }
 
 function wordsOf(text: string): string[] {
