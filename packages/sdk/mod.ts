@@ -71,6 +71,7 @@ export type { TransportRequest } from "./transport/transport.ts";
 export type {
   CreateOptions,
   ListOptions,
+  NetworkOptions,
   Progress,
   SandboxInfo,
   SandboxPage,

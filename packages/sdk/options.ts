@@ -12,6 +12,15 @@ export interface VolumeOptions {
   storageClass?: string;
 }
 
+/** What a sandbox may reach through the egress proxy of its namespace. */
+export interface NetworkOptions {
+  /**
+   * Host names, `*.example.com` for all names below a domain, addresses and networks such as `10.1.0.0/16`. Each with
+   * `:PORT`, or for the ports 80 and 443. An empty list: nothing.
+   */
+  allow: string[];
+}
+
 /** The state of a sandbox while a call waits for it. */
 export interface Progress {
   /** Reason of the Ready condition; empty while there is no condition. */
@@ -52,6 +61,13 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
    * it.
    */
   env?: Record<string, string> | undefined;
+  /**
+   * Narrows what the sandbox may reach. Needs a pool or template whose template has rules for an egress proxy, and only
+   * what these rules allow can be listed.
+   *
+   * @default all that the template allows
+   */
+  network?: NetworkOptions | undefined;
   /** Labels of the new object, for `list` and `kubectl get -l`. */
   labels?: Record<string, string>;
   /** Annotations of the new object: any data you want to store. */

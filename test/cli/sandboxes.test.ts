@@ -27,6 +27,24 @@ test("create prints the name and nothing else, and says what was asked for", asy
   expect(await run("create --pool python --name mine", setting)).toMatchObject({ code: 1, stdout: "" });
 });
 
+test("create and run narrow what the sandbox reaches, if its template has rules", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const refused = await run("create --pool python --allow-egress pypi.org", setting);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching("has neither annotation") });
+  const template = cluster.get("SandboxTemplate", "python")!;
+  const annotations = { "agents.x-k8s.io/egress-allow": "pypi.org, *.example.com" };
+  await cluster.apply({ ...template, metadata: { ...template.metadata, annotations } });
+  const line =
+    "create --pool python --name mine --allow-egress pypi.org,a.example.com --allow-egress b.example.com:443";
+  expect(await run(line, setting)).toMatchObject({ code: 0, stderr: "" });
+  expect(cluster.get("SandboxClaim", "mine")?.metadata.annotations).toMatchObject({
+    "agents.x-k8s.io/egress-allow": "pypi.org, a.example.com, b.example.com:443",
+  });
+  expect(await run("run --pool python --allow-egress https://pypi.org -- true", setting)).toMatchObject({
+    ...{ code: 2, stderr: expect.stringMatching('"https://pypi.org" is not a host name') },
+  });
+});
+
 test("create from an image takes ports, volumes and a command; --no-wait returns at once", async () => {
   const { setting, cluster } = await someSandboxes();
   const line = "create --image box --name own --port 80 --port 81 --volume work:1Gi:/work -e A=1 --no-wait -o json";

@@ -10,7 +10,7 @@ import { createRefusalLog } from "../../packages/egress/refusallog.ts";
 import { serveProxy } from "../../packages/egress/socket.ts";
 import { createRegistry } from "../../packages/process/observability.ts";
 import { createFakeClock } from "../../packages/testing/clock.ts";
-import { until } from "../eventually.ts";
+import { until, untilThere } from "../eventually.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 
 const MINUTE_MS = 60_000;
@@ -120,7 +120,7 @@ test("the socket takes reports, answers questions, and refuses what is neither",
   const refused = { ...question, sandbox: ID, status: 403, reason: "TLS is for other.example" };
   expect(await send({ connections: 3, refused })).toBe("");
   expect(await send({ connections: -1 })).toMatch('"allowed":false');
-  await until(() => lines.length === 2);
+  await untilThere(2, () => lines);
   expect(lines).toMatchObject([
     { cause: "not_allowed", host: "evil.example", sandbox: "box" },
     { cause: "proxy", host: "pypi.org", sandbox: "box", reason: "TLS is for other.example" },

@@ -90,6 +90,7 @@ export interface SandboxOptions extends ClusterOptions {
   image?: string;
   name?: string;
   env?: string[];
+  allowEgress?: string[];
   label?: string[];
   annotation?: string[];
   timeout?: string;
@@ -112,6 +113,11 @@ export function withSandboxOptions(command: Command): Command {
   option("--image <image>", "use this image, without a template");
   option("--name <name>", "name of the sandbox (default: random)");
   option("-e, --env <key=value>", "environment variable; can be repeated", true);
+  option(
+    "--allow-egress <hosts>",
+    "reach only these hosts and networks, such as pypi.org,*.example.com, through the egress proxy; can be repeated",
+    true,
+  );
   option("-l, --label <key=value>", "label of the object; can be repeated", true);
   option("--annotation <key=value>", "annotation of the object; can be repeated", true);
   option("--idle <time>", "suspend it after this time without use (needs --router)");
@@ -128,6 +134,7 @@ export function withSandboxOptions(command: Command): Command {
  */
 export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | undefined): CreateOptions {
   const { pool, template, image, name, namespace, env, label, annotation, idle, port, volume, readyTimeout } = options;
+  const allow = options.allowEgress?.flatMap((text) => text.split(",").map((word) => word.trim()).filter(Boolean));
   if ([pool, template, image].filter((source) => source !== undefined).length !== 1) {
     throw new UsageError("Cannot create a sandbox: exactly one of --pool, --template and --image is needed");
   }
@@ -140,6 +147,7 @@ export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | un
     ...ifAny("name", name),
     ...ifAny("namespace", namespace),
     ...ifAny("env", env && pairs("--env", env)),
+    ...ifAny("network", allow && { allow }),
     ...ifAny("labels", label && pairs("--label", label)),
     ...ifAny("metadata", annotation && pairs("--annotation", annotation)),
     timeoutMs: lifetimeMs ?? null,

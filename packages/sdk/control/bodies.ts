@@ -4,6 +4,7 @@ import { IDLE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { type CreateOptions, envOf, type VolumeOptions } from "../options.ts";
+import { networkAnnotations } from "./network.ts";
 
 /** Value of the label `created-by`, which the API specification defines. */
 const CREATED_BY = "typescript-client";
@@ -75,6 +76,7 @@ export interface Creation {
 /** Builds a claim on a pool. */
 export function claimBody(options: CompleteOptions, pool: string, creation: Creation): object {
   const { volumes = [], timeoutMs, podLabels, podAnnotations } = options;
+  const metadata = metadataOf(options, creation);
   const variables: ClaimEnvironmentVariable[] = Object.entries(envOf(options)).map(([name, value]) => ({
     name,
     value,
@@ -82,7 +84,7 @@ export function claimBody(options: CompleteOptions, pool: string, creation: Crea
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxClaim",
-    metadata: metadataOf(options, creation),
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...networkAnnotations(options) } },
     spec: {
       warmPoolRef: { name: pool },
       ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, creation.begin) },

@@ -21,6 +21,7 @@ import { checkOptions, claimBody, coldPoolBody, complete, sandboxBody } from "./
 import { removeObject } from "./change.ts";
 import { isNamespaceMissing, placeOf, refOf, type Target, wordsFor } from "./find.ts";
 import { type ActionRequest, callAPI, callAPIIfFound, NAMESPACE_ADVICE } from "./kube.ts";
+import { checkNetwork, checkTemplateRules } from "./network.ts";
 import type { ClaimOrSandbox } from "./readiness.ts";
 
 /** The new object, as the API server returned it. */
@@ -52,7 +53,7 @@ export interface Creator {
  * created is left, as far as the API server answers.
  *
  * @throws {@link InvalidArgumentError} if an option is invalid, or two contradict each other
- * @throws {@link TemplateError} if the template does not exist
+ * @throws {@link TemplateError} if the template does not exist, or does not allow what `network` lists
  * @throws {@link ConflictError} if an object of that name exists
  */
 export async function create(
@@ -62,6 +63,7 @@ export async function create(
   { now, trace, hasRouter }: Creator,
 ): Promise<Created> {
   checkOptions(given, hasRouter);
+  await checkNetwork(given);
   const options = complete(given);
   const { name = `sandbox-${randomSuffix()}`, image, timeoutMs, signal, keepFailed } = options;
   const target: Target = { kind: image === undefined ? "SandboxClaim" : "Sandbox", namespace, name };
@@ -69,6 +71,7 @@ export async function create(
   const made: MadeObject[] = [];
   try {
     const pool = image === undefined ? options.pool ?? await poolOf(api, namespace, options, { now, made }) : undefined;
+    if (pool !== undefined) await checkTemplateRules(api, namespace, pool, options);
     const begin = timeoutMs === undefined ? now : await serverTime(api, now, signal);
     const creation = { name, now, begin, trace };
     const body = pool === undefined ? sandboxBody(options, creation) : claimBody(options, pool, creation);
