@@ -2,6 +2,7 @@
 import type { EventEmitter } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import process from "node:process";
+import { ROUTER_NAMESPACE } from "../../api/installation.ts";
 import { OTHER_POD, REASON_HEADER } from "../../api/router/protocol.ts";
 import type { Target } from "../destination.ts";
 import { type Refusal, timedOut, unanswered, unreachable } from "../refusal.ts";
@@ -39,13 +40,23 @@ export function refusalOf(
 ): Refusal {
   if (error === ANSWER_TIMEOUT) return timedOut(name, `no answer within ${responseHeaderTimeout / 1000} s`);
   if (error === TOO_MANY_INFORMATIONAL) return unanswered(name, "it sent informational answers without end");
-  return isDialFailure(error) ? unreachable(name, causeOf(error)) : unanswered(name, causeOf(error));
+  if (!isDialFailure(error)) return unanswered(name, causeOf(error));
+  const refusal = unreachable(name, causeOf(error));
+  return isDialTimeout(error) ? { ...refusal, remedy: MAYBE_POLICY } : refusal;
+}
+
+const MAYBE_POLICY =
+  "If its Pod runs, a NetworkPolicy may keep the router out: those of templates allow Pods with the label " +
+  `app=sandbox-router in namespace ${ROUTER_NAMESPACE}. To look: kubectl get networkpolicy -A`;
+
+function isDialTimeout(error: Error | undefined): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === "EDIALTIMEOUT";
 }
 
 function causeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") return "nothing listens on the port";
-  if (code === "EDIALTIMEOUT") return error.message;
+  if (isDialTimeout(error)) return error.message;
   if (isClosedByPeer(error)) return "it closed the connection before it answered";
   if (code === "HPE_HEADER_OVERFLOW") return `its answer has more than ${MAX_HEADER_BYTES / 1024} KiB of headers`;
   if (code?.startsWith("HPE_")) return "its answer is not HTTP";
@@ -104,6 +115,8 @@ export function awaitHead(outgoing: ClientRequest, responseHeaderTimeout: number
 interface RetriedRequest {
   target: Target;
   settings: ProxySettings;
+  /** The address that was tried last. */
+  podIP: string;
   tries: number;
   /** The client has disconnected or has its answer: nothing more is sent. */
   isOver: boolean;
@@ -135,15 +148,18 @@ export function delayOf({ upstreamRetryInitialDelay, upstreamRetryMaxDelay }: Pr
 }
 
 /**
- * Looks up the address again after `delayMs`, then calls `attempt` with it, or `refuse` if there is none.
+ * Looks up the address again after `delayMs`, then calls `attempt` with it, or `refuse` if there is none. After a dial
+ * timeout, it also refuses if the address is the same: the kernel has tried to connect several times.
  *
  * @param client the lookup ends when it closes
+ * @param error why the last try failed, if there was no connection
  */
 export function retry<State extends RetriedRequest>(
   state: State,
   client: Pick<EventEmitter, "once" | "off">,
   delayMs: number,
   next: RetrySteps<State>,
+  error?: Error,
 ): void {
   state.tries++;
   state.settings.onRetry(state.target);
@@ -155,6 +171,10 @@ export function retry<State extends RetriedRequest>(
     const address = await state.locate(gone.signal);
     client.off("close", abort);
     if (state.isOver) return;
+    if (error && isDialTimeout(error) && address === state.podIP) {
+      state.settings.onUpstreamError(state.target, reasonOf(error));
+      return next.refuse(state, refusalOf(state.target.name, error, state.settings));
+    }
     if (typeof address === "string") next.attempt(state, address);
     else next.refuse(state, address);
   }, delayMs);

@@ -210,7 +210,7 @@ function failed(state: ForwardState, outgoing: ClientRequest, error: Error): voi
   const isStale = outgoing.reusedSocket && !ENDED_BY_US.has(error) && !state.hasBody &&
     REPEATABLE.has(request.method ?? "");
   if (isUnsent && mayTryAgain(state, error) || isStale && state.tries < settings.upstreamMaxRetries) {
-    return retry(state, state.response, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse });
+    return retry(state, state.response, isUnsent ? delayOf(settings, state.tries) : 0, { attempt, refuse }, error);
   }
   settings.onUpstreamError(target, reasonOf(error));
   refuse(state, refusalOf(target.name, error, settings));

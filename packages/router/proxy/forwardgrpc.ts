@@ -183,7 +183,7 @@ function failed(state: GrpcState, error: Error): void {
   // A server that answers gRPC-Web itself may speak only HTTP/1.1.
   if (error === NOT_HTTP2 && form.kind === "web") return forward(state, state.podIP, settings);
   if (isDialFailure(error) && mayTryAgain(state, error)) {
-    return retry(state, state.response, delayOf(settings, state.tries), { attempt, refuse });
+    return retry(state, state.response, delayOf(settings, state.tries), { attempt, refuse }, error);
   }
   settings.onUpstreamError(target, reasonOf(error));
   refuse(

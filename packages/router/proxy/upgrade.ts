@@ -148,7 +148,7 @@ function failed(state: UpgradeState, error: Error): void {
     settings.onUpstreamError(target, reasonOf(error));
     return refuse(state, refusalOf(target.name, error, settings));
   }
-  retry(state, state.socket, delayOf(settings, state.tries), { attempt, refuse });
+  retry(state, state.socket, delayOf(settings, state.tries), { attempt, refuse }, error);
 }
 
 function refuse(state: UpgradeState, refusal: Refusal): void {

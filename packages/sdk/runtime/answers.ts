@@ -66,7 +66,7 @@ export async function errorOfAnswer(
     case 429:
       return new RateLimitError(message, { ...details, retryAfterMs: retryAfterOf(answer) });
     case 502:
-      return new ConnectionError(message, { ...details, mayHaveArrived: fromRouter !== NOT_SENT });
+      return new ConnectionError(message, { ...details, remedy: advice, mayHaveArrived: fromRouter !== NOT_SENT });
     case 503:
       return new ConnectionError(message, { ...details, mayHaveArrived: false });
     case 504:

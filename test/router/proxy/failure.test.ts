@@ -1,11 +1,16 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { request, type ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { connect } from "node:net";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
 import type { RouterOptions } from "../../../packages/router/options.ts";
 import { createFakeApi } from "../../kube/fakeapi.ts";
-import { dial, fetchFrom, open, readUntil } from "../client.ts";
+import { dial, exchange, fetchFrom, open, readUntil } from "../client.ts";
 import { headOf, OK, startRaw } from "../rawbackend.ts";
-import { naming, putReady, startBackend, startRouter } from "../stage.ts";
+import { naming, putPod, putReady, startBackend, startRouter } from "../stage.ts";
 import { until, untilThere } from "../../eventually.ts";
 
 async function start(over: Partial<RouterOptions> = {}) {
@@ -211,5 +216,53 @@ describe("limits and signs", () => {
     expect(await readUntil(socket, "ok")).toContain("200 OK");
     expect(raw.text).toContain("body");
     expect(raw.text).not.toContain("Expect");
+  });
+});
+
+/** Starts a server that completes no more connections, as if packets to it were dropped. */
+async function startDeaf(host: string): Promise<number> {
+  const code = `require("net").createServer().listen({port: 0, host: "${host}", backlog: 1}, function () {
+    console.log(this.address().port);
+  })`;
+  const child = spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = await once(child.stdout, "data");
+  const port = Number(String(line));
+  child.kill("SIGSTOP");
+  // Until its queue is full.
+  for (let isOpen = true; isOpen;) {
+    const socket = connect({ host, port }).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    isOpen = await Promise.race([once(socket, "connect").then(() => true), sleep(300, false)]);
+  }
+  return port;
+}
+
+describe("a sandbox to which packets get lost", () => {
+  test("is not dialled again at the same address, and the answer says what may be the cause", async () => {
+    const port = await startDeaf("127.0.0.1");
+    const { port: router, router: { metrics } } = await start({ dialTimeout: 200, upstreamMaxRetries: 1000 });
+    const { status, headers, text } = await fetchFrom(router, { headers: naming(port), method: "POST" }, "x");
+    expect({ status, reason: headers["x-sandbox-reason"], ...JSON.parse(text) }).toEqual({
+      status: 502,
+      reason: "NotSent",
+      detail: "Could not connect to the backend sandbox: demo: no connection within 0.2 s",
+      remedy: expect.stringContaining("NetworkPolicy may keep the router out"),
+    });
+    expect(await metrics.text()).toMatch(/^sandbox_router_upstream_errors_total{.*reason="dial".*} 1$/m);
+    const head = `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: raw\r\n${headOf(port)}\r\n`;
+    expect(await exchange(router, head), "an upgrade").toMatch(/^HTTP\/1.1 502 /);
+  });
+
+  test("is dialled at its new address if it has moved", async () => {
+    const port = await startDeaf("127.0.0.2");
+    await startRaw((socket) => socket.end(OK), port);
+    const { port: router, api } = await start({ dialTimeout: 500 });
+    putPod(api, "demo", { status: { podIPs: [{ ip: "127.0.0.2" }] } });
+    await sleep(50);
+    const reply = fetchFrom(router, { headers: naming(port), method: "POST" }, "x");
+    await sleep(100);
+    putPod(api);
+    expect(await reply).toMatchObject({ status: 200, text: "ok" });
   });
 });
