@@ -17,6 +17,15 @@ export function isLoopback(address: string): boolean {
   return family !== 0 && loopback.check(plain, family === 4 ? "ipv4" : "ipv6");
 }
 
+/**
+ * Returns whether a Host header, with or without a port, is `localhost`, `127.x.x.x` or `[::1]`. Browsers treat these
+ * as secure origins, so they send Sec-Fetch-Site to them even over plain HTTP.
+ */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.toLowerCase().replace(/:\d*$/, "");
+  return name === "localhost" || name === "[::1]" || (isIP(name) === 4 && isLoopback(name));
+}
+
 /** The destination of a request: its Host header, and the local address on which it arrived. */
 export interface RequestTarget {
   host: string | undefined;

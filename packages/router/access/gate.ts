@@ -112,7 +112,9 @@ export function createGate(authorise: Authorise, browser: BrowserOptions, checkP
       const finish = (decision: AccessGrant | Refusal) => admit(verdict ? explained(decision, verdict) : decision);
       return grant instanceof Promise ? grant.then(finish) : finish(grant);
     };
-    const verdict = token === undefined ? checkPortForward?.(request) : undefined;
+    // A header that the router cannot read may contain a token, too.
+    const hasNoToken = token === undefined && request.headers.authorization === undefined;
+    const verdict = hasNoToken ? checkPortForward?.(request, route.via) : undefined;
     return verdict instanceof Promise ? verdict.then(decide) : decide(verdict);
   };
 }

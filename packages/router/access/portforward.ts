@@ -6,9 +6,10 @@
  */
 import type { IncomingMessage } from "node:http";
 import * as z from "zod";
-import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
-import { isLoopback } from "../../process/hosts.ts";
-import type { Log } from "../../process/log.ts";
+import { answerError, type Api, isOk, pathOf } from "../../kube/api.ts";
+import { isLoopback, isLoopbackHost } from "../../process/hosts.ts";
+import { errorFields, type Log } from "../../process/log.ts";
+import { hostOf, type Route } from "../destination.ts";
 
 /** The Pod in which the router runs. */
 export interface OwnPod {
@@ -24,11 +25,18 @@ export type PortForwardVerdict = { isTrusted: true } | { isTrusted: false; reaso
 /** Decides about a request without a token. Returns undefined if it does not come from a loopback address. */
 export type PortForwardCheck = (
   request: IncomingMessage,
+  via: Route["via"],
 ) => PortForwardVerdict | undefined | Promise<PortForwardVerdict>;
 
 /** How long the router relies on what it has read about its Pod, in milliseconds. */
 const KEPT_MS = 2000;
 const TRUSTED = { isTrusted: true } as const;
+/** Strangers may read it, so only the log has the error. */
+const UNREADABLE: PortForwardVerdict = {
+  isTrusted: false,
+  reason: "the API server does not say what the router's Pod has in it",
+  mayPass: true,
+};
 
 /**
  * Creates the check.
@@ -37,6 +45,8 @@ const TRUSTED = { isTrusted: true } as const;
  * |---|---|
  * | a browser sent it: pages of other origins, and pages of sandboxes, could send it too | not trusted |
  * | a proxy has forwarded it | not trusted |
+ * | its URL names the sandbox: a link that the client follows could send it too | not trusted |
+ * | its Host is not `localhost` or a loopback address: browsers send no Sec-Fetch-Site to other hosts over plain HTTP | not trusted |
  * | the router's Pod has a second container or the network of its node, or cannot be read | not trusted |
  * | any other | trusted |
  *
@@ -50,15 +60,19 @@ export function createPortForwardCheck(
   let reading: Promise<PortForwardVerdict> | undefined;
   const read = async () => {
     const at = now();
-    const verdict = await readVerdict(api, pod);
-    if (reasonOf(verdict) !== reasonOf(known?.verdict)) report(log, verdict);
+    let error: unknown;
+    const verdict = await readVerdict(api, pod).catch((caught): PortForwardVerdict => {
+      error = caught;
+      return UNREADABLE;
+    });
+    if (reasonOf(verdict) !== reasonOf(known?.verdict)) report(log, verdict, error);
     known = { verdict, at };
     return verdict;
   };
-  return (request) => {
+  return (request, via) => {
     const { remoteAddress = "", localAddress = "" } = request.socket;
     if (!isLoopback(remoteAddress) || !isLoopback(localAddress)) return undefined;
-    const reason = reasonAgainst(request);
+    const reason = reasonAgainst(request, via);
     if (reason !== undefined) return { isTrusted: false, reason, mayPass: false };
     if (known && now() - known.at < KEPT_MS) return known.verdict;
     return reading ??= read().finally(() => reading = undefined);
@@ -69,19 +83,25 @@ function reasonOf(verdict: PortForwardVerdict | undefined): string | undefined {
   return verdict && (verdict.isTrusted ? "" : verdict.reason);
 }
 
-function report(log: Log, verdict: PortForwardVerdict): void {
-  if (verdict.isTrusted) log("info", "Requests through kubectl port-forward need no token");
-  else log("warn", `Requests through kubectl port-forward need a token: ${verdict.reason}`);
+function report(log: Log, verdict: PortForwardVerdict, error: unknown): void {
+  if (verdict.isTrusted) return log("info", "Requests through kubectl port-forward need no token");
+  const fields = error === undefined ? {} : { ...errorFields(error), stack: undefined };
+  log("warn", `Requests through kubectl port-forward need a token: ${verdict.reason}`, fields);
 }
 
-function reasonAgainst({ headers }: IncomingMessage): string | undefined {
-  if (["origin", "sec-fetch-site", "referer"].some((name) => headers[name] !== undefined)) {
-    return "a browser sent the request";
-  }
-  if (["x-forwarded-for", "forwarded", "via"].some((name) => headers[name] !== undefined)) {
-    return "a proxy forwarded the request";
-  }
-  return undefined;
+function reasonAgainst(request: IncomingMessage, via: Route["via"]): string | undefined {
+  if (isOfBrowser(request)) return "a browser sent the request";
+  if (Object.keys(request.headers).some((name) => OF_PROXY.test(name))) return "a proxy forwarded the request";
+  if (via !== "headers") return "the request names its sandbox by its URL and not by X-Sandbox-ID";
+  return isLoopbackHost(hostOf(request)) ? undefined : "the Host of the request is not localhost or a loopback address";
+}
+
+const OF_PROXY = /^(x-forwarded-.*|forwarded|via|x-real-ip)$/;
+
+/** Pages can remove Referer, and some requests of browsers have no Origin and no Sec-Fetch-Site. */
+function isOfBrowser({ headers }: IncomingMessage): boolean {
+  return ["origin", "sec-fetch-site", "referer"].some((name) => headers[name] !== undefined) ||
+    /^mozilla\//i.test(headers["user-agent"] ?? "");
 }
 
 const containers = z.array(z.object({ name: z.string(), restartPolicy: z.string().optional() }));
@@ -103,12 +123,8 @@ const listSchema = z.object({ items: z.array(podSchema) });
 const REDIRECTION = ["ambient.istio.io/redirection", "kmesh.net/redirection"];
 
 async function readVerdict(api: Api, pod: OwnPod): Promise<PortForwardVerdict> {
-  try {
-    const reason = await reasonInPod(api, pod);
-    return reason === undefined ? TRUSTED : { isTrusted: false, reason, mayPass: false };
-  } catch (error) {
-    return { isTrusted: false, reason: error instanceof Error ? error.message : String(error), mayPass: true };
-  }
+  const reason = await reasonInPod(api, pod);
+  return reason === undefined ? TRUSTED : { isTrusted: false, reason, mayPass: false };
 }
 
 /** Returns why requests to this Pod are not trusted. @throws {Error} if the API server gives no answer */
@@ -117,7 +133,7 @@ async function reasonInPod(api: Api, { namespace, name, addresses }: OwnPod): Pr
   const query = { fieldSelector: `metadata.name=${name}` };
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "pods", namespace }), query });
   if (answer.status === 403) return `the router may not list Pods of namespace ${namespace}`;
-  if (!isOk(answer)) throw new Error(`the router cannot read its Pod: ${messageOf(answer)}`);
+  if (!isOk(answer)) throw answerError(`read Pod ${namespace}/${name}`, answer);
   const [pod] = listSchema.safeParse(answer.body).data?.items ?? [];
   if (!pod) return `the router cannot find its Pod ${namespace}/${name}`;
   const isHere = pod.status.podIPs?.some(({ ip }) => addresses.includes(ip)) === true;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createPortForwardCheck } from "../../../packages/router/access/portforward.ts";
 import { createFakeApi, type FakeApi } from "../../kube/fakeapi.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
-import { dial, fetchFrom, fetchHttp2, open } from "../client.ts";
+import { dial, exchange, fetchFrom, fetchHttp2, open } from "../client.ts";
 import { naming, putReady, startBackend, startRouter } from "../stage.ts";
 
 const SYSTEM = "agent-sandbox-system";
@@ -69,7 +69,7 @@ test("HTTP/2 and WebSockets come through it, too", async () => {
   expect(await fetchHttp2(port, { ":path": "/", ...naming(backend) })).toMatchObject({ status: 200 });
   const socket = await dial(port);
   const head = Object.entries(naming(backend)).map(([name, value]) => `${name}: ${value}`).join("\r\n");
-  socket.write(`GET / HTTP/1.1\r\nHost: x.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${head}\r\n\r\n`);
+  socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${head}\r\n\r\n`);
   const [answer] = await once(socket, "data");
   expect(String(answer), "the sandbox declines to upgrade").toMatch(/^HTTP\/1.1 200 /);
 });
@@ -129,6 +129,19 @@ test.for<[string, string, string]>([
   ["X-Forwarded-For", "127.0.0.1", "a proxy forwarded the request"],
   ["Forwarded", "for=127.0.0.1", "a proxy forwarded the request"],
   ["Via", "1.1 envoy", "a proxy forwarded the request"],
+  ["X-Forwarded-Host", "example.com", "a proxy forwarded the request"],
+  ["X-Real-IP", "10.1.1.1", "a proxy forwarded the request"],
+  ["User-Agent", "Mozilla/5.0 (Macintosh) Version/16.3 Safari/605.1.15", "a browser sent the request"],
+  // Browsers send no Sec-Fetch-Site to these hosts over plain HTTP, so a page of a sandbox could read other sandboxes.
+  ["Host", "0.0.0.0:8080", "the Host of the request is not localhost"],
+  ["Host", "192.168.1.5:8080", "the Host of the request is not localhost"],
+  ["Host", "[::ffff:7f00:1]:8080", "the Host of the request is not localhost"],
+  ["Host", "[fe80::1]", "the Host of the request is not localhost"],
+  ["Host", "localhost.", "the Host of the request is not localhost"],
+  ["Host", "localhost.evil.example", "the Host of the request is not localhost"],
+  ["Host", "127.0.0.1.evil.example", "the Host of the request is not localhost"],
+  ["Host", "evil.example:8080", "the Host of the request is not localhost"],
+  ["Host", "evil.example@localhost", "the Host of the request is not localhost"],
 ])("a request with %s: %s needs a token", async ([name, value, reason]) => {
   const { ask, api } = await start();
   const { status, text } = await ask({ [name]: value });
@@ -136,11 +149,40 @@ test.for<[string, string, string]>([
   expect(readsOf(api)).toBe(0);
 });
 
-test("a host name that is not of this machine is refused: a page may have given it this address", async () => {
-  const { ask } = await start();
-  expect(await ask({ Host: "evil.example:8080" })).toMatchObject({ status: 403 });
-  expect(await ask({ Host: "localhost:8080" })).toMatchObject({ status: 200 });
+test.for(["localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.8.8.8", "[::1]:8080"])(
+  "Host %s is of this machine",
+  async (Host) => {
+    const { ask } = await start();
+    expect(await ask({ Host })).toMatchObject({ status: 200 });
+  },
+);
+
+test("a request without a host, and one of HTTP/2 for another, need a token", async () => {
+  const { port, backend } = await start({}, {}, true);
+  const head = Object.entries(naming(backend)).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  expect(await exchange(port, `GET / HTTP/1.0\r\n${head}\r\n`)).toMatch(/^HTTP\/1.1 401 /);
+  const foreign = { ":path": "/", ":authority": "evil.example", host: "localhost", ...naming(backend) };
+  expect(await fetchHttp2(port, foreign)).toMatchObject({ status: 401 });
 });
+
+test("a URL that names the sandbox needs a token: a program may follow a link of somebody else", async () => {
+  const { port, ask, backend } = await start({}, { pathRoutingPrefix: "/s", domain: "sandboxes.localhost" });
+  const path = `/s/team-a/demo/${backend}/`;
+  for (const headers of [{}, naming(backend), { Host: `${backend}-demo-team-a.sandboxes.localhost` }]) {
+    const { status, text } = await fetchFrom(port, { path, headers });
+    expect([status, JSON.parse(text).remedy]).toEqual([401, expect.stringContaining("by its URL")]);
+  }
+  expect(await ask(), "by headers").toMatchObject({ status: 200 });
+});
+
+test.for(["Bearer", "Bearer a b", "Basic YTpi", ""])(
+  "an Authorization header that says %j counts as a token",
+  async (Authorization) => {
+    const { ask, api } = await start();
+    expect(await ask({ Authorization })).toMatchObject({ status: 401 });
+    expect(readsOf(api)).toBe(0);
+  },
+);
 
 test("a token that is sent decides, and does not reach the sandbox", async () => {
   const { ask, api } = await start();
@@ -152,9 +194,13 @@ test("a token that is sent decides, and does not reach the sandbox", async () =>
 });
 
 test("the option turns it off, and so do a proxy on this machine and a process that is no Pod", async () => {
-  const off: Over[] = [{ trustPortForward: false }, { trustedProxies: ["127.0.0.0/8"] }, {
-    ownPod: undefined as never,
-  }];
+  const off: Over[] = [
+    { trustPortForward: false },
+    { trustedProxies: ["127.0.0.0/8"] },
+    { trustedProxies: ["10.0.0.0/8", "127.0.0.6"] },
+    { trustedProxies: ["::/0"] },
+    { ownPod: undefined as never },
+  ];
   for (const over of off) {
     const { ask, api } = await start({}, over);
     const { status, text } = await ask();
@@ -166,12 +212,21 @@ test("the option turns it off, and so do a proxy on this machine and a process t
   }
 });
 
-test("an API server that does not answer is no refusal, and lets nobody in", async () => {
+test("an API server that does not answer is no refusal, lets nobody in, is asked once in 2 s, and only the log says why", async () => {
   const { ask, api } = await start();
   api.intercept = ({ query }) =>
-    query?.["fieldSelector"] ? { status: 500, body: { message: "etcd is down" } } : undefined;
-  const { status, text } = await ask();
-  expect([status, JSON.parse(text).detail]).toEqual([503, expect.stringContaining("etcd is down")]);
+    query?.["fieldSelector"] ? { status: 500, body: { message: "etcd-7 is down" } } : undefined;
+  for (const _ of [1, 2, 3]) {
+    const { status, text } = await ask();
+    expect([status, JSON.parse(text).detail]).toEqual([503, expect.not.stringContaining("etcd-7")]);
+  }
+  expect(readsOf(api)).toBe(1);
+  const logged: unknown[] = [];
+  const log = (...line: unknown[]) => void logged.push(line);
+  const socket = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" };
+  const headers = { host: "localhost" };
+  await createPortForwardCheck({ api, pod: ownPod, log })({ headers, socket } as never, "headers");
+  expect(JSON.stringify(logged)).toContain("etcd-7 is down");
 });
 
 test("the router looks again: a stream ends when its Pod gets a second container", async () => {
@@ -195,7 +250,8 @@ test("the Pod is read once for requests that come together, again after 2 s, and
   const log = (level: string, message: string) => void logged.push(`${level}: ${message}`);
   const check = createPortForwardCheck({ api, pod: ownPod, log, now: () => time });
   const socket = { remoteAddress: "::ffff:127.0.0.1", localAddress: "::ffff:127.0.0.1" };
-  const ask = async (over: object = {}) => await check({ headers: {}, socket: { ...socket, ...over } } as never);
+  const ask = async (over: object = {}) =>
+    await check({ headers: { host: "localhost" }, socket: { ...socket, ...over } } as never, "headers");
   expect(await Promise.all([ask(), ask()])).toEqual([{ isTrusted: true }, { isTrusted: true }]);
   time = 1999;
   expect([await ask(), readsOf(api)]).toEqual([{ isTrusted: true }, 1]);
