@@ -68,7 +68,7 @@ export function reportOf(error: unknown): ErrorReport {
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : EXIT.usage, lines: [] };
   if (error instanceof UsageError || isUsage(error)) return { code: EXIT.usage, lines: [error.message] };
   if (error instanceof SandboxError) {
-    const remedy = rightsRemedy(error) ?? (error.remedy === undefined ? undefined : asOptions(error.remedy));
+    const remedy = error.remedy === undefined ? undefined : asOptions(error.remedy);
     return { code: codeOf(error), lines: [withoutTail(error.message, error.remedy), ...linesOf(remedy)] };
   }
   if (error instanceof Failure) return { code: EXIT.failure, lines: [error.message, ...linesOf(error.remedy)] };
@@ -81,38 +81,6 @@ export function reportOf(error: unknown): ErrorReport {
  */
 function isUsage(error: unknown): error is RangeError {
   return error instanceof RangeError && error.message.startsWith("Cannot ");
-}
-
-/** Source: responsewriters.Forbidden of k8s.io/apiserver 1.36. */
-const FORBIDDEN =
-  /User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
-const READING = ["get", "list", "watch"];
-const OURS = ["agents.x-k8s.io", "extensions.agents.x-k8s.io"];
-
-/** Returns which role to ask for, if a right is missing (deploy/users/roles.yaml); undefined: no role has the right. */
-function rightsRemedy({ code, message, object }: SandboxError): string | undefined {
-  if (code !== "PERMISSION_DENIED") return undefined;
-  const [, connecting] = /\bUser (\S+) may not connect to sandbox /.exec(message) ?? [];
-  if (connecting !== undefined) {
-    return "The router requires the right to connect (verb connect on sandboxes.agents.x-k8s.io). " +
-      askFor("hookbox-edit", connecting, object?.namespace);
-  }
-  const [, user = "", verb = "", resource = "", group = "", namespace] = FORBIDDEN.exec(message) ?? [];
-  if (user === "") return undefined;
-  if (resource === "pods/portforward") {
-    return "Without the right to port-forward, use the router: --router URL or HOOKBOX_ROUTER_URL. " +
-      `It requires the right to connect. ${askFor("hookbox-edit", user, namespace)}`;
-  }
-  if (READING.includes(verb)) return askFor("hookbox-view", user, namespace);
-  return OURS.includes(group) ? askFor("hookbox-edit", user, namespace) : undefined;
-}
-
-function askFor(role: string, user: string, namespace: string | undefined): string {
-  const [, account] = /^system:serviceaccount:(.+:.+)$/.exec(user) ?? [];
-  const who = account === undefined ? `--user=${user}` : `--serviceaccount=${account}`;
-  const binding = namespace === undefined ? "clusterrolebinding" : "rolebinding";
-  const where = namespace === undefined ? "" : ` -n ${namespace}`;
-  return `Ask for ClusterRole ${role}: kubectl create ${binding} NAME --clusterrole=${role} ${who}${where}`;
 }
 
 function codeOf({ code }: SandboxError): number {

@@ -8,6 +8,7 @@ export type ErrorCode =
   | "CONFLICT"
   | "UNAUTHENTICATED"
   | "PERMISSION_DENIED"
+  | "QUOTA_EXCEEDED"
   | "RATE_LIMITED"
   | "NO_SPACE"
   | "TIMEOUT"
@@ -98,6 +99,12 @@ export class AuthenticationError extends SandboxError {
 export class AuthorizationError extends SandboxError {
   override readonly name: string = "AuthorizationError";
   override readonly code: ErrorCode = "PERMISSION_DENIED";
+}
+
+/** The namespace has a quota, and the object would exceed it. */
+export class QuotaExceededError extends SandboxError {
+  override readonly name: string = "QuotaExceededError";
+  override readonly code: ErrorCode = "QUOTA_EXCEEDED";
 }
 
 /** Too many requests were sent. Try again later. */

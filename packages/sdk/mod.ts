@@ -119,6 +119,7 @@ export {
   NotEnoughSpaceError,
   NotFoundError,
   type ObjectRef,
+  QuotaExceededError,
   RateLimitError,
   SandboxError,
   SandboxFailedError,

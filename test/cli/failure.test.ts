@@ -1,9 +1,9 @@
 /** What becomes of errors: exit codes and lines. @module */
 import { expect, test } from "vitest";
 import { Ended, Failure, Interruption, reportOf, UsageError } from "../../packages/cli/failure.ts";
+import { errorOfKube } from "../../packages/sdk/control/kube.ts";
 import {
   AuthenticationError,
-  AuthorizationError,
   ConnectionError,
   InvalidArgumentError,
   SandboxFailedError,
@@ -63,12 +63,12 @@ test.for([
     'sandboxes.agents.x-k8s.io is forbidden: User "ann" cannot list resource "sandboxes" in API group "agents.x-k8s.io" at the cluster scope',
     "Ask for ClusterRole hookbox-view: kubectl create clusterrolebinding NAME --clusterrole=hookbox-view --user=ann",
   ],
-  ["User ann may not connect to sandbox a/box.", "The router requires the right to connect"],
   [
     'pods "box" is forbidden: User "ann" cannot create resource "pods/portforward" in API group "" in the namespace "a"',
-    "use the router: --router URL or HOOKBOX_ROUTER_URL",
+    "use the router: --router, or HOOKBOX_ROUTER_URL. It requires the right to connect. Ask for ClusterRole hookbox-edit",
   ],
 ] as [string, string][])("a missing right names the role that has it: %s", ([message, remedy]) => {
-  const { lines } = reportOf(new AuthorizationError(`Cannot do it: ${message}`));
+  const object = { kind: "Sandbox", namespace: "a", name: "box" };
+  const { lines } = reportOf(errorOfKube({ status: 403, body: { message } }, { action: "do it", object }));
   expect(lines).toEqual([`Cannot do it: ${message}`, expect.stringContaining(remedy)]);
 });

@@ -8,12 +8,15 @@ import {
   InvalidArgumentError,
   NotFoundError,
   type ObjectRef,
+  QuotaExceededError,
   RateLimitError,
   SandboxError,
   SandboxNotFoundError,
   TimeoutError,
 } from "../errors.ts";
+import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
 import { withRetries } from "../runtime/repeat.ts";
+import { missingRightRemedy } from "./missingright.ts";
 
 /** A request with its purpose ("create a claim") and its object, for error messages. */
 export interface ActionRequest extends ApiRequest {
@@ -77,7 +80,12 @@ export function errorOfKube(
     case 401:
       return new AuthenticationError(message, { ...details, remedy: "Log in to the cluster again." });
     case 403:
-      return new AuthorizationError(message, details);
+      if (isQuotaExceeded(message)) {
+        const remedy =
+          `Delete sandboxes that are not needed, or ask for more: kubectl describe quota -n ${object.namespace}`;
+        return new QuotaExceededError(message, { ...details, reason: "QuotaExceeded", remedy });
+      }
+      return new AuthorizationError(message, { ...details, remedy: missingRightRemedy(message) });
     case 404:
       return notFound(action, messageOf(answer), details);
     case 409:

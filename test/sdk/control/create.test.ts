@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { Answer, Api, ApiRequest } from "../../../packages/kube/api.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import {
-  AuthorizationError,
   ConnectionError,
+  QuotaExceededError,
   SandboxError,
   TemplateError,
   TimeoutError,
@@ -18,6 +18,7 @@ import { POOL } from "../pool.ts";
 import { aClient } from "../testclient.ts";
 
 const HOUR_MS = 3_600_000;
+const NO_RIGHT: Answer = { status: 403, body: { message: "no right", reason: "Forbidden" } };
 const FORBIDDEN: Answer = { status: 403, body: { message: "exceeded quota", reason: "Forbidden" } };
 /** The template of {@link POOL}, without the pool. */
 const TEMPLATE = POOL.split("---")[0] ?? "";
@@ -123,7 +124,7 @@ describe("a creation that fails leaves nothing", () => {
   });
 
   test("a template that does not exist and may not be read: claim and pool are deleted", async () => {
-    const { client, left } = await aPlace(({ path }) => path.includes("sandboxtemplates") ? FORBIDDEN : undefined);
+    const { client, left } = await aPlace(({ path }) => path.includes("sandboxtemplates") ? NO_RIGHT : undefined);
     const error = await failureOf(client.create({ template: "typo" }));
     expect(error).toMatchObject({ name: "TemplateError", reason: "TemplateNotFound" });
     expect(left()).toEqual([]);
@@ -132,8 +133,11 @@ describe("a creation that fails leaves nothing", () => {
   test("a claim that quota or policy refuses: its pool is deleted", async () => {
     const { client, left } = await aPlace((request) => isPost(request, "sandboxclaims") ? FORBIDDEN : undefined);
     const error = await failureOf(client.create({ template: "python" }));
-    expect(error).toBeInstanceOf(AuthorizationError);
-    expect(error.message).toContain("exceeded quota");
+    expect(error).toBeInstanceOf(QuotaExceededError);
+    expect(error).toMatchObject({
+      ...{ code: "QUOTA_EXCEEDED", reason: "QuotaExceeded", message: expect.stringContaining("exceeded quota") },
+      remedy: expect.stringContaining("kubectl describe quota -n default"),
+    });
     expect(left()).toEqual([]);
   });
 
@@ -288,14 +292,14 @@ describe("what could not be deleted is named", () => {
   const isDelete = ({ method }: ApiRequest) => method === "DELETE";
 
   test("with the error of the creation: its class, reason and remedy, and the command", async () => {
-    const { client, left } = await aPlace((request) => isDelete(request) ? FORBIDDEN : undefined);
+    const { client, left } = await aPlace((request) => isDelete(request) ? NO_RIGHT : undefined);
     const error = await failureOf(client.create({ pool: "none", name: "mine" }));
     expect(error).toBeInstanceOf(TemplateError);
     expect(error).toMatchObject({
       reason: "WarmPoolNotFound",
       leftover: [{ kind: "SandboxClaim", namespace: "default", name: "mine" }],
     });
-    const command = "SandboxClaim default/mine may still exist (Cannot delete claim default/mine: exceeded quota). " +
+    const command = "SandboxClaim default/mine may still exist (Cannot delete claim default/mine: no right). " +
       "To delete: kubectl delete -n default sandboxclaim/mine";
     expect(error.message).toMatch(/^Cannot use claim default\/mine: .* does not exist/);
     expect([error.message.endsWith(` ${error.remedy}`), error.remedy?.endsWith(` ${command}`)]).toEqual([true, true]);
@@ -304,7 +308,7 @@ describe("what could not be deleted is named", () => {
   });
 
   test("with its pool, and the reason of the signal as the cause", async () => {
-    const { client, cluster } = await aPlace((request) => isDelete(request) ? FORBIDDEN : undefined);
+    const { client, cluster } = await aPlace((request) => isDelete(request) ? NO_RIGHT : undefined);
     cluster.pods.plan("*", { fault: "hangs" });
     const stop = new AbortController();
     const onProgress = () => stop.abort(new Error("enough"));
