@@ -8,6 +8,7 @@ import { basename, dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type CodeSplittingOptions, defineConfig, type Plugin, type RolldownOptions } from "rolldown";
+import { isolatedDeclarationPlugin } from "rolldown/experimental";
 import { esmExternalRequirePlugin } from "rolldown/plugins";
 
 interface Manifest {
@@ -226,6 +227,10 @@ export default defineConfig([
     [kernels(), builtins(), direct()],
     CLI_CHUNKS,
     { resolve: { alias: { yaml: `${ROOT}node_modules/yaml/browser/index.js` } } },
+  ),
+  // Their frameworks are not installed here, so the compiler cannot write their types.
+  ...globSync("packages/integrations/*/package.json", { cwd: ROOT }).map(dirname).sort().map((folder) =>
+    published(folder, { mod: `${folder}/mod.ts` }, [isolatedDeclarationPlugin()])
   ),
   ...PROCESSES.map(({ bundle }) => bundle),
   ...RUNTIME,

@@ -22,7 +22,10 @@ interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-const FOLDERS = globSync(["hooks", "packages/*", "dev"], { cwd: ROOT }).sort();
+const FOLDERS = globSync(["hooks/package.json", "packages/*/package.json", "dev/package.json"], { cwd: ROOT }).map(
+  dirname,
+)
+  .sort();
 const MANIFESTS = new Map(FOLDERS.map((folder) => {
   const manifest: Manifest = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8"));
   return [folder, manifest] as const;

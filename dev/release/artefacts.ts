@@ -96,8 +96,8 @@ export function releaseVersion(root: string): string {
 
 /** Lists the files with another version, one on each line. @param isDry the changelog may still lack the version */
 export function mismatches(root: string, version: string, isDry: boolean): string[] {
-  const manifests = globSync(["hooks/package.json", "packages/*/package.json", "dev/package.json"], { cwd: root })
-    .sort();
+  const folders = ["hooks", "packages/*", "packages/integrations/*", "dev"];
+  const manifests = globSync(folders.map((folder) => `${folder}/package.json`), { cwd: root }).sort();
   const wrong = manifests.flatMap((file) => {
     const found = versionIn(join(root, file));
     return found === version ? [] : [`${file} says ${found}`];
