@@ -133,12 +133,12 @@ const RUNNERS: Record<string, (cwd: string, world: World) => Promise<string | un
     return isOpen ? text.replace("\r\n", "") : undefined;
   },
   "execute_command": async (cwd, { agent }) => {
-    const { isError, structuredContent } = await agent.call("execute_command", {
+    const ran = await agent.call("execute_command", {
       sandbox: "mine",
       command: "pwd -P",
       cwd,
     });
-    return isError ? undefined : (structuredContent as { stdout: string }).stdout.trimEnd();
+    return ran.isError ? undefined : textOf(ran).replace("exit code 0\n--- stdout\n", "");
   },
 };
 

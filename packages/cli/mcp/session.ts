@@ -52,6 +52,8 @@ export interface Session {
   look(name: string, signal: AbortSignal): Promise<VisibleSandbox>;
   /** Opens a sandbox; resumes it if it is suspended. */
   open(name: string, signal: AbortSignal): Promise<SandboxHandle>;
+  /** Names of sandboxes that `open` has resumed, and whose loss of processes no result has reported yet. */
+  resumed: Set<string>;
   /** Runs an operation on a sandbox, which need not be Ready. */
   manage<T>(name: string, signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Lists the sandboxes that the session may use, sorted by name. */
@@ -72,6 +74,7 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
   const ending = new AbortController();
   const until = (signal: AbortSignal) => AbortSignal.any([signal, ending.signal]);
   const handles = new Map<string, SandboxHandle>();
+  const resumed = new Set<string>();
   const visible = createVisibleSandboxes(client, own, scope.selector);
   const creation = createSandboxCreation({ client, visible, own, most: scope.maxSandboxes, known: () => handles.size });
   let ended: Promise<string[]> | undefined;
@@ -86,6 +89,7 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
 
   return {
     id,
+    resumed,
     look: (name, signal) => visible.look(name, until(signal)),
     list: (signal) => visible.list(until(signal)),
     end: () => ended ??= end(),
@@ -97,7 +101,8 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
     },
     async open(name, signal) {
       // Looked up in each call: another sandbox of that name may have been created.
-      const { sandboxName } = await visible.look(name, until(signal));
+      const { sandboxName, state } = await visible.look(name, until(signal));
+      if (state === "Suspended") resumed.add(name);
       const known = handles.get(name);
       if (known && known.sandboxName === sandboxName) return known;
       const handle = await client.connect(name, { signal: until(signal) });
@@ -112,6 +117,7 @@ export function createSession(client: SandboxClient, scope: Scope): Session {
       const found = await visible.lookIfAny(name, until(signal));
       await handles.get(name)?.disconnect();
       handles.delete(name);
+      resumed.delete(name);
       return found !== undefined && await client.kill(name, { signal: until(signal) });
     },
   };

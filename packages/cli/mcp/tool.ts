@@ -1,12 +1,16 @@
-/** Defines what a tool of the MCP server is, and how its results and errors are returned and shortened. @module */
+/** Defines what a tool of the MCP server is, and how its results and errors are returned. @module */
 import type { CallToolResult, ContentBlock, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { SandboxError } from "../../sdk/errors.ts";
+import type { SandboxHandle } from "../../sdk/sandbox.ts";
+import { clipped, readable } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** One call of a tool. */
 interface ToolCall {
   session: Session;
+  /** Opens a sandbox as `session.open` does. If that has resumed the sandbox, the result reports it. */
+  open(name: string): Promise<SandboxHandle>;
   /** Aborts when the client cancels the call or disconnects. */
   signal: AbortSignal;
   /** User of the sandbox that the call runs as. Undefined: the user that the template chooses. */
@@ -17,6 +21,7 @@ interface ToolCall {
 
 /** The result of a call. */
 interface ToolReply<T> {
+  /** Facts for programs. */
   data: T;
   /** What the model reads. */
   content: ContentBlock[];
@@ -31,7 +36,14 @@ export interface Tool<In extends z.ZodRawShape = z.ZodRawShape, Out extends z.Zo
   /** For the model: what the tool does, and what to know before calling it. */
   description: string;
   input: In;
-  output: Out;
+  /**
+   * Schema of `data`, which is then the structured content. Undefined for tools that return images, or text of any
+   * length: Claude Code, Codex and others give the model the structured content in place of the content, and others give
+   * it both. Then `data` is in `_meta.result`.
+   *
+   * Source: https://github.com/anthropics/claude-code/issues/79944, https://github.com/anomalyco/opencode/pull/32074
+   */
+  output?: Out;
   hints: Required<Omit<ToolAnnotations, "title">>;
   run(input: z.output<z.ZodObject<In>>, call: ToolCall): Promise<ToolReply<z.input<z.ZodObject<Out>>>>;
 }
@@ -63,19 +75,42 @@ export function text(text: string): ContentBlock {
   return { type: "text", text: text.toWellFormed() };
 }
 
+const RESUMED =
+  "[The sandbox was suspended and has been resumed: its processes, the variables of its interpreters, and " +
+  "files outside of volumes are lost.]";
+
 /** Runs a tool. An error is returned as a result, so that the agent can act on it. */
-export async function callTool(tool: Tool, input: Record<string, unknown>, call: ToolCall): Promise<CallToolResult> {
-  try {
-    const { data, content, isError } = await tool.run(input, call);
-    return { content, structuredContent: data, ...isError ? { isError } : {} };
-  } catch (error) {
-    return failure(error);
-  }
+export async function callTool(
+  tool: Tool,
+  input: Record<string, unknown>,
+  given: Omit<ToolCall, "open">,
+): Promise<CallToolResult> {
+  const { session, signal } = given;
+  let opened = "";
+  const open = async (name: string) => {
+    opened = name;
+    return await session.open(name, signal);
+  };
+  const result = await tool.run(input, { ...given, open }).then(
+    ({ data, content, isError }): CallToolResult => ({
+      content,
+      ...tool.output ? { structuredContent: data } : { _meta: { result: data } },
+      ...isError ? { isError } : {},
+    }),
+    failure,
+  );
+  // The model might not read the content if there is structured content. Then a later result reports it.
+  if (result.structuredContent || !session.resumed.delete(opened)) return result;
+  return { ...result, content: [text(RESUMED), ...result.content] };
 }
+
+/** Largest length of the message of an error, in characters. */
+const MOST_MESSAGE = 4000;
 
 /** Creates the result for an error: message and remedy for the model, code and reason for programs; no stack. */
 function failure(error: unknown): CallToolResult {
-  const message = error instanceof Error ? error.message : String(error);
+  // A sandbox decides what some messages contain.
+  const message = clipped(readable(error instanceof Error ? error.message : String(error)), MOST_MESSAGE);
   const content = [text(/[.!?]$/.test(message) ? message : `${message}.`)];
   if (!(error instanceof SandboxError)) return { content, isError: true };
   const { code, reason, object } = error;
@@ -84,53 +119,4 @@ function failure(error: unknown): CallToolResult {
     isError: true,
     _meta: { error: { code, ...reason ? { reason } : {}, ...object ? { object } : {} } },
   };
-}
-
-/** A text that is kept up to a limited size. */
-export interface Clip {
-  add(piece: string): void;
-  /** Returns the kept text. A line replaces the removed part and says how long it was. */
-  text(): string;
-  isClipped(): boolean;
-}
-
-/**
- * Creates a clip that keeps `limit` characters: half from the beginning and half from the end, because an error is at
- * the end and its cause at the beginning.
- */
-export function createClip(limit: number): Clip {
-  const half = Math.ceil(limit / 2);
-  let head = "";
-  let tail = "";
-  let length = 0;
-  const isClipped = () => length > limit;
-  return {
-    isClipped,
-    add(piece) {
-      length += piece.length;
-      const room = half - head.length;
-      head += copied(piece.slice(0, room));
-      tail += copied(piece.slice(Math.max(0, room)).slice(-limit));
-      // Shortened only now and then, because doing it for each piece is slow.
-      if (tail.length > 4 * limit) tail = tail.slice(-limit);
-    },
-    text() {
-      if (!isClipped()) return (head + tail).toWellFormed();
-      const end = tail.slice(-(limit - half) || tail.length);
-      const left = length - head.length - end.length;
-      return `${head}\n[… ${left} characters left out …]\n${end}`.toWellFormed();
-    },
-  };
-}
-
-/** Copies a slice. JavaScript engines keep the whole text of a slice in memory, which may be 64 MiB. */
-function copied(slice: string): string {
-  return ` ${slice}`.slice(1);
-}
-
-/** Clips a whole text. */
-export function clipped(text: string, limit: number): string {
-  const clip = createClip(limit);
-  clip.add(text);
-  return clip.text();
 }

@@ -80,11 +80,17 @@ export interface Files {
    * content of subfolders, directly after each subfolder. `Infinity` lists all levels. Symlinks are not followed.
    * Subfolders that may not be read, and file systems of the kernel such as `/proc`, are listed without their content.
    *
+   * With a `limit`, returns at most this many entries, and reads no more subfolders than needed for that. Entries near
+   * the folder have precedence over those further down.
+   *
    * @throws {@link FileNotFoundError}
    * @throws {@link InvalidArgumentError} if it is not a folder
    * @throws {@link SandboxError} with reason `TOO_LONG` if there are more than 1,000,000 entries or 100,000 folders
    */
-  list(path: string, options?: UserOptions & { depth?: number | undefined }): Promise<Entry[]>;
+  list(
+    path: string,
+    options?: UserOptions & { depth?: number | undefined; limit?: number | undefined },
+  ): Promise<Entry[]>;
 
   /**
    * Describes the file, folder or symlink at a path; a symlink is not followed. The `path` of the result is absolute. In

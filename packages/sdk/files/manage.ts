@@ -36,17 +36,18 @@ const MOST: ListLimits = { folders: 100_000, entries: 1_000_000, characters: 256
 export async function listFolder(
   runtimeClient: RuntimeClient,
   path: string,
-  { depth = 1, signal }: CallOptions & { depth?: number | undefined },
+  { depth = 1, limit = Infinity, signal }: CallOptions & { depth?: number | undefined; limit?: number | undefined },
   most: ListLimits = MOST,
 ): Promise<Entry[]> {
   if (!(depth >= 1)) throw new InvalidArgumentError(`Cannot list ${quoted(path)}: depth ${depth} is below 1`);
+  if (!(limit >= 0)) throw new InvalidArgumentError(`Cannot list ${quoted(path)}: limit ${limit} is below 0`);
   const all = await listOne(runtimeClient, path, signal);
-  if (depth === 1) return all;
+  if (depth === 1) return all.slice(0, limit);
   const found: ListLimits = { folders: 1, entries: all.length, characters: charactersOf(all) };
   let folders = foldersOf(all);
   for (let left = depth - 1; left > 0 && folders.length > 0; left--) {
     const below: string[] = [];
-    for (let at = 0; at < folders.length; at += AT_ONCE) {
+    for (let at = 0; at < folders.length && all.length < limit; at += AT_ONCE) {
       const some = folders.slice(at, at + AT_ONCE);
       found.folders += some.length;
       checkLimits(found, most, path, runtimeClient);
@@ -61,7 +62,7 @@ export async function listFolder(
     }
     folders = below;
   }
-  return inOrder(all);
+  return inOrder(all.slice(0, limit));
 }
 
 function foldersOf(entries: Entry[]): string[] {

@@ -41,20 +41,50 @@ function mcpCommand(): Command {
 
 test("every option that the page names is one of the command, and the other way round", () => {
   const options = mcpCommand().options.map(({ long }) => long);
-  const named = new Set(PAGE.match(/--[a-z][a-z-]+/g));
+  const named = new Set(PAGE.replaceAll(/^claude mcp add .*? hookbox /gm, "").match(/--[a-z][a-z-]+/g));
   expect([...named].filter((flag) => !options.includes(flag))).toEqual([]);
   const cluster = ["--namespace", "--kubeconfig", "--token"];
   expect(options.filter((long) => !cluster.includes(long ?? "") && !named.has(long ?? ""))).toEqual([]);
 });
 
-test("the snippets for agents are JSON, and their command lines are understood", () => {
-  const snippets = [...PAGE.matchAll(/```json\n([^`]+)```/g)].map(([, text = ""]) =>
-    JSON.parse(text).mcpServers.hookbox
-  );
-  expect(snippets).toHaveLength(2);
-  const command = mcpCommand().exitOverride().action(() => {});
-  command.parse(snippets[0].args.slice(1), { from: "user" });
-  expect(command.opts()).toEqual({ pool: ["python"], context: "staging", namespace: "agents" });
+/** Returns the configurations for agents, by the key that each agent uses. */
+function configurations(): { key: string; server: Record<string, unknown> }[] {
+  return [...PAGE.matchAll(/```json\n([^`]+)```/g)].map(([, text = ""]) => {
+    const { inputs: _, ...config } = JSON.parse(text);
+    const [[key = "", servers] = []] = Object.entries<{ hookbox: Record<string, unknown> }>(config);
+    return { key, server: servers!.hookbox };
+  });
+}
+
+/** Parses a command line of `hookbox mcp`. */
+function parsed(words: string[]): Record<string, unknown> {
+  expect(words[0]).toBe("mcp");
+  return mcpCommand().exitOverride().action(() => {}).parse(words.slice(1), { from: "user" }).opts();
+}
+
+const OPTIONS = { pool: ["python"], context: "staging", namespace: "agents" };
+
+test("the configurations for agents are JSON with the agents' keys, and their command lines are understood", () => {
+  expect(configurations().map(({ key, server: { type, command } }) => [key, type, command])).toEqual([
+    ["mcpServers", undefined, "hookbox"],
+    ["servers", "stdio", "hookbox"],
+    ["mcpServers", undefined, undefined],
+    ["servers", "http", undefined],
+  ]);
+  for (const { server: { args, url, headers } } of configurations()) {
+    if (args) expect(parsed(args as string[])).toEqual(OPTIONS);
+    else expect({ url, headers }).toMatchObject({ headers: { Authorization: expect.stringMatching(/^Bearer \$\{/) } });
+  }
+});
+
+test("the commands for agents start the same server, and the address is the one that the server listens on", () => {
+  const [stdio = "", serve = "", http = ""] = PAGE.match(/^(claude|hookbox) mcp .*$/gm) ?? [];
+  expect(stdio).toMatch(/^claude mcp add --transport stdio hookbox -- hookbox mcp /);
+  expect(parsed(stdio.split(" -- hookbox ")[1]!.split(" "))).toEqual(OPTIONS);
+  const { http: address } = parsed(serve.split(" ").slice(1));
+  const url = `http://${address}/mcp`;
+  expect(http).toBe(`claude mcp add --transport http --header "Authorization: Bearer THE-TOKEN" hookbox ${url}`);
+  expect(configurations().flatMap(({ server }) => server["url"] ?? [])).toEqual([url, url]);
 });
 
 test("tools say of themselves what clients go by", () => {

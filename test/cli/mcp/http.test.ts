@@ -22,7 +22,7 @@ test("an agent with a token works as over any transport, and receives progress",
       writeFileSync(stage.at("go"), "");
     },
   });
-  expect(ran.structuredContent).toMatchObject({ exitCode: 0, stdout: "one\ntwo\n" });
+  expect(textOf(ran)).toBe("exit code 0\n--- stdout\none\ntwo");
   expect(told).toEqual(["one\n", "two\n"]);
 });
 

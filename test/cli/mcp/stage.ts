@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
 import { createTestCluster, type TestCluster } from "../../../packages/testing/mod.ts";
 import { listPools } from "../../../packages/cli/commands/mcp.ts";
@@ -69,6 +69,12 @@ export async function makeAgent(
 export function callerOf(client: Client): Agent["call"] {
   return async (name, input = {}, options = {}) =>
     await client.callTool({ name, arguments: input }, undefined, options) as CallToolResult;
+}
+
+/** The facts for programs, of tools without structured content. */
+export function resultOf({ structuredContent, _meta }: CallToolResult): Record<string, unknown> {
+  expect(structuredContent, "some clients would give it to the model in place of the content").toBeUndefined();
+  return _meta?.["result"] as Record<string, unknown>;
 }
 
 /** The text that the model reads. */

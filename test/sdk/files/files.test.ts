@@ -115,6 +115,9 @@ test("list() shows links themselves, and with a depth what is further down, each
   const paths = async (...args: Parameters<typeof list>) => (await list(...args)).map(({ path }) => path);
   expect(await paths(".", { depth: 2 })).toEqual(["b", "b/a", "b/c", "b-", "link", "out"]);
   expect(await paths("b/", { depth: Infinity })).toEqual(["b/a", "b/c", "b/c/d", "b/c/d/e"]);
+  expect(await paths(".", { depth: Infinity, limit: 5 })).toEqual(["b", "b/a", "b-", "link", "out"]);
+  expect(await paths("b", { limit: 1 })).toEqual(["b/a"]);
+  await expect(list("b", { limit: -1 })).rejects.toThrow(InvalidArgumentError);
   await expect(list("b", { depth: 0 })).rejects.toThrow(InvalidArgumentError);
   await expect(list("b-")).rejects.toThrow('Cannot list "b-": it is not a folder');
 });

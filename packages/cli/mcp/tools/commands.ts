@@ -1,21 +1,24 @@
 /** MCP tools that run commands in a sandbox, and return the URLs at which they listen. @module */
 import * as z from "zod";
-import { TimeoutError } from "../../../sdk/errors.ts";
-import { type Clip, createClip, defineTool, READS, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+import { InvalidArgumentError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
+import { createOutput } from "../output.ts";
+import { defineTool, READS, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
 
 const COMMAND = {
   sandbox: SANDBOX,
   command: z.string().min(1).describe("A command line for sh, such as `cd project && npm test`"),
-  cwd: z.string().optional().describe("Folder to run it in. Default: the sandbox's root"),
+  cwd: z.string().optional().describe("Folder to run it in. Default: the working directory"),
   env: z.record(z.string(), z.string()).optional().describe("Added to the sandbox's environment"),
 };
+
+const REDIRECT = "To read all of it, redirect the output to a file (COMMAND >/tmp/output.txt 2>&1) and use read_file.";
 
 export const executeCommand: Tool = defineTool({
   name: "execute_command",
   title: "Run a command",
   description:
     "Runs a shell command in a sandbox and waits for its end. An exit code other than 0 is a result, not an " +
-    "error. Of long output, the beginning and the end are returned: to read the middle, write the output to a file. At timeoutMs " +
+    "error. Of long output, the beginning and the end are returned; to read all, redirect it to a file. At timeoutMs " +
     "the command is killed. For servers and other processes that keep running, use start_command.",
   input: {
     ...COMMAND,
@@ -24,37 +27,29 @@ export const executeCommand: Tool = defineTool({
     maxOutput: z.int().min(100).max(200_000).default(20_000)
       .describe("Characters of each of stdout and stderr that are returned"),
   },
-  output: {
-    exitCode: z.int().describe("-1 if a signal ended it"),
-    signal: z.string().optional().describe("Name of that signal"),
-    stdout: z.string(),
-    stderr: z.string(),
-    truncated: z.boolean().describe("Output was left out in the middle"),
-    timedOut: z.boolean().describe("It was killed at timeoutMs"),
-  },
   hints: RUNS,
-  async run({ sandbox, command, cwd, env, stdin, timeoutMs, maxOutput }, { session, signal, user, progress }) {
-    const { commands } = await session.open(sandbox, signal);
-    const kept = { stdout: createClip(maxOutput), stderr: createClip(maxOutput) };
-    const keep = (clip: Clip) => (piece: string) => {
-      clip.add(piece);
-      progress(piece);
-    };
+  async run({ sandbox, command, cwd, env, stdin, timeoutMs, maxOutput }, { open, signal, user, progress }) {
+    const { commands } = await open(sandbox);
+    const output = createOutput(maxOutput, progress, REDIRECT);
     const given = {
       ...cwd === undefined ? {} : { cwd },
       ...env ? { env } : {},
       ...stdin === undefined ? {} : { stdin },
     };
-    const handlers = { onStdout: keep(kept.stdout), onStderr: keep(kept.stderr) };
-    const ended = await commands.run(command, { ...given, ...handlers, timeoutMs, signal, user, maxOutputLength: 0 })
+    const ended = await commands.run(command, {
+      ...given,
+      ...output.handlers,
+      timeoutMs,
+      signal,
+      user,
+      maxOutputLength: 0,
+    })
       .then(({ exitCode, signal }) => ({ exitCode, signal, timedOut: false }), (error) => {
         if (!(error instanceof TimeoutError)) throw error;
         return { exitCode: -1, signal: "SIGKILL", timedOut: true };
       });
-    const stdout = kept.stdout.text();
-    const stderr = kept.stderr.text();
     const how = ended.timedOut
-      ? `killed after ${timeoutMs} ms: raise timeoutMs, or use start_command`
+      ? `killed after ${timeoutMs} ms (timeoutMs): raise timeoutMs, or use start_command`
       : ended.signal === undefined
       ? `exit code ${ended.exitCode}`
       : `ended by ${ended.signal}`;
@@ -62,12 +57,10 @@ export const executeCommand: Tool = defineTool({
       data: {
         exitCode: ended.exitCode,
         ...ended.signal === undefined ? {} : { signal: ended.signal },
-        stdout,
-        stderr,
-        truncated: kept.stdout.isClipped() || kept.stderr.isClipped(),
+        truncated: output.isClipped(),
         timedOut: ended.timedOut,
       },
-      content: [text([how, ...part("stdout", stdout), ...part("stderr", stderr)].join("\n"))],
+      content: [text(how), ...output.content()],
       isError: ended.timedOut,
     };
   },
@@ -82,8 +75,8 @@ export const startCommand: Tool = defineTool({
   input: COMMAND,
   output: { processId: z.int().describe("For stop_command") },
   hints: RUNS,
-  async run({ sandbox, command, cwd, env }, { session, signal, user }) {
-    const { commands } = await session.open(sandbox, signal);
+  async run({ sandbox, command, cwd, env }, { open, signal, user }) {
+    const { commands } = await open(sandbox);
     const given = { ...cwd === undefined ? {} : { cwd }, ...env ? { env } : {} };
     const { processId } = await commands.run(command, { ...given, background: true, signal, user });
     return { data: { processId }, content: [text(`Started as process ${processId}.`)] };
@@ -97,16 +90,12 @@ export const stopCommand: Tool = defineTool({
   input: { sandbox: SANDBOX, processId: z.int().describe("As start_command returned it") },
   output: { stopped: z.boolean().describe("False: it had ended already") },
   hints: REPLACES,
-  async run({ sandbox, processId }, { session, signal, user }) {
-    const { commands } = await session.open(sandbox, signal);
+  async run({ sandbox, processId }, { open, signal, user }) {
+    const { commands } = await open(sandbox);
     const stopped = await commands.kill(processId, { signal, user });
     return { data: { stopped }, content: [text(stopped ? `Stopped ${processId}.` : `${processId} does not run.`)] };
   },
 });
-
-function part(name: string, output: string): string[] {
-  return output === "" ? [] : [`--- ${name}`, output.replace(/\n$/, "")];
-}
 
 export const getURL: Tool = defineTool({
   name: "get_url",
@@ -120,9 +109,20 @@ export const getURL: Tool = defineTool({
   },
   output: { url: z.string() },
   hints: { ...READS, idempotentHint: false },
-  async run({ sandbox, port, signedForMs }, { session, signal }) {
-    const handle = await session.open(sandbox, signal);
-    const url = await handle.getUrl(port, { signedForMs, signal });
+  async run({ sandbox, port, signedForMs }, { open, signal }) {
+    const handle = await open(sandbox);
+    const url = await handle.getUrl(port, { signedForMs, signal }).catch((error) => {
+      const isSetting = error instanceof UnsupportedError || error instanceof InvalidArgumentError;
+      throw isSetting ? noURL(port) : error;
+    });
     return { data: { url }, content: [text(url)] };
   },
 });
+
+/** The SDK's own advice is for those who configure the server, not for a model. */
+function noURL(port: number): UnsupportedError {
+  return new UnsupportedError(`Cannot make a URL of port ${port}: the server is not set up for this`, {
+    remedy: `In the sandbox, use http://127.0.0.1:${port} with execute_command. The operator of the server can set ` +
+      "HOOKBOX_ROUTER_DOMAIN or HOOKBOX_ROUTER_PATH_PREFIX, and for signed URLs the router's signing secret.",
+  });
+}

@@ -1,6 +1,6 @@
 /** MCP tools that create and manage sandboxes: list, delete, suspend, resume, set the lifetime, explain. @module */
 import * as z from "zod";
-import { AuthorizationError, InvalidArgumentError } from "../../../sdk/errors.ts";
+import { AuthorizationError, InvalidArgumentError, NotFoundError, SandboxError } from "../../../sdk/errors.ts";
 import type { Finding } from "../../../sdk/mod.ts";
 import type { CreateOptions } from "../../../sdk/options.ts";
 import type { Scope } from "../session.ts";
@@ -35,7 +35,10 @@ export function createSandboxTool(scope: Scope): Tool {
         timeoutMs: lifetimeMs,
         onProgress: ({ reason, message }) => progress([reason, message].filter(Boolean).join(": ") || "Starting"),
       };
-      const made = await session.look((await session.create(options, signal)).name, signal);
+      const created = await session.create(options, signal).catch(async (error) => {
+        throw await withPools(error, source, scope, signal);
+      });
+      const made = await session.look(created.name, signal);
       return { data: sandboxData(made), content: [text(`Created ${sandboxLine(made)}.`)] };
     },
   });
@@ -79,27 +82,60 @@ async function chooseSource(scope: Scope, { pool, template, image }: Source, sig
   }
   if (second === undefined) return { pool: only };
   throw new InvalidArgumentError("Cannot create a sandbox: there are several pools, and none is named", {
-    remedy: `Name one: ${found.join(", ")}.`,
+    remedy: `Name one: ${found.slice(0, MOST_POOLS).join(", ")}.`,
   });
 }
+
+/** The SDK's own advice for a missing pool or template is a command for kubectl, which an agent need not have. */
+async function withPools(
+  error: unknown,
+  { pool, template }: Source,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const missing = pool === undefined ? { TemplateNotFound: template } : { WarmPoolNotFound: pool };
+  const [[reason, name] = []] = Object.entries(missing);
+  if (!(error instanceof SandboxError) || error.reason !== reason) return error;
+  const pools = scope.pools.length > 0 ? scope.pools : await scope.findPools(signal).catch(() => []);
+  const what = pool === undefined ? "template" : "pool";
+  return new NotFoundError(`Cannot create a sandbox: there is no ${what} "${name}"`, {
+    reason,
+    remedy: pools.length > 0 ? `Name one of these pools: ${pools.slice(0, MOST_POOLS).join(", ")}.` : NO_POOL,
+  });
+}
+
+const NO_POOL = "There is no pool. Ask the operator for a SandboxWarmPool.";
+/** Largest number of pools that an error names. */
+const MOST_POOLS = 50;
 
 function minutes(ms: number): string {
   return ms < 60_000 ? `${ms / 1000} s` : `${Math.round(ms / 60_000)} minutes`;
 }
+
+/** Largest number of sandboxes in a list. */
+const MOST_SANDBOXES = 100;
 
 export const listSandboxes: Tool = defineTool({
   name: "list_sandboxes",
   title: "List sandboxes",
   description: "Lists the sandboxes that this session may use, with their state and when they will be deleted.",
   input: {},
-  output: { sandboxes: z.array(z.object(SANDBOX_SCHEMA)) },
+  output: {
+    sandboxes: z.array(z.object(SANDBOX_SCHEMA)),
+    omitted: z.int().optional().describe("How many more there are"),
+  },
   hints: READS,
   async run(_, { session, signal }) {
-    const found = await session.list(signal);
-    const none = "There are no sandboxes. create_sandbox creates one.";
+    const all = await session.list(signal);
+    // Those of this session come first, because it may not know the others.
+    const found = all.sort((a, b) => Number(b.isOwn) - Number(a.isOwn)).slice(0, MOST_SANDBOXES);
+    const omitted = all.length - found.length;
+    const lines = found.map(sandboxLine);
+    if (all.length === 0) lines.push("There are no sandboxes. create_sandbox creates one.");
+    if (omitted > 0) lines.push(`[${omitted} more sandboxes, which other sessions have created]`);
     return {
-      data: { sandboxes: found.map(sandboxData) },
-      content: [text(found.length === 0 ? none : found.map(sandboxLine).join("\n"))],
+      data: { sandboxes: found.map(sandboxData), ...omitted > 0 ? { omitted } : {} },
+      content: [text(lines.join("\n"))],
     };
   },
 });

@@ -9,10 +9,13 @@ import type { Files } from "../../../sdk/files/files.ts";
 import type { UserOptions } from "../../../sdk/runtime/call.ts";
 import type { Scope } from "../session.ts";
 import { ADDS, defineTool, READS, REPLACES, SANDBOX, text, type Tool } from "../tool.ts";
+import { absolutePath } from "./files.ts";
 
 /** Largest file inside of a message, in bytes. */
 const MOST_BYTES = 4 << 20;
-const PATH = z.string().min(1).describe("Path from the sandbox's root");
+/** Largest file in base64 by default, in bytes, because a client may give it to the model as text. */
+const FEW_BYTES = 64 << 10;
+const PATH = z.string().min(1).describe("Absolute path, or path from the working directory");
 const CONTENT = z.base64().max(Math.ceil(MOST_BYTES / 3) * 4).optional();
 
 /** Creates the two tools. They accept paths on this machine only if a folder is allowed. */
@@ -35,17 +38,22 @@ function uploadTool(localRoot: string | undefined): Tool {
       content: CONTENT.describe("The file in base64"),
       ...localRoot && { localPath },
     },
-    output: { path: z.string(), bytes: z.number(), files: z.int().describe("Files that were written") },
+    output: {
+      path: z.string().describe("Absolute path"),
+      bytes: z.number(),
+      files: z.int().describe("Files that were written"),
+    },
     hints: REPLACES,
-    async run({ sandbox, path, content, ...more }, { session, signal, user }) {
+    async run({ sandbox, path, content, ...more }, { open, signal, user }) {
       const local = chosen(content, more, localRoot);
       const source = local && await existingPath(local.root, local.path);
-      const { files } = await session.open(sandbox, signal);
+      const { files } = await open(sandbox);
       const sent = source
         ? await files.upload(source, path, { signal, user })
         : await sendBytes(files, path, content ?? "", { signal, user });
-      const data = { path, bytes: sent.bytes, files: sent.files };
-      return { data, content: [text(`Wrote ${counted(data)} to ${path}.`)] };
+      const written = await absolutePath(files, path, { signal, user });
+      const data = { path: written, bytes: sent.bytes, files: sent.files };
+      return { data, content: [text(`Wrote ${counted(data)} to ${written}.`)] };
     },
   });
 }
@@ -59,22 +67,24 @@ function downloadTool(localRoot: string | undefined): Tool {
     name: "download_file",
     title: "Download a file",
     description:
-      `Returns a file of any kind from a sandbox in base64, up to ${MOST_BYTES >> 20} MiB; an image as such` +
+      `Returns an image of a sandbox as an image, up to ${
+        MOST_BYTES >> 20
+      } MiB, and another file in base64, up to maxBytes` +
       `${
         localRoot === undefined ? "" : ". With localPath it copies a file or folder to the user's machine instead"
       }. ` +
       "For text use read_file.",
-    input: { sandbox: SANDBOX, path: PATH, ...localRoot && { localPath } },
-    output: {
-      path: z.string(),
-      bytes: z.number(),
-      files: z.int(),
-      content: z.string().optional().describe("The file in base64"),
+    input: {
+      sandbox: SANDBOX,
+      path: PATH,
+      maxBytes: z.int().min(1).max(MOST_BYTES).default(FEW_BYTES)
+        .describe("Largest file that is returned in base64, which needs many tokens"),
+      ...localRoot && { localPath },
     },
     hints: localRoot === undefined ? READS : { ...ADDS, destructiveHint: true, idempotentHint: true },
-    async run({ sandbox, path, ...more }, { session, signal, user }) {
+    async run({ sandbox, path, maxBytes, ...more }, { open, signal, user }) {
       const local = localOf(more, localRoot);
-      const { files } = await session.open(sandbox, signal);
+      const { files } = await open(sandbox);
       if (local) {
         const target = await writablePath(local.root, local.path);
         const { bytes, files: count } = await files.download(path, target, { signal, user });
@@ -82,12 +92,11 @@ function downloadTool(localRoot: string | undefined): Tool {
         return { data, content: [text(`Copied ${counted(data)} to ${target}.`)] };
       }
       const bytes = await files.read(path, { format: "bytes", length: MOST_BYTES + 1, signal, user });
-      if (bytes.length > MOST_BYTES) throw tooLarge(path, localRoot);
-      const content = Buffer.from(bytes).toString("base64");
-      return {
-        data: { path, bytes: bytes.length, files: 1, content },
-        content: [contentBlock(sandbox, path, bytes, content)],
-      };
+      const mimeType = imageType(bytes);
+      const most = mimeType ? MOST_BYTES : maxBytes;
+      if (bytes.length > most) throw tooLarge(path, most, localRoot);
+      const content = contentBlock({ sandbox, path, mimeType }, Buffer.from(bytes).toString("base64"));
+      return { data: { path, bytes: bytes.length, files: 1 }, content: [content] };
     },
   });
 }
@@ -116,8 +125,14 @@ async function sendBytes(files: Files, path: string, content: string, options: U
   return { bytes: bytes.length, files: 1 };
 }
 
-function contentBlock(sandbox: string, path: string, bytes: Uint8Array, data: string): ContentBlock {
-  const mimeType = imageType(bytes);
+/** A file that is not text. `mimeType` is undefined if it is no image. */
+interface BinaryFile {
+  sandbox: string;
+  path: string;
+  mimeType: string | undefined;
+}
+
+function contentBlock({ sandbox, path, mimeType }: BinaryFile, data: string): ContentBlock {
   if (mimeType) return { type: "image", data, mimeType };
   const uri = `sandbox://${sandbox}/${path.split("/").filter(Boolean).map(encodeURIComponent).join("/")}`;
   return { type: "resource", resource: { uri, mimeType: "application/octet-stream", blob: data } };
@@ -136,11 +151,13 @@ function counted({ bytes, files }: { bytes: number; files: number }): string {
   return files === 1 ? `${bytes} bytes` : `${files} files of ${bytes} bytes`;
 }
 
-function tooLarge(path: string, localRoot: string | undefined): NotEnoughSpaceError {
+function tooLarge(path: string, most: number, localRoot: string | undefined): NotEnoughSpaceError {
   const remedy = localRoot === undefined
-    ? "Pack it, or split it with execute_command and download the parts."
+    ? `Work on it in the sandbox with execute_command or run_code, ${
+      most < MOST_BYTES ? "raise maxBytes, or" : "or"
+    } return a part of it or a smaller form.`
     : "Copy it to the user's machine with localPath.";
-  return new NotEnoughSpaceError(`Cannot return "${path}": it is larger than ${MOST_BYTES} bytes`, { remedy });
+  return new NotEnoughSpaceError(`Cannot return "${path}": it is larger than ${most} bytes`, { remedy });
 }
 
 /** Returns the real path of an existing file. @throws {AuthorizationError} if it is outside of the folder */

@@ -10,7 +10,7 @@ import { createCode } from "../../../../packages/sdk/code/code.ts";
 import { createRuntimeClient } from "../../../../packages/sdk/runtime/runtimeclient.ts";
 import { liveBytes } from "../../../heap.ts";
 import { localTransport, OBJECT } from "../../../sdk/localtransport.ts";
-import { textOf } from "../stage.ts";
+import { resultOf, textOf } from "../stage.ts";
 import { framed } from "../../../frames.ts";
 
 const MB = 1024 * 1024;
@@ -39,7 +39,7 @@ async function run(
   const headers = { "Content-Type": "application/connect+proto" };
   const fetch = () => Promise.resolve(new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), { headers }));
   const code = createCode(createRuntimeClient({ ...localTransport(0), fetch }, OBJECT, undefined));
-  const session = { open: () => Promise.resolve(code) } as unknown as Session;
+  const session = { open: () => Promise.resolve(code), resumed: new Set() } as unknown as Session;
   const call = { session, signal: new AbortController().signal, user: undefined, progress: () => {} };
   const given = { sandbox: "test", code: "1", language: "python", timeoutMs: 60_000, maxOutput: 1000, ...input };
   return { ...await callTool(runCode, given, call), held };
@@ -73,12 +73,12 @@ test.for<[string, number, (index: number) => CodeEvent]>([
 });
 
 test("of long output beginning and end are returned, and it is said that some is missing", async () => {
-  const { structuredContent } = await run(3, (index) => ({ case: "stdout", value: `${index}`.repeat(1000) }));
-  const { stdout, truncated } = structuredContent as { stdout: string; truncated: boolean };
-  expect(stdout).toBe(`${"0".repeat(500)}\n[… 2000 characters left out …]\n${"2".repeat(500)}`);
-  expect(truncated).toBe(true);
+  const long = await run(3, (index) => ({ case: "stdout", value: `${index}`.repeat(1000) }));
+  const note = "2000 characters left out here. To read all of it, let the code write it to a file and use read_file.";
+  expect(textOf(long)).toBe(`--- stdout\n${"0".repeat(500)}\n[… ${note} …]\n${"2".repeat(500)}`);
+  expect(resultOf(long)).toMatchObject({ truncated: true });
   const short = await run(1, () => ({ case: "stdout", value: "a" }));
-  expect(short.structuredContent).toMatchObject({ stdout: "a", truncated: false });
+  expect([textOf(short), resultOf(short)]).toMatchObject(["--- stdout\na", { truncated: false }]);
 });
 
 test("results that are left out are counted", async () => {
@@ -86,16 +86,29 @@ test("results that are left out are counted", async () => {
     130,
     (index) => ({ case: "result", value: { text: `${index}`, isMainResult: index === 129 } }),
   );
-  expect(answer.structuredContent?.["results"]).toHaveLength(101);
-  expect(answer.structuredContent).toMatchObject({ text: "129", truncated: true });
-  expect(textOf(answer)).toMatch(/\n99\n\[29 results left out\]\n129$/);
+  expect(answer.content).toHaveLength(102);
+  expect(resultOf(answer)).toMatchObject({ truncated: true });
+  expect(textOf(answer)).toMatch(/\n99\n\[29 more results left out\. .*\]\n129$/);
+});
+
+test("all results together are no longer than maxOutput, and there are ten images at most", async () => {
+  const long = await run(50, () => ({ case: "result", value: { text: "r".repeat(400) } }));
+  expect(textOf(long).length).toBeLessThan(1300);
+  expect(textOf(long)).toMatch(/\[47 more results left out\. /);
+  const images = await run(
+    15,
+    (index) => ({ case: "result", value: { png: new Uint8Array(9), isMainResult: index === 14 } }),
+  );
+  expect(images.content.filter(({ type }) => type === "image")).toHaveLength(11);
+  expect(images.content.at(-1)).toMatchObject({ type: "image" });
+  expect(textOf(images)).toContain("[image of 9 bytes left out: save it to a file instead]");
 });
 
 test("an exception's words are clipped", async () => {
   const long = "e".repeat(MB);
-  const { structuredContent, content } = await run(
+  const { _meta, content } = await run(
     1,
     () => ({ case: "error", value: { name: long, value: long, traceback: long } }),
   );
-  expect(JSON.stringify([structuredContent, content]).length).toBeLessThan(6000);
+  expect(JSON.stringify([_meta, content]).length).toBeLessThan(2000);
 });
