@@ -177,6 +177,23 @@ test("rm deletes by name, by label or all, and says what is not there", async ()
   expect(await run("rm --all", setting)).toEqual({ code: 0, stdout: "", stderr: "No sandboxes found.\n" });
 });
 
+test.for(["", ".", ".."])("rm %j, as with a variable that is not set, deletes nothing", async (name) => {
+  const asked: string[] = [];
+  const { setting, claims } = await someSandboxes({}, (api) => ({
+    ...api,
+    send: (request) => (asked.push(request.method), api.send(request)),
+  }));
+  await run("create --pool python --name a", setting);
+  asked.length = 0;
+  const ran = await run(["rm", name], setting);
+  expect(ran).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("a name is empty or consists of dots"),
+  });
+  expect([asked, claims()]).toEqual([[], ["a"]]);
+});
+
 test("rm --all asks on a terminal, names what it is about to delete, and takes --yes for an answer", async () => {
   const { setting, claims } = await someSandboxes();
   for (const name of ["a", "b"]) await run(`create --pool python --name ${name}`, setting);

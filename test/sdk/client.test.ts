@@ -230,3 +230,20 @@ describe("what cannot succeed", () => {
     expect(await cluster.objects("Sandbox")).toEqual([]);
   });
 });
+
+test.for(["", ".", ".."])("no request is sent for the name %j, whose path is that of all objects", async (name) => {
+  const { client, asked } = await aClient();
+  const calls: Record<string, () => Promise<unknown>> = {
+    kill: () => client.kill(name),
+    getInfo: () => client.getInfo(name),
+    connect: () => client.connect(name),
+    suspend: () => client.suspend(name),
+    setTimeout: () => client.setTimeout(name, 1000),
+    why: () => client.why(name),
+    namespace: () => client.kill("job", { namespace: name || "." }),
+  };
+  for (const [method, call] of Object.entries(calls)) {
+    await expect(call(), method).rejects.toThrow(InvalidArgumentError);
+    expect(asked(), method).toEqual([]);
+  }
+});

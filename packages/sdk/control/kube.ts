@@ -45,7 +45,15 @@ export async function callAPIIfFound<T>(api: Api, request: ActionRequest): Promi
   return answer.body as T;
 }
 
+/** A path with an empty name, or with dots as a name. */
+const WITHOUT_NAME = /\/\.{0,2}(?:\/|$)/;
+
 async function sendWithRetries(api: Api, { action, object, repeatable, ...request }: ActionRequest): Promise<Answer> {
+  // Such a path is that of the whole list, and DELETE would delete all objects in it.
+  if (WITHOUT_NAME.test(request.path)) {
+    const remedy = "Use up to 63 lower-case letters, digits and dashes.";
+    throw new InvalidArgumentError(`Cannot ${action}: a name is empty or consists of dots`, { object, remedy });
+  }
   const send = async () => {
     try {
       return await api.send(request);
