@@ -104,6 +104,16 @@ export const UNTYPED: readonly Untyped[] = [
     why: "runs until it is stopped; test/wiring/mcp.test.ts starts the server with such a file, on a free port",
   },
   {
+    page: "docs/mcp.md",
+    has: "claude mcp add --transport stdio",
+    why: "needs Claude Code; test/cli/mcp/docs.test.ts parses its command line of hookbox",
+  },
+  {
+    page: "docs/mcp.md",
+    has: "claude mcp add --transport http",
+    why: "needs Claude Code; test/cli/mcp/docs.test.ts compares its address with that of the server",
+  },
+  {
     page: "docs/performance.md",
     has: "METACONTROLLER=/path/to/metacontroller",
     why: "takes binaries that no registry has, and hours",

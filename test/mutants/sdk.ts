@@ -118,8 +118,8 @@ export const SDK: readonly Mutant[] = [
   {
     name: "the MCP server keeps more of code's output than it returns",
     file: "packages/cli/mcp/tools/code.ts",
-    from: "maxOutputLength: 0, maxResultsLength: 0 })",
-    to: "})",
+    from: ", maxOutputLength: 0, maxResultsLength: 0 };",
+    to: " };",
     tests: ["test/cli/mcp/alone/code.test.ts"],
   },
   {
