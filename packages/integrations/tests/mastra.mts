@@ -1,8 +1,11 @@
-/** Uses the sandbox alone, and by the tools of a workspace. @module */
+/** A scripted model uses the sandbox by the tools of an agent; then the sandbox is used alone. @module */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { HookboxSandbox } from "@hookbox/mastra";
-import { createWorkspaceTools, Workspace, WORKSPACE_TOOLS } from "@mastra/core/workspace";
+import { Agent } from "@mastra/core/agent";
+import type { MastraModelConfig } from "@mastra/core/llm";
+import { Workspace, WORKSPACE_TOOLS } from "@mastra/core/workspace";
+import { MockLanguageModelV4 } from "ai/test";
 import { SandboxClient } from "hookbox";
 
 const [kubeconfig = "", routerUrl = ""] = process.argv.slice(2);
@@ -18,12 +21,29 @@ const make = () =>
   });
 const sandbox = make();
 const workspace = new Workspace({ sandbox });
-const tools = await createWorkspaceTools(workspace);
-const said = await tools[WORKSPACE_TOOLS.SANDBOX.EXECUTE_COMMAND].execute(
-  { command: "echo hello $WHO" },
-  { workspace },
-);
-assert.match(JSON.stringify(said), /hello you/);
+const call = {
+  type: "tool-call" as const,
+  toolCallId: "1",
+  toolName: WORKSPACE_TOOLS.SANDBOX.EXECUTE_COMMAND,
+  input: JSON.stringify({ command: "echo hello $WHO; exit 3" }),
+};
+const model = new MockLanguageModelV4({
+  doGenerate: [[call], [{ type: "text" as const, text: "done" }]].map((content) => ({
+    content,
+    finishReason: { unified: content[0] === call ? "tool-calls" as const : "stop" as const, raw: undefined },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  })),
+});
+// Its types lack a model that has no streams.
+const scripted = model as unknown as MastraModelConfig;
+const agent = new Agent({ id: "coder", name: "coder", instructions: "You write Python.", model: scripted, workspace });
+const { text, toolResults } = await agent.generate("Greet me.");
+assert.equal(text, "done");
+assert.match(JSON.stringify(toolResults), /hello you/);
 
 const { stdout, stderr, exitCode, success } = await sandbox.executeCommand!("sh", [
   "-c",
