@@ -12,7 +12,7 @@ import { describeTurn } from "./report/markdown.ts";
 import { writeReport } from "./report/write.ts";
 import { isFaulty, type Report, type Result } from "./result.ts";
 import { runShape } from "./run.ts";
-import { podsOf, type Shape } from "./shapes/shape.ts";
+import { podsOf, type Shape, usesRuntime } from "./shapes/shape.ts";
 import { openAttached, type Stage } from "./stage/stage.ts";
 import { hookboxControllers } from "./stage/hookbox.ts";
 import { LAYOUTS, PLAIN } from "./stage/layout.ts";
@@ -43,8 +43,10 @@ function implementationsOf(options: BenchOptions): Implementation[] {
       const profiles = options.profile ? resolve(options.out, `profiles-${shape.name}-${name}`) : undefined;
       return openLocal({
         controllers,
-        nodes: shape.workload === "commands" || shape.workload === "sdk" ? "real" : "simulated",
-        runtime: shape.workload === "sdk",
+        nodes: shape.workload === "commands" || usesRuntime(shape) ? "real" : "simulated",
+        runtime: usesRuntime(shape),
+        router: shape.workload === "episodes",
+        python: options.python,
         pods: podsOf(shape),
         profiles,
         progress,

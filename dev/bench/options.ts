@@ -25,6 +25,8 @@ export interface BenchOptions {
   name: string;
   processes: Watched[];
   hookURLs: string[];
+  /** Path of a Python that has the published client; undefined: none, so no shape can use it. */
+  python: string | undefined;
   /** Folder for the report. */
   out: string;
   /** Whether to take CPU profiles. */
@@ -43,9 +45,11 @@ const OPTIONS = {
   name: { type: "string", default: "this" },
   process: { type: "string", multiple: true, default: [] as string[] },
   hooks: { type: "string", multiple: true, default: [] as string[] },
+  python: { type: "string" },
   out: { type: "string", default: ".hookbox/bench" },
   profile: { type: "boolean", default: false },
   count: { type: "string" },
+  clients: { type: "string" },
   rate: { type: "string" },
   namespaces: { type: "string" },
   pools: { type: "string" },
@@ -56,6 +60,7 @@ const OPTIONS = {
 
 const CHANGES: Record<string, Sweep["parameter"]> = {
   count: "count",
+  clients: "clients",
   rate: "perSecond",
   namespaces: "namespaces",
   pools: "pools",
@@ -89,11 +94,13 @@ ${Object.entries(LAYOUTS).map(([name, { about }]) => `                       ${n
   --name NAME          name of that implementation in the report (default this)
   --process NAME=PID   a process of this machine to measure; can be repeated
   --hooks URL          base URL of a hook with /metrics; can be repeated
+  --python PATH        a Python with the package k8s-agent-sandbox, for episodes-python
   --out DIR            folder for report.json, report.md and the plots (default .hookbox/bench)
   --profile            write CPU profiles to the folder: kube-apiserver, Metacontroller, and hooks and keeper on Node
                        (--layout node)
-  --count N, --rate R, --namespaces N, --pools N, --replicas N, --standing N
-                       change the shapes; R is per second, --replicas is the size of each pool
+  --count N, --clients N, --rate R, --namespaces N, --pools N, --replicas N, --standing N
+                       change the shapes; --clients is how many run at a time, R is per second, --replicas is the size
+                       of each pool
   --help               this text
 `;
 
@@ -112,6 +119,9 @@ export function readOptions(args: string[]): BenchOptions {
   if (positionals.length === 0 && !values.help) throw new RangeError("Cannot run: name a shape, or see --help");
   if (values.against !== undefined && values.kubeconfig !== undefined) {
     throw new RangeError("Cannot compare with --against on a cluster of --kubeconfig: run each by itself");
+  }
+  if (values.python === undefined && positionals.includes("episodes-python")) {
+    throw new RangeError("Cannot run episodes-python without --python: name a Python with k8s-agent-sandbox");
   }
   const peer = goControllerOf(values.peer, values["peer-crds"]);
   if (peer !== undefined && values.kubeconfig !== undefined) {
@@ -139,6 +149,7 @@ export function readOptions(args: string[]): BenchOptions {
     name: values.name,
     processes: values.process.map(watched),
     hookURLs: values.hooks,
+    python: values.python,
     out: values.out,
     profile: values.profile,
     help: values.help,

@@ -4,6 +4,7 @@
 import { type Usage, withUsage } from "./measure/usage.ts";
 import { combine, costOf } from "./report/rows.ts";
 import type { Result } from "./result.ts";
+import { runEpisodes } from "./shapes/episodes.ts";
 import { runClaims, runCommands, runMembers, runSandboxes, runSDK } from "./shapes/workloads.ts";
 import { parametersOf, type RunContext, type Shape, type ShapeResult } from "./shapes/shape.ts";
 import type { Stage } from "./stage/stage.ts";
@@ -11,6 +12,7 @@ import type { Stage } from "./stage/stage.ts";
 const RUNS: Record<Shape["workload"], (context: RunContext, shape: Shape) => Promise<ShapeResult>> = {
   claims: runClaims,
   commands: runCommands,
+  episodes: runEpisodes,
   members: runMembers,
   sandboxes: runSandboxes,
   sdk: runSDK,
@@ -43,6 +45,7 @@ export async function runShape(
     progress,
     ...(stage.command ? { command: stage.command } : {}),
     ...(stage.sdk ? { sdk: stage.sdk } : {}),
+    ...(stage.access ? { access: stage.access } : {}),
     async measure(run) {
       const { value, usage } = await withUsage(stage, shape.followsMemory ? 10_000 : 500, run);
       used.resolve(usage);

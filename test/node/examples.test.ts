@@ -1,16 +1,21 @@
 /** The examples are applied as they are, each in order of what it needs, and become Ready. @module */
+import { execFile } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { clientPython } from "../clients/python.ts";
 import { until } from "../integration/kubectl.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { BIN, packedProject } from "../integration/packed.ts";
+import { startRouter } from "./router.ts";
 import { needsRuntime } from "./runtimepods.ts";
 import { untilFull, untilReady } from "../integration/pools.ts";
 import { hasRealNode, suite } from "../integration/suite.ts";
+import { makeTempFolder } from "../tempfolder.ts";
 
 const FOLDER = new URL("../../examples/", import.meta.url);
 const read = (file: string) =>
@@ -19,6 +24,7 @@ const read = (file: string) =>
 test("every example is one of those that are tried here", () => {
   expect(readdirSync(FOLDER).sort()).toEqual([
     "agent.yaml",
+    "batch.py",
     "batch.ts",
     // These two in browserimage.test.ts: their image takes minutes to build.
     "browser.ts",
@@ -105,3 +111,28 @@ test.runIf(hasRealNode).for(PROGRAMS)(
     await until(() => ns.list("sandboxclaims"), (claims) => claims.length === 0);
   },
 );
+
+test.runIf(hasRealNode)("batch.py does what it says with the published client, through the router", async () => {
+  await needsRuntime();
+  const python = await clientPython((line) => void process.stdout.write(`examples: ${line}\n`));
+  const ns = await makeNamespace();
+  await ns.apply(...read("python.yaml"));
+  await untilFull(ns, "python");
+  const router = await startRouter();
+  const times = join(makeTempFolder(), "times.json");
+  const { stdout } = await promisify(execFile)(python, [fileURLToPath(new URL("batch.py", FOLDER)), "8", "4"], {
+    env: {
+      ...{ ...process.env, KUBECONFIG: suite.kubeconfig, HOOKBOX_NAMESPACE: ns.name },
+      ...{ HOOKBOX_ROUTER_URL: router.url, HOOKBOX_TIMES: times },
+    },
+  });
+  expect(stdout).toMatch(/^8 of 8 episodes, mean reward \d\d\.\d\n$/);
+  const episodes = JSON.parse(readFileSync(times, "utf8"));
+  expect(episodes).toHaveLength(8);
+  for (const { ready, commands, episode, reward } of episodes) {
+    expect(commands).toHaveLength(3);
+    expect(episode).toBeGreaterThan(ready);
+    expect(reward).toBeGreaterThan(20);
+  }
+  await until(() => ns.list("sandboxclaims"), (claims) => claims.length === 0);
+});

@@ -17,7 +17,7 @@ import {
 } from "../load/requests.ts";
 import { SHARDS } from "../stage/layout.ts";
 import { leftoverFaults } from "./checks.ts";
-import { PATIENCE, poolCount, type RunContext, type Shape } from "./shape.ts";
+import { PATIENCE, poolCount, type RunContext, type Shape, usesRuntime } from "./shape.ts";
 
 /** How many seconds pools must stay full to count as stable: their status may lag behind. */
 const STABLE_SECONDS = 1;
@@ -42,7 +42,7 @@ export async function prepareCluster({ api, signal, progress }: RunContext, shap
     const namespace = namespaceOf(shape, index);
     await create(api, { resource: "namespaces" }, { kind: "Namespace", metadata: { name: namespace } });
     if (shape.workload !== "sandboxes") {
-      const template = shape.workload === "sdk" ? aRuntimeTemplate("template") : aTemplate("template");
+      const template = usesRuntime(shape) ? aRuntimeTemplate("template") : aTemplate("template");
       await create(api, { resource: "sandboxtemplates", namespace }, template);
     }
   }

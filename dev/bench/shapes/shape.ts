@@ -14,10 +14,12 @@ export interface Shape {
   /** One line for `--help` and for readers of the report. */
   about: string;
   /**
-   * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`,
-   * `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
+   * What is measured: `claims` on warm pools, claims with `commands` in their Sandboxes, the same with the `sdk`, whole
+   * `episodes`, `sandboxes` without claim or pool, or the `members` of pools that fill for the first time.
    */
-  workload: "claims" | "commands" | "sdk" | "sandboxes" | "members";
+  workload: "claims" | "commands" | "sdk" | "episodes" | "sandboxes" | "members";
+  /** What runs episodes: our SDK or the published Python client. */
+  client?: "sdk" | "python";
   /** Number of objects. For members, it is `pools` × `replicas`. */
   count: number;
   arrivals: Arrivals;
@@ -56,8 +58,18 @@ const SLOWEST = 8;
 
 /** A shape in several sizes: which parameter varies, and its values. */
 export interface Sweep {
-  parameter: "count" | "namespaces" | "pools" | "replicas" | "standing" | "perSecond";
+  parameter: "count" | "clients" | "namespaces" | "pools" | "replicas" | "standing" | "perSecond";
   values: number[];
+}
+
+/** How clients of episodes reach the cluster and its sandboxes. */
+export interface EpisodeAccess {
+  /** Uses the router. */
+  sdk: SandboxClient;
+  kubeconfig: string;
+  routerUrl: string;
+  /** Path of a Python with the published client; undefined: none. */
+  python: string | undefined;
 }
 
 export interface RunContext {
@@ -73,6 +85,8 @@ export interface RunContext {
   command?: Command;
   /** The SDK on the same cluster; undefined: the nodes do not run the runtime. */
   sdk?: SandboxClient;
+  /** How clients of episodes reach the cluster; undefined: there is no router. */
+  access?: EpisodeAccess;
   progress(line: string): void;
 }
 
@@ -97,10 +111,16 @@ export function parametersOf(shape: Shape) {
 
 /** Returns the shape with one parameter changed. */
 export function varied(shape: Shape, parameter: Sweep["parameter"], value: number): Shape {
-  if (parameter !== "perSecond") return { ...shape, [parameter]: value };
   const { arrivals } = shape;
+  if (parameter === "clients") return { ...shape, arrivals: { kind: "burst", clients: value } };
+  if (parameter !== "perSecond") return { ...shape, [parameter]: value };
   if (arrivals.kind === "burst") return { ...shape, arrivals: { kind: "rate", perSecond: value } };
   return { ...shape, arrivals: { ...arrivals, perSecond: value } };
+}
+
+/** Returns whether the sandboxes of a shape run hookbox's runtime. */
+export function usesRuntime({ workload }: Shape): boolean {
+  return workload === "sdk" || workload === "episodes";
 }
 
 /** Returns the number of pools. If a shape has more namespaces than pools, it has one pool in each namespace. */

@@ -12,6 +12,13 @@ const WARM_UP = 500;
 const CLAIMS = { ...ONE, workload: "claims", count: 300, replicas: 300, arrivals: rate(20), warmUp: WARM_UP } as const;
 /** On a real node, so the sandboxes are containers on this machine. */
 const SDK = { ...ONE, workload: "sdk", count: 20, replicas: 20 } as const;
+const EPISODES = {
+  ...ONE,
+  workload: "episodes",
+  count: 300,
+  replicas: 30,
+  arrivals: { kind: "burst", clients: 30 },
+} as const;
 const COMMANDS = { ...ONE, workload: "commands", count: 20, replicas: 20 } as const;
 /** Gives the same arrivals in every run. */
 const SEED = 20_260_101;
@@ -190,6 +197,18 @@ export const SHAPES: readonly Shape[] = [
     about: "SDK: creations on an empty pool, one after the other, a first command in each",
     replicas: 0,
     arrivals: { kind: "burst", clients: 1 },
+  },
+  {
+    ...EPISODES,
+    name: "episodes-sdk",
+    about: "300 episodes of the SDK, 30 at a time on a pool of 30: create, file, commands, file, delete",
+    client: "sdk",
+  },
+  {
+    ...EPISODES,
+    name: "episodes-python",
+    about: "the same with the published Python client",
+    client: "python",
   },
   {
     ...CLAIMS,

@@ -165,7 +165,7 @@ export async function runSDK(context: RunContext, shape: Shape): Promise<ShapeRe
 }
 
 /** Returns percentiles by their names, such as `p50 ms to Ready`; none if nothing was measured. */
-function figuresOf(measured: number[], percents: number[], what: string): Record<string, number> {
+export function figuresOf(measured: number[], percents: number[], what: string): Record<string, number> {
   return Object.fromEntries(percents.flatMap((p) => {
     const value = percentile(measured, p);
     return value === undefined ? [] : [[`p${p} ${what}`, value] as const];

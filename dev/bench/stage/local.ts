@@ -2,9 +2,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { type Cluster, startCluster } from "../../cluster/cluster.ts";
 import { PODS_PER_NODE } from "../../cluster/kwok.ts";
-import { endGently, type ProcessRecord } from "../../cluster/processes.ts";
+import { freePorts } from "../../cluster/ports.ts";
+import { endGently, type ProcessRecord, startProcess, untilAnswering } from "../../cluster/processes.ts";
 import { importRuntimeImage } from "../../cluster/runtimeimage.ts";
 import { readRecord } from "../../cluster/state.ts";
 import { commandRunner, connectLoad, loadProcess, type Stage } from "./stage.ts";
@@ -12,6 +15,9 @@ import { prepareAudit } from "../measure/requests.ts";
 import type { Watched } from "../measure/usage.ts";
 import { type Profiler, startProfiler } from "../measure/profiles.ts";
 import { SandboxClient } from "../../../packages/sdk/client.ts";
+import type { EpisodeAccess } from "../shapes/shape.ts";
+
+const ROUTER = fileURLToPath(new URL("../../../packages/router/main.ts", import.meta.url));
 
 /** The environment in which the controllers of an implementation start. */
 interface ControllerContext {
@@ -44,6 +50,10 @@ interface LocalOptions {
   nodes: "simulated" | "real";
   /** Whether to import the runtime's image on the real node. */
   runtime: boolean;
+  /** Whether to run this checkout's router, in front of any implementation. */
+  router: boolean;
+  /** Path of a Python with the published client; undefined: none. */
+  python: string | undefined;
   /** The number of Pods that the simulated nodes must have room for. */
   pods: number;
   /** The folder for CPU profiles of the measured part; undefined: none are taken. */
@@ -90,6 +100,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       signal,
       profiler,
     });
+    const routerUrl = options.router ? await startRouter(cluster, folder, started, signal) : undefined;
     progress(`${metacontroller ?? "no Metacontroller"}, ${nodes} nodes`);
     return {
       api,
@@ -104,6 +115,7 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
       ...(metacontroller === undefined ? {} : { metacontroller }),
       ...(nodes === "real" ? { command: commandRunner(cluster.kubeconfig) } : {}),
       ...(options.runtime ? { sdk: new SandboxClient({ kubeconfig: cluster.kubeconfig }) } : {}),
+      ...(routerUrl === undefined ? {} : { access: accessOf(cluster, routerUrl, options.python) }),
       ...(profiler ? { profile: () => profiler.take(cluster) } : {}),
       close,
     };
@@ -111,6 +123,31 @@ export async function openLocal(options: LocalOptions, signal: AbortSignal): Pro
     await close();
     throw error;
   }
+}
+
+/** Starts a router that lets everybody in, and returns its URL. */
+async function startRouter(
+  { kubeconfig }: Cluster,
+  folder: string,
+  started: ProcessRecord[],
+  signal: AbortSignal,
+): Promise<string> {
+  const [port, side] = await freePorts(2);
+  const args = ["--kubeconfig", kubeconfig, "--port", `${port}`, "--authz-mode", "allow-all"];
+  const probes = ["--health-probe-bind-address", `127.0.0.1:${side}`, "--metrics-bind-address", `127.0.0.1:${side}`];
+  const record = startProcess({
+    name: "router",
+    command: process.execPath,
+    args: [ROUTER, ...args, ...probes],
+    logFile: join(folder, "logs", "router.log"),
+  });
+  started.push(record);
+  await untilAnswering(`http://127.0.0.1:${side}/readyz`, record, signal);
+  return `http://127.0.0.1:${port}`;
+}
+
+function accessOf({ kubeconfig }: Cluster, routerUrl: string, python: string | undefined): EpisodeAccess {
+  return { kubeconfig, routerUrl, python, sdk: new SandboxClient({ kubeconfig, routerUrl }) };
 }
 
 function clusterProcesses({ stateDir }: Cluster) {

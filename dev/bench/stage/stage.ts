@@ -8,6 +8,7 @@ import { connect } from "../../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../../packages/kube/credentials.ts";
 import type { SandboxClient } from "../../../packages/sdk/client.ts";
 import { countedRequests, type RequestLog } from "../measure/requests.ts";
+import type { EpisodeAccess } from "../shapes/shape.ts";
 import type { Watched } from "../measure/usage.ts";
 
 export interface Stage {
@@ -23,6 +24,8 @@ export interface Stage {
   command?: Command;
   /** The SDK, which uses port-forward; undefined: the nodes do not run the runtime. */
   sdk?: SandboxClient;
+  /** How clients of episodes reach the cluster; undefined: there is no router. */
+  access?: EpisodeAccess;
   /** Takes CPU profiles from now on; undefined: the options do not ask for them. */
   profile?: () => Promise<void>;
   close(): Promise<void>;

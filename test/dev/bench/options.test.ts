@@ -27,12 +27,18 @@ test("readOptions() spreads a sweep out, and changes shapes", () => {
   expect(shapes.map(({ arrivals }) => arrivals)).toEqual(shapes.map(() => ({ kind: "rate", perSecond: 5 })));
 });
 
+test("readOptions() changes how many run at a time, also of what had a rate", () => {
+  const { shapes } = readOptions(["episodes-sdk", "claims-stream", "--clients", "10"]);
+  expect(shapes.map(({ arrivals }) => arrivals)).toEqual(shapes.map(() => ({ kind: "burst", clients: 10 })));
+});
+
 test.for([
   { args: [], message: "Cannot run: name a shape, or see --help" },
   { args: ["burst"], message: 'Cannot run shape "burst": there are ' },
   { args: ["fill", "--count", "x"], message: 'Cannot use --count "x": it is not a number of at least 0' },
   { args: ["fill", "--process", "a"], message: 'Cannot measure process "a": write it as NAME=PID' },
   { args: ["fill", "--layout", "bun"], message: 'Cannot use layout "bun": there are deno, node, defaults, ' },
+  { args: ["episodes-python"], message: "Cannot run episodes-python without --python: " },
   { args: ["fill", "--peer", "p"], message: "Cannot use --peer without --peer-crds: name the folder of its CRDs" },
   {
     args: ["fill", "--peer-crds", "d"],

@@ -20,6 +20,12 @@ const turnOf = (isGoController: boolean, signal = new AbortController().signal) 
   signal,
 });
 
+test("episodes need a router in front of the runtime", async () => {
+  const [shape] = SHAPES.filter(({ workload }) => workload === "episodes");
+  if (!shape) throw new Error("no shape");
+  await expect(runShape(shape, BROKEN, turnOf(false))).rejects.toThrow("this stage has no router");
+});
+
 test("runShape() makes a violation of what the Go controller cannot do, and an error of what hookbox cannot", async () => {
   const [shape] = SHAPES.filter(({ name }) => name === "claims-burst");
   if (!shape) throw new Error("no shape");
