@@ -47,8 +47,8 @@ test("monitors and alerts have the labels, the interval and the runbook that val
   expect(groups).toEqual(["hookbox"]);
 });
 
-test("an Ingress and an HTTPRoute lead to the router's Service where asked, and not without what they need", async () => {
-  const kinds = ["Ingress", "HTTPRoute"];
+test("an Ingress and routes of the Gateway API lead to the router's Service where asked, and not without what they need", async () => {
+  const kinds = ["GRPCRoute", "HTTPRoute", "Ingress"];
   const found = async (...values: string[]) =>
     (await template(...set(...values))).filter(({ kind }) => kinds.includes(kind));
   expect(await found()).toEqual([]);
@@ -57,31 +57,35 @@ test("an Ingress and an HTTPRoute lead to the router's Service where asked, and 
     "router.ingress.hosts={a.example,*.b.example}",
     "router.httpRoute.enabled=true",
     "router.httpRoute.parentRefs[0].name=web",
+    "router.grpcRoute.enabled=true",
+    "router.grpcRoute.parentRefs[0].name=web",
+    "router.grpcRoute.hostnames={grpc.a.example}",
     "router.ingress.className=nginx",
     "router.ingress.tls[0].secretName=s",
   ];
-  const [route, ingress] = (await found(...wanted)).sort((a, b) => a.kind < b.kind ? -1 : 1);
+  const [grpc, route, ingress] = (await found(...wanted)).sort((a, b) => a.kind < b.kind ? -1 : 1);
   const [service] = (await template()).filter(({ metadata }) => metadata.name === "sandbox-router-svc");
-  for (const { metadata } of [ingress, route]) expect(metadata.namespace).toBe(service.metadata.namespace);
+  for (const { metadata } of [ingress, route, grpc]) expect(metadata.namespace).toBe(service.metadata.namespace);
   expect(ingress.spec).toMatchObject({ ingressClassName: "nginx", tls: [{ secretName: "s" }] });
   expect(ingress.spec.rules.map(({ host }: Loose) => host)).toEqual(["a.example", "*.b.example"]);
   const port = { name: service.metadata.name, port: { name: service.spec.ports[0].name } };
   for (const { http } of ingress.spec.rules) {
     expect(http.paths).toEqual([{ path: "/", pathType: "Prefix", backend: { service: port } }]);
   }
-  expect(route.spec).toEqual({
-    parentRefs: [{ name: "web" }],
-    rules: [{
-      backendRefs: [{ name: service.metadata.name, port: service.spec.ports[0].port }],
-      timeouts: { request: "0s" },
-    }],
-  });
+  const backendRefs = [{ name: service.metadata.name, port: service.spec.ports[0].port }];
+  const parentRefs = [{ name: "web" }];
+  expect(route.spec).toEqual({ parentRefs, rules: [{ backendRefs, timeouts: { request: "0s" } }] });
+  expect(grpc.spec).toEqual({ parentRefs, hostnames: ["grpc.a.example"], rules: [{ backendRefs }] });
   expect(await found(...wanted, "router.enabled=false")).toEqual([]);
-  for (const [kind, what] of [["ingress", "hosts"], ["httpRoute", "parentRefs"]]) {
+  const needs = [["ingress", "hosts"], ["httpRoute", "parentRefs"], ["grpcRoute", "parentRefs"]];
+  for (const [kind, what] of needs) {
     await expect(found(`router.${kind}.enabled=true`)).rejects.toThrow(
       `router.${kind}.enabled needs router.${kind}.${what}`,
     );
   }
+  await expect(found("router.grpcRoute.enabled=true", "router.grpcRoute.parentRefs[0].name=web")).rejects.toThrow(
+    "router.grpcRoute.enabled needs router.grpcRoute.hostnames",
+  );
 });
 
 test("roles of Kubernetes are left alone where asked", async () => {
