@@ -19,6 +19,11 @@ const unscheduled = (message: string, spec: object = {}, more: Partial<Facts> = 
     { nodeName: "", ...spec },
     more,
   );
+const gated = aPod(
+  { conditions: [], containerStatuses: [] },
+  { nodeName: "", schedulingGates: [{ name: "kueue.x-k8s.io/admission" }] },
+);
+const queued = { ...gated, metadata: { ...gated.metadata, labels: { "kueue.x-k8s.io/queue-name": "agents" } } };
 const small = { metadata: { name: "n" }, status: { allocatable: { cpu: "2", memory: "4Gi" } } };
 const tainted = {
   metadata: { name: "t", labels: { type: "kwok" } },
@@ -35,6 +40,12 @@ const cases: Case[] = [
     facts: of({ conditions: [], containerStatuses: [] }, { nodeName: "", schedulingGates: [{ name: "a.io/gate" }] }),
     want: ["SchedulingGated", "Pod/demo", false],
     says: "a.io/gate",
+  },
+  {
+    name: "the gate of Kueue",
+    facts: podFacts(queued),
+    want: ["SchedulingGated", "Pod/demo", false],
+    says: `waits for quota in Kueue's queue "agents"`,
   },
   {
     name: "too little cpu free",

@@ -6,11 +6,15 @@ import { quantity } from "../../objects/quantity.ts";
 import type { Code } from "../catalogue.ts";
 import type { NodeFact, NodeSelectorFact, PodConditionFact, PodSpecFact } from "../facts.ts";
 import { type Cause, cause, type Evidence } from "../finding.ts";
-import { change } from "../remedy.ts";
+import { change, kubectl } from "../remedy.ts";
 import { eventEvidence, eventsOf, type PodScene, secondsSince } from "../scene.ts";
 
 /** If no scheduler has handled a Pod after this many seconds, none is responsible for it. */
 const SILENCE_SECONDS = 30;
+
+/** The scheduling gate and the label with which Kueue queues Pods. */
+const KUEUE_GATE = "kueue.x-k8s.io/admission";
+const KUEUE_QUEUE_LABEL = "kueue.x-k8s.io/queue-name";
 
 /** A scheduling gate holds the Pod back. */
 export function gated(scene: PodScene): Cause | undefined {
@@ -18,17 +22,26 @@ export function gated(scene: PodScene): Cause | undefined {
   const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name);
   if (gates.length === 0) return undefined;
   const scheduled = scheduledCondition(scene);
+  const queue = gates.includes(KUEUE_GATE) ? pod.metadata.labels?.[KUEUE_QUEUE_LABEL] : undefined;
+  const held = `Pod "${podRef.name}" is held back by ${gates.length > 1 ? "the gates" : "the gate"} ${
+    gates.join(", ")
+  }`;
   return cause("SchedulingGated", {
     object: podRef,
-    summary: `Pod "${podRef.name}" is held back by ${gates.length > 1 ? "the gates" : "the gate"} ${gates.join(", ")}.`,
+    summary: queue === undefined ? `${held}.` : `${held}: it waits for quota in Kueue's queue "${queue}".`,
     evidence: [
       { object: podRef, where: "spec.schedulingGates", text: gates.join(", ") },
       ...(scheduled ? [conditionEvidence(scene, scheduled)] : []),
     ],
     since: scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp,
-    remedy: `See why the controller that owns ${gates.join(", ")} does not lift it, ${
-      change(scene, "or leave it out of", "schedulingGates")
-    }`,
+    remedy: queue === undefined
+      ? `See why the controller that owns ${gates.join(", ")} does not lift it, ${
+        change(scene, "or leave it out of", "schedulingGates")
+      }`
+      : `See how full the queue is (${
+        kubectl("describe", { ...podRef, kind: "LocalQueue", name: queue })
+      }) and why Kueue ` +
+        `does not admit the Pod (kubectl describe workloads -n ${podRef.namespace ?? "default"}).`,
   });
 }
 
