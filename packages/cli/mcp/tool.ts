@@ -67,6 +67,12 @@ export const REPLACES: Tool["hints"] = { ...ADDS, destructiveHint: true, idempot
 /** For tools that run code or commands of the agent. */
 export const RUNS: Tool["hints"] = { ...ADDS, destructiveHint: true, openWorldHint: true };
 
+/**
+ * Default time limit of commands and code, in milliseconds. Many clients give up after 60 s, as those with the SDK of MCP
+ * do by default. The model would then not see what was printed until the limit.
+ */
+export const TIMEOUT_MS = 50_000;
+
 /** The parameter that names a sandbox. */
 export const SANDBOX = z.string().min(1).describe("Name of the sandbox, as create_sandbox and list_sandboxes give it");
 

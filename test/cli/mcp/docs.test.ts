@@ -99,3 +99,11 @@ test("tools say of themselves what clients go by", () => {
       .toEqual([]);
   }
 });
+
+test("commands and code end before clients give up, as the page says", () => {
+  const limits = TOOLS.flatMap(({ input: { timeoutMs } }) =>
+    timeoutMs ? [(timeoutMs as z.ZodType).parse(undefined)] : []
+  );
+  expect(limits).toEqual([50_000, 50_000]);
+  expect(PAGE).toContain("commands and code may take 50 s by default");
+});

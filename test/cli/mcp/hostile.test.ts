@@ -107,9 +107,9 @@ test("the first output after a suspension reports that processes and variables a
   await agent.call("create_sandbox", { name: sandbox });
   await agent.call("suspend_sandbox", { sandbox });
   await agent.call("write_file", { sandbox, path: "a", content: "" });
+  await stage.client.resume(sandbox);
   const ran = await agent.call("run_code", { sandbox, code: "1" });
   expect(textOf(ran)).toMatch(/^\[The sandbox was suspended and has been resumed: .* are lost\.\]\n1$/);
-  await stage.client.resume(sandbox);
   expect(textOf(await agent.call("run_code", { sandbox, code: "1" }))).toBe("1");
 });
 

@@ -11,6 +11,8 @@ import {
 import { createCommands } from "../../../packages/sdk/commands/commands.ts";
 import { createFiles } from "../../../packages/sdk/files/files.ts";
 import { createFS } from "../../../packages/sdk/files/fs.ts";
+import { listFolder } from "../../../packages/sdk/files/manage.ts";
+import type { RuntimeClient } from "../../../packages/sdk/runtime/runtimeclient.ts";
 import { aSandbox, OBJECT } from "../localtransport.ts";
 import "../../eventually.ts";
 
@@ -104,7 +106,7 @@ test("write() of several files writes them all; after a failure it begins no mor
 });
 
 test("list() shows links themselves, and with a depth what is further down, each behind its folder", async () => {
-  const { files: { list }, at } = await files({ "b/c/d/e": "", "b-": "12", "b/a": "" });
+  const { files: { list }, at, runtimeClient } = await files({ "b/c/d/e": "", "b-": "12", "b/a": "" });
   await symlink("b/c", at("link"));
   await symlink("../secret", at("out"));
   const [folder, file, link, out] = await list("");
@@ -117,6 +119,13 @@ test("list() shows links themselves, and with a depth what is further down, each
   expect(await paths("b/", { depth: Infinity })).toEqual(["b/a", "b/c", "b/c/d", "b/c/d/e"]);
   expect(await paths(".", { depth: Infinity, limit: 5 })).toEqual(["b", "b/a", "b-", "link", "out"]);
   expect(await paths("b", { limit: 1 })).toEqual(["b/a"]);
+  let requests = 0;
+  const counting: RuntimeClient = {
+    ...runtimeClient,
+    request: (...args) => (requests++, runtimeClient.request(...args)),
+  };
+  await listFolder(counting, ".", { depth: Infinity, limit: 4 });
+  expect(requests, "no subfolder is read").toBe(1);
   await expect(list("b", { limit: -1 })).rejects.toThrow(InvalidArgumentError);
   await expect(list("b", { depth: 0 })).rejects.toThrow(InvalidArgumentError);
   await expect(list("b-")).rejects.toThrow('Cannot list "b-": it is not a folder');

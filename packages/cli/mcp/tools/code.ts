@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { Execution, ExecutionError, Result } from "../../../sdk/code/execution.ts";
 import { TimeoutError } from "../../../sdk/errors.ts";
 import { clipped, createOutput, readable } from "../output.ts";
-import { defineTool, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+import { defineTool, RUNS, SANDBOX, text, TIMEOUT_MS, type Tool } from "../tool.ts";
 
 /** Largest image, in characters of base64. Models accept no larger ones. */
 const MOST_IMAGE = 4 << 20;
@@ -36,7 +36,7 @@ export const runCode: Tool = defineTool({
     ),
     restart: z.boolean().default(false)
       .describe("Starts a new interpreter of the language first: variables, imports and functions are lost"),
-    timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe(
+    timeoutMs: z.int().min(1).max(86_400_000).default(TIMEOUT_MS).describe(
       "Interrupts the code after so many milliseconds",
     ),
     maxOutput: z.int().min(100).max(200_000).default(20_000)

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { InvalidArgumentError, TimeoutError, UnsupportedError } from "../../../sdk/errors.ts";
 import { createOutput } from "../output.ts";
-import { defineTool, READS, REPLACES, RUNS, SANDBOX, text, type Tool } from "../tool.ts";
+import { defineTool, READS, REPLACES, RUNS, SANDBOX, text, TIMEOUT_MS, type Tool } from "../tool.ts";
 
 const COMMAND = {
   sandbox: SANDBOX,
@@ -23,7 +23,9 @@ export const executeCommand: Tool = defineTool({
   input: {
     ...COMMAND,
     stdin: z.string().optional().describe("Standard input. Default: empty"),
-    timeoutMs: z.int().min(1).max(86_400_000).default(60_000).describe("Kills the command after so many milliseconds"),
+    timeoutMs: z.int().min(1).max(86_400_000).default(TIMEOUT_MS).describe(
+      "Kills the command after so many milliseconds",
+    ),
     maxOutput: z.int().min(100).max(200_000).default(20_000)
       .describe("Characters of each of stdout and stderr that are returned"),
   },
