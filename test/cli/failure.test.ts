@@ -67,6 +67,11 @@ test.for([
     'pods "box" is forbidden: User "ann" cannot create resource "pods/portforward" in API group "" in the namespace "a"',
     "use the router: --router, or HOOKBOX_ROUTER_URL. It requires the right to connect. Ask for ClusterRole hookbox-edit",
   ],
+  // A name must not add anything to the command, which an administrator may paste into a shell.
+  [
+    `x is forbidden: User "ann$(id) o'x" cannot list resource "sandboxes" in API group "agents.x-k8s.io" at the cluster scope`,
+    `--clusterrole=hookbox-view --user='ann$(id) o'\\''x'`,
+  ],
 ] as [string, string][])("a missing right names the role that has it: %s", ([message, remedy]) => {
   const object = { kind: "Sandbox", namespace: "a", name: "box" };
   const { lines } = reportOf(errorOfKube({ status: 403, body: { message } }, { action: "do it", object }));

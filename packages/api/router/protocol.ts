@@ -15,6 +15,8 @@ export const WAKE_HEADER = "X-Sandbox-Wake";
 export const REASON_HEADER = "X-Sandbox-Reason";
 /** Value of `REASON_HEADER` with a 404: there is no such sandbox, or it cannot be reached by name. */
 export const SANDBOX_NOT_FOUND = "SandboxNotFound";
+/** Value of `REASON_HEADER` with a 403: the user may not connect to the sandbox. The answer says what to do. */
+export const ACCESS_DENIED = "AccessDenied";
 /** Value of `REASON_HEADER` with a 502: no part of the request has reached the sandbox. */
 export const NOT_SENT = "NotSent";
 /**

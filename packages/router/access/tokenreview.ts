@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { ROUTER_AUDIENCE } from "../../api/installation.ts";
+import { subjectOf } from "../../api/access.ts";
+import { ACCESS_DENIED, REASON_HEADER } from "../../api/router/protocol.ts";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";
 import { createSharedCache } from "../../process/sharedcache.ts";
@@ -104,6 +106,7 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
         detail: `User ${user.username} may not connect to sandbox ${namespace}/${name}.`,
         remedy: `An administrator can allow it: kubectl create rolebinding NAME -n ${namespace} ` +
           `--clusterrole=hookbox-sandbox-user ${subjectOf(user.username)}`,
+        headers: { [REASON_HEADER]: ACCESS_DENIED },
       };
     };
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, namespace, name]);
@@ -134,11 +137,6 @@ export function createTokenReviewAccess(options: TokenReviewOptions): Authorise 
     const grant = decide(ask, verdict.user, verdict.expires);
     return grant instanceof Promise ? grant.catch(failed) : grant;
   };
-}
-
-function subjectOf(username: string): string {
-  const [, account] = /^system:serviceaccount:(.+:.+)$/.exec(username) ?? [];
-  return account === undefined ? `--user=${username}` : `--serviceaccount=${account}`;
 }
 
 const userSchema = z.object({

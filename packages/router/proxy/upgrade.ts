@@ -195,10 +195,10 @@ function headOf(status: number, message: string | undefined, headers: readonly s
   return `${head}\r\n`;
 }
 
-/** Answers `{"detail": …}` and ends the connection. */
-export function refuseRaw(socket: Socket, { status, detail, headers = {} }: Refusal): void {
+/** Answers `{"detail": …}`, with `remedy` if there is one, and ends the connection. */
+export function refuseRaw(socket: Socket, { status, detail, remedy, headers = {} }: Refusal): void {
   if (socket.destroyed) return;
-  const body = Buffer.from(JSON.stringify({ detail }));
+  const body = Buffer.from(JSON.stringify({ detail, remedy }));
   const head = headOf(status, undefined, [
     ...["Content-Type", "application/json", "Content-Length", String(body.length), "Cache-Control", "no-store"],
     ...Object.entries(SAFE_HEADERS).flat(),

@@ -38,7 +38,7 @@ export async function* eventsOfLegacy(
       signal: AbortSignal.any(signals),
     });
     if (!answer.ok) {
-      const error = await errorOfAnswer(answer, action, object);
+      const error = await errorOfAnswer(answer, action, object, transport.kind);
       if (!(error instanceof UnsupportedError)) throw error;
       const remedy = "Use an image with hookbox's runtime, or a client that reaches the API server.";
       throw new UnsupportedError(`Cannot ${action}: the sandbox has no runtime that runs commands`, { object, remedy });

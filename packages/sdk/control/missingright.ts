@@ -1,5 +1,7 @@
 /** Finds the role that a user lacks in a refusal of the API server. @module */
 
+import { shellWord, subjectOf } from "../../api/access.ts";
+
 /** Source: responsewriters.Forbidden of k8s.io/apiserver 1.36. */
 const FORBIDDEN =
   /User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
@@ -19,9 +21,7 @@ export function missingRightRemedy(message: string): string | undefined {
 }
 
 function askFor(role: string, user: string, namespace: string | undefined): string {
-  const [, account] = /^system:serviceaccount:(.+:.+)$/.exec(user) ?? [];
-  const who = account === undefined ? `--user=${user}` : `--serviceaccount=${account}`;
   const binding = namespace === undefined ? "clusterrolebinding" : "rolebinding";
-  const where = namespace === undefined ? "" : ` -n ${namespace}`;
-  return `Ask for ClusterRole ${role}: kubectl create ${binding} NAME --clusterrole=${role} ${who}${where}`;
+  const where = namespace === undefined ? "" : ` -n ${shellWord(namespace)}`;
+  return `Ask for ClusterRole ${role}: kubectl create ${binding} NAME --clusterrole=${role} ${subjectOf(user)}${where}`;
 }

@@ -1,6 +1,6 @@
 /** Converts failed responses to errors: of plain requests, of Connect calls, and of the router. @module */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
+import { ACCESS_DENIED, NOT_SENT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
 import {
   AuthenticationError,
   AuthorizationError,
@@ -18,24 +18,28 @@ import {
   TimeoutError,
   UnsupportedError,
 } from "../errors.ts";
+import type { SandboxTransport } from "../transport/transport.ts";
 import { textUpTo, WORDS_BYTES } from "./bounded.ts";
 
 /**
  * Creates the error for a response: `Cannot <action>: <message of the response>`. Reads up to {@link WORDS_BYTES} of
  * the body.
  *
+ * @param via how the request was sent: only a router's answer has the header with a reason, and advice
  * @param remedy what to do if the runtime refuses the client; the router does not send a code
  */
 export async function errorOfAnswer(
   answer: Response,
   action: string,
   object: ObjectRef,
+  via: SandboxTransport["kind"],
   remedy?: string,
 ): Promise<SandboxError> {
   const { text } = await textUpTo(answer, WORDS_BYTES).catch(() => ({ text: "" }));
   const { code, words, advice } = messageIn(text, answer);
   const message = `Cannot ${action}: ${words}`;
-  const fromRouter = answer.headers.get(REASON_HEADER);
+  // The router removes this header from what a sandbox answers.
+  const fromRouter = via === "router" ? answer.headers.get(REASON_HEADER) : null;
   const reason = fromRouter ?? code;
   const details: ErrorDetails = { object, ...reason === undefined ? {} : { reason } };
   switch (answer.status) {
@@ -48,7 +52,10 @@ export async function errorOfAnswer(
         remedy: code === undefined || remedy === undefined ? "Give the option `token`, or HOOKBOX_TOKEN." : remedy,
       });
     case 403:
-      return new AuthorizationError(message, { ...details, remedy: code === undefined ? advice : remedy });
+      return new AuthorizationError(message, {
+        ...details,
+        remedy: fromRouter === ACCESS_DENIED ? advice : code && remedy,
+      });
     case 404:
       if (fromRouter === SANDBOX_NOT_FOUND) {
         return new SandboxNotFoundError(`Cannot find sandbox ${object.namespace}/${object.name}: ${words}`, details);
@@ -81,6 +88,9 @@ function noRuntime(message: string, details: ErrorDetails): SandboxError {
   return new UnsupportedError(message, { ...details, remedy });
 }
 
+/** Codes of the runtime. A reason of the API server or of the router, such as `Forbidden`, has another form. */
+const CODE = /^[A-Z_]{1,64}$/;
+
 /** Errors of the runtime have the form `{code, message}`, those of the router `{detail, remedy?}`. */
 function messageIn(
   text: string,
@@ -90,7 +100,11 @@ function messageIn(
     const { code, message, detail, remedy } = JSON.parse(text) as Record<string, unknown>;
     const words = [message, detail].find((one) => typeof one === "string");
     const advice = typeof remedy === "string" ? remedy.slice(0, WORDS_BYTES) : undefined;
-    return { ...typeof code === "string" ? { code } : {}, words: words ? trimmed(words) : `HTTP ${status}`, advice };
+    return {
+      ...typeof code === "string" && CODE.test(code) ? { code } : {},
+      words: words ? trimmed(words) : `HTTP ${status}`,
+      advice,
+    };
   } catch {
     return { words: `HTTP ${status}` };
   }

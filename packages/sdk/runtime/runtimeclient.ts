@@ -118,7 +118,7 @@ function createClientOf(
       });
       if (answer.ok) known.runtime = true;
       if (answer.ok) return answer;
-      throw await errorOfAnswer(answer, action, object, remedy);
+      throw await errorOfAnswer(answer, action, object, transport.kind, remedy);
     },
     connectTransport: createConnectTransport({
       baseUrl: "http://sandbox",
@@ -138,7 +138,7 @@ function createClientOf(
           throw orSilent(error, known, CALL, object);
         });
         if (answer.ok) known.runtime = true;
-        if (!answer.ok) return await errorOfService(answer, object);
+        if (!answer.ok) return await errorOfService(answer, object, transport.kind);
         return boundedMessages(answer, outputAt(pathname), CALL, object);
       },
     }),
@@ -162,12 +162,16 @@ function orSilent(error: unknown, known: RuntimeClient["known"], action: string,
  * Returns an error response of a service unchanged. Throws for responses that do not have Connect's form: those of a
  * guard or the router, which refused the call.
  */
-async function errorOfService(answer: Response, object: ObjectRef): Promise<Response> {
+async function errorOfService(
+  answer: Response,
+  object: ObjectRef,
+  via: SandboxTransport["kind"],
+): Promise<Response> {
   const { status, headers } = answer;
   const again = new Response((await textUpTo(answer, WORDS_BYTES)).text, { status, headers });
   const body = await again.clone().json().catch(() => undefined) as { code?: unknown } | undefined;
   if (typeof body?.code === "string" && /^[a-z_]+$/.test(body.code)) return again;
-  throw await errorOfAnswer(again, CALL, object);
+  throw await errorOfAnswer(again, CALL, object, via);
 }
 
 /** How long the runtime may take to answer the health check, in milliseconds. */

@@ -74,6 +74,17 @@ test("HTTP/2 and WebSockets come through it, too", async () => {
   expect(String(answer), "the sandbox declines to upgrade").toMatch(/^HTTP\/1.1 200 /);
 });
 
+test("a WebSocket of a page needs a token, and the answer says why", async () => {
+  const { port, backend } = await start();
+  const named = { ...naming(backend), Origin: "http://localhost:8080" };
+  const head = Object.entries(named).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const answer = await exchange(
+    port,
+    `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${head}\r\n`,
+  );
+  expect(answer).toMatch(/^HTTP\/1.1 401 [^]*"remedy":".*a browser sent the request/);
+});
+
 test("its name for limits and logs is port-forward", async () => {
   const { ask, lines, router } = await start();
   await ask();

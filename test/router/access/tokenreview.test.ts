@@ -47,6 +47,7 @@ describe("createTokenReviewAccess()", () => {
       detail: "User Ann may not connect to sandbox team-a/other.",
       remedy: "An administrator can allow it: kubectl create rolebinding NAME -n team-a " +
         "--clusterrole=hookbox-sandbox-user --user=Ann",
+      headers: { "X-Sandbox-Reason": "AccessDenied" },
     });
     expect(await ask("bob")).toMatchObject({ status: 403 });
     expect(await ask("eve")).toMatchObject({ status: 401, detail: "Invalid token." });

@@ -194,6 +194,7 @@ test("a sandbox that is deleted while its command runs is reported as such", asy
   let asked = 0;
   const transport: SandboxTransport = {
     ...runtimeClient.transport,
+    kind: "router",
     async fetch(port, path, request) {
       if (asked++ > 0) return new Response("{}", { status: 404, headers: { "X-Sandbox-Reason": "SandboxNotFound" } });
       const answer = await runtimeClient.transport.fetch(port, path, request);

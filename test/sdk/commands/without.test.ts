@@ -56,8 +56,12 @@ test("a router that knows no such sandbox is believed, whatever was there before
     { "X-Sandbox-Reason": "SandboxNotFound" },
     '{"detail":"Cannot find sandbox default/test: it does not exist"}',
   );
-  const fresh = createRuntimeClient(transportOf({ 8080: gone, 8888: gone }), OBJECT, undefined);
-  const used = createRuntimeClient(transportOf({ 8080: await empty(), 8888: gone }), OBJECT, undefined);
+  const fresh = createRuntimeClient(transportOf({ 8080: gone, 8888: gone }, { kind: "router" }), OBJECT, undefined);
+  const used = createRuntimeClient(
+    transportOf({ 8080: await empty(), 8888: gone }, { kind: "router" }),
+    OBJECT,
+    undefined,
+  );
   for (const runtimeClient of [fresh, used]) {
     const error = await createCommands(runtimeClient).run("true").catch((error) => error);
     expect(error).toBeInstanceOf(SandboxNotFoundError);

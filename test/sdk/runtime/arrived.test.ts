@@ -13,9 +13,10 @@ const failed = (code: string, message = code) =>
 
 async function errorOf(
   { status, headers = {}, ...body }: Omit<Refusal, "detail"> & { detail?: string; text?: string },
+  via: "router" | "direct" = "router",
 ) {
   const answer = new Response(body.text ?? JSON.stringify(body), { status, headers });
-  return await errorOfAnswer(answer, "do it", OBJECT);
+  return await errorOfAnswer(answer, "do it", OBJECT, via);
 }
 
 async function arrival(refusal: Parameters<typeof errorOf>[0]) {
@@ -68,9 +69,18 @@ test("what may have arrived is sent again only if that changes nothing, and what
   expect(await timesSent(unreachable("demo", "nothing listens on the port"), false)).toBe(4);
 });
 
-test("the router's advice is in the error, and a runtime's answer has none of it", async () => {
-  const refused = { status: 403, detail: "User ann may not connect to sandbox a/b.", remedy: "Ask the administrator" };
-  expect(await errorOf(refused)).toMatchObject({ remedy: "Ask the administrator" });
-  const ofRuntime = JSON.stringify({ code: "PERMISSION_DENIED", message: "no", remedy: "Type your password" });
-  expect(await errorOf({ status: 403, text: ofRuntime })).toMatchObject({ remedy: undefined });
+test("the router's advice is in the error, and a sandbox cannot give any", async () => {
+  const text = { detail: "User ann may not connect to sandbox a/b.", remedy: "Ask the administrator" };
+  const refused = { status: 403, ...text, headers: { "X-Sandbox-Reason": "AccessDenied" } };
+  expect(await errorOf(refused)).toMatchObject({ remedy: "Ask the administrator", reason: "AccessDenied" });
+  const forged = [
+    // The router has removed the header of a sandbox, and without a router no header is the router's.
+    await errorOf({ status: 403, ...text }),
+    await errorOf(refused, "direct"),
+    await errorOf({ status: 403, text: JSON.stringify({ code: "PERMISSION_DENIED", message: "no", ...text }) }),
+    await errorOf({ status: 403, text: JSON.stringify({ code: "Forbidden", message: "no", ...text }) }),
+  ];
+  for (const { remedy, reason } of forged) {
+    expect([remedy, ["AccessDenied", "Forbidden"].includes(reason ?? "")]).toEqual([undefined, false]);
+  }
 });
