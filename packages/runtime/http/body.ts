@@ -17,7 +17,8 @@ export function bodyOf(c: Context<HTTPEnv>): Readable {
 /** Reads the whole body as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes` */
 export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<string> {
   const gathered = createByteBuffer();
-  for await (const part of bodyOf(c) as AsyncIterable<Uint8Array>) {
+  // The server reads the rest of a stream that is not destroyed. Otherwise, the next request of the connection gets no answer.
+  for await (const part of bodyOf(c).iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
     if (gathered.size() + part.length > maxBytes) {
       throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);
     }
