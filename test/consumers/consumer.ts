@@ -35,7 +35,7 @@ export function rowOf({ client, version, way, runs, note }: Consumer, checks: Ch
   const row = { client, version, way, runs, ...note === undefined ? {} : { note } };
   if (checks === undefined) return row;
   const failed = Object.entries(checks).filter(([, result]) => result !== "ok");
-  const byResult = Map.groupBy(failed, ([, result]) => result.replaceAll(/https?:\/\/[^\s/]+[^\s'"]*/g, "the sandbox"));
+  const byResult = Map.groupBy(failed, ([, result]) => result.replaceAll(/https?:\/\/[^\s/]+[^\s'"]*/g, "URL"));
   const count = Object.keys(checks).length;
   return {
     ...row,

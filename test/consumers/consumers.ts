@@ -3,11 +3,31 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Installed } from "../node/installed.ts";
 import { type Consumer, fileOf, rowOf } from "./consumer.ts";
+import { DEEPAGENTS_BACKENDS } from "./deepagents.ts";
+import { MCP_CLIENTS } from "./mcp.ts";
 import { PYTHON_CLIENTS } from "./pythonclients.ts";
 import { prepare, type Stage } from "./stage.ts";
 
+/** Clients without a test here, and why. */
+const NOT_RUN: Consumer[] = [
+  {
+    client: "agent-sandbox, Go client",
+    version: "0.5.6",
+    way: "integration test of the client",
+    runs: "npm run soak -- consumers",
+    note: "To build this test takes minutes. `test/soak/goclient.test.ts` uses the client instead.",
+  },
+  {
+    client: "openhands-workspace[agent-sandbox]",
+    version: "1.58.2",
+    way: "smoke test of the package",
+    runs: "npm run soak -- consumers",
+    note: "No test installs it yet: it needs Python 3.12 and 156 packages (650 MB).",
+  },
+];
+
 /** All rows of the table in docs/integrations.md, in its order. */
-export const CONSUMERS: Consumer[] = [...PYTHON_CLIENTS];
+export const CONSUMERS: Consumer[] = [...PYTHON_CLIENTS, ...DEEPAGENTS_BACKENDS, ...MCP_CLIENTS, ...NOT_RUN];
 
 const MATRIX = fileURLToPath(new URL("matrix/", import.meta.url));
 

@@ -2,9 +2,9 @@
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { rowOf } from "./consumer.ts";
+import { fileOf, rowOf } from "./consumer.ts";
 import { CONSUMERS } from "./consumers.ts";
-import { fileOf } from "./consumer.ts";
+import { checksOf } from "./deepagents.ts";
 
 test("each consumer has one result", () => {
   const files = globSync("*.json", { cwd: fileURLToPath(new URL("matrix", import.meta.url)) });
@@ -23,7 +23,15 @@ test("rowOf() groups failed checks by what came instead, without addresses", () 
     ...consumer,
     passed: 1,
     checks: 3,
-    failed: { "Cannot reach the sandbox 401": ["read", "write"] },
+    failed: { "Cannot reach URL 401": ["read", "write"] },
   });
   expect(rowOf(consumer, undefined)).toEqual(consumer);
+});
+
+test("checksOf() reads a JUnit report, and leaves skipped tests out", () => {
+  const report = `<testsuite><testcase classname="T" name="a" time="0.1" /><testcase classname="T" name="b" time="0.1">
+    <failure message="assert 1 == 2">trace</failure></testcase><testcase classname="T" name="c" time="0.1">
+    <skipped message="no" /></testcase><testcase classname="T" name="d"><error message="x" /></testcase></testsuite>`;
+  expect(checksOf(report, "")).toEqual({ a: "ok", b: "failed", d: "failed" });
+  expect(() => checksOf("", "no module")).toThrow("No test has run\nno module");
 });

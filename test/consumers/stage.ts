@@ -19,6 +19,8 @@ export interface Stage {
   router: string;
   /** Of the ServiceAccount `client`, which may use and reach the sandboxes of the namespace. */
   token: string;
+  /** Takes note of what is to be done when the tests are over. */
+  atEnd: (end: () => Promise<void>) => void;
   /** Runs a program on this machine, as an administrator of the cluster. */
   here(command: string, args: string[], options?: Options): Promise<string>;
   /** Runs a Python of this machine in a Pod, as the ServiceAccount `client`. */
@@ -77,6 +79,7 @@ export async function prepare(
     image,
     router: `http://${spec.clusterIP}:8080`,
     token: (await ns.kubectl("create", "token", CLIENT.name)).trim(),
+    atEnd,
     here,
     inside: async (python, args) => {
       const prefix = (await here(python, ["-c", "import sys; print(sys.base_prefix)"])).trim();
@@ -130,7 +133,7 @@ function runHere(
 }
 
 /** The pod spec of sandboxes, as in examples/python.yaml. */
-function podSpecOf(image: string) {
+export function podSpecOf(image: string) {
   const readinessProbe = { httpGet: { path: "/v1/health", port: 8080 }, periodSeconds: 1, timeoutSeconds: 10 };
   const ports = [{ containerPort: 8888 }, { containerPort: 8080 }, { containerPort: 9090 }];
   return {
