@@ -31,6 +31,11 @@ export const UNTYPED: readonly Untyped[] = [
     why: "`kubectl get -w` never ends; test/node/examples.test.ts applies the same files",
   },
   {
+    page: "docs/clients.md",
+    has: "create serviceaccount agent",
+    why: "the namespace is the reader's own; test/consumers/stage.ts makes an account with the same roles",
+  },
+  {
     page: "docs/cloudevents.md",
     has: "kubectl -n hookbox-system create secret generic",
     why: "takes an installation by Helm; test/integration/chart.test.ts renders these values, and " +

@@ -126,7 +126,18 @@ const config: UserConfig = {
       { text: "Start", items: pages("index", "howto/quickstart", "concepts", "install", "migration", "comparison") },
       {
         text: "Use",
-        items: pages("examples", "sdk", "integrations", "cli", "dashboard", "mcp", "router", "runtime", "why"),
+        items: pages(
+          "examples",
+          "sdk",
+          "clients",
+          "integrations",
+          "cli",
+          "dashboard",
+          "mcp",
+          "router",
+          "runtime",
+          "why",
+        ),
       },
       {
         text: "How to",
