@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 export interface ProgramGroup {
   title: string;
   /** Folder of the go.mod, relative to dev/cluster. */
-  module: "." | "containerd" | "coredns" | "helm" | "prometheus";
+  module: "." | "containerd" | "contour" | "coredns" | "helm" | "prometheus";
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
   /** Module whose version our own program (main.go in the same folder) has; absent: there is no such program. */
@@ -60,6 +60,13 @@ export const HELM: ProgramGroup = {
   title: "Helm",
   module: "helm",
   packages: { helm: "helm.sh/helm/v4/cmd/helm" },
+};
+
+/** For the test of the chart's routes: a Gateway's control plane, which Envoy asks for its configuration. */
+export const CONTOUR: ProgramGroup = {
+  title: "Contour",
+  module: "contour",
+  packages: { contour: "github.com/projectcontour/contour/cmd/contour" },
 };
 
 /** For the test of monitoring. Without service discovery, it builds in half of the time. */

@@ -20,6 +20,7 @@ import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
 import { hasRealNode } from "../integration/suite.ts";
+import { testGateway } from "./gateway.ts";
 import { example, installedBy, progress } from "./installed.ts";
 import { PATIENCE_MS } from "../patience.ts";
 
@@ -128,6 +129,8 @@ describe.runIf(hasRealNode)("helm install", () => {
       await kubectl("scale", `${pools}/agents`, "--replicas=2");
       expect((await json("get", "sandboxwarmpool", "agents")).spec.replicas).toBe(2);
     });
+
+    describe("a Gateway", () => testGateway(installed));
 
     test("the published Python client works as it is", async () => {
       const ns = await makeNamespace(cluster());

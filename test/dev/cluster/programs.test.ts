@@ -5,6 +5,7 @@ import { executableName } from "../../../dev/cluster/binaries.ts";
 import {
   cacheKey,
   CONTAINERD,
+  CONTOUR,
   CONTROL_PLANE,
   DNS,
   HELM,
@@ -75,13 +76,16 @@ test.for([
   expect(executableName(goPackage)).toBe(name);
 });
 
-test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD, HELM])("go.mod pins the tools of $title", (group) => {
-  const goMod = read(`${group.module}/go.mod`);
-  for (const goPackage of Object.values(group.packages)) {
-    expect(goMod).toMatch(new RegExp(`^(?:tool |\\t)${goPackage.replaceAll(".", "\\.")}$`, "m"));
-    expect(requiredVersion(goMod, goPackage)).toMatch(/^v\d+\.\d+\.\d+$/);
-  }
-});
+test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD, CONTOUR, HELM])(
+  "go.mod pins the tools of $title",
+  (group) => {
+    const goMod = read(`${group.module}/go.mod`);
+    for (const goPackage of Object.values(group.packages)) {
+      expect(goMod).toMatch(new RegExp(`^(?:tool |\\t)${goPackage.replaceAll(".", "\\.")}$`, "m"));
+      expect(requiredVersion(goMod, goPackage)).toMatch(/^v\d+\.\d+\.\d+$/);
+    }
+  },
+);
 
 test("every staging module is replaced by the release that goes with k8s.io/kubernetes", () => {
   const goMod = read("go.mod");
