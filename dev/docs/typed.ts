@@ -5,6 +5,7 @@ export const TYPED: Readonly<Record<string, string>> = {
   "docs/cli.md": "test/node/cli-transcript.test.ts",
   "docs/hooks.md": "test/integration/docs-steps.test.ts",
   "docs/howto/*.md": "test/node/howtos.ts",
+  "docs/howto/two-clusters.md": "test/integration/two-clusters.test.ts",
   "docs/index.md": "test/integration/docs-steps.test.ts",
   "docs/install.md": "test/integration/docs-steps.test.ts",
   "docs/migration.md": "test/integration/docs-steps.test.ts",
