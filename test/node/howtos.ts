@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { importImages } from "../../dev/cluster/images.ts";
 import { importRuntimeImage } from "../../dev/cluster/runtimeimage.ts";
 import { readRecord } from "../../dev/cluster/state.ts";
@@ -11,6 +11,7 @@ import { stepsOf } from "../../dev/docs/codeblocks.ts";
 import { typed } from "../bash.ts";
 import { mitmproxyImage } from "../egress/mitmproxy.ts";
 import { run } from "../integration/kubectl.ts";
+import { startKueue } from "../integration/kueue.ts";
 import { makeNamespace } from "../integration/namespace.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import type { Installed } from "./installed.ts";
@@ -18,7 +19,9 @@ import { kubeconfigOf, MAIN } from "./transcript/hookbox.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TRACES = readFileSync(join(ROOT, "test/node/programs/traces.py"), "utf8");
-const pages = [...globSync("docs/howto/*.md", { cwd: ROOT }).sort(), "docs/replay.md"];
+/** Its test is test/integration/two-clusters.test.ts, because it takes a second cluster. */
+const APART = "docs/howto/two-clusters.md";
+const pages = [...globSync("docs/howto/*.md", { cwd: ROOT, exclude: [APART] }).sort(), "docs/replay.md"];
 
 /** What is to fail (`! command`) does not end a bash that ends at the first command that fails. */
 const withFailures = (text: string) => text.replaceAll(/^! (.+?)(?: +#.*)?$/gm, "if $1; then exit 99; fi");
@@ -46,6 +49,7 @@ export function testHowTos({ cluster, kubectl, apply, json }: Installed): void {
     const steps = stepsOf(page, readFileSync(join(ROOT, page), "utf8"));
     expect(steps.length).toBeGreaterThan(1);
     const ns = await makeNamespace(cluster());
+    if (page === "docs/howto/kueue.md") await startKueue(cluster(), onTestFinished);
     const folder = makeDesk();
     const KUBECONFIG = await kubeconfigOf(ns, folder);
     const env = { ...process.env, KUBECONFIG, PATH: `${join(folder, "bin")}:${process.env["PATH"]}` };
