@@ -25,7 +25,6 @@ export function testGateway({ cluster, json }: Installed): void {
     for (const route of await routesTo(gateway)) {
       const { kind, metadata: { name, namespace } } = route;
       await run(cluster(), ["apply", "--server-side", "--validate=strict", "-f", "-"], JSON.stringify(route));
-      onTestFinished(() => void run(cluster(), ["-n", namespace, "delete", kind, name]));
       const parents = await until(
         async () => (await json("-n", namespace, "get", kind, name)).status?.parents ?? [],
         (all) => all.length > 0,
