@@ -23,12 +23,15 @@ interface Way {
   note?: string;
 }
 
+const SIZE_NOTE = "The backend sends files as commands, and the runtime refuses commands of more than 4 MiB.";
+
 const WAYS: Way[] = [
-  { name: "`KubernetesSandbox`, port-forward to the router (default)", backend: "KubernetesSandbox" },
+  { name: "`KubernetesSandbox`, port-forward to the router (default)", backend: "KubernetesSandbox", note: SIZE_NOTE },
   {
     name: "`KubernetesSandbox`, bearer token",
     backend: "KubernetesSandbox",
     connection: ({ router, token }) => ({ api_url: router, extra_headers: { Authorization: `Bearer ${token}` } }),
+    note: SIZE_NOTE,
   },
   {
     name: "`SandboxdBackend`, port-forward to the Pod (default)",

@@ -51,8 +51,8 @@ export interface LegacyOptions extends ExecuteOptions {
   log: Log;
 }
 
-/** Largest body of `POST /execute`, in bytes. deepagents uploads files as commands, and its tests upload 10 MiB in base64. */
-const MAX_COMMAND_BYTES = 32 * 1024 * 1024;
+/** Largest body of `POST /execute`, in bytes. To split a command of 14 MiB takes more memory than the runtime has. */
+const MAX_COMMAND_BYTES = 4 * 1024 * 1024;
 
 /** Creates the app of port 8888. */
 export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {

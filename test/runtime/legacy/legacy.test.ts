@@ -40,17 +40,17 @@ test("execute runs in the root and answers exactly three fields", async () => {
     .toEqual({ stdout: "out put\n", stderr: "err\n", exit_code: 3 });
 });
 
-test("execute takes a command of 14 MiB, refuses one of 40 MiB, and answers the next request of the connection", async () => {
+test("execute takes a command of 3 MiB, refuses one of 12 MiB, and answers the next request of the connection", async () => {
   const socket = connect(runtime.port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   let answers = "";
   socket.setEncoding("utf8").on("data", (text) => answers += text);
-  for (const bytes of [14 * 2 ** 20, 40 * 2 ** 20, 1]) {
+  for (const bytes of [3 * 2 ** 20, 12 * 2 ** 20, 1]) {
     const body = JSON.stringify({ command: `sh -c 'echo ${"x".repeat(bytes)} | wc -c'` });
     socket.write(`POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   }
   await eventually(() => answers.match(/(?<=HTTP\/1.1 )\d+|(?<="stdout":")\d+/gm)).toEqual(
-    ["200", "14680065", "413", "200", "2"],
+    ["200", "3145729", "413", "200", "2"],
   );
 });
 
