@@ -74,6 +74,11 @@ export const UNTYPED: readonly Untyped[] = [
       "a hundred sandboxes take minutes; test/node/examples.test.ts runs a packed project and the program with eight",
   },
   {
+    page: "docs/examples.md",
+    has: "python examples/batch.py",
+    why: "a hundred episodes take minutes; test/node/examples.test.ts runs the program with a few",
+  },
+  {
     page: "docs/howto/quickstart.md",
     has: "npm run demo -- --context",
     why: "takes kind and docker; test/integration/demo.test.ts plays the demo on the cluster of the tests",
@@ -121,8 +126,13 @@ export const UNTYPED: readonly Untyped[] = [
   },
   {
     page: "docs/performance.md",
-    has: "METACONTROLLER=/path/to/metacontroller",
+    has: "npm run bench -- comparison",
     why: "takes binaries that no registry has, and hours",
+  },
+  {
+    page: "docs/performance.md",
+    has: "npm run bench -- episodes-sdk",
+    why: "takes binaries that no registry has, and half an hour",
   },
   {
     page: "docs/reliability.md",

@@ -1,6 +1,7 @@
 /** How VitePress makes a site of docs/: `npm run site`. @module */
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { UserConfig } from "vitepress";
 
@@ -8,6 +9,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DOCS = join(ROOT, "docs");
 /** A folder outside docs/ that pages link to. The site contains its files, too. */
 const BESIDE = "examples";
+// Otherwise VitePress takes links to such examples for links to pages.
+process.env["VITE_EXTRA_EXTENSIONS"] = "py";
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
 
 /** Returns the first headline of a page, up to its colon: what follows explains it. */
