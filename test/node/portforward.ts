@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { fetchFrom } from "../router/client.ts";
 import { until } from "../integration/kubectl.ts";
 import type { Installed } from "./installed.ts";
 
@@ -12,9 +13,11 @@ const PROXY_PORT = 9999;
 /** Declares the tests; the Sandbox `demo` of namespace `default` runs. */
 export function testPortForward({ cluster, kubectl, json }: Installed): void {
   const ask = async (address: string) => {
-    const sandbox = { "x-sandbox-id": "demo", "x-sandbox-namespace": "default", "x-sandbox-port": "8888" };
-    const answer = await fetch(`http://${address}/`, { headers: sandbox });
-    return { status: answer.status, text: await answer.text() };
+    const [host, port] = address.split(":");
+    // A stranger would send this Host to be taken for a client of port-forward.
+    const headers = { Host: "localhost", "X-Sandbox-ID": "demo", "X-Sandbox-Namespace": "default" };
+    const { status, text } = await fetchFrom(Number(port), { host, headers });
+    return { status, text };
   };
   /** Forwards a port as the published clients do, until the test ends. @returns host and port */
   const forwarded = async () => {
