@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { moduleFolder } from "../../dev/cluster/modules.ts";
 import { connect } from "../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
-import { type Kubectl, run } from "./kubectl.ts";
+import { type Kubectl, run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 
 const CRDS = "config/components/crd/bases";
@@ -40,6 +40,13 @@ const POLICY = {
   },
 };
 
+const PROBE = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "probe", namespace: "default", labels: { [QUEUE_LABEL]: "none" } },
+  spec: { containers: [{ name: "main", image: "busybox:1.37" }] },
+});
+
 /**
  * Creates Kueue's CRDs, and starts the loop.
  *
@@ -54,6 +61,11 @@ export async function startKueue(cluster: Kubectl, atEnd: (end: () => Promise<vo
     spec: { policyName: POLICY.metadata.name },
   };
   for (const each of [POLICY, binding]) await run(cluster, ["apply", "-f", "-"], JSON.stringify(each));
+  // The API server applies a policy some time after it was created.
+  await until(
+    () => run(cluster, ["create", "--dry-run=server", "-o", "json", "-f", "-"], PROBE),
+    (made) => made.includes(GATE),
+  );
   const stop = new AbortController();
   const { list, patch } = await openClient(cluster);
   const pods = () => list("/api/v1/pods", { labelSelector: `${MANAGED}=true` });
