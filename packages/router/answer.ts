@@ -14,8 +14,8 @@ import { cutOff, endRequest, forgetHead, isHttp2 } from "./proxy/versions.ts";
 import type { Refusal } from "./refusal.ts";
 
 /**
- * Answers `{"detail": …}`, with `remedy` if there is one. If another answer has begun, closes the connection so that the client sees an incomplete
- * answer.
+ * Answers `{"detail": …}`, with `remedy` if there is one. If another answer has begun, closes the connection so that the
+ * client sees an incomplete answer.
  */
 export function sendRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent) {

@@ -1,9 +1,8 @@
 /** Builds the router from its parts around an API server connection; `run.ts` opens the ports. @module */
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
-import { isLoopback } from "../process/hosts.ts";
 import type { Log } from "../process/log.ts";
-import { createAddressOf, createProtoOf, proxyTest } from "./access/clientaddress.ts";
+import { createAddressOf, createProtoOf, isProxyOnLoopback } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
 import { createPortForwardCheck, type OwnPod } from "./access/portforward.ts";
@@ -181,10 +180,7 @@ function gateOf(
     createTokenKeys(authz, log),
     ({ namespace, name }) => index.find(namespace, name)?.sandbox.metadata.uid,
   );
-  // If a proxy connects from a loopback address, so do its clients.
-  const isProxyLocal = ["127.0.0.1", "::1"].some(proxyTest(trustedProxies)) ||
-    trustedProxies.some((subnet) => isLoopback(subnet.replace(/\/.*/, "")));
-  const isTrusting = trustPortForward && !isProxyLocal;
+  const isTrusting = trustPortForward && !isProxyOnLoopback(trustedProxies);
   return createGate(authorise, browser, pod && isTrusting ? createPortForwardCheck({ api, pod, log }) : undefined);
 }
 

@@ -21,7 +21,7 @@ export function isRefusal(value: object): value is Refusal {
 /**
  * Refuses a client without a valid token. Source of the texts: Agent Sandbox API, section 7.2.
  *
- * @param valid tells which tokens are valid, and how a client gets in without one; undefined: the client knows
+ * @param valid tells which tokens are valid, as a part of a sentence; undefined: the client knows
  */
 export function unauthorized(token: string | undefined, valid?: string): Refusal {
   const detail = token === undefined ? "Missing or invalid Authorization header." : "Invalid token.";
@@ -30,7 +30,7 @@ export function unauthorized(token: string | undefined, valid?: string): Refusal
 }
 
 /** Refuses a client if it is not known, for now, whether it needs a token. @param cause as a part of a sentence */
-export function unsure(cause: string): Refusal {
+export function undecided(cause: string): Refusal {
   return { status: 503, detail: `Cannot find out whether this client needs a token: ${cause}.` };
 }
 

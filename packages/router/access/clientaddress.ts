@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { unmapIPv4 } from "../../process/hosts.ts";
+import { isLoopback, unmapIPv4 } from "../../process/hosts.ts";
 
 type ReceivedRequest = Pick<IncomingMessage, "socket" | "headers">;
 
@@ -51,6 +51,12 @@ export function createProtoOf(trusted: readonly string[]): ProtoOf {
   };
 }
 
+/** Returns whether a trusted proxy may connect from a loopback address. Its clients then do the same. */
+export function isProxyOnLoopback(trusted: readonly string[]): boolean {
+  return ["127.0.0.1", "::1"].some(proxyTest(trusted)) ||
+    trusted.some((subnet) => isLoopback(subnet.replace(/\/.*/, "")));
+}
+
 function valuesOf(header: string | string[] | undefined): string[] {
   return [header ?? []].flat().join(",").split(",").map((part) => part.trim());
 }
@@ -58,7 +64,7 @@ function valuesOf(header: string | string[] | undefined): string[] {
 const SUBNET = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/;
 
 /** Creates the test whether an address is that of a trusted proxy. @throws {RangeError} if a subnet is invalid */
-export function proxyTest(subnets: readonly string[]): (address: string) => boolean {
+function proxyTest(subnets: readonly string[]): (address: string) => boolean {
   if (subnets.length === 0) return () => false;
   const list = new BlockList();
   for (const text of subnets) {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, type Route, type Target } from "../destination.ts";
 import { sameHost } from "../proxy/answerheaders.ts";
-import { isRefusal, type Refusal, unsure } from "../refusal.ts";
+import { isRefusal, type Refusal, undecided } from "../refusal.ts";
 import { isNavigation } from "../wake/page.ts";
 import { type BrowserOptions, cookieOf, type Credentials, credentialsOf } from "./credentials.ts";
 import { isCrossOrigin } from "./crossorigin.ts";
@@ -122,10 +122,10 @@ export function createGate(authorise: Authorise, browser: BrowserOptions, checkP
 /** Adds to a refusal why a token was needed although the request came from a loopback address. */
 function explained(
   decision: AccessGrant | Refusal,
-  { reason, mayPass }: PortForwardVerdict & { isTrusted: false },
+  { reason, isTemporary }: PortForwardVerdict & { isTrusted: false },
 ): AccessGrant | Refusal {
   if (!isRefusal(decision)) return decision;
-  if (mayPass) return unsure(reason);
+  if (isTemporary) return undecided(reason);
   const remedy = `${decision.remedy ?? ""} A connection through kubectl port-forward was not enough: ${reason}.`.trim();
   return { ...decision, remedy };
 }

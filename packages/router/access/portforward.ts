@@ -20,7 +20,10 @@ export interface OwnPod {
 }
 
 /** Whether a request from a loopback address is trusted; if not, `reason` says why, as a part of a sentence. */
-export type PortForwardVerdict = { isTrusted: true } | { isTrusted: false; reason: string; mayPass: boolean };
+export type PortForwardVerdict =
+  | { isTrusted: true }
+  /** `isTemporary`: the API server does not answer, so the same request may be trusted later. */
+  | { isTrusted: false; reason: string; isTemporary: boolean };
 
 /** Decides about a request without a token. Returns undefined if it does not come from a loopback address. */
 export type PortForwardCheck = (
@@ -35,7 +38,7 @@ const TRUSTED = { isTrusted: true } as const;
 const UNREADABLE: PortForwardVerdict = {
   isTrusted: false,
   reason: "the API server does not say what the router's Pod has in it",
-  mayPass: true,
+  isTemporary: true,
 };
 
 /**
@@ -73,7 +76,7 @@ export function createPortForwardCheck(
     const { remoteAddress = "", localAddress = "" } = request.socket;
     if (!isLoopback(remoteAddress) || !isLoopback(localAddress)) return undefined;
     const reason = reasonAgainst(request, via);
-    if (reason !== undefined) return { isTrusted: false, reason, mayPass: false };
+    if (reason !== undefined) return { isTrusted: false, reason, isTemporary: false };
     if (known && now() - known.at < KEPT_MS) return known.verdict;
     return reading ??= read().finally(() => reading = undefined);
   };
@@ -124,7 +127,7 @@ const REDIRECTION = ["ambient.istio.io/redirection", "kmesh.net/redirection"];
 
 async function readVerdict(api: Api, pod: OwnPod): Promise<PortForwardVerdict> {
   const reason = await reasonInPod(api, pod);
-  return reason === undefined ? TRUSTED : { isTrusted: false, reason, mayPass: false };
+  return reason === undefined ? TRUSTED : { isTrusted: false, reason, isTemporary: false };
 }
 
 /** Returns why requests to this Pod are not trusted. @throws {Error} if the API server gives no answer */
