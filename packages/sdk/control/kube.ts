@@ -1,4 +1,6 @@
 /** Sends requests to the Kubernetes API server, and converts failures to errors of the SDK. @module */
+import { shellWord, subjectOf } from "../../api/access.ts";
+import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
 import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../../kube/api.ts";
 import {
   AuthenticationError,
@@ -14,9 +16,7 @@ import {
   SandboxNotFoundError,
   TimeoutError,
 } from "../errors.ts";
-import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
 import { withRetries } from "../runtime/repeat.ts";
-import { missingRightRemedy } from "./missingright.ts";
 
 /** A request with its purpose ("create a claim") and its object, for error messages. */
 export interface ActionRequest extends ApiRequest {
@@ -132,4 +132,28 @@ function notFound(
   }
   const isSandbox = details.object.kind === "SandboxClaim" || details.object.kind === "Sandbox";
   return isSandbox ? new SandboxNotFoundError(message, details) : new NotFoundError(message, details);
+}
+
+/** Source: responsewriters.Forbidden of k8s.io/apiserver 1.36. */
+const FORBIDDEN =
+  /User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
+const READING = ["get", "list", "watch"];
+const OURS = ["agents.x-k8s.io", "extensions.agents.x-k8s.io"];
+
+/** Returns which role to ask for (deploy/users/roles.yaml); undefined: no role has the right, or none is missing. */
+function missingRightRemedy(message: string): string | undefined {
+  const [, user = "", verb = "", resource = "", group = "", namespace] = FORBIDDEN.exec(message) ?? [];
+  if (user === "") return undefined;
+  if (resource === "pods/portforward") {
+    return "Without the right to port-forward, use the router: the option `routerUrl`, or HOOKBOX_ROUTER_URL. " +
+      `It requires the right to connect. ${askFor("hookbox-edit", user, namespace)}`;
+  }
+  if (READING.includes(verb)) return askFor("hookbox-view", user, namespace);
+  return OURS.includes(group) ? askFor("hookbox-edit", user, namespace) : undefined;
+}
+
+function askFor(role: string, user: string, namespace: string | undefined): string {
+  const binding = namespace === undefined ? "clusterrolebinding" : "rolebinding";
+  const where = namespace === undefined ? "" : ` -n ${shellWord(namespace)}`;
+  return `Ask for ClusterRole ${role}: kubectl create ${binding} NAME --clusterrole=${role} ${subjectOf(user)}${where}`;
 }
