@@ -7,9 +7,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
+import { shellWord } from "../../packages/api/shellwords.ts";
 import { SandboxClient } from "../../packages/sdk/client.ts";
 import { type Chapter, needing, READY, ROOT, type Story, SUSPENDED } from "./stage.ts";
-import { elapsed, held, note, output, quoted, typed } from "./terminal.ts";
+import { elapsed, held, note, output, typed } from "./terminal.ts";
 
 const WHY_SUSPENDED = ".metadata.annotations.router\\.agents\\.x-k8s\\.io/suspended";
 
@@ -81,7 +82,7 @@ async function execute(
     "Content-Type": "application/json",
   };
   const options = Object.entries(named).map(([name, value]) => `-H '${name}: ${value}'`).join(" ");
-  typed(`curl ${router.curl} ${options} -d ${quoted(body)} $ROUTER/execute`);
+  typed(`curl ${router.curl} ${options} -d ${shellWord(body)} $ROUTER/execute`);
   const headers = { ...router.headers, ...named };
   const answer = await fetch(`${router.url}/execute`, { method: "POST", headers, body });
   const text = await answer.text();
@@ -142,7 +143,7 @@ async function applyExample({ stage, shell }: Story, file: string): Promise<void
 
 /** Shows a hookbox command, runs it, and shows its output. @throws {Error} if it fails */
 async function hookbox({ stage }: Story, ...args: string[]): Promise<string> {
-  typed(`hookbox ${args.map(quoted).join(" ")}`);
+  typed(`hookbox ${args.map(shellWord).join(" ")}`);
   const where = Object.entries(stage.where).flatMap(([name, value]) => [`--${name}`, value]);
   const command = [join(ROOT, "packages/cli/main.ts"), ...where, ...args];
   const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });

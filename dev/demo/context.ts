@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import process from "node:process";
 import { promisify } from "node:util";
 import { parse } from "yaml";
+import { shellWord } from "../../packages/api/shellwords.ts";
 import type { KubeObject } from "../../packages/api/objects/objects.ts";
 import { connectCluster } from "../../packages/cli/cluster.ts";
 import type { Cluster } from "../../packages/cli/commandcontext.ts";
@@ -20,7 +21,7 @@ import type { ContextOptions } from "./options.ts";
 import { type Found, type Plan, planOf } from "./plan.ts";
 import { createPullCheck, readPods, reasonsOf } from "./pods.ts";
 import type { Stage } from "./stage.ts";
-import { chapter, failed, held, makeShell, note, output, quoted } from "./terminal.ts";
+import { chapter, failed, held, makeShell, note, output } from "./terminal.ts";
 
 const KUBECTL = "kubectl";
 /** Longest time for the first answer of the API server, in milliseconds. */
@@ -57,8 +58,8 @@ interface Target {
 
 /** Returns the command that removes what a demo has left. */
 export function removeCommand({ context, kubeconfig }: Pick<ContextOptions, "context" | "kubeconfig">): string {
-  const file = kubeconfig === undefined ? "" : ` --kubeconfig ${quoted(kubeconfig)}`;
-  return `npm run demo -- --context ${quoted(context)}${file} --remove`;
+  const file = kubeconfig === undefined ? "" : ` --kubeconfig ${shellWord(kubeconfig)}`;
+  return `npm run demo -- --context ${shellWord(context)}${file} --remove`;
 }
 
 /** Removes what an earlier demo has left. @throws {Error} if the cluster does not answer, or something stays */
@@ -184,7 +185,7 @@ async function leave({ api, ledger, parts, options, keep, loader }: Leaving): Pr
     parts.end();
     if (keep) {
       output(
-        `kubectl --context ${quoted(options.context)} -n ${ledger.namespace} get agents\n${removeCommand(options)}`,
+        `kubectl --context ${shellWord(options.context)} -n ${ledger.namespace} get agents\n${removeCommand(options)}`,
       );
       return;
     }

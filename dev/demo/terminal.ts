@@ -4,6 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { shellWord } from "../../packages/api/shellwords.ts";
 
 const START = performance.now();
 const IS_TERMINAL = process.stdout.isTTY && !process.env["NO_COLOR"];
@@ -109,7 +110,7 @@ export function makeShell(
   const run = async (...args: string[]) => (await call(args)).stdout;
   const read = (object: string, path: string) => run("get", object, "--ignore-not-found", "-o", `jsonpath={${path}}`);
   const feed = async (shown: string, input: string, args: string[]) => {
-    typed(`${shown} | kubectl ${args.map(quoted).join(" ")}`);
+    typed(`${shown} | kubectl ${args.map(shellWord).join(" ")}`);
     const { stdout, stderr } = await call(args, input);
     output(stdout || stderr);
     return stdout;
@@ -118,7 +119,7 @@ export function makeShell(
     run,
     read,
     show: async (...args) => {
-      typed(`kubectl ${args.map(quoted).join(" ")}`);
+      typed(`kubectl ${args.map(shellWord).join(" ")}`);
       const { stdout, stderr } = await call(args);
       output(stdout || stderr);
       return stdout;
@@ -143,9 +144,4 @@ export function makeShell(
       }
     },
   };
-}
-
-/** Quotes a word for a shell, if necessary. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { ROUTER_AUDIENCE } from "../../api/installation.ts";
-import { subjectOf } from "../../api/access.ts";
+import { subjectOf } from "../../api/shellwords.ts";
 import { ACCESS_DENIED, REASON_HEADER } from "../../api/router/protocol.ts";
 import { answerError, type Api, isOk } from "../../kube/api.ts";
 import { errorFields, type Log } from "../../process/log.ts";

@@ -1,5 +1,6 @@
 /** Runs commands in sandboxes without hookbox's runtime: by `POST /execute`, or through the API server. @module */
 import * as z from "zod";
+import { shellWord } from "../../api/shellwords.ts";
 import { SandboxError, TimeoutError, UnsupportedError } from "../errors.ts";
 import { errorOfAnswer } from "../runtime/answers.ts";
 import { jsonUpTo, MESSAGE_BYTES } from "../runtime/bounded.ts";
@@ -28,7 +29,8 @@ export async function* eventsOfLegacy(
   const limit = new AbortController();
   const cancel = after(timeoutMs ?? Infinity, () => limit.abort());
   const signals = signal ? [signal, limit.signal] : [limit.signal];
-  const body = JSON.stringify({ command: argv.map(quoted).join(" ") });
+  // The example runtimes split the command by a shell's rules.
+  const body = JSON.stringify({ command: argv.map(shellWord).join(" ") });
   const headers = { "Content-Type": "application/json" };
   try {
     const answer = await transport.fetch(LEGACY_PORT, "/execute", {
@@ -61,11 +63,6 @@ export async function* eventsOfLegacy(
   } finally {
     cancel();
   }
-}
-
-/** Quotes a word for a shell: the example runtimes split the command by a shell's rules. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Starts a command through the API server. */

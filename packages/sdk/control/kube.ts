@@ -1,5 +1,5 @@
 /** Sends requests to the Kubernetes API server, and converts failures to errors of the SDK. @module */
-import { shellWord, subjectOf } from "../../api/access.ts";
+import { shellWord, subjectOf } from "../../api/shellwords.ts";
 import { isQuotaExceeded } from "../../api/diagnosis/messages.ts";
 import { type Answer, type Api, type ApiRequest, isOk, messageOf } from "../../kube/api.ts";
 import {
