@@ -1,4 +1,8 @@
-/** Refuses to load the SDK on a runtime that is too old, before a call can create anything. @module */
+/**
+ * Refuses to load the SDK on a runtime that is too old, before a call can create anything. It is a file of its own, because
+ * it must run before the other files of the SDK are loaded.
+ * @module
+ */
 
 if (!("withResolvers" in Promise)) {
   const { process } = globalThis as { process?: { version: string } };
