@@ -1,4 +1,5 @@
 /** What a row of the table in docs/integrations.md is made of: a client that people install, and its result. @module */
+import type { Row } from "../../dev/docs/integrations.ts";
 import type { Stage } from "./stage.ts";
 
 /** A client in one of its ways to connect, installed at one version. */
@@ -18,20 +19,8 @@ export interface Consumer {
 /** The result of each check, in order: `ok`, or what came instead. */
 export type Checks = Record<string, string>;
 
-/** A row as its file in `matrix/` has it. `failed` are the checks that failed, by what came instead. */
-export interface MatrixRow {
-  client: string;
-  version: string;
-  way: string;
-  runs: string;
-  note?: string;
-  passed?: number;
-  checks?: number;
-  failed?: Record<string, string[]>;
-}
-
 /** Returns the row of a consumer. Addresses and names that differ each time are left out of what came instead. */
-export function rowOf({ client, version, way, runs, note }: Consumer, checks: Checks | undefined): MatrixRow {
+export function rowOf({ client, version, way, runs, note }: Consumer, checks: Checks | undefined): Row {
   const row = { client, version, way, runs, ...note === undefined ? {} : { note } };
   if (checks === undefined) return row;
   const failed = Object.entries(checks).filter(([, result]) => result !== "ok");

@@ -1,11 +1,9 @@
 /** A Gateway and its HTTPRoute, with the CRDs of the Gateway API. A proxy on this machine does what the route says. @module */
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { moduleFolder } from "../../dev/cluster/modules.ts";
 import { run } from "../integration/kubectl.ts";
 import type { Stage } from "./stage.ts";
 
@@ -26,10 +24,9 @@ export function provideGateway(stage: Stage): Promise<void> {
 }
 
 async function start({ cluster, ns, router, token, atEnd }: Stage): Promise<void> {
-  const download = ["mod", "download", "-json", MODULE];
-  const { Dir } = JSON.parse((await promisify(execFile)("go", download, { cwd: tmpdir() })).stdout);
+  const folder = await moduleFolder(MODULE);
   for (const plural of ["gateways", "httproutes"]) {
-    const crd = readFileSync(join(Dir, `config/crd/standard/gateway.networking.k8s.io_${plural}.yaml`), "utf8");
+    const crd = readFileSync(join(folder, `config/crd/standard/gateway.networking.k8s.io_${plural}.yaml`), "utf8");
     await run(cluster, ["apply", "--server-side", "-f", "-"], crd);
     await run(cluster, ["wait", "--for=condition=Established", `crd/${plural}.gateway.networking.k8s.io`]);
   }
