@@ -88,6 +88,22 @@ test("changes a pool's size by a button, and names the members that go", async (
   await eventually(sizeOf).toBe(4);
 });
 
+test("keeps the size that a user is about to replace when somebody else changes it", async () => {
+  const { page, api } = await openFilled("pools?open=team-a/python");
+  const path = `${EXTENSIONS}/sandboxwarmpools/python`;
+  const pool = api.get(path)!;
+  await page.getByLabel("Size").selectText();
+  api.put(path, { ...pool, spec: { ...pool["spec"] as object, replicas: 9 } });
+  await page.getByText(/2 of 9 are Ready/).first().waitFor();
+  await page.keyboard.type("4");
+  expect(await page.getByLabel("Size").inputValue()).toBe("4");
+  await page.getByLabel("Size").fill("2");
+  await page.getByLabel("Size").fill("9");
+  await page.getByLabel("Size").blur();
+  api.put(path, { ...api.get(path)!, spec: { ...pool["spec"] as object, replicas: 7 } });
+  await eventually(() => page.getByLabel("Size").inputValue()).toBe("7");
+});
+
 test("shows errors whole, with commands to copy, and YAML without managedFields", async () => {
   const { page, api, picture } = await openFilled("sandboxes?open=team-a/python-2");
   const long = `sandboxes "python-2" is forbidden: ${
