@@ -1,4 +1,4 @@
-/** Writes the table of docs/integrations.md from the results of the tests of published clients. @module */
+/** Writes the tables of docs/integrations.md from the results of the tests of published clients. @module */
 import { globSync, readFileSync } from "node:fs";
 
 /** A result, as a file in test/consumers/matrix has it. */
@@ -17,8 +17,8 @@ export interface Row {
   failed?: Record<string, string[]>;
 }
 
-const BEGIN = "<!-- The table is generated from test/consumers/matrix: npm run docs -->";
-const END = "<!-- The end of the table -->";
+const BEGIN = "<!-- The tables are generated from test/consumers/matrix: npm run docs -->";
+const END = "<!-- The end of the tables -->";
 
 /** Reads the results in a folder. */
 export function rowsIn(folder: string): Row[] {
@@ -28,23 +28,35 @@ export function rowsIn(folder: string): Row[] {
 }
 
 /**
- * Returns the page with a new table.
- * @throws {Error} if the page has no place for the table
+ * Returns the page with new tables, one for each version of a client.
+ * @throws {Error} if the page has no place for the tables
  */
 export function integrationsPage(page: string, rows: readonly Row[]): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`Cannot find the place of the table: ${BEGIN}`);
-  const head = [
-    "| client | version | way | passed checks | command | notes |",
-    "| --- | --- | --- | --- | --- | --- |",
-  ];
-  return [before, BEGIN, "\n\n", [...head, ...rows.map(line)].join("\n"), "\n\n", END, after].join("");
+  if (before === undefined || after === undefined) throw new Error(`Cannot find the place of the tables: ${BEGIN}`);
+  const clients = Map.groupBy(rows, ({ client, version }) => `${client} ${version}`);
+  return [before, [BEGIN, ...[...clients].map(section), END].join("\n\n"), after].join("");
 }
 
-function line({ client, version, way, runs, note, passed, checks, failed = {} }: Row): string {
-  const result = checks === undefined ? "not run" : `${passed} of ${checks}`;
+/** Notes are numbered if they are not those of all rows. */
+function section([client, rows]: [string, Row[]]): string {
+  const notes = [...new Set(rows.map(notesOf))];
+  const isOne = notes.length === 1;
+  const texts = notes.filter((text) => text !== "");
+  const cells = rows.map((row) => {
+    const { way, runs, passed, checks } = row;
+    const result = checks === undefined ? "not run" : `${passed} of ${checks}`;
+    const number = texts.indexOf(notesOf(row)) + 1;
+    return [way, result, `\`${runs}\``, ...isOne ? [] : [number === 0 ? "" : `${number}`]];
+  });
+  const head = ["way", "passed checks", "command", ...isOne ? [] : ["note"]];
+  const table = [head, head.map(() => "---"), ...cells].map((line) => `| ${line.join(" | ")} |`);
+  const list = isOne ? texts : texts.map((text, index) => `${index + 1}. ${text}`);
+  return [`### ${client}`, table.join("\n"), ...list.length === 0 ? [] : [list.join("\n")]].join("\n\n");
+}
+
+function notesOf({ note, failed = {} }: Row): string {
   const names = Object.values(failed).flat().map((name) => `\`${name}\``);
-  const notes = [note, names.length === 0 ? undefined : `Failed: ${names.join(", ")}.`].filter((text) => text);
-  return `| ${[client, version, way, result, `\`${runs}\``, notes.join(" ")].join(" | ")} |`;
+  return [note, names.length === 0 ? undefined : `Failed: ${names.join(", ")}.`].filter((text) => text).join(" ");
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes docs/reference/ from the docstrings of exports, the CRDs, and the tables of options, and the
- * table of docs/integrations.md from the results of tests. With `--check`, tells whether both are up to date.
+ * tables of docs/integrations.md from the results of tests. With `--check`, tells whether both are up to date.
  * @module
  */
 import { spawnSync } from "node:child_process";
