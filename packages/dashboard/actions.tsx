@@ -338,7 +338,7 @@ function PoolSize({ object, isBusy, run, ask, close, sandboxes }: ButtonsProps &
           required
           disabled={isBusy}
           value={typed ?? now}
-          // A size that somebody else sets meanwhile would take away the user's selection: "4" would become "14".
+          // A size that somebody else sets in between would take away the user's selection: "4" would become "14".
           onFocus={({ currentTarget }) => setTyped(currentTarget.value)}
           onBlur={({ currentTarget }) => currentTarget.value === String(now) && setTyped(undefined)}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
