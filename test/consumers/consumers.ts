@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Installed } from "../node/installed.ts";
 import { type Consumer, fileOf, rowOf } from "./consumer.ts";
 import { DEEPAGENTS_BACKENDS } from "./deepagents.ts";
+import { INSPECTOR } from "./inspector.ts";
 import { MCP_CLIENTS } from "./mcp.ts";
 import { PYTHON_CLIENTS } from "./pythonclients.ts";
 import { prepare, type Stage } from "./stage.ts";
@@ -27,7 +28,13 @@ const NOT_RUN: Consumer[] = [
 ];
 
 /** All rows of the table in docs/integrations.md, in its order. */
-export const CONSUMERS: Consumer[] = [...PYTHON_CLIENTS, ...DEEPAGENTS_BACKENDS, ...MCP_CLIENTS, ...NOT_RUN];
+export const CONSUMERS: Consumer[] = [
+  ...PYTHON_CLIENTS,
+  ...DEEPAGENTS_BACKENDS,
+  ...MCP_CLIENTS,
+  ...INSPECTOR,
+  ...NOT_RUN,
+];
 
 const MATRIX = fileURLToPath(new URL("matrix/", import.meta.url));
 

@@ -23,16 +23,10 @@ const SDK = { client: "@modelcontextprotocol/sdk", version: "1.32.2", runs: "npm
 export const MCP_CLIENTS: Consumer[] = [
   { ...SDK, way: "`hookbox mcp`, standard input and output", run: overStdio },
   { ...SDK, way: "`hookbox mcp --http`", run: overHTTP },
-  {
-    client: "@modelcontextprotocol/inspector",
-    version: "2.12.0",
-    way: "`hookbox mcp`",
-    runs: "npm run soak -- consumers",
-    note: "No test uses it yet. It is built on the SDK above.",
-  },
 ];
 
-function commandOf({ ns, cluster }: Stage): { args: string[]; env: Record<string, string> } {
+/** Returns the arguments of Node with which `hookbox mcp` serves the pool of a stage, and its environment. */
+export function commandOf({ ns, cluster }: Stage): { args: string[]; env: Record<string, string> } {
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH: `${dirname(cluster.kubectl)}:${PATH}`, HOME, KUBECONFIG: cluster.kubeconfig };
   return { args: [MAIN, "mcp", "--pool", POOL, "-n", ns.name], env };
@@ -44,10 +38,16 @@ async function overStdio(stage: Stage): Promise<Checks> {
 }
 
 async function overHTTP(stage: Stage): Promise<Checks> {
+  const { url, headers } = await serveHTTP(stage);
+  return await work(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+}
+
+/** Starts `hookbox mcp --http` until the test ends. @returns its address, and the headers that clients need */
+export async function serveHTTP(stage: Stage, options: string[] = []) {
   const { args, env } = commandOf(stage);
   const tokenFile = join(makeTempFolder(), "tokens");
   writeFileSync(tokenFile, `${TOKEN}\n`);
-  const flags = ["--http", "127.0.0.1:0", "--token-file", tokenFile];
+  const flags = ["--http", "127.0.0.1:0", "--token-file", tokenFile, ...options];
   const server = spawn(process.execPath, [...args, ...flags], { env, stdio: ["ignore", "inherit", "pipe"] });
   onTestFinished(async () => {
     server.kill();
@@ -55,9 +55,7 @@ async function overHTTP(stage: Stage): Promise<Checks> {
   });
   for await (const line of createInterface({ input: server.stderr })) {
     const url = /http:\/\/\S+\/mcp/.exec(line)?.[0];
-    if (url === undefined) continue;
-    const headers = { Authorization: `Bearer ${TOKEN}` };
-    return await work(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+    if (url !== undefined) return { url, headers: { Authorization: `Bearer ${TOKEN}` } };
   }
   throw new Error("hookbox mcp --http has ended");
 }
