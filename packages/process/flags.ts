@@ -245,6 +245,12 @@ export const SIZE: FlagType<number> = {
 /** A port to listen on; 0 chooses a free one. */
 export const PORT: FlagType<number> = { ...wholeNumber(0, 65_535), name: "port", placeholder: "P" };
 
+/** A port to listen on, or the word `off`, which is read as undefined. */
+export const OPTIONAL_PORT: FlagType<number | undefined> = {
+  ...{ name: "port or off", placeholder: "P", allowed: `${PORT.allowed}, or off` },
+  read: (text, refuse) => text === "off" ? undefined : PORT.read(text, refuse),
+};
+
 /** A base URL of HTTP, without trailing slashes; undefined for an empty text. */
 export const HTTP_URL: FlagType<string | undefined> = {
   ...{ name: "URL", placeholder: "URL", allowed: "an http or https URL such as http://collector:4318" },

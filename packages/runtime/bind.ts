@@ -243,7 +243,7 @@ export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log, user
   app.use("/v1/bind", onlyWithToken(token));
   const { home } = users;
   // The default user's runtime writes the files, so that they belong to this user.
-  if (home) app.all("/v1/bind", (c) => forward(c, home));
+  if (home) app.all("/v1/bind", (c) => forward(c, home, "rest"));
   app.on(["POST", "PATCH"], "/v1/bind", async (c) => {
     const how = c.req.method === "PATCH" ? "add" : "replace";
     const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how, c.req.query("claim"));

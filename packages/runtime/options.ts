@@ -6,6 +6,7 @@ import {
   type Environment,
   flag,
   LIST,
+  OPTIONAL_PORT,
   PORT,
   type Program,
   readCommandLine,
@@ -68,6 +69,11 @@ export const RUNTIME = {
       default: String(RUNTIME_PORT),
     }),
     "grpc-port": flag(PORT, { help: "gRPC: process.v1.ProcessService", since, default: "9090" }),
+    "interpreter-port": flag(OPTIONAL_PORT, {
+      help: "HTTP: E2B's code interpreter protocol; off: not served",
+      since: "0.3.0",
+      default: "49999",
+    }),
     "metadata-env-prefix": flag(TEXT, {
       help: "prefix of the variables that /v1/metadata shows, except names that suggest a secret",
       since,
@@ -135,7 +141,8 @@ export interface RuntimeOptions extends Omit<Values<typeof RUNTIME.flags>, "toke
 export function readOptions(args: string[], env?: Environment): RuntimeOptions | undefined {
   const values = readCommandLine(RUNTIME, args, env)?.values;
   if (!values) return undefined;
-  const fixed = [values.port, values.restPort, values.grpcPort].filter((port) => port !== 0);
+  const ports = [values.port, values.restPort, values.grpcPort, values.interpreterPort];
+  const fixed = ports.filter((port) => port !== 0 && port !== undefined);
   const twice = fixed.find((port, i) => fixed.indexOf(port) !== i);
   if (twice !== undefined) throw new RangeError(`Cannot listen on port ${twice} twice: each protocol has its own`);
   const { tokenFile, root, workdir } = values;

@@ -10,7 +10,7 @@ import { forThisPod, listen, listenGRPC, type Listening, type Upgrades, upgrades
 import type { RuntimeOptions } from "./options.ts";
 import type { BoundVariables } from "./processes/command.ts";
 import { tokenIsMounted } from "./token.ts";
-import { connectToParent } from "./users/userruntime.ts";
+import { appOf, connectToParent } from "./users/userruntime.ts";
 import { createUsers, ONE_USER, switchTo } from "./users/users.ts";
 
 /** A running runtime. */
@@ -18,6 +18,8 @@ export interface Runtime {
   port: number;
   restPort: number;
   grpcPort: number;
+  /** Undefined: E2B's code interpreter protocol is not served. */
+  interpreterPort: number | undefined;
   /**
    * Stops the runtime. The health check returns 503, new requests are refused, and running requests may continue for
    * `shutdownTimeout`. Then commands are killed with all processes that they started, and the ports are closed.
@@ -43,7 +45,8 @@ export async function startRuntime(options: RuntimeOptions, log: Log, entry?: st
   const { ports, root, stop } = await serve({ ...options, workdir }, log, assembly, async ({ apps, root, env }) => {
     users.share(root.workdir, env);
     token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
-    const { legacy, rest, routes, door, terminals } = apps;
+    const { legacy, rest, interpreter, routes, door, terminals } = apps;
+    const { interpreterPort } = options;
     return await listenAll([
       () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
       () =>
@@ -54,11 +57,15 @@ export async function startRuntime(options: RuntimeOptions, log: Log, entry?: st
           upgradesForThisPod(podUid, terminals),
         ),
       () => listenGRPC(routes, host, options.grpcPort, door),
+      ...interpreterPort === undefined
+        ? []
+        : [() => listen(forThisPod(podUid, getRequestListener(interpreter.fetch)), host, interpreterPort)],
     ]);
   });
-  const [port = 0, restPort = 0, grpcPort = 0] = ports.map(({ port }) => port);
-  log("info", "Listening", { host, port, restPort, grpcPort, root: root.path, workdir: root.workdir, token });
-  return { port, restPort, grpcPort, stop };
+  const [port = 0, restPort = 0, grpcPort = 0, interpreterPort] = ports.map(({ port }) => port);
+  const numbers = { port, restPort, grpcPort, interpreterPort };
+  log("info", "Listening", { host, ...numbers, root: root.path, workdir: root.workdir, token });
+  return { ...numbers, stop };
 }
 
 /**
@@ -85,9 +92,13 @@ export async function serveForParent(options: RuntimeOptions, logAll: Log, signa
     };
     const place = workdir === undefined ? options.workdir : await firstFolder([workdir, user.home, "/"]);
     const { root, stop } = await serve({ ...options, workdir: place }, log, assembly, ({ apps, env }) => {
-      const [legacy, rest] = [getRequestListener(apps.legacy.fetch), getRequestListener(apps.rest.fetch)];
+      const listeners = {
+        legacy: getRequestListener(apps.legacy.fetch),
+        rest: getRequestListener(apps.rest.fetch),
+        interpreter: getRequestListener(apps.interpreter.fetch),
+      };
       own.env = env;
-      target.app = (request, response) => (LEGACY.test(request.url ?? "") ? legacy : rest)(request, response);
+      target.app = (request, response) => listeners[appOf(request)](request, response);
       target.upgrades = apps.terminals;
       return Promise.resolve([socket]);
     });
@@ -100,9 +111,6 @@ export async function serveForParent(options: RuntimeOptions, logAll: Log, signa
     throw error;
   }
 }
-
-/** The paths of port 8888. */
-const LEGACY = /^\/(execute|upload|download|list|exists)\b/;
 
 /** Returns the first folder that the user of this process may enter. */
 async function firstFolder(folders: string[]): Promise<string> {

@@ -17,6 +17,7 @@ import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { fill } from "./objects.ts";
 import { type Shown, signIn } from "./signin.ts";
+import { FREE_PORTS } from "../runtime/freeports.ts";
 
 const PACKAGES = fileURLToPath(new URL("../../packages", import.meta.url));
 const PAGE = join(PACKAGES, "dashboard");
@@ -191,7 +192,7 @@ export async function serveInside(
   onTestFinished(() => void (process.env["HOME"] = home));
   // The port is the same for all runtimes, so each has an address of its own.
   const ip = `127.${[1, 2, 3].map(() => 1 + Math.floor(Math.random() * 250)).join(".")}`;
-  const ports = ["--port", "0", "--rest-port", "8080", "--grpc-port", "0"];
+  const ports = [...FREE_PORTS, "--rest-port", "8080"];
   const runtime = await startRuntime(readOptions([`--${how}`, root, "--host", ip, ...ports], variable)!, () => {});
   onTestFinished(() => runtime.stop());
   return { ip, root };

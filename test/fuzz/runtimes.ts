@@ -6,6 +6,7 @@ import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { CANARY } from "./secrets.ts";
+import { FREE_PORTS } from "../runtime/freeports.ts";
 
 /** Runtimes that listen, and what they log. */
 export interface Runtimes {
@@ -32,7 +33,7 @@ export async function startRuntimes(folder: string): Promise<Runtimes> {
     writeFileSync(join(root, "a.txt"), "hello");
     writeFileSync(join(root, "folder", "b.txt"), "world");
     symlinkSync("../outside.txt", join(root, "link"));
-    const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "100ms"];
+    const ports = [...FREE_PORTS, "--shutdown-timeout", "100ms"];
     const args = ["--root", root, "--host", "127.0.0.1", ...ports, "--exec-timeout", "5s", "--max-upload", "64Ki"];
     return await startRuntime(readOptions([...args, ...flags], variable)!, log);
   };

@@ -73,7 +73,7 @@ export const RUNTIME: readonly Mutant[] = [
   {
     name: "root serves the files of all users",
     file: "packages/runtime/users/userruntime.ts",
-    from: "return other ? await forward(c, other) : await next();",
+    from: "return other ? await forward(c, other, app) : await next();",
     to: "return await next();",
     tests: USERS_TEST,
   },
@@ -87,7 +87,7 @@ export const RUNTIME: readonly Mutant[] = [
   {
     name: "bound files belong to root",
     file: "packages/runtime/bind.ts",
-    from: 'if (home) app.all("/v1/bind", (c) => forward(c, home));',
+    from: 'if (home) app.all("/v1/bind", (c) => forward(c, home, "rest"));',
     to: "",
     tests: USERS_TEST,
   },

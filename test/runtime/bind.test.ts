@@ -8,6 +8,7 @@ import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";
 import { send, startTestRuntime } from "./servers.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 const TOKEN = "correct-horse";
 const SECRET = "s3cr3t-value";
@@ -15,7 +16,7 @@ const SECRET = "s3cr3t-value";
 /** A runtime with a mounted token, which says what it logs. */
 async function start(made: TestRoot, ...args: string[]) {
   await writeFile(`${made.around}/token`, `${TOKEN}\n`);
-  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--host", "127.0.0.1"];
+  const ports = [...FREE_PORTS, "--host", "127.0.0.1"];
   const flags = [...ports, "--root", made.root.path, "--token-file", `${made.around}/token`, ...args];
   const lines: string[] = [];
   const runtime = await startRuntime(readOptions(flags, variable)!, (...line) => lines.push(JSON.stringify(line)));

@@ -14,6 +14,7 @@ import type { HTTPEnv } from "../../packages/runtime/http/httppath.ts";
 import { listen } from "../../packages/runtime/listen.ts";
 import { eventually, settled } from "../eventually.ts";
 import { makeRoot } from "./folders.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 /** Sockets of both sides and a few chunks may hold this much. */
 const IN_FLIGHT_BYTES = 16 * 1024 ** 2;
@@ -29,7 +30,7 @@ test("a file is read only as fast as the client takes it", async () => {
   const { root, at } = await makeRoot({ "large": "" });
   await truncate(at("large"), LARGE_BYTES);
   const main = new URL("../../packages/runtime/main.ts", import.meta.url).pathname;
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
   const child = spawn("node", [main, "--root", root.path, ...ports]);
   onTestFinished(() => void child.kill("SIGKILL"));
   let log = "";

@@ -4,6 +4,7 @@ import { Agent, request } from "node:http";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 /** Starts a runtime on free ports of loopback, confined to a folder. */
 export async function startTestRuntime(root: string, ...args: string[]): Promise<Runtime> {
@@ -16,7 +17,7 @@ export async function startOpenRuntime(workdir: string, ...args: string[]): Prom
 }
 
 async function startOnLoopback(args: string[]): Promise<Runtime> {
-  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
+  const ports = [...FREE_PORTS, "--shutdown-timeout", "5s"];
   return await startRuntime(readOptions(["--host", "127.0.0.1", ...ports, ...args], variable)!, () => {});
 }
 

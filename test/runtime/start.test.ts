@@ -11,6 +11,7 @@ import { makeRoot } from "./folders.ts";
 import { startMain } from "../mainprocess.ts";
 import { send, startTestRuntime } from "./servers.ts";
 import { eventually } from "../eventually.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 const json = (value: unknown) => ({ body: JSON.stringify(value) });
 
@@ -74,7 +75,7 @@ test("processes can be called on 9090 by gRPC and on 8080 by Connect, in the sam
 
 test("main.ts listens, and ends with 0 on SIGTERM", async () => {
   const { root } = await makeRoot();
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
   const { said, stop } = await startMain(
     "node",
     ["packages/runtime/main.ts", "--root", root.path, ...ports],

@@ -9,6 +9,7 @@ import { becomeUser, findUser } from "../../packages/runtime/users/users.ts";
 import { startMain } from "../mainprocess.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { send } from "./servers.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 const PASSWD = "root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1001::/home/user:/bin/sh\nbare:x:7:8\n";
 
@@ -46,7 +47,7 @@ test("commands run as the user, and what requests write belongs to the user, too
   const user = process.getuid?.() === 0 ? "nobody" : userInfo().username;
   const workdir = makeTempFolder();
   chmodSync(workdir, 0o777);
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
   const args = ["packages/runtime/main.ts", "--user", user, "--workdir", workdir, ...ports];
   const { said } = await startMain("node", args, "Listening");
   const [{ port, restPort }] = said("Listening") as [{ port: number; restPort: number }];

@@ -9,9 +9,10 @@ import { createRuntimeClient } from "../../packages/sdk/runtime/runtimeclient.ts
 import { startMain } from "../mainprocess.ts";
 import { localTransport, OBJECT } from "../sdk/localtransport.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { FREE_PORTS } from "./freeports.ts";
 
 const IS_ROOT = process.getuid?.() === 0;
-export const PORTS = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+export const PORTS = ["--host", "127.0.0.1", ...FREE_PORTS];
 export const TOKEN = "the-token";
 /** The default user that tests choose. */
 export const NOBODY = ["--user", "nobody"];

@@ -20,6 +20,7 @@ import { createFakeApi, type FakeApi } from "../kube/fakeapi.ts";
 import { startMain } from "../mainprocess.ts";
 import { naming, PODS, putPod, putSandbox, startBackend, startRouter } from "../router/stage.ts";
 import { makeRoot } from "../runtime/folders.ts";
+import { FREE_PORTS } from "../runtime/freeports.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef\n";
 const UID = "pod-of-demo";
@@ -39,12 +40,7 @@ function putKey(api: FakeApi, key = KEY): void {
 async function start(key: string | undefined, ...more: string[]) {
   const made = await makeRoot();
   const flags = [
-    "--port",
-    "0",
-    "--rest-port",
-    "0",
-    "--grpc-port",
-    "0",
+    ...FREE_PORTS,
     "--host",
     "127.0.0.1",
     "--root",

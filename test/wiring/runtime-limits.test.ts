@@ -14,6 +14,7 @@ import { startMain } from "../mainprocess.ts";
 import { eventually } from "../eventually.ts";
 import { makeRoot } from "../runtime/folders.ts";
 import { formOf, send, sendTo, startTestRuntime } from "../runtime/servers.ts";
+import { FREE_PORTS } from "../runtime/freeports.ts";
 
 const TOKEN = "of-team-a";
 
@@ -166,7 +167,7 @@ describe("a stop", () => {
 
   test("by SIGTERM ends terminals and detached processes with all that they have started, and main.ts with 0", async () => {
     const { root, at } = await makeRoot();
-    const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+    const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
     const args = ["packages/runtime/main.ts", "--root", root.path, ...ports, "--shutdown-timeout", "0"];
     const { said, stop } = await startMain("node", args, "Listening");
     const [{ restPort, grpcPort }] = said("Listening") as [{ restPort: number; grpcPort: number }];

@@ -28,6 +28,7 @@ import { startMain } from "../mainprocess.ts";
 import { formOf, send, startOpenRuntime } from "../runtime/servers.ts";
 import { localTransport, OBJECT } from "../sdk/localtransport.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { FREE_PORTS } from "../runtime/freeports.ts";
 
 const NOBODY = 65_534;
 
@@ -185,7 +186,7 @@ test("on Deno, with the permissions of docs/runtime.md, all files can be read, a
   const workdir = makeTempFolder();
   const documented = /^deno run ((?:.*\\\n)*.*)$/m.exec(readFileSync("docs/runtime.md", "utf8"))?.[1] ?? "";
   const args = documented.replaceAll("/workspace", workdir).split(/[\s\\]+/);
-  const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = FREE_PORTS;
   const { said } = await startMain("deno", ["run", "--no-prompt", ...args, ...ports], "Listening");
   const [{ restPort }] = said("Listening") as [{ restPort: number }];
   const ask = async (method: string, path: string, body = "") =>

@@ -31,10 +31,16 @@ export interface RunEnd {
   timedOut: boolean;
 }
 
-/** What can end a run early. */
+/** What can end a run early, and how to run. */
 interface CodeLimits {
   timeoutMs?: number | undefined;
   signal?: AbortSignal;
+  /** Variables for this run only. After it, they have their previous values. Java gets them as system properties. */
+  env?: Record<string, string>;
+  /** Starts a new interpreter if that of a context has ended. @default only for default contexts */
+  revives?: boolean;
+  /** Called when the code begins to run. */
+  onBegin?(executionCount: number): void;
 }
 
 /** All contexts of the sandbox. */
@@ -42,8 +48,13 @@ export interface Contexts {
   /** @throws {SpawnError} */
   create(language: Language, cwd: string, env: Record<string, string>): Promise<CodeContext>;
   get(id: string): CodeContext | undefined;
-  /** Returns the default context of a language; creates it at the first call. @throws {SpawnError} */
-  default(language: Language): Promise<CodeContext>;
+  /**
+   * Returns the default context of a language and folder; creates it at the first call.
+   *
+   * @param cwd absolute path. @default the working directory
+   * @throws {SpawnError}
+   */
+  default(language: Language, cwd?: string): Promise<CodeContext>;
   list(): CodeContext[];
   remove(context: CodeContext): void;
   /**
@@ -74,7 +85,7 @@ const GRACE_MS = 3000;
 /** Creates the contexts. `env` is called at each start of an interpreter. @param workdir folder of the default contexts */
 export function createContexts(workdir: string, env: BoundVariables = () => ({})): Contexts {
   const byId = new Map<string, CodeContext>();
-  const defaults = new Map<Language, Promise<CodeContext>>();
+  const defaults = new Map<string, Promise<CodeContext>>();
   let isOver = false;
   const launch = async (language: Language, cwd: string, own: Record<string, string>) => {
     const kernel = await startKernel(language, cwd, { ...await env(), ...own });
@@ -101,12 +112,12 @@ export function createContexts(workdir: string, env: BoundVariables = () => ({})
     return started;
   };
   /** Makes sure that the context has an interpreter. If it starts a new one, returns how the previous one ended. */
-  const revive = async (context: CodeContext): Promise<string | undefined> => {
+  const revive = async (context: CodeContext, revives = context.isDefault): Promise<string | undefined> => {
     await context.starting;
     const end = context.kernel.end();
     if (end === undefined) return undefined;
     if (!byId.has(context.id)) throw new DeadContextError(`Cannot run code in context ${context.id}: it was removed`);
-    if (!context.isDefault) {
+    if (!revives) {
       const why = `its ${context.language} interpreter ended (${end}), and its variables are lost`;
       throw new DeadContextError(`Cannot run code in context ${context.id}: ${why}. Restart it, or make another.`);
     }
@@ -120,7 +131,7 @@ export function createContexts(workdir: string, env: BoundVariables = () => ({})
     try {
       await before;
       if (limits.signal?.aborted) return;
-      const end = await revive(context);
+      const end = await revive(context, limits.revives);
       if (end !== undefined) yield { stderr: `${newInterpreter(context.language, end)}\n` };
       yield* runNow(context, code, limits);
     } finally {
@@ -130,11 +141,12 @@ export function createContexts(workdir: string, env: BoundVariables = () => ({})
   return {
     create: (language, cwd, own) => add(language, cwd, own, false),
     get: (id) => byId.get(id),
-    default: (language) => {
-      const make = () => add(language, workdir, {}, true);
+    default: (language, cwd = workdir) => {
+      const key = `${language} ${cwd}`;
+      const make = () => add(language, cwd, {}, true);
       // The calls run one after another, so that two callers at the same time get the same context.
-      const found = (defaults.get(language) ?? make()).then((known) => byId.has(known.id) ? known : make(), make);
-      defaults.set(language, found);
+      const found = (defaults.get(key) ?? make()).then((known) => byId.has(known.id) ? known : make(), make);
+      defaults.set(key, found);
       return found;
     },
     list: () => [...byId.values()],
@@ -164,7 +176,8 @@ async function* runNow(context: CodeContext, code: string, limits: CodeLimits): 
   const executionCount = ++context.count;
   context.busy = true;
   let timedOut = false;
-  const { events, finished } = kernel.run(code);
+  limits.onBegin?.(executionCount);
+  const { events, finished } = kernel.run(code, limits.env);
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
     breakOff(kernel, finished);

@@ -11,8 +11,10 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CodingErrorAction;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -30,7 +32,7 @@ import sun.misc.Signal;
 /**
  * Runs Java code piece by piece with JShell, and keeps its variables, methods and classes between the pieces.
  *
- * Requests arrive on descriptor 3, one per line: the code in base64. Events go to descriptor 4, as in kernel.py. Child
+ * Requests arrive on descriptor 3, one per line: the code, and names and values of system properties, in base64. Events go to descriptor 4, as in kernel.py. Child
  * processes write to descriptors 1 and 2 instead.
  */
 class Kernel {
@@ -64,8 +66,13 @@ class Kernel {
     for (var name : IMPORTS) shell.eval("import " + name + ".*;");
     send("\"ready\":true");
     for (String line; (line = requests.readLine()) != null;) {
+      var request = Arrays.stream(line.split(" ", -1)).map(one -> new String(Base64.getDecoder().decode(one), UTF_8)).toList();
+      var before = new HashMap<String, String>();
+      // A Java process cannot change the variables of its environment.
+      for (var at = 1; at < request.size(); at += 2) before.put(request.get(at), set(request.get(at), request.get(at + 1)));
       send("\"begun\":true");
-      var error = run(new String(Base64.getDecoder().decode(line), UTF_8));
+      var error = run(request.get(0));
+      before.forEach(Kernel::set);
       synchronized (turn) {
         current++;
       }
@@ -74,6 +81,11 @@ class Kernel {
       send("\"done\":true,\"error\":" + error);
     }
     System.exit(0);
+  }
+
+  /** Sets a system property, and returns its previous value; null: it had or has none. */
+  static String set(String name, String value) {
+    return value == null ? System.clearProperty(name) : System.setProperty(name, value);
   }
 
   /** Stops the code until the run has ended, because it may be between two statements. */

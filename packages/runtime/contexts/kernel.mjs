@@ -1,7 +1,7 @@
 /**
  * Runs JavaScript code piece by piece, and keeps its variables between the pieces.
  *
- * Requests arrive on descriptor 3, as one JSON object per line: {"code", "typescript"} or {"interrupt"}. Events go to
+ * Requests arrive on descriptor 3, as one JSON object per line: {"code", "env", "typescript"} or {"interrupt"}. Events go to
  * descriptor 4, as in kernel.py, and {"exiting"} with the exit code when the code ends the process. The code runs on the main
  * thread, by V8's inspector: its REPL mode supports top-level await, and a name may be declared twice. A worker reads the
  * requests, numbers them and interrupts runs, because it also works while the main thread is in a loop.
@@ -127,7 +127,24 @@ function runner() {
   return ({ id, interrupted, ...request }) => {
     if (interrupted !== undefined) return end(interrupted, [failure(BROKEN_OFF)]);
     if (shared[BROKEN] >= id) return end(id, [failure(BROKEN_OFF)]);
+    restore = setVariables(request.env);
     evaluate(session, request, (error, value) => end(id, error ? [failure(error.thrown)] : result(value)));
+  };
+}
+
+/** Gives the variables of the current run their previous values. */
+let restore = () => {};
+
+/** Sets variables of the environment, and returns a function that gives them back their previous values. */
+function setVariables(env) {
+  const before = Object.keys(env).map((name) => [name, process.env[name]]);
+  Object.assign(process.env, env);
+  return () => {
+    restore = () => {};
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
   };
 }
 
@@ -135,6 +152,7 @@ function runner() {
 function end(id, events) {
   unbroken(() => {
     if (leaving || shared[ENDED] >= id) return;
+    restore();
     for (const event of events) writeOrFail(event);
     write({ done: true });
     Atomics.store(shared, ENDED, id);

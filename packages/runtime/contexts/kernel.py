@@ -1,12 +1,13 @@
 """Runs Python code piece by piece, and keeps its variables between the pieces.
 
-Requests arrive on descriptor 3, as one JSON object per line: {"code"}. Events go to descriptor 4, one per line:
+Requests arrive on descriptor 3, as one JSON object per line: {"code", "env"}. Events go to descriptor 4, one per line:
 {"stdout"}, {"stderr"}, {"result", "main"} with MIME types as keys, {"error": {"name", "value", "traceback"}},
 and at the end {"done": true}. Child processes write to descriptors 1 and 2 instead.
 """
 
 import builtins
 import codecs
+import contextlib
 import io
 import linecache
 import os
@@ -195,6 +196,21 @@ def traceback_of(error):
     return "".join(without_own(shown).format())
 
 
+@contextlib.contextmanager
+def variables(env):
+    """Sets variables of the environment, and gives them back their previous values."""
+    before = {name: os.environ.get(name) for name in env}
+    os.environ.update(env)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def run(code, count, space):
     """Runs code. Returns the exit code that a process would have that runs only this code."""
     name = f"<cell {count}>"
@@ -245,8 +261,9 @@ def main():
         status = 0
         try:
             # Python ignores a byte order mark at the beginning of a file, but not of a string.
-            code = loads(line)["code"].removeprefix("\ufeff")
-            status = run(code, count, module.__dict__)
+            request = loads(line)
+            with variables(request["env"]):
+                status = run(request["code"].removeprefix("\ufeff"), count, module.__dict__)
         except KeyboardInterrupt:
             # The interrupt arrived after the end of the code.
             pass

@@ -1,6 +1,6 @@
 # Runs R code piece by piece, and keeps its variables between the pieces.
 #
-# Requests arrive on descriptor 3, one per line: the code as a string of R, or NULL to interrupt it. Events go to
+# Requests arrive on descriptor 3, one per line: list(code, NAME = value) of strings, or NULL to interrupt the code. Events go to
 # descriptor 4: {"ready"}, {"begun"}, and {"done", "error", "results"}, because R prints to descriptors 1 and 2, and what
 # it has printed comes before the results. Plots become images at the end of the run.
 
@@ -158,6 +158,18 @@ local({
     )
   }
 
+  # Sets variables of the environment. Returns a function that gives them back their previous values.
+  set_variables <- function(env) {
+    if (length(env) == 0L) return(function() NULL)
+    before <- Sys.getenv(names(env), NA, names = TRUE)
+    do.call(Sys.setenv, env)
+    function() {
+      Sys.unsetenv(names(before)[is.na(before)])
+      kept <- as.list(before[!is.na(before)])
+      if (length(kept) > 0L) do.call(Sys.setenv, kept)
+    }
+  }
+
   # Status of a command that SIGINT has ended, or that has exited so.
   killed <- 2L
   attach(name = "hookbox", list(system = function(...) {
@@ -174,9 +186,11 @@ local({
   suspendInterrupts({
     send(ready = "true")
     while (length(line <- readLines(requests, 1L, encoding = "UTF-8")) > 0L) {
-      code <- parse(text = line, encoding = "UTF-8")[[1L]]
-      if (is.null(code)) next
-      error <- outcome(code)
+      request <- as.list(parse(text = line, encoding = "UTF-8")[[1L]])[-1L]
+      if (length(request) == 0L) next
+      restore <- set_variables(request[-1L])
+      error <- outcome(request[[1L]])
+      restore()
       try(add_plots(), silent = TRUE)
       send(done = "true", error = error, results = paste0("[", paste(results, collapse = ","), "]"))
     }

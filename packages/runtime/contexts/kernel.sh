@@ -1,7 +1,8 @@
 if [[ ${BASH_SOURCE[1]+x} ]]; then eval "$__hookbox_code"; return; fi
 # Runs bash code piece by piece in one shell, which keeps its variables, functions and folder.
 #
-# Pieces of code arrive on descriptor 3, each with a zero byte at its end. Events go to descriptor 4, as in kernel.py:
+# Requests arrive on descriptor 3: a number of variables, these variables as NAME=value, and the code, each with a zero byte
+# at its end. Events go to descriptor 4, as in kernel.py:
 # {"ready"}, {"begun"} when the code can be interrupted, and {"done", "error"}. The code writes to descriptors 1 and 2.
 # For each run, this file reads itself by `source`: an interrupt can return from there as from a function, but `declare` has
 # no local variables. It is line 1 that runs the code, because bash counts the lines of the code from there.
@@ -18,6 +19,19 @@ __hookbox_end() {
     error='{"name":"ExitCode","value":"'$1'","traceback":""}'
   fi
   printf '{"done":true,"error":%s}\n' "$error" >&201
+}
+
+# Sets a variable for one run, and keeps what gives it back its previous value.
+__hookbox_lend() {
+  local name=${1%%=*} before=
+  [[ ! ${!name+x} ]] || before=${!name@A}
+  __hookbox_lent+=("unset -v $name || :; ${before/#declare /declare -g }")
+  export "$1" || :
+}
+__hookbox_return_lent() {
+  local before
+  for before in "${__hookbox_lent[@]}"; do eval "$before"; done
+  __hookbox_lent=()
 }
 
 # After an interrupt, a shell continues with the next command. In the mode extdebug, a DEBUG trap with the status 2 makes
@@ -64,12 +78,19 @@ if [[ ${__hookbox_status-} ]]; then
   source /dev/fd/5 2>/dev/null
   exec 5<&-
   export -n __hookbox_status
+  __hookbox_return_lent 2>/dev/null
   __hookbox_end "$__hookbox_status"
 else
   printf '{"ready":true}\n' >&201
 fi
 trap '__hookbox_status=$?; trap - DEBUG; trap "" INT; set +o functrace +o errtrace; __hookbox_exit' EXIT
-while IFS= read -r -d '' -u 200 __hookbox_code; do
+while IFS= read -r -d '' -u 200 __hookbox_count; do
+  __hookbox_lent=()
+  while ((__hookbox_count-- > 0)); do
+    IFS= read -r -d '' -u 200 __hookbox_code
+    __hookbox_lend "$__hookbox_code" 2>/dev/null
+  done
+  IFS= read -r -d '' -u 200 __hookbox_code
   __hookbox_stopped=
   trap __hookbox_stop INT
   printf '{"begun":true}\n' >&201
@@ -81,6 +102,7 @@ while IFS= read -r -d '' -u 200 __hookbox_code; do
     shopt -u extdebug
     set +o functrace +o errtrace
   fi
+  __hookbox_return_lent 2>/dev/null
   __hookbox_end "$__hookbox_status"
 done
 trap - EXIT

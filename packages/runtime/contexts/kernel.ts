@@ -25,8 +25,8 @@ interface Driver {
   needs?: string;
   /** Descriptors for requests and events. @default {2} sockets */
   descriptors?: Direction[];
-  /** The message that makes it run code. */
-  request(code: string): string;
+  /** The message that makes it run code, with variables for this run. */
+  request(code: string, env: Record<string, string>): string;
   /** Whether it reports when code begins: until then, the signal of an interrupt would be lost. */
   reportsBegin: boolean;
   /** The message that interrupts code, in addition to a signal. */
@@ -45,8 +45,10 @@ export interface Kernel {
   /**
    * Runs code; the events end with the run. Only one run at a time. A caller that stops reading leaves the code
    * running: `finished` resolves when it is over. If the interpreter dies, that is the last event.
+   *
+   * @param env variables for this run only. @default none
    */
-  run(code: string): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
+  run(code: string, env?: Record<string, string>): { events: AsyncGenerator<KernelEvent>; finished: Promise<void> };
   /** Interrupts the running code; variables are kept. */
   interrupt(): void;
   /**
@@ -144,13 +146,13 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
     pid: child.pid,
     alive,
     end: () => ending.end,
-    run: (code) => {
+    run: (code, env = {}) => {
       const finished = new Promise<void>((resolve) => onDone = resolve);
       Object.assign(interrupts, { accepted: !driver.reportsBegin, due: false });
       busy = alive();
       runs++;
       if (!busy) onDone();
-      else requests.write(driver.request(code));
+      else requests.write(driver.request(code, env));
       return { events: events.read(finished), finished };
     },
     interrupt: () => {
@@ -207,23 +209,34 @@ const BY_NAME: Direction[] = ["write", "read"];
 
 function driverOf(language: Language): Driver {
   if (language === "python") {
-    const request = (code: string) => jsonLine({ code });
+    const request: Driver["request"] = (code, env) => jsonLine({ code, env });
     return { argv: ["python3", pathOf("kernel.py")], request, reportsBegin: true, secondSignal: "SIGURG" };
   }
   if (language === "bash") {
     // bash itself ignores zero bytes in a script.
-    const request = (code: string) => `${code.replaceAll("\0", "")}\0`;
+    const request: Driver["request"] = (code, env) => {
+      const pairs = Object.entries(env).filter(([name]) => /^\w+$/.test(name)).map(([name, value]) =>
+        `${name}=${value}`
+      );
+      return [pairs.length, ...pairs, code].map((piece) => `${String(piece).replaceAll("\0", "")}\0`).join("");
+    };
     const argv = ["bash", "--noprofile", "--norc", BASH_KERNEL];
     return { argv, request, reportsBegin: true, secondSignal: "SIGINT" };
   }
   if (language === "r") {
     // A string of JSON is one of R, without zero bytes.
-    const request = (code: string) => `${JSON.stringify(Buffer.from(code.replaceAll("\0", "")).toString())}\n`;
+    const quoted = (text: string) => JSON.stringify(Buffer.from(text.replaceAll("\0", "")).toString());
+    const request: Driver["request"] = (code, env) => {
+      const pairs = Object.entries(env).map(([name, value]) => `${quoted(name)} = ${quoted(value)}`);
+      return `list(${[quoted(code), ...pairs].join(", ")})\n`;
+    };
     const argv = ["Rscript", pathOf("kernel.r")];
     return { argv, request, reportsBegin: true, interrupt: "NULL\n", secondSignal: "SIGINT", descriptors: BY_NAME };
   }
   if (language === "java") {
-    const request = (code: string) => `${Buffer.from(code).toString("base64")}\n`;
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const request: Driver["request"] = (code, env) =>
+      `${[code, ...Object.entries(env).flat()].map(base64).join(" ")}\n`;
     const argv = ["java", pathOf("kernel.java")];
     // A JRE has java, but no compiler.
     return { argv, needs: "jshell", request, reportsBegin: true, descriptors: BY_NAME };
@@ -234,7 +247,7 @@ function driverOf(language: Language): Driver {
   const flags = ["--disable-warning=ExperimentalWarning", "--no-force-async-hooks-checks"];
   return {
     argv: [node, ...flags, pathOf("kernel.mjs")],
-    request: (code) => jsonLine({ code, typescript: language === "typescript" }),
+    request: (code, env) => jsonLine({ code, env, typescript: language === "typescript" }),
     reportsBegin: false,
     interrupt: jsonLine({ interrupt: true }),
   };

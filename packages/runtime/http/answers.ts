@@ -20,7 +20,7 @@ const STATUS = {
 } as const satisfies Record<RefusalCode, number>;
 
 /** Returns the HTTP status of an error. */
-export function statusOf({ code }: Refused): number {
+export function statusOf({ code }: Pick<Refused, "code">): number {
   return STATUS[code];
 }
 

@@ -64,9 +64,9 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
     token,
     allowedHosts: options.allowedHosts,
     touch: options.touch,
-    refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code } as Refused), headers }),
+    refuse: (code, message, headers) => Response.json({ message }, { status: statusOf({ code }), headers }),
   }));
-  app.use(createUserGate(options.users, (path) => path === "/"));
+  app.use(createUserGate(options.users, (path) => path === "/", "legacy"));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
   app.post("/execute", async (c) => {
     const request = parseExecute(await readText(c, MAX_COMMAND_BYTES));

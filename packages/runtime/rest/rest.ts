@@ -82,7 +82,7 @@ export function createRest(options: RestOptions): Hono<HTTPEnv> {
     touch: options.touch,
     refuse,
   }));
-  app.use("/v1/*", createUserGate(options.users, (path) => OWN.has(path)));
+  app.use("/v1/*", createUserGate(options.users, (path) => OWN.has(path), "rest"));
   app.get("/v1/health", (c) => {
     const uptime_seconds = Math.floor((performance.now() - startedAt) / 1000);
     if (!stop.aborted) return c.json({ status: "ok", uptime_seconds });

@@ -195,13 +195,17 @@ function exchangeVariables(channel: Channel, provide: BoundVariables): BoundVari
  *
  * @param isOwn returns whether this process answers a path for every user
  */
-export function createUserGate(users: Users, isOwn: (path: string) => boolean): MiddlewareHandler<HTTPEnv> {
+export function createUserGate(
+  users: Users,
+  isOwn: (path: string) => boolean,
+  app: AppName,
+): MiddlewareHandler<HTTPEnv> {
   return async (c, next) => {
     const name = c.req.header(USER_HEADER);
     users.check(name);
     if (isOwn(c.req.path)) return await next();
     const other = await users.runtimeOf(name);
-    return other ? await forward(c, other) : await next();
+    return other ? await forward(c, other, app) : await next();
   };
 }
 
@@ -209,14 +213,31 @@ export function createUserGate(users: Users, isOwn: (path: string) => boolean): 
 const OF_CONNECTION = new Set(["connection", "keep-alive", "expect", "upgrade", "transfer-encoding"]);
 const WITHOUT_BODY = [204, 304];
 
-/** Passes a request on, and returns its response; both bodies are streamed. */
-export async function forward(c: Context<HTTPEnv>, { socketPath, agent, name }: UserRuntime): Promise<Response> {
+/** The apps of a user's runtime. Its socket is the same for all, and their paths overlap. */
+type AppName = "legacy" | "rest" | "interpreter";
+
+/** Says which app a request is for. Only root reaches the socket, and sets the header for each request. */
+const APP_HEADER = "x-hookbox-app";
+
+/** Returns the app that a request on the socket is for. Requests of the root process itself name none. */
+export function appOf({ headers }: IncomingMessage): AppName {
+  const name = headers[APP_HEADER];
+  return name === "legacy" || name === "interpreter" ? name : "rest";
+}
+
+/** Passes a request on to an app of another runtime, and returns its response; both bodies are streamed. */
+export async function forward(
+  c: Context<HTTPEnv>,
+  { socketPath, agent, name }: UserRuntime,
+  app: AppName,
+): Promise<Response> {
   const { incoming } = c.env;
   if (!incoming) throw new TypeError("Cannot pass a request on: it has no socket");
   const { method = "GET", url: path = "/" } = incoming;
   const isChunked = incoming.headers["transfer-encoding"] !== undefined;
   const kept = Object.entries(incoming.headers).filter(([header]) => !OF_CONNECTION.has(header));
-  const headers = { ...Object.fromEntries(kept), ...isChunked ? { "transfer-encoding": "chunked" } : {} };
+  const encoding = isChunked ? { "transfer-encoding": "chunked" } : {};
+  const headers = { ...Object.fromEntries(kept), ...encoding, [APP_HEADER]: app };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = sendRequest({ socketPath, agent, method, path, headers }, resolve);
     sent.on("error", reject);

@@ -10,9 +10,10 @@ import { createTestCluster } from "../../../packages/testing/mod.ts";
 import { readOptions } from "../../../packages/runtime/options.ts";
 import { startRuntime } from "../../../packages/runtime/start.ts";
 import { POOL } from "../../sdk/pool.ts";
+import { FREE_PORTS } from "../../runtime/freeports.ts";
 
 const root = await mkdtemp(join(tmpdir(), "mcp-"));
-const ports = ["--port", "0", "--rest-port", "0", "--grpc-port", "0", "--shutdown-timeout", "5s"];
+const ports = [...FREE_PORTS, "--shutdown-timeout", "5s"];
 const runtime = await startRuntime(readOptions(["--root", root, "--host", "127.0.0.1", ...ports])!, () => {});
 const cluster = await createTestCluster({ time: "auto" });
 await cluster.apply(POOL);

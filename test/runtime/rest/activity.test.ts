@@ -12,6 +12,7 @@ import { startMain } from "../../mainprocess.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 import { makeRoot } from "../folders.ts";
 import { send, startTestRuntime } from "../servers.ts";
+import { FREE_PORTS } from "../freeports.ts";
 
 const NOW = new Date("2026-11-21T12:00:00Z");
 const QUIET = {
@@ -65,7 +66,7 @@ test("who asks for the activity needs no token, and is none", async () => {
 
 /** Starts a runtime as a process of its own: other tests may have left processes of this one's runtimes. */
 async function aRuntime(workdir: string, ...args: string[]) {
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
   const { said } = await startMain(
     "node",
     ["packages/runtime/main.ts", "--workdir", workdir, ...args, ...ports],

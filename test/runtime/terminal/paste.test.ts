@@ -10,6 +10,7 @@ import { eventually } from "../../eventually.ts";
 import { startMain } from "../../mainprocess.ts";
 import { makeRoot } from "../folders.ts";
 import { startTestRuntime } from "../servers.ts";
+import { FREE_PORTS } from "../freeports.ts";
 
 const LINE = Buffer.from("echo a pasted line of text, and more\n");
 const LINES = 5500;
@@ -28,7 +29,7 @@ async function join(port: number, command: string, more: Record<string, string> 
 test("a paste into a program that does not read holds up no other request, nor the exit", async () => {
   const { root, at } = await makeRoot();
   // A process of its own: one that hangs would take the test along.
-  const ports = ["--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--grpc-port", "0"];
+  const ports = ["--host", "127.0.0.1", ...FREE_PORTS];
   const args = ["packages/runtime/main.ts", "--root", root.path, ...ports];
   const { said } = await startMain("node", args, "Listening");
   const port = Number(said("Listening")[0]?.["restPort"]);

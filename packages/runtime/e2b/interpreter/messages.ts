@@ -1,0 +1,152 @@
+/** Converts the events of a run to the messages of E2B's code interpreter protocol. @module */
+import type { RunEnd } from "../../contexts/contexts.ts";
+import type { KernelEvent } from "../../contexts/events.ts";
+import { resultOf } from "./results.ts";
+
+/** One message; its `type` says which fields it has. */
+export type Message = { type: string } & Record<string, unknown>;
+
+/** A run that may still wait for its turn. */
+export interface Run {
+  events: AsyncGenerator<KernelEvent | RunEnd>;
+  /** The number of the run. Undefined: it still waits for its turn. */
+  count(): number | undefined;
+  /** Whether every line of output is a message of its own. */
+  byLine: boolean;
+  /** Whether the context still exists. */
+  isKept(): boolean;
+}
+
+/** How long output is collected for one message, in milliseconds: as long as in IPython's kernel. */
+const COLLECT_MS = 200;
+/** Collected characters of output that become a message at once. */
+const MOST_COLLECTED = 1 << 20;
+/** Silence after which a message shows that the run goes on, in milliseconds. */
+const SILENCE_MS = 5000;
+
+type Stream = "stdout" | "stderr";
+
+/** Output that waits for the rest of its message. */
+interface Collected {
+  stream: Stream;
+  text: string;
+  since: number;
+}
+
+/**
+ * Yields the messages of a run. Clients keep each message of output as an entry of a list. So a message ends where the
+ * program flushes its output, when {@link COLLECT_MS} are over, and before any other message.
+ */
+export async function* messagesOf({ events, count, byLine, isKept }: Run): AsyncGenerator<Message> {
+  let collected: Collected | undefined;
+  let lastAt = performance.now();
+  let isCounted = false;
+  const begin = function* (): Generator<Message> {
+    const execution_count = count();
+    if (isCounted || execution_count === undefined) return;
+    isCounted = true;
+    yield { type: "number_of_executions", execution_count };
+  };
+  const flush = function* (): Generator<Message> {
+    if (collected) yield outputOf(collected.stream, collected.text);
+    collected = undefined;
+  };
+  let next = nextOf(events);
+  try {
+    while (true) {
+      const due = collected ? collected.since + COLLECT_MS : lastAt + SILENCE_MS;
+      const read = await within(due - performance.now(), next);
+      yield* begin();
+      lastAt = performance.now();
+      if (read === undefined) {
+        if (collected) yield* flush();
+        else yield { type: "keepalive" };
+        continue;
+      }
+      if (read.failed !== undefined) {
+        yield* flush();
+        yield errorOf(read.failed);
+        break;
+      }
+      if (read.event === undefined) break;
+      next = nextOf(events);
+      const { event } = read;
+      const stream = "stdout" in event ? "stdout" : "stderr" in event ? "stderr" : undefined;
+      if (stream === undefined) {
+        yield* flush();
+        yield* messageOf(event as Exclude<KernelEvent, { stdout: string } | { stderr: string }>, isKept);
+        continue;
+      }
+      const { [stream]: text = "", ends = [] } = event as Partial<Record<Stream, string>> & { ends?: number[] };
+      if (collected && collected.stream !== stream) yield* flush();
+      let from = 0;
+      for (const end of byLine ? lineEnds(text) : ends) {
+        collected = add(collected, stream, text.slice(from, end));
+        yield* flush();
+        from = end;
+      }
+      if (from < text.length) collected = add(collected, stream, text.slice(from));
+      if (collected && collected.text.length > MOST_COLLECTED) yield* flush();
+    }
+    yield* flush();
+    yield { type: "end_of_execution" };
+  } finally {
+    void events.return(undefined).catch(() => {});
+  }
+}
+
+function add(before: Collected | undefined, stream: Stream, text: string): Collected | undefined {
+  if (before) return { ...before, text: before.text + text };
+  return text === "" ? undefined : { stream, text, since: performance.now() };
+}
+
+function lineEnds(text: string): number[] {
+  return [...text.matchAll(/\n/g)].map(({ index }) => index + 1);
+}
+
+function outputOf(type: Stream, text: string): Message {
+  // Nanoseconds since 1970, as the SDKs document it.
+  return { type, text, timestamp: Date.now() * 1e6 };
+}
+
+function* messageOf(
+  event: Exclude<KernelEvent, { stdout: string } | { stderr: string }> | RunEnd,
+  isKept: () => boolean,
+): Generator<Message> {
+  if ("result" in event) yield { type: "result", ...resultOf(event.result, event.main) };
+  else if ("error" in event) {
+    // The next run gets a new interpreter, whatever the reason.
+    const isRestart = event.error.name === "KernelDied" && isKept();
+    yield { type: "error", ...event.error, ...isRestart ? { name: "ContextRestarting" } : {} };
+  }
+}
+
+function errorOf(error: unknown): Message {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { type: "error", name, value: message, traceback: "" };
+}
+
+interface Read {
+  event?: KernelEvent | RunEnd;
+  failed?: unknown;
+}
+
+async function nextOf(events: Run["events"]): Promise<Read> {
+  try {
+    const { done, value } = await events.next();
+    return done ? {} : { event: value };
+  } catch (failed) {
+    return { failed };
+  }
+}
+
+/** Undefined: the time is over. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => timer = setTimeout(resolve, Math.max(0, ms), undefined));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
