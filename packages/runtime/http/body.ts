@@ -16,15 +16,35 @@ export function bodyOf(c: Context<HTTPEnv>): Readable {
 
 /** Reads the whole body as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes` */
 export async function readText(c: Context<HTTPEnv>, maxBytes: number): Promise<string> {
+  return textOf(await readBytes(c, maxBytes));
+}
+
+/** Converts the bytes of a body to text. A byte order mark at the beginning is kept. */
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/**
+ * Reads the whole body.
+ *
+ * @param admit called with the number of bytes so far before they are kept. The rest is read when it has resolved
+ * @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes`
+ */
+export async function readBytes(
+  c: Context<HTTPEnv>,
+  maxBytes: number,
+  admit: (bytes: number) => Promise<void> | void = () => {},
+): Promise<Uint8Array> {
   const gathered = createByteBuffer();
   // The server reads the rest of a stream that is not destroyed. Otherwise, the next request of the connection gets no answer.
   for await (const part of bodyOf(c).iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
     if (gathered.size() + part.length > maxBytes) {
       throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);
     }
+    await admit(gathered.size() + part.length);
     gathered.add(part);
   }
-  return gathered.takeText();
+  return gathered.take();
 }
 
 /** Reads the body as JSON. @throws {Refused} INVALID_ARGUMENT if it is not JSON; the message never quotes the body */

@@ -41,20 +41,35 @@ interface ExecuteAnswer {
 /** Beginning of the published runtime's own messages. */
 const FAILED = "Failed to execute command: ";
 
-/** Runs the command. As in the published runtime, errors are part of the response: exit code 1 and a message. */
-export async function execute(request: ExecuteRequest, options: ExecuteOptions): Promise<ExecuteAnswer> {
-  const { root, run, maxOutput, kill } = options;
-  const timeoutMs = request.timeout_seconds === undefined ? options.execTimeout : request.timeout_seconds * 1000;
+/**
+ * Runs the command. As in the published runtime, errors are part of the response: exit code 1 and a message.
+ *
+ * @param onPassed called when a process has the text of the command, and the runtime needs no memory for it any more
+ */
+export function execute(
+  { command, timeout_seconds }: ExecuteRequest,
+  { root, run, maxOutput, kill, execTimeout }: ExecuteOptions,
+  onPassed: () => void,
+): Promise<ExecuteAnswer> {
+  const timeoutMs = timeout_seconds === undefined ? execTimeout : timeout_seconds * 1000;
+  const limits: RunLimits = {
+    timeoutMs,
+    outputBytes: maxOutput,
+    signal: kill,
+    onStart: ({ passed }) => void passed.then(onPassed),
+  };
+  // Not async: a function that waits keeps its arguments in memory.
+  return begin(command, root.workdir, run, limits).then(
+    (finished) => answerOf(finished, timeoutMs),
+    (error) => ({ stdout: "", stderr: FAILED + (error instanceof Error ? error.message : error), exit_code: 1 }),
+  );
+}
+
+function begin(command: string, cwd: string, run: Runner, limits: RunLimits): Promise<Finished> {
   try {
-    const argv = splitCommand(request.command);
-    const finished = await run({ argv, cwd: root.workdir, env: {} }, {
-      timeoutMs,
-      outputBytes: maxOutput,
-      signal: kill,
-    });
-    return answerOf(finished, timeoutMs);
+    return run({ argv: splitCommand(command), cwd, env: {} }, limits);
   } catch (error) {
-    return { stdout: "", stderr: FAILED + (error instanceof Error ? error.message : String(error)), exit_code: 1 };
+    return Promise.reject(error);
   }
 }
 
@@ -72,41 +87,75 @@ export class SplitError extends Error {
   override name = "SplitError";
 }
 
-const WHITESPACE = " \t\r\n";
+/** What ends a run of ordinary characters: outside of quotes, and inside of them. */
+const SPECIAL = { none: /[ \t\r\n'"\\]/g, "'": /'/g, '"': /["\\]/g };
+
+/** Linux passes at most 6 MiB of arguments, and counts at least nine bytes for each. */
+const MOST_WORDS = 700_000;
 
 /**
  * Splits `line`. Quotes group words, and `\` escapes the next character: in double quotes only `"` and `\`, in single
- * quotes nothing. `#`, `$`, `|`, `*` and similar characters have no special meaning.
+ * quotes nothing. `#`, `$`, `|`, `*` and similar characters have no special meaning. It needs memory for the words, and
+ * little more: the parts of a word are slices of `line`.
  *
  * @throws {SplitError}
  */
 export function splitCommand(line: string): string[] {
   const words: string[] = [];
-  let word: string | undefined;
-  let quote: string | undefined;
-  const characters = [...line];
-  for (let i = 0; i < characters.length; i++) {
-    let character = characters[i] as string;
-    if (quote === undefined && WHITESPACE.includes(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-      continue;
-    }
-    word ??= "";
-    if (character === quote) quote = undefined;
-    else if (quote === undefined && (character === "'" || character === '"')) quote = character;
-    else {
-      if (character === "\\" && quote !== "'") {
-        const next: string | undefined = characters[++i];
-        if (next === undefined) throw new SplitError("No escaped character");
-        character = quote !== undefined && next !== quote && next !== "\\" ? `\\${next}` : next;
-      }
-      word += character;
-    }
+  let word: Parts | undefined;
+  let quote: keyof typeof SPECIAL = "none";
+  const endWord = () => {
+    if (word !== undefined) words.push(ownText(word.join(), line.length));
+    if (words.length > MOST_WORDS) throw new SplitError("More words than the system can pass");
+    word = undefined;
+  };
+  for (let at = 0; at < line.length;) {
+    const special: RegExp = SPECIAL[quote];
+    special.lastIndex = at;
+    const end: number = special.exec(line)?.index ?? line.length;
+    if (end > at) (word ??= createParts()).add(line.slice(at, end));
+    at = end + 1;
+    const character: string | undefined = line[end];
+    if (character === undefined) break;
+    if (character === "\\") {
+      const next = line[at++];
+      if (next === undefined) throw new SplitError("No escaped character");
+      const isLiteral = quote === '"' && next !== quote && next !== "\\";
+      (word ??= createParts()).add(isLiteral ? line.slice(end, at) : next);
+    } else if (character === quote) quote = "none";
+    else if (character === "'" || character === '"') {
+      quote = character;
+      word ??= createParts();
+    } else endWord();
   }
-  if (quote !== undefined) throw new SplitError("No closing quotation");
-  if (word !== undefined) words.push(word);
+  if (quote !== "none") throw new SplitError("No closing quotation");
+  endWord();
   return words;
+}
+
+/** The parts of a word. */
+interface Parts {
+  add(part: string): void;
+  join(): string;
+}
+
+/** Joins parts early: a word can have millions of them. */
+function createParts(): Parts {
+  const joined: string[] = [];
+  let parts: string[] = [];
+  return {
+    add(part) {
+      if (parts.push(part) < 1000) return;
+      joined.push(parts.join(""));
+      parts = [];
+    },
+    join: () => [...joined, ...parts].join(""),
+  };
+}
+
+/** Copies a short part of a long text. In V8 such a part would keep the whole text in memory. */
+function ownText(part: string, length: number): string {
+  return part.length < length / 2 ? ` ${part}`.slice(1) : part;
 }
 
 /** One error in a body. */

@@ -20,9 +20,10 @@ import { type Context, Hono } from "hono";
 import type { Stats } from "node:fs";
 import type { Log } from "../../process/log.ts";
 import { logFault, sendFile, statusOf } from "../http/answers.ts";
-import { FormError, readText, takeFile } from "../http/body.ts";
+import { FormError, takeFile } from "../http/body.ts";
 import { MissingError, OutsideError, type Root } from "../confine.ts";
 import { execute, type ExecuteOptions, missingField, parseExecute } from "./execute.ts";
+import { createCommandReader } from "./largecommands.ts";
 import { listFolder } from "../files/list.ts";
 import { openForRead } from "../files/read.ts";
 import { Refused, refusedFor } from "../files/refused.ts";
@@ -51,9 +52,6 @@ export interface LegacyOptions extends ExecuteOptions {
   log: Log;
 }
 
-/** Largest body of `POST /execute`, in bytes. To split a command of 14 MiB takes more memory than the runtime has. */
-const MAX_COMMAND_BYTES = 4 * 1024 * 1024;
-
 /** Creates the app of port 8888. */
 export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   const { root, stop, token } = options;
@@ -68,10 +66,13 @@ export function createLegacy(options: LegacyOptions): Hono<HTTPEnv> {
   }));
   app.use(createUserGate(options.users, (path) => path === "/", "legacy"));
   app.get("/", (c) => c.json({ status: "ok", message: "Sandbox Runtime is active." }));
-  app.post("/execute", async (c) => {
-    const request = parseExecute(await readText(c, MAX_COMMAND_BYTES));
-    return "detail" in request ? c.json(request, 422) : c.json(await execute(request, options));
-  });
+  const readCommand = createCommandReader();
+  app.post("/execute", (c) =>
+    readCommand(c, (text, passed): Promise<Response> => {
+      const request = parseExecute(text);
+      if ("detail" in request) return Promise.resolve(c.json(request, 422));
+      return execute(request, options, passed).then((answer) => c.json(answer));
+    }));
   app.post("/upload", (c) => upload(c, options));
   app.get("/download/*", (c) => download(c, root));
   app.get("/list/*", (c) => list(c, root));

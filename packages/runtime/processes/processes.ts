@@ -124,8 +124,15 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
         : await start(full, { stdin: more.stdin ?? false });
       return add(command, running, more);
     },
-    run: async (command, limits) =>
-      await run(await bound(command), { ...limits, onStart: (running) => add(command, running) }),
+    run: (command, limits) => {
+      const listed = listedCommand(command);
+      const onStart = (running: Running) => {
+        add(listed, running);
+        limits.onStart?.(running);
+      };
+      // Not async: a function that waits keeps its arguments in memory.
+      return bound(command).then((full) => run(full, { ...limits, onStart }));
+    },
     get: (pid) => byId.get(pid),
     list: () => [...byId.values()],
     remove: (pid) => byId.get(pid)?.end && byId.delete(pid),
@@ -141,6 +148,15 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
     lastActiveAt: () => lastActiveAt,
     killAll: () => byId.forEach((entry) => entry.kill()),
   };
+}
+
+/** Most characters that the list keeps of each argument. A command may have many megabytes. */
+const LISTED_LENGTH = 64 << 10;
+
+function listedCommand(command: Command): Command {
+  // A copy: in V8, a slice would keep the whole text in memory.
+  const shorten = (word: string) => ` ${word.slice(0, LISTED_LENGTH)}…`.slice(1);
+  return { ...command, argv: command.argv.map((word) => word.length > LISTED_LENGTH ? shorten(word) : word) };
 }
 
 function createEntry(command: Command, running: Running, more: ProcessOptions, log: OutputLog | undefined): Process {

@@ -43,8 +43,12 @@ export interface Finished {
  *
  * @throws {SpawnError} if no process was started
  */
-export async function run(command: Command, limits: RunLimits): Promise<Finished> {
-  const process = await start(command);
+export function run(command: Command, limits: RunLimits): Promise<Finished> {
+  // Not async: a function that waits keeps its arguments in memory, and a command may have many megabytes.
+  return start(command).then((process) => untilEnd(process, limits));
+}
+
+async function untilEnd(process: Running, limits: RunLimits): Promise<Finished> {
   limits.onStart?.(process);
   let timedOut = false;
   let truncated = false;

@@ -25,6 +25,8 @@ export interface Running {
   stderr: Readable;
   /** The requested additional descriptors, from 3. */
   extra: Duplex[];
+  /** Resolves when the process has its script, if that was too long for an argument, or has ended. */
+  passed: Promise<void>;
   /** Resolves when this process has ended, even if others keep its pipes open. */
   ended: Promise<ExitStatus>;
   /** Kills the process and all processes that it has started. Does nothing if the process has ended. */
@@ -75,6 +77,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
       stdout,
       stderr,
       extra: extra.map((_, index) => named[index]?.socket ?? child.stdio[3 + index] as Duplex),
+      passed: child.passed,
       ended: child.ended,
       kill: child.killAll,
       release: () => [stdout, stderr].forEach(abandon),
@@ -87,7 +90,7 @@ export async function start(command: Command, options: StartOptions = {}): Promi
   }
 }
 
-type Child = ChildProcess & { pid: number; ended: Promise<ExitStatus>; killAll(): void };
+type Child = ChildProcess & Pick<Running, "pid" | "passed"> & { ended: Promise<ExitStatus>; killAll(): void };
 
 /**
  * Starts the leader of a new session.
@@ -95,39 +98,62 @@ type Child = ChildProcess & { pid: number; ended: Promise<ExitStatus>; killAll()
  * @param through wraps the command in another command that starts it
  * @throws {SpawnError}
  */
-export function launch(
+export async function launch(
   command: Command,
   stdio: (IOType | number)[],
   through: (argv: string[]) => string[] = (argv) => argv,
 ): Promise<Child> {
+  const [file = ""] = command.argv;
+  try {
+    return await untilSpawned(spawnLeader(command, stdio, through));
+  } catch (error) {
+    throw spawnError(file, error as Error);
+  }
+}
+
+interface Leader {
+  child: ChildProcess;
+  /** See `killAllOf`. */
+  mark: string;
+  passed: Promise<void>;
+}
+
+/** Has no closure that would keep the command in memory as long as the process runs. */
+function spawnLeader(command: Command, stdio: (IOType | number)[], through: (argv: string[]) => string[]): Leader {
+  const { mark, env: marked } = createMark();
+  const env = { ...composeEnvironment(command), ...marked };
+  const { argv, script } = passLong(command.argv, env, stdio.length);
+  const [program = "", ...args] = through(argv);
+  const all = script === undefined ? stdio : [...stdio, "pipe" as const];
+  // `detached` calls setsid(2). A signal to the negative pid then reaches all descendants in the group.
+  const child = spawn(program, args, { cwd: command.cwd, env, stdio: hideInheritable(all), detached: true });
+  const passed = script === undefined ? Promise.resolve() : write(script, child.stdio?.[stdio.length] as Writable);
+  return { child, mark, passed };
+}
+
+/** Resolves when all was written, or never will be. The pipe is absent if the system refused to start the process. */
+function write(script: string, pipe: Writable | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (!pipe) resolve();
+  pipe?.on("error", () => {}).on("close", resolve).end(script, () => resolve());
+  return promise;
+}
+
+function untilSpawned({ child, mark, passed }: Leader): Promise<Child> {
+  const ended = new Promise<ExitStatus>((resolveEnd) =>
+    child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
+  );
   return new Promise((resolve, reject) => {
-    const [file = ""] = command.argv;
-    const fail = (error: Error) => reject(spawnError(file, error));
-    try {
-      const { mark, env: marked } = createMark();
-      const env = { ...composeEnvironment(command), ...marked };
-      const { argv, script } = passLong(command.argv, env, stdio.length);
-      const [program = "", ...args] = through(argv);
-      const all = script === undefined ? stdio : [...stdio, "pipe" as const];
-      // `detached` calls setsid(2). A signal to the negative pid then reaches all descendants in the group.
-      const child = spawn(program, args, { cwd: command.cwd, env, stdio: hideInheritable(all), detached: true });
-      const ended = new Promise<ExitStatus>((resolveEnd) =>
-        child.once("exit", (code, signal) => resolveEnd({ exitCode: code ?? -1, signal: signal ?? undefined }))
-      );
-      child.once("error", fail);
-      child.once("spawn", () => {
-        child.off("error", fail);
-        child.on("error", () => {});
-        if (script !== undefined) (child.stdio[stdio.length] as Writable).on("error", () => {}).end(script);
-        const pid = child.pid ?? 0;
-        rememberSession(pid, ended);
-        // After Node has waited for the leader's end, the id may belong to another process.
-        const killAll = () => child.exitCode === null && child.signalCode === null && killAllOf({ pid, mark });
-        resolve(Object.assign(child, { pid, ended, killAll }));
-      });
-    } catch (error) {
-      fail(error as Error);
-    }
+    child.once("error", reject);
+    child.once("spawn", () => {
+      child.off("error", reject);
+      child.on("error", () => {});
+      const pid = child.pid ?? 0;
+      rememberSession(pid, ended);
+      // After Node has waited for the leader's end, the id may belong to another process.
+      const killAll = () => child.exitCode === null && child.signalCode === null && killAllOf({ pid, mark });
+      resolve(Object.assign(child, { pid, passed: Promise.race([passed, ended.then(() => {})]), ended, killAll }));
+    });
   });
 }
 

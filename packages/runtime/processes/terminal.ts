@@ -48,10 +48,18 @@ export async function startTerminal(command: Command, size: TerminalSize): Promi
     socket = readMaster(pty);
     const onTerminal = (argv: string[]) => [...ON_TERMINAL, pty.pty, ...argv];
     const all = { ...command, argv: [file, ...args] };
-    const { pid, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
+    const { pid, passed, ended, killAll } = await launch(all, ["ignore", "ignore", "ignore"], onTerminal);
     // Not earlier: a program that closes its descriptors before it ends would get a hangup.
     ended.then(pty.closeSlave);
-    return { pid, ended, kill: killAll, extra: [], ...streamsOf(socket, pty, ended), resize: createResize(pty) };
+    return {
+      pid,
+      passed,
+      ended,
+      kill: killAll,
+      extra: [],
+      ...streamsOf(socket, pty, ended),
+      resize: createResize(pty),
+    };
   } catch (error) {
     socket?.destroy();
     pty.closeSlave();

@@ -2,8 +2,7 @@
 import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Runtime } from "../../../packages/runtime/start.ts";
 import { eventually, until } from "../../eventually.ts";
 import { holdTimers } from "../../hurry.ts";
@@ -38,20 +37,6 @@ test("execute runs in the root and answers exactly three fields", async () => {
   expect(await execute({ command: "pwd" })).toEqual(cwd);
   expect(await execute({ command: `sh -c 'echo "out put"; echo err >&2; exit 3'` }))
     .toEqual({ stdout: "out put\n", stderr: "err\n", exit_code: 3 });
-});
-
-test("execute takes a command of 3 MiB, refuses one of 12 MiB, and answers the next request of the connection", async () => {
-  const socket = connect(runtime.port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  let answers = "";
-  socket.setEncoding("utf8").on("data", (text) => answers += text);
-  for (const bytes of [3 * 2 ** 20, 12 * 2 ** 20, 1]) {
-    const body = JSON.stringify({ command: `sh -c 'echo ${"x".repeat(bytes)} | wc -c'` });
-    socket.write(`POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  }
-  await eventually(() => answers.match(/(?<=HTTP\/1.1 )\d+|(?<="stdout":")\d+/gm)).toEqual(
-    ["200", "3145729", "413", "200", "2"],
-  );
 });
 
 test.for(["echo $HOME | cat > x && true; `id`", "echo *"])("execute knows no shell: %s", async (command) => {

@@ -15,6 +15,7 @@ function aProcess() {
     stdout,
     stderr,
     extra: [],
+    passed: Promise.resolve(),
     ended,
     kill: () => {},
     release: () => {},
