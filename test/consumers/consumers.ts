@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Installed } from "../node/installed.ts";
 import { type Consumer, fileOf, rowOf } from "./consumer.ts";
 import { DEEPAGENTS_BACKENDS } from "./deepagents.ts";
+import { GO_CLIENT } from "./goclient.ts";
 import { INSPECTOR } from "./inspector.ts";
 import { MCP_CLIENTS } from "./mcp.ts";
 import { PYTHON_CLIENTS } from "./pythonclients.ts";
@@ -11,13 +12,6 @@ import { prepare, type Stage } from "./stage.ts";
 
 /** Clients without a test here, and why. */
 const NOT_RUN: Consumer[] = [
-  {
-    client: "agent-sandbox, Go client",
-    version: "0.5.6",
-    way: "integration test of the client",
-    runs: "npm run soak -- consumers",
-    note: "To build this test takes minutes. `test/soak/goclient.test.ts` uses the client instead.",
-  },
   {
     client: "openhands-workspace[agent-sandbox]",
     version: "1.58.2",
@@ -31,6 +25,7 @@ const NOT_RUN: Consumer[] = [
 export const CONSUMERS: Consumer[] = [
   ...PYTHON_CLIENTS,
   ...DEEPAGENTS_BACKENDS,
+  ...GO_CLIENT,
   ...MCP_CLIENTS,
   ...INSPECTOR,
   ...NOT_RUN,

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { fileOf, rowOf } from "./consumer.ts";
 import { CONSUMERS } from "./consumers.ts";
 import { checksOf } from "./deepagents.ts";
+import { partsOf } from "./goclient.ts";
 
 test("each consumer has one result", () => {
   const files = globSync("*.json", { cwd: fileURLToPath(new URL("matrix", import.meta.url)) });
@@ -34,4 +35,14 @@ test("checksOf() reads a JUnit report, and leaves skipped tests out", () => {
     <skipped message="no" /></testcase><testcase classname="T" name="d"><error message="x" /></testcase></testsuite>`;
   expect(checksOf(report, "")).toEqual({ a: "ok", b: "failed", d: "failed" });
   expect(() => checksOf("", "no module")).toThrow("No test has run\nno module");
+});
+
+test("partsOf() reads the output of a Go test, and leaves out a part whose parts say what failed", () => {
+  const line = (result: string, name: string) =>
+    `${"    ".repeat(name.split("/").length - 1)}--- ${result}: ${name} (0.10s)\n`;
+  const output = "=== RUN   T\n    x_test.go:1: --- no\n" + line("FAIL", "T") + line("PASS", "T/a") +
+    line("FAIL", "T/b") +
+    line("PASS", "T/b/c") + line("SKIP", "U");
+  expect(partsOf(output)).toEqual({ "T/a": "ok", "T/b": "failed", "T/b/c": "ok" });
+  expect(() => partsOf(line("SKIP", "T"))).toThrow("No test has run\n--- SKIP: T");
 });

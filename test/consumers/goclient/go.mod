@@ -1,4 +1,4 @@
-// A user of the published Go client; test/node/goclient.test.ts builds and runs it.
+// A user of the published Go client; ../goclient.ts builds and runs it, and the integration test of the client.
 module hookbox.local/test/goclient
 
 go 1.26.0
