@@ -4,6 +4,7 @@ import type { Log } from "../process/log.ts";
 import { createBinding } from "./bind.ts";
 import { createOpenRoot, createRoot } from "./confine.ts";
 import { createContexts } from "./contexts/contexts.ts";
+import { createEnvd } from "./e2b/envd/envd.ts";
 import { createInterpreter } from "./e2b/interpreter/interpreter.ts";
 import { createLegacy } from "./legacy/legacy.ts";
 import type { RuntimeOptions } from "./options.ts";
@@ -68,13 +69,18 @@ export async function assemble(options: RuntimeOptions, log: Log, signals: Runti
     },
     web: createWebHandler(routes),
   });
+  const envd = createEnvd({ ...shared, processes, metrics, env, token: tokenForAll });
   const interpreter = createInterpreter({ ...shared, contexts, token: tokenForAll });
   const terminals = createTerminalSockets({ root, processes, token: tokenForAll, allowedHosts, stop, users });
   return {
-    apps: { legacy, rest, interpreter, routes, door: { token: tokenForAll, allowedHosts, podUID: podUid }, terminals },
+    apps: {
+      ...{ legacy, rest, envd, interpreter, routes, terminals },
+      door: { token: tokenForAll, allowedHosts, podUID: podUid },
+    },
     processes,
     contexts,
     root,
     env,
+    kill: signals.kill,
   };
 }

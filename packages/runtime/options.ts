@@ -69,6 +69,11 @@ export const RUNTIME = {
       default: String(RUNTIME_PORT),
     }),
     "grpc-port": flag(PORT, { help: "gRPC: process.v1.ProcessService", since, default: "9090" }),
+    "envd-port": flag(OPTIONAL_PORT, {
+      help: "HTTP: E2B's protocol for commands, terminals and files; off: not served",
+      since: "0.3.0",
+      default: "49983",
+    }),
     "interpreter-port": flag(OPTIONAL_PORT, {
       help: "HTTP: E2B's code interpreter protocol; off: not served",
       since: "0.3.0",
@@ -141,7 +146,8 @@ export interface RuntimeOptions extends Omit<Values<typeof RUNTIME.flags>, "toke
 export function readOptions(args: string[], env?: Environment): RuntimeOptions | undefined {
   const values = readCommandLine(RUNTIME, args, env)?.values;
   if (!values) return undefined;
-  const ports = [values.port, values.restPort, values.grpcPort, values.interpreterPort];
+  const { port, restPort, grpcPort, envdPort, interpreterPort } = values;
+  const ports = [port, restPort, grpcPort, envdPort, interpreterPort];
   const fixed = ports.filter((port) => port !== 0 && port !== undefined);
   const twice = fixed.find((port, i) => fixed.indexOf(port) !== i);
   if (twice !== undefined) throw new RangeError(`Cannot listen on port ${twice} twice: each protocol has its own`);

@@ -18,6 +18,8 @@ export interface Runtime {
   port: number;
   restPort: number;
   grpcPort: number;
+  /** Undefined: E2B's protocol for commands and files is not served. */
+  envdPort: number | undefined;
   /** Undefined: E2B's code interpreter protocol is not served. */
   interpreterPort: number | undefined;
   /**
@@ -42,28 +44,40 @@ export async function startRuntime(options: RuntimeOptions, log: Log, entry?: st
   const assembly = { users, env: users.home?.env };
   const { host, podUid } = options;
   let token = "none";
-  const { ports, root, stop } = await serve({ ...options, workdir }, log, assembly, async ({ apps, root, env }) => {
-    users.share(root.workdir, env);
-    token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
-    const { legacy, rest, interpreter, routes, door, terminals } = apps;
-    const { interpreterPort } = options;
-    return await listenAll([
-      () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
-      () =>
-        listen(
-          forThisPod(podUid, getRequestListener(rest.fetch)),
-          host,
-          options.restPort,
-          upgradesForThisPod(podUid, terminals),
-        ),
-      () => listenGRPC(routes, host, options.grpcPort, door),
-      ...interpreterPort === undefined
-        ? []
-        : [() => listen(forThisPod(podUid, getRequestListener(interpreter.fetch)), host, interpreterPort)],
-    ]);
-  });
-  const [port = 0, restPort = 0, grpcPort = 0, interpreterPort] = ports.map(({ port }) => port);
-  const numbers = { port, restPort, grpcPort, interpreterPort };
+  const { ports, root, stop } = await serve(
+    { ...options, workdir },
+    log,
+    assembly,
+    async ({ apps, root, env, kill }) => {
+      users.share(root.workdir, env);
+      token = await tokenIsMounted(options.tokenFile, options.tokenRequired) ? options.tokenScope : "none";
+      const { legacy, rest, envd, interpreter, routes, door, terminals } = apps;
+      const { envdPort, interpreterPort } = options;
+      return await listenAll([
+        () => listen(forThisPod(podUid, getRequestListener(legacy.fetch)), host, options.port),
+        () =>
+          listen(
+            forThisPod(podUid, getRequestListener(rest.fetch)),
+            host,
+            options.restPort,
+            upgradesForThisPod(podUid, terminals),
+          ),
+        () => listenGRPC(routes, host, options.grpcPort, door),
+        ...envdPort === undefined ? [] : [async () => {
+          const listening = await listen(forThisPod(podUid, getRequestListener(envd.fetch)), host, envdPort);
+          // E2B's clients take a stream that is cut for the end of the sandbox, and one that ends for that of the command.
+          kill.addEventListener("abort", () => void listening.close());
+          return listening;
+        }],
+        ...interpreterPort === undefined
+          ? []
+          : [() => listen(forThisPod(podUid, getRequestListener(interpreter.fetch)), host, interpreterPort)],
+      ]);
+    },
+  );
+  const [port = 0, restPort = 0, grpcPort = 0, ...others] = ports.map(({ port }) => port);
+  const envdPort = options.envdPort === undefined ? undefined : others.shift();
+  const numbers = { port, restPort, grpcPort, envdPort, interpreterPort: others.shift() };
   log("info", "Listening", { host, ...numbers, root: root.path, workdir: root.workdir, token });
   return { ...numbers, stop };
 }
@@ -95,6 +109,7 @@ export async function serveForParent(options: RuntimeOptions, logAll: Log, signa
       const listeners = {
         legacy: getRequestListener(apps.legacy.fetch),
         rest: getRequestListener(apps.rest.fetch),
+        envd: getRequestListener(apps.envd.fetch),
         interpreter: getRequestListener(apps.interpreter.fetch),
       };
       own.env = env;

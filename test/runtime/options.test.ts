@@ -11,6 +11,7 @@ test("readOptions() has the published defaults", () => {
     port: 8888,
     restPort: 8080,
     grpcPort: 9090,
+    envdPort: 49_983,
     interpreterPort: 49999,
     metadataEnvPrefix: "SANDBOX_",
     shutdownTimeout: 10_000,
@@ -40,6 +41,7 @@ test("readOptions() takes the environment of the published runtime, and the comm
   expect(readOptions([], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "a-b" });
   expect(readOptions(["--pod-uid", "c"], has({ HOOKBOX_POD_UID: "a-b" }))).toMatchObject({ podUid: "c" });
   expect(readOptions(["--port", "0", "--rest-port", "0"])).toMatchObject({ port: 0, restPort: 0 });
+  expect(readOptions(["--envd-port", "off"])?.envdPort).toBeUndefined();
   expect(readOptions(["--interpreter-port", "off"])?.interpreterPort).toBeUndefined();
 });
 
@@ -51,6 +53,7 @@ test.for(
     [["--grpc-port", ""], 'Cannot use --grpc-port ""'],
     [["--interpreter-port", "on"], 'Cannot use --interpreter-port "on": use a whole number from 0 to 65535, or off'],
     [["--port", "8080"], "Cannot listen on port 8080 twice"],
+    [["--envd-port", "8080"], "Cannot listen on port 8080 twice"],
     [["--interpreter-port", "8080"], "Cannot listen on port 8080 twice"],
     [["--shutdown-timeout", "soon"], 'Cannot use --shutdown-timeout "soon": use a duration such as 200ms'],
     [["--exec-timeout", "-1"], "--exec-timeout"],

@@ -67,39 +67,54 @@ export function isForm(c: Context): boolean {
   return /^multipart\/form-data\b/i.test(c.req.header("Content-Type") ?? "");
 }
 
+/** Uses a part of a form while it arrives. `filename` is the name that the client sent, including folders. */
+type UseFile<T> = (filename: string, content: Readable) => Promise<T>;
+
 /**
  * Calls `use` with the first part named `file` while it arrives, and returns its result; undefined if there is no such
  * part. Other parts are dropped.
  *
- * @param use `filename` is the name that the client sent, including folders
  * @throws {FormError} if the body is not a form; errors of `use` are thrown immediately
  */
-export async function takeFile<T>(
-  c: Context<HTTPEnv>,
-  use: (filename: string, content: Readable) => Promise<T>,
-): Promise<T | undefined> {
+export async function takeFile<T>(c: Context<HTTPEnv>, use: UseFile<T>): Promise<T | undefined> {
+  const [result] = await takeFiles(c, use, { most: 1 });
+  return result;
+}
+
+/** How to take files from a form. */
+interface FormOptions {
+  /** Further files are dropped. @default {Infinity} */
+  most?: number;
+  /** @default the body of the request */
+  body?: Readable;
+}
+
+/** As {@link takeFile}, for each part named `file`, in the order of the form. */
+export async function takeFiles<T>(c: Context<HTTPEnv>, use: UseFile<T>, options: FormOptions = {}): Promise<T[]> {
+  const { most = Infinity, body = bodyOf(c) } = options;
   const parser = openParser(c.req.header("Content-Type") ?? "");
   let content: BusboyFileStream | undefined;
-  let used: Promise<T> | undefined;
+  const used: Promise<T>[] = [];
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   parser.on("file", (field, stream, filename) => {
     // Without a listener, an error of a part that nobody reads would end the process.
     stream.on("error", () => {});
-    if (field !== "file" || used) return stream.resume();
+    if (field !== "file" || used.length >= most) return stream.resume();
     content = stream;
-    used = use(filename ?? "", stream);
-    used.catch(failed.reject);
+    const using = use(filename ?? "", stream);
+    using.catch(failed.reject);
+    used.push(using);
     return undefined;
   });
-  const reading = pipeline(bodyOf(c), parser).catch((error) => {
+  const reading = pipeline(body, parser).catch((error) => {
     const refused = whyNoForm(error);
     content?.destroy(refused);
     throw refused;
   });
   reading.catch(() => {});
   await Promise.race([reading, failed.promise]);
-  return await used;
+  return await Promise.all(used);
 }
 
 function openParser(contentType: string): BusboyInstance {

@@ -3,7 +3,7 @@
  * another site sent it.
  * @module
  */
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { isRebound, reboundMessage } from "../../process/hosts.ts";
 import type { RefusalCode } from "../files/refused.ts";
 import type { TokenCheck } from "../token.ts";
@@ -16,6 +16,8 @@ interface GuardOptions {
   stopping(): boolean;
   /** Undefined: no token is required. */
   token: TokenCheck | undefined;
+  /** Returns the request's credentials, as {@link TokenCheck} reads them. @default its header `Authorization` */
+  credentials?(c: Context<HTTPEnv>): string | undefined;
   /** Other names of this machine; see {@link isRebound}. */
   allowedHosts: readonly string[];
   /** Called for each allowed request, because it means that the sandbox is in use. */
@@ -28,14 +30,14 @@ interface GuardOptions {
  * mounted, it answers 403 to pages of other sites.
  */
 export function createGuard(
-  { open, stopping, token, allowedHosts, touch, refuse }: GuardOptions,
+  { open, stopping, token, credentials, allowedHosts, touch, refuse }: GuardOptions,
 ): MiddlewareHandler<HTTPEnv> {
   return async (c, next) => {
     if (open(c.req.path)) return await next();
     if (stopping()) {
       return refuse("UNAVAILABLE", STOPPING, { Connection: "close" });
     }
-    const verdict = await token?.(c.req.header("Authorization")) ?? "none";
+    const verdict = await token?.(credentials ? credentials(c) : c.req.header("Authorization")) ?? "none";
     if (verdict === "missing" || verdict === "wrong") {
       return refuse("UNAUTHENTICATED", tokenRefusal(verdict), CHALLENGE);
     }

@@ -24,7 +24,7 @@ export async function commandOf(root: Root, config: ProcessConfig | undefined, h
  * passed on: a router creates one for each request, and spans of the command would not be recorded either. Source:
  * OpenTelemetry, environment variables as context propagation carriers.
  */
-function traceEnvironment(headers: Headers): Record<string, string> {
+export function traceEnvironment(headers: Headers): Record<string, string> {
   const traceparent = headers.get("traceparent") ?? "";
   if (!readTraceparent(traceparent)?.isSampled) return {};
   const tracestate = headers.get("tracestate");

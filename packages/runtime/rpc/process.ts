@@ -76,24 +76,29 @@ async function execute(options: ProcessServiceOptions, request: ExecuteRequest, 
   throw new ConnectError(`Cannot answer with all output: it is over ${limit}`, Code.ResourceExhausted);
 }
 
-/** Resolves when the process has received the input, or the pipe has room for it. */
 async function writeStdin(entry: Process, { payload }: WriteStdinRequest, { signal }: HandlerContext) {
-  const { stdin, pid } = entry.running;
+  const { pid } = entry.running;
   if (payload.case === undefined) {
     throw new ConnectError(`Cannot write to process ${pid}: neither input nor eof is given`, Code.InvalidArgument);
   }
-  if (!stdin?.writable) throw closedInput(pid);
-  const written = payload.case === "eof" ? end(stdin) : write(stdin, payload.value);
-  // The signal also aborts when the call has ended.
-  await Promise.race([written, entry.endedUnless(signal)]).catch(() => {
-    throw closedInput(pid);
-  });
+  if (!await writeInput(entry, payload.case === "eof" ? "eof" : payload.value, signal)) {
+    throw new ConnectError(`Cannot write to process ${pid}: its input is closed`, Code.FailedPrecondition);
+  }
   throwIfBrokenOff(signal);
   return {};
 }
 
-function closedInput(pid: number): ConnectError {
-  return new ConnectError(`Cannot write to process ${pid}: its input is closed`, Code.FailedPrecondition);
+/**
+ * Writes to a process, or ends its input. Resolves when the process has received it, the pipe has room for it, or `signal`
+ * aborts, as it also does when the call has ended.
+ *
+ * @returns false if the input is closed
+ */
+export async function writeInput(entry: Process, input: Uint8Array | "eof", signal: AbortSignal): Promise<boolean> {
+  const { stdin } = entry.running;
+  if (!stdin?.writable) return false;
+  const written = input === "eof" ? end(stdin) : write(stdin, input);
+  return await Promise.race([written, entry.endedUnless(signal)]).then(() => true, () => false);
 }
 
 function write(stdin: Writable, bytes: Uint8Array): Promise<void> {

@@ -1,5 +1,12 @@
 /** Registers all Connect services of the runtime, for gRPC and for web-standard servers such as a Hono app. @module */
-import { Code, ConnectError, type ConnectRouter, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  createConnectRouter,
+  type HandlerContext,
+} from "@connectrpc/connect";
 import { createFetchHandler } from "@connectrpc/connect/protocol";
 import { USER_HEADER } from "../../api/router/protocol.ts";
 import { ServerReflection } from "../../runtime-api/gen/grpc/reflection/v1/reflection_pb.ts";
@@ -76,13 +83,17 @@ async function requireToken(check: TokenCheck, headers: Headers): Promise<void> 
   throw new ConnectError(`Cannot answer the call: ${why}`, Code.Unauthenticated);
 }
 
-/** Handles a request; undefined if its path belongs to no service. */
-type WebHandler = (request: Request) => Promise<Response> | undefined;
+/**
+ * Handles a request; undefined if its path belongs to no service.
+ *
+ * @param path absent: that of the request
+ */
+type WebHandler = (request: Request, path?: string) => Promise<Response> | undefined;
 
 /** Creates the handler. gRPC is not supported: it needs trailers, which a `Response` cannot have. */
-export function createWebHandler(routes: Routes): WebHandler {
-  const router = createConnectRouter({ grpc: false });
+export function createWebHandler(routes: Routes, options: ConnectRouterOptions = {}): WebHandler {
+  const router = createConnectRouter({ ...options, grpc: false });
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, createFetchHandler(handler)]));
-  return (request) => handlers.get(new URL(request.url).pathname)?.(request);
+  return (request, path = new URL(request.url).pathname) => handlers.get(path)?.(request);
 }

@@ -145,7 +145,7 @@ export function forUsers<S extends DescService>(service: S, own: ServiceImpl<S>,
 }
 
 /** Returns an error without the headers of the response that it came with, which belong to that connection. */
-function passedOn(error: unknown, { name }: UserRuntime, { signal }: HandlerContext): unknown {
+export function passedOn(error: unknown, { name }: UserRuntime, { signal }: HandlerContext): unknown {
   throwIfBrokenOff(signal);
   const { rawMessage, code, cause } = ConnectError.from(error);
   // An error with a cause is of this side. The code is none that makes a client send its command again.

@@ -214,15 +214,15 @@ const OF_CONNECTION = new Set(["connection", "keep-alive", "expect", "upgrade", 
 const WITHOUT_BODY = [204, 304];
 
 /** The apps of a user's runtime. Its socket is the same for all, and their paths overlap. */
-type AppName = "legacy" | "rest" | "interpreter";
+type AppName = "legacy" | "rest" | "envd" | "interpreter";
 
 /** Says which app a request is for. Only root reaches the socket, and sets the header for each request. */
-const APP_HEADER = "x-hookbox-app";
+export const APP_HEADER = "x-hookbox-app";
 
 /** Returns the app that a request on the socket is for. Requests of the root process itself name none. */
 export function appOf({ headers }: IncomingMessage): AppName {
   const name = headers[APP_HEADER];
-  return name === "legacy" || name === "interpreter" ? name : "rest";
+  return name === "legacy" || name === "envd" || name === "interpreter" ? name : "rest";
 }
 
 /** Passes a request on to an app of another runtime, and returns its response; both bodies are streamed. */
