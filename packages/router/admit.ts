@@ -6,6 +6,7 @@ import { errorFields } from "../process/log.ts";
 import { type Admission, allowAllGate, chooseTarget, type ChosenTarget } from "./access/gate.ts";
 import { decideCrossOrigin, originForSandbox } from "./access/crossorigin.ts";
 import { hostOf, type Route, routeOf, type Target } from "./destination.ts";
+import { e2bRequestOf } from "./e2b/request.ts";
 import type { HandlerParts } from "./handle.ts";
 import { takeSlots } from "./limits.ts";
 import { type RequestRecord, traceOf } from "./observe/observer.ts";
@@ -24,6 +25,11 @@ export type AdmittedRequest =
     check: (() => object | Promise<object>) | undefined;
     /** When the token expires, in seconds since the epoch; undefined: not known. */
     expires: number | undefined;
+    /**
+     * Calls `listener` when the sandbox ends, until the returned function is called. Undefined: the stream ends when its
+     * connection to the sandbox does.
+     */
+    onEnded: ((listener: () => void) => () => void) | undefined;
   };
 
 /** Decides whether to admit a request. Calls `then` with the result, unless the client has disconnected before. */
@@ -33,10 +39,12 @@ export function admit(
   client: ServerResponse | Socket,
   then: (passed: AdmittedRequest | Refusal, pass?: Admission) => void,
 ): void {
-  const { routing, gate, exists, clientLimits, namespaceLimit, observer, log } = parts;
+  const { routing, gate, exists, e2b, clientLimits, namespaceLimit, observer, log } = parts;
   const { request, address } = record;
-  const asked = routeOf(request, routing);
+  const named = e2b && e2bRequestOf(request, e2b.domain);
+  const asked = named ?? routeOf(request, routing);
   if (isRefusal(asked)) return then(asked);
+  const choose = () => named ? e2b.decide(named, request) : chosenOf(parts, asked as Route, request, address);
   const decided = ({ route, decision }: ChosenTarget) => {
     const isKnown = exists(route.target);
     if (gate !== allowAllGate) observer.decided(isKnown ? route.target.namespace : "", decision);
@@ -61,19 +69,36 @@ export function admit(
       ? originForSandbox(request, route, parts.browser, gate === allowAllGate)
       : undefined;
     // Uses the route without the UID added above: the gate for scoped tokens refuses requests that name a UID.
-    const check = gate === allowAllGate ? undefined : () => gate(request, route, address);
+    const again = named ? async () => (await choose()).decision : () => gate(request, route, address);
+    const check = gate === allowAllGate && !named ? undefined : again;
     const added = origin ? [...decision.added, ...origin] : decision.added;
-    then({ ...admittedRequest(parts, record, { ...route, target }, { ...decision, added }), check }, decision);
+    const onEnded = named && ((listener: () => void) => e2b.onEnded(target, listener));
+    const passed = admittedRequest(parts, record, { ...route, target }, { ...decision, added });
+    then({ ...passed, check, onEnded }, decision);
   };
-  const chosen = asked.candidates ? chooseTarget(asked, exists, gate, request, address) : gate(request, asked, address);
-  if (!(chosen instanceof Promise)) return decided({ route: asked, decision: chosen });
+  const chosen = choose();
+  if (!(chosen instanceof Promise)) return decided(chosen);
   const isOver = () => isSocket(client) ? client.destroyed : isGone(client);
-  chosen.then((found) => isOver() || decided("route" in found ? found : { route: asked, decision: found })).catch(
+  chosen.then((found) => isOver() || decided(found)).catch(
     (error) => {
       log("error", "Cannot handle a request", errorFields(error));
       if (!isOver()) then(INTERNAL);
     },
   );
+}
+
+/** Decides about a request that names its sandbox in one of the router's own ways. */
+function chosenOf(
+  { gate, exists }: HandlerParts,
+  route: Route,
+  request: RequestRecord["request"],
+  address: string,
+): ChosenTarget | Promise<ChosenTarget> {
+  if (route.candidates) return chooseTarget(route, exists, gate, request, address);
+  const decision = gate(request, route, address);
+  return decision instanceof Promise
+    ? decision.then((decided) => ({ route, decision: decided }))
+    : { route, decision };
 }
 
 /** Refuses a request without a token if its host is not a name of this machine: protects against DNS rebinding. */
@@ -97,7 +122,7 @@ function admittedRequest(
   record: RequestRecord,
   { target, base, via }: Route,
   { path, withheld, added, mayEmbed, expires }: Admission,
-): Omit<AdmittedRequest, "check"> {
+): Omit<AdmittedRequest, "check" | "onEnded"> {
   const { request } = record;
   const trace = traceContext ? traceOf(request, target, tracer) : undefined;
   record.traceId = trace?.id ?? "";

@@ -9,6 +9,7 @@ import { extname } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { DISCARD_MS } from "../process/connections.ts";
+import { e2bAnswer } from "./e2b/request.ts";
 import { grpcFormOf, grpcRefusal } from "./proxy/grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./proxy/versions.ts";
 import type { Refusal } from "./refusal.ts";
@@ -24,8 +25,13 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
   }
   if (grpcFormOf(request)?.kind === "native") return sendGrpcRefusal(request, response, refusal);
   forgetHead(request, response);
-  const body = Buffer.from(JSON.stringify({ detail: refusal.detail, remedy: refusal.remedy }));
-  response.writeHead(refusal.status, {
+  const ofE2B = e2bAnswer(request, refusal);
+  const { status, body: content } = ofE2B ?? {
+    status: refusal.status,
+    body: { detail: refusal.detail, remedy: refusal.remedy },
+  };
+  const body = Buffer.from(JSON.stringify(content));
+  response.writeHead(status, {
     "Content-Type": "application/json",
     "Content-Length": body.length,
     "Cache-Control": "no-store",

@@ -2,6 +2,7 @@
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
+import { readAgain, readSecrets } from "../process/secretfile.ts";
 import { createAddressOf, createProtoOf, isProxyOnLoopback } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
@@ -12,6 +13,7 @@ import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog, createObserver } from "./observe/observer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
+import { createE2BAccess } from "./e2b/access.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
 import { createLookup, getSandbox, listPods, type Lookup, watchSandboxes } from "./index/sandboxapi.ts";
@@ -131,6 +133,7 @@ export function assembleRouter(
       routing: { allowLoopbackPodIp, pathRoutingPrefix: options.pathRoutingPrefix, domain: options.domain },
       exists: existsIn(index),
       gate: gateOf(api, index, options, log, ownPod),
+      e2b: e2bOf(index, options, log),
       browser: options.browser,
       pathRoutingRewriteResponses: options.pathRoutingRewriteResponses,
       allowedHosts: options.allowedHosts,
@@ -182,6 +185,15 @@ function gateOf(
   );
   const isTrusting = trustPortForward && !isProxyOnLoopback(trustedProxies);
   return createGate(authorise, browser, pod && isTrusting ? createPortForwardCheck({ api, pod, log }) : undefined);
+}
+
+/** The runtime's ports by default, which templates may change. */
+const RUNTIME_PORTS = [8888, 9090];
+
+function e2bOf(index: SandboxIndex, { e2bSecretFile, domain, runtimePort }: RouterOptions, log: Log) {
+  if (e2bSecretFile === undefined) return undefined;
+  const secrets = readAgain(() => readSecrets(e2bSecretFile), "secrets", log);
+  return createE2BAccess({ index, secrets, domain, runtimePorts: [...RUNTIME_PORTS, runtimePort] });
 }
 
 /** Skips the look-up in other namespaces if the router watches one namespace: it could not reach their Pods. */

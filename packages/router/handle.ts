@@ -15,6 +15,7 @@ import type { RuntimeCredentials } from "./access/runtimekey.ts";
 import { admit, type AdmittedRequest } from "./admit.ts";
 import { SAFE_HEADERS, sendRedirect, sendRefusal } from "./answer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
+import type { E2BAccess } from "./e2b/access.ts";
 import { hostOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
 import type { ClientLimits, NamespaceLimit } from "./limits.ts";
 import type { Observer, RequestRecord } from "./observe/observer.ts";
@@ -24,7 +25,7 @@ import { forwardGrpc } from "./proxy/forwardgrpc.ts";
 import { grpcFormOf } from "./proxy/grpcform.ts";
 import { coalesce, coalesceBody } from "./proxy/streams.ts";
 import { forwardUpgrade, refuseRaw, type UpgradeExchange } from "./proxy/upgrade.ts";
-import { hasBody, isHttp2 } from "./proxy/versions.ts";
+import { cutOff, hasBody, isHttp2 } from "./proxy/versions.ts";
 import { INTERNAL, isRefusal, type Refusal } from "./refusal.ts";
 import { NO_UPGRADE, type TerminalPage } from "./terminal/terminalpage.ts";
 import { type Locator, waitFor, waitForUpgrade } from "./wake/hold.ts";
@@ -35,6 +36,8 @@ export interface HandlerParts {
   /** True if the Sandbox exists and is not an unclaimed member of a pool. */
   exists(target: Target): boolean;
   gate: Gate;
+  /** Undefined: the router does not serve E2B's clients. */
+  e2b: E2BAccess | undefined;
   browser: BrowserOptions;
   /** True: with path routing, the router rewrites addresses and cookies in answers so that they stay below the path. */
   pathRoutingRewriteResponses: boolean;
@@ -101,6 +104,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (parts.terminalPage?.owns(passed)) return parts.terminalPage.answer(request, response, passed);
         const end = (refusal: Refusal) => sendRefusal(request, response, refusal);
         if (passed.check) parts.recheck({ stream: response, ...passed, check: passed.check, end });
+        if (passed.onEnded) response.once("close", passed.onEnded(() => cutOff(response)));
         dispatch(parts, record, passed, { request, response, expectsContinue });
       });
     },
@@ -123,6 +127,7 @@ export function createHandler(parts: HandlerParts): Handler {
         if (parts.terminalPage?.owns(passed)) return refuse(NO_UPGRADE);
         const end = (refusal: Refusal) => status === GONE ? refuse(refusal) : socket.destroy();
         if (passed.check) parts.recheck({ stream: socket, ...passed, check: passed.check, end });
+        if (passed.onEnded) socket.once("close", passed.onEnded(() => socket.destroy()));
         const onAnswered = (answered: number) => status = answered || GONE;
         dispatchUpgrade(parts, record, { ...passed, request, socket, head, onAnswered }, refuse);
       });
@@ -137,7 +142,8 @@ const GONE = 499;
 /** True for a load balancer's health check. A request that names a sandbox is for that sandbox's own `/healthz`. */
 function isHealthCheck(request: IncomingMessage, { domain }: RouteOptions): boolean {
   const { url, method, headers } = request;
-  if (url !== "/healthz" || method !== "GET" || headers["x-sandbox-id"] !== undefined) return false;
+  if (url !== "/healthz" || method !== "GET") return false;
+  if (headers["x-sandbox-id"] !== undefined || headers["e2b-sandbox-id"] !== undefined) return false;
   return domain === undefined || targetsFromHost(hostOf(request), domain) === undefined;
 }
 

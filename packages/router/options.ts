@@ -102,6 +102,10 @@ const ROUTING = {
     ...{ ...on, since: "0.3.0" },
   }),
   domain: flag(DOMAIN, { help: "also accept hosts <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
+  "e2b-secret-file": flag(TEXT, {
+    help: "also serve E2B's clients: file with the secrets of hookbox e2b, one a line; hosts are then <port>-<ID>.D, too",
+    ...{ since: "0.3.0", placeholder: "F", otherwise: "E2B's clients are not served" },
+  }),
   "upstream-host": flag(choice(["pod", "localhost", "client"], "H"), {
     help:
       "the header Host that sandboxes get: pod (address and port of the Pod), localhost (localhost and the port), or " +

@@ -7,6 +7,11 @@ export interface Refusal {
   detail: string;
   /** What the client or its administrator can do; absent: `detail` says enough. */
   remedy?: string;
+  /**
+   * Why a sandbox that exists cannot answer: nothing listens on the port, or it is suspended and the request does not
+   * wake it. Absent: another reason.
+   */
+  state?: "port closed" | "suspended";
   headers?: Record<string, string>;
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { readSigningKey, signSandboxToken, signToken, type TokenClaims } from "../../api/router/scopedtoken.ts";
-import { readSecrets } from "../../router/access/scopedtoken.ts";
+import { readSecrets } from "../../process/secretfile.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { UsageError } from "../failure.ts";
 import { durationMs, optionsOf, readingFile, wholeNumber } from "../options.ts";

@@ -15,7 +15,8 @@ import {
   signedText,
   type TokenClaims,
 } from "../../api/router/scopedtoken.ts";
-import { errorFields, type Log } from "../../process/log.ts";
+import type { Log } from "../../process/log.ts";
+import { readAgain, readSecrets } from "../../process/secretfile.ts";
 import type { Target } from "../destination.ts";
 import { unauthorized } from "../refusal.ts";
 import type { Authorise } from "./gate.ts";
@@ -147,40 +148,6 @@ export function createTokenKeys({ secretFile, publicKeysFile }: TokenKeyFiles, l
     secrets: secretFile ? readAgain(() => readSecrets(secretFile), "secrets", log) : () => [],
     publicKeys: publicKeysFile ? readAgain(() => readPublicKeys(publicKeysFile), "public keys", log) : () => new Map(),
   };
-}
-
-const REREAD_MS = 30_000;
-
-/** Returns a function that returns the content. If the file becomes unusable, the last content stays in use. */
-function readAgain<T>(read: () => T, what: string, log: Log): () => T {
-  let content = read();
-  let readAt = performance.now();
-  return () => {
-    if (performance.now() - readAt < REREAD_MS) return content;
-    readAt = performance.now();
-    try {
-      content = read();
-    } catch (error) {
-      log("error", `Cannot read the ${what} again`, { ...errorFields(error), stack: undefined });
-    }
-    return content;
-  };
-}
-
-const LEAST_BYTES = 32;
-
-/**
- * Reads secrets, one per line. The first signs tokens and all of them check tokens, so that secrets can be rotated.
- *
- * @throws {Error} if the file cannot be read; {RangeError} if it has no secret, or a secret shorter than 32 bytes
- */
-export function readSecrets(path: string): Uint8Array<ArrayBuffer>[] {
-  const lines = readFileSync(path, "utf8").split("\n").map((line) => line.trim()).filter(Boolean);
-  const secrets = lines.map((line) => Buffer.from(line));
-  if (secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)) {
-    throw new RangeError(`Cannot use the secrets in ${path}: each needs ${LEAST_BYTES} bytes or more`);
-  }
-  return secrets;
 }
 
 const jwksSchema = z.object({

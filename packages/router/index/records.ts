@@ -11,6 +11,7 @@ import { controllerOf, groupOf } from "../../api/objects/objects.ts";
 import { conditionSchema, objectMetaSchema } from "../../api/objects/schemas.ts";
 import { podSchema } from "../../api/objects/pods.ts";
 import { sandboxCRD } from "../../api/sandbox.ts";
+import { sandboxClaimCRD } from "../../api/sandboxclaim.ts";
 import {
   ACTIVE_ANNOTATION,
   CPU_ANNOTATION,
@@ -41,6 +42,8 @@ export interface SandboxRecord {
   metadata: RecordMeta;
   /** The Sandbox is a pool member without a claim. */
   isUnclaimed: boolean;
+  /** The claim that has it; undefined: none has. */
+  claim: { name: string; uid: string } | undefined;
   isDeleting: boolean;
   isSuspended: boolean;
   /** When it expires, in milliseconds since the epoch; undefined: never, or the time cannot be read. */
@@ -137,9 +140,12 @@ export function readSandbox(object: unknown): SandboxRecord | undefined {
   const ready = findCondition(conditions, "Ready");
   const assigned = shortText(metadata.annotations?.[ASSIGNED_AT_ANNOTATION]);
   const { [ACTIVE_ANNOTATION]: active, [WOKEN_AT_ANNOTATION]: woken } = annotations;
+  const owner = controllerOf(metadata);
+  const isClaimed = owner?.kind === sandboxClaimCRD.kind && groupOf(owner.apiVersion) === sandboxClaimCRD.group;
   return {
     metadata: recordMetaOf(metadata),
     isUnclaimed: metadata.labels?.[WARM_POOL_LABEL] !== undefined,
+    claim: isClaimed ? { name: owner.name, uid: owner.uid } : undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: operatingMode === "Suspended",
     expiresAt: instantOf(lifetimeOf(ending).shutdownTime),

@@ -1,4 +1,5 @@
 /** Stores all Sandboxes and their Pods as the watches report them, and finds them by name and UID. @module */
+import { traitsOf } from "../../api/e2b/identity.ts";
 import type { EventHandler } from "../../kube/watch.ts";
 import { createAddresses } from "./addresses.ts";
 import type { PodRecord, SandboxRecord } from "./records.ts";
@@ -39,11 +40,15 @@ export interface SandboxIndex {
   /** The same for a Pod. */
   answeredPod(pod: PodRecord): void;
   find(namespace: string, name: string): SandboxEntry | undefined;
+  /** Returns the Sandboxes, in all namespaces, that claims of this name have. Finds those whose claim E2B's clients made. */
+  ofClaim(name: string): Iterable<SandboxEntry>;
   /**
    * Calls `listener` after each change of the Sandbox of that name or of its Pods, until the returned function is
    * called.
    */
   onChange(namespace: string, name: string, listener: () => void): () => void;
+  /** The same for changes of the Sandboxes of {@link SandboxIndex.ofClaim}. */
+  onClaimChange(name: string, listener: () => void): () => void;
   /** All Sandboxes. */
   entries(): Iterable<SandboxEntry>;
 }
@@ -75,9 +80,33 @@ export function createSandboxIndex(
   /** UIDs from answers since the current list began: the list may not contain them. */
   const sinceList = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
+  /** By name of the claim. */
+  const byClaim = new Map<string, Set<SandboxEntry>>();
 
-  function notify({ metadata }: SandboxRecord): void {
-    for (const listener of [...listeners.get(keyOf(metadata)) ?? []]) listener();
+  function notify({ metadata, claim }: SandboxRecord): void {
+    const keys = [keyOf(metadata), ...claim ? [claim.name] : []];
+    for (const listener of keys.flatMap((key) => [...listeners.get(key) ?? []])) listener();
+  }
+
+  function listen(key: string, listener: () => void): () => void {
+    const set = listeners.get(key) ?? new Set();
+    listeners.set(key, set.add(listener));
+    return () => {
+      set.delete(listener);
+      if (set.size === 0 && listeners.get(key) === set) listeners.delete(key);
+    };
+  }
+
+  function leaveClaim(entry: SandboxEntry): void {
+    const { name = "" } = entry.sandbox.claim ?? {};
+    const set = byClaim.get(name);
+    set?.delete(entry);
+    if (set?.size === 0) byClaim.delete(name);
+  }
+
+  function joinClaim(entry: SandboxEntry): void {
+    const { name } = entry.sandbox.claim ?? {};
+    if (name !== undefined && traitsOf(name)) byClaim.set(name, (byClaim.get(name) ?? new Set()).add(entry));
   }
 
   function markDeleted(uid: string): void {
@@ -119,7 +148,9 @@ export function createSandboxIndex(
     const entry = stored ?? entryOf(sandbox);
     if (entry.sandbox.observedUse !== sandbox.observedUse) entry.useChangedAt = performance.now();
     if (entry.sandbox.observedRequests !== sandbox.observedRequests) entry.requestsChangedAt = performance.now();
+    leaveClaim(entry);
     entry.sandbox = sandbox;
+    joinClaim(entry);
     if (sandbox.isSuspended) { for (const pod of entry.pods.keys()) entry.suspects.add(pod); }
     const isFailing = sandbox.conditions.some(({ type, status }) => type === "ContainersFailing" && status === "True");
     entry.failingSince = isFailing ? entry.failingSince ?? now() : undefined;
@@ -137,6 +168,7 @@ export function createSandboxIndex(
     const entry = byUID.get(uid);
     if (!entry) return;
     byUID.delete(uid);
+    leaveClaim(entry);
     const key = keyOf(entry.sandbox.metadata);
     if (byName.get(key) === entry) byName.delete(key);
     notify(entry.sandbox);
@@ -231,15 +263,9 @@ export function createSandboxIndex(
     },
     find: (namespace, name) => byName.get(`${namespace}/${name}`),
     entries: () => byUID.values(),
-    onChange(namespace, name, listener) {
-      const key = `${namespace}/${name}`;
-      const set = listeners.get(key) ?? new Set();
-      listeners.set(key, set.add(listener));
-      return () => {
-        set.delete(listener);
-        if (set.size === 0 && listeners.get(key) === set) listeners.delete(key);
-      };
-    },
+    ofClaim: (name) => byClaim.get(name) ?? [],
+    onChange: (namespace, name, listener) => listen(`${namespace}/${name}`, listener),
+    onClaimChange: listen,
   };
 }
 

@@ -42,6 +42,7 @@ export function refusalOf(
   if (error === TOO_MANY_INFORMATIONAL) return unanswered(name, "it sent informational answers without end");
   if (!isDialFailure(error)) return unanswered(name, causeOf(error));
   const refusal = unreachable(name, causeOf(error));
+  if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") return { ...refusal, state: "port closed" };
   return isDialTimeout(error) ? { ...refusal, remedy: MAYBE_POLICY } : refusal;
 }
 

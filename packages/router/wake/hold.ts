@@ -170,7 +170,8 @@ async function wakeOnce(
   const { namespace, name, wakes: isWorthIt = true } = target;
   const { sandbox } = index.find(namespace, name) ?? {};
   if (!wake || !isWorthIt || sandbox?.annotations[WAKE_ANNOTATION] === "false") {
-    return { status: 503, detail: `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.` };
+    const detail = `Sandbox ${namespace}/${name} is suspended, and requests do not wake it.`;
+    return { status: 503, detail, state: "suspended" };
   }
   return await waker(namespace, name, () => refusalOfBudget(namespace, wakeLimit));
 }

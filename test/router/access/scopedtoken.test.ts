@@ -4,7 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { signToken } from "../../../packages/api/router/scopedtoken.ts";
-import { createScopedAccess, openToken, readSecrets } from "../../../packages/router/access/scopedtoken.ts";
+import { readSecrets } from "../../../packages/process/secretfile.ts";
+import { createScopedAccess, openToken } from "../../../packages/router/access/scopedtoken.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");

@@ -1,0 +1,197 @@
+/** Finds the sandbox of a request from an E2B client, and decides whether the client may reach the port. @module */
+import type { IncomingMessage } from "node:http";
+import { fileSignature, isIDOf, isSame, isTokenOf, tokenOf, traitsOf } from "../../api/e2b/identity.ts";
+import type { ChosenTarget } from "../access/gate.ts";
+import type { SandboxEntry, SandboxIndex } from "../index/sandboxindex.ts";
+import { badRequest, type Target } from "../destination.ts";
+import type { Refusal } from "../refusal.ts";
+import { type E2BRequest, ENVD_PORT, INTERPRETER_PORT, NO_SANDBOX } from "./request.ts";
+
+/** Decides about requests of E2B's clients. */
+export interface E2BAccess {
+  /** Domain whose hosts `<port>-<ID>` name sandboxes; undefined: none. */
+  domain: string | undefined;
+  /** Decides. Waits for a moment if no Sandbox of this ID is known: it may have been created just now. */
+  decide(named: E2BRequest, request: IncomingMessage): ChosenTarget | Promise<ChosenTarget>;
+  /**
+   * Calls `listener` once when the sandbox has ended, until the returned function is called. SDKs tell by a stream that
+   * is cut, and not ended, that their sandbox was killed.
+   */
+  onEnded(target: Target, listener: () => void): () => void;
+}
+
+interface AccessParts {
+  index: SandboxIndex;
+  secrets(): readonly Uint8Array[];
+  domain: string | undefined;
+  /** Ports of the runtime's own API, which admit nobody without a token. */
+  runtimePorts: readonly number[];
+}
+
+/** How long a request waits until the watch shows a Sandbox that has just been claimed, in milliseconds. */
+const WATCH_LAG_MS = 1000;
+/** Most requests that wait for one. */
+const MOST_WAITING = 1000;
+const WITHHELD: ReadonlySet<string> = new Set(["x-access-token", "e2b-traffic-access-token"]);
+
+/** Creates the decisions. */
+export function createE2BAccess({ index, secrets, domain, runtimePorts }: AccessParts): E2BAccess {
+  let waiting = 0;
+
+  function find(id: string): SandboxEntry | undefined {
+    for (const entry of index.ofClaim(id)) {
+      // A claim of this name in another namespace is not the client's.
+      if (isIDOf(secrets(), entry.sandbox.metadata.namespace, id)) return entry;
+    }
+    return undefined;
+  }
+
+  async function untilKnown(id: string): Promise<SandboxEntry | undefined> {
+    waiting++;
+    try {
+      return await new Promise((resolve) => {
+        const end = (found: SandboxEntry | undefined) => {
+          clearTimeout(timer);
+          unlisten();
+          resolve(found);
+        };
+        const timer = setTimeout(() => end(undefined), WATCH_LAG_MS);
+        const unlisten = index.onClaimChange(id, () => find(id) && end(find(id)));
+      });
+    } finally {
+      waiting--;
+    }
+  }
+
+  function decided(named: E2BRequest, request: IncomingMessage, entry: SandboxEntry | undefined): ChosenTarget {
+    const path = originPath(request);
+    const route = (target: Target) => ({ target, path, base: "", via: named.via });
+    if (!entry?.sandbox.claim) {
+      return { route: route({ namespace: "", name: named.id, port: named.port }), decision: NO_SANDBOX };
+    }
+    const { metadata: { namespace, name, uid }, claim } = entry.sandbox;
+    const target: Target = { namespace, name, port: named.port };
+    const traits = traitsOf(named.id);
+    if (!traits?.autoResume) target.wakes = false;
+    const identity = { namespace, id: named.id, uid: claim.uid };
+    const asked = { ...named, path, identity, isPublic: traits?.isPublic === true };
+    const decision = refusalFor(asked, request, secrets(), runtimePorts) ?? {
+      client: `e2b:${named.id}`,
+      isAnonymous: false,
+      mayEmbed: true,
+      expires: undefined,
+      path,
+      uid,
+      withheld: WITHHELD,
+      added: [],
+    };
+    return { route: route(target), decision };
+  }
+
+  return {
+    domain,
+    decide(named, request) {
+      if (!(named.port >= 1 && named.port <= 65_535)) {
+        const target = { namespace: "", name: named.id, port: 0 };
+        const decision = badRequest("Port of the sandbox is not valid.");
+        return { route: { target, path: "/", base: "", via: named.via }, decision };
+      }
+      const entry = find(named.id);
+      const isComing = !entry && traitsOf(named.id) !== undefined && waiting < MOST_WAITING;
+      return isComing
+        ? untilKnown(named.id).then((found) => decided(named, request, found))
+        : decided(named, request, entry);
+    },
+    onEnded({ namespace, name, uid }, listener) {
+      const stop = index.onChange(namespace, name, () => {
+        const { sandbox } = index.find(namespace, name) ?? {};
+        if (sandbox?.metadata.uid === uid && !sandbox?.isDeleting) return;
+        stop();
+        listener();
+      });
+      return stop;
+    },
+  };
+}
+
+/** SDKs join a base URL that ends in a slash with a path that begins with one. */
+function originPath({ url = "/" }: IncomingMessage): string {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, "");
+  return `/${path.replace(/^\/+/, "")}`;
+}
+
+/** A request for a port of a sandbox that exists. */
+interface AskedPort extends E2BRequest {
+  path: string;
+  identity: { namespace: string; id: string; uid: string };
+  isPublic: boolean;
+}
+
+/**
+ * Returns why a client may not use a port; undefined: it may.
+ *
+ * | port | path | needs |
+ * |---|---|---|
+ * | 49983 | `/health` | nothing |
+ * | 49983 | `/files` | X-Access-Token; without this header, a signature |
+ * | 49983 | any other | X-Access-Token |
+ * | 49999 | `/execute` | X-Access-Token |
+ * | those of the runtime's own API | any | X-Access-Token |
+ * | 49999, any other | any | E2B-Traffic-Access-Token, if the sandbox was created with `allowPublicTraffic: false` |
+ */
+function refusalFor(
+  { port, path, identity, isPublic }: AskedPort,
+  { headers, method }: IncomingMessage,
+  secrets: readonly Uint8Array[],
+  runtimePorts: readonly number[],
+): Refusal | undefined {
+  const [, route = ""] = /^(\/[^?]*)/.exec(path) ?? [];
+  const access = textOf(headers["x-access-token"]);
+  const hasAccess = access !== undefined && isTokenOf(secrets, "access", identity, access);
+  const needsAccess = runtimePorts.includes(port) || (port === ENVD_PORT && route !== "/health") ||
+    (port === INTERPRETER_PORT && route === "/execute");
+  if (needsAccess) {
+    if (hasAccess) return undefined;
+    const isSigned = port === ENVD_PORT && route === "/files" && access === undefined &&
+      isFileSigned(path, method, identity, secrets);
+    return isSigned ? undefined : UNAUTHENTICATED;
+  }
+  if (port === ENVD_PORT || isPublic || hasAccess) return undefined;
+  const traffic = textOf(headers["e2b-traffic-access-token"]);
+  const isAdmitted = traffic !== undefined && isTokenOf(secrets, "traffic", identity, traffic);
+  return isAdmitted ? undefined : NO_TRAFFIC;
+}
+
+const UNAUTHENTICATED: Refusal = {
+  status: 401,
+  detail: "Access token is missing or not valid: send the sandbox's envdAccessToken in the header X-Access-Token.",
+};
+const NO_TRAFFIC: Refusal = {
+  status: 403,
+  detail: "Traffic token is missing or not valid: send the sandbox's trafficAccessToken in the header " +
+    "E2B-Traffic-Access-Token.",
+};
+
+function textOf(value: string | string[] | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Tells whether the URL has a signature for this file, which has not expired. */
+function isFileSigned(
+  path: string,
+  method: string | undefined,
+  identity: AskedPort["identity"],
+  secrets: readonly Uint8Array[],
+): boolean {
+  const query = new URLSearchParams(path.slice(path.indexOf("?") + 1));
+  const signature = query.get("signature");
+  if (!path.includes("?") || signature === null) return false;
+  const expiration = query.get("signature_expiration") ?? undefined;
+  if (expiration !== undefined && !(Number(expiration) * 1000 > Date.now())) return false;
+  const operation = method === "GET" || method === "HEAD" ? "read" : method === "POST" ? "write" : undefined;
+  if (!operation) return false;
+  const file = { path: query.get("path") ?? "", operation, user: query.get("username") ?? "", expiration } as const;
+  return secrets.some((secret) =>
+    isSame(fileSignature(file, tokenOf(secret, "access", identity)), signature)
+  );
+}

@@ -1,0 +1,88 @@
+/** A server of E2B's API on a cluster in memory, with a project, its keys and a pool. @module */
+import { Buffer } from "node:buffer";
+import { onTestFinished } from "vitest";
+import { apiKeyOf, keyHash } from "../../packages/api/e2b/identity.ts";
+import { ALIASES_ANNOTATION, KEYS_SECRET, type Right, RIGHTS } from "../../packages/api/e2b/objects.ts";
+import { createApp } from "../../packages/e2b/app.ts";
+import { createKeys } from "../../packages/e2b/keys.ts";
+import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
+import { createTemplates } from "../../packages/e2b/templates.ts";
+import { timeAt } from "../../packages/kube/api.ts";
+import { serve } from "../../packages/process/serve.ts";
+import { createTestCluster, type TestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
+import { eventually } from "../eventually.ts";
+
+/** The secret of the server. */
+export const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
+
+/** Returns an API key of a namespace, always the same for the same name. */
+export function aKey(namespace: string, name = "main"): string {
+  return apiKeyOf(namespace, Buffer.alloc(24, name));
+}
+
+/** Stores API keys in a namespace; all have all rights unless `rights` says other. */
+export async function putKeys(
+  { api }: Pick<TestCluster, "api">,
+  namespace: string,
+  rights: Record<string, readonly Right[]> = { main: RIGHTS },
+): Promise<void> {
+  const data = Object.fromEntries(
+    Object.entries(rights).map(([name, allowed]) => {
+      const entry = { sha256: keyHash(aKey(namespace, name)), rights: allowed, createdAt: "2026-01-01T00:00:00Z" };
+      return [name, Buffer.from(JSON.stringify(entry)).toString("base64")];
+    }),
+  );
+  const path = `/api/v1/namespaces/${namespace}/secrets`;
+  const body = { apiVersion: "v1", kind: "Secret", metadata: { name: KEYS_SECRET, namespace }, data };
+  await api.send({ method: "POST", path, body });
+}
+
+/** Starts a cluster with projects `team-a` and `team-b`, each with a pool, and the server of E2B's API. */
+export async function startE2B(options: TestClusterOptions = {}) {
+  const namespaces: [string, ...string[]] = ["team-a", "team-b"];
+  const cluster = await createTestCluster({ time: "auto", autoLimitMs: 5000, namespaces, ...options });
+  onTestFinished(() => cluster.stop());
+  const { api } = cluster;
+  for (const namespace of namespaces) {
+    await putKeys(cluster, namespace);
+    await cluster.apply(templateYAML(namespace));
+  }
+  const ending = new AbortController();
+  onTestFinished(() => ending.abort());
+  const log = () => {};
+  const keys = createKeys(api, log, () => timeAt(api));
+  const templates = createTemplates(api);
+  const secrets = () => [SECRET];
+  const sandboxes = createSandboxes(api, templates, secrets);
+  for (const { watch } of [keys, templates]) void watch({ log, signal: ending.signal });
+  await eventually(() => keys.hasSynced() && templates.hasSynced()).toBe(true);
+  const app = createApp({ keys, templates, sandboxes, secrets, log, domain: undefined, prefix: "" });
+  const server = await serve(app, { port: 0, host: "127.0.0.1", log });
+  onTestFinished(() => server.stop());
+  const apiUrl = `http://127.0.0.1:${server.port}`;
+  return { cluster, api, apiUrl, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+}
+
+function templateYAML(namespace: string): string {
+  return `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: { name: python, namespace: ${namespace} }
+spec:
+  envVarsInjectionPolicy: Allowed
+  podTemplate:
+    spec:
+      containers:
+        - name: main
+          image: hookbox-agent
+          resources: { limits: { cpu: 1500m, memory: 1Gi } }
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata:
+  name: python
+  namespace: ${namespace}
+  annotations: { ${ALIASES_ANNOTATION}: "base, code-interpreter-v1" }
+spec: { replicas: 2, sandboxTemplateRef: { name: python } }
+`;
+}
