@@ -7,6 +7,8 @@ import { tokenOf } from "../api/e2b/identity.ts";
 import { ENVD_VERSION } from "../api/e2b/envdversion.ts";
 import type { Right } from "../api/e2b/objects.ts";
 import { errorFields, type Log } from "../process/log.ts";
+import type { E2BSandbox } from "./claim.ts";
+import type { Inside } from "./inside.ts";
 import type { Caller, Keys } from "./keys.ts";
 import { Problem, problemOf } from "./problem.ts";
 import {
@@ -19,7 +21,7 @@ import {
   timeoutSchema,
   tokenOfPage,
 } from "./requests.ts";
-import type { E2BSandbox, E2BSandboxes } from "./sandboxes.ts";
+import type { E2BSandboxes } from "./sandboxes.ts";
 import type { Template, Templates } from "./templates.ts";
 
 /** What the app works with. */
@@ -27,6 +29,7 @@ export interface AppParts {
   keys: Keys;
   sandboxes: E2BSandboxes;
   templates: Templates;
+  inside: Inside;
   secrets(): readonly Uint8Array[];
   /** Domain of the router, which SDKs use for the hosts of ports; undefined: SDKs use their own setting. */
   domain: string | undefined;
@@ -60,7 +63,7 @@ const UNSERVED: [method: string, path: string, what: string][] = [
 ];
 
 /** Creates the app. */
-export function createApp({ keys, sandboxes, templates, secrets, domain, prefix, log }: AppParts): Hono {
+export function createApp({ keys, sandboxes, templates, inside, secrets, domain, prefix, log }: AppParts): Hono {
   const app = prefix === "" ? new Hono() : new Hono().basePath(prefix);
   const caller = (c: Context, right: Right): Caller => keys.callerOf(c.req.header("X-API-KEY"), right);
   const idOf = (c: Context) => c.req.param("id") ?? "";
@@ -138,7 +141,7 @@ export function createApp({ keys, sandboxes, templates, secrets, domain, prefix,
       ...listed(sandbox),
       ...described(sandbox, rights.includes("connect")),
       allowInternetAccess: sandbox.facts.allowInternetAccess ?? null,
-      lifecycle: { onTimeout: "kill", autoResume: sandbox.traits.autoResume },
+      lifecycle: { onTimeout: sandbox.facts.onTimeout, autoResume: sandbox.traits.autoResume },
       pauseMode: "filesystem",
     });
   });
@@ -162,6 +165,33 @@ export function createApp({ keys, sandboxes, templates, secrets, domain, prefix,
     await body(c, pauseSchema);
     await sandboxes.pause(namespace, idOf(c));
     return c.body(null, 204);
+  });
+
+  app.post("/sandboxes/:id/resume", async (c) => {
+    const { namespace } = caller(c, "connect");
+    const { timeout } = await body(c, connectSchema);
+    if ((await sandboxes.get(namespace, idOf(c))).state === "running") {
+      throw new Problem(409, `Sandbox "${idOf(c)}" is running`);
+    }
+    const { sandbox } = await sandboxes.connect(namespace, idOf(c), timeout ?? DEFAULT_S.v1);
+    return c.json(described(sandbox), 201);
+  });
+  app.get("/sandboxes/:id/metrics", async (c) => {
+    const { namespace } = caller(c, "read");
+    return c.json(await inside.metrics(await sandboxes.get(namespace, idOf(c))));
+  });
+  app.get("/sandboxes/:id/logs", async (c) => {
+    const { namespace } = caller(c, "read");
+    const lines = await inside.log(await sandboxes.get(namespace, idOf(c)), ...logQuery(c, "start"));
+    return c.json({
+      logs: lines.map(({ timestamp, text }) => ({ timestamp, line: JSON.stringify(logEntry(text)) })),
+      logEntries: lines.map(({ timestamp, text }) => ({ timestamp, ...logEntry(text), fields: {} })),
+    });
+  });
+  app.get("/v2/sandboxes/:id/logs", async (c) => {
+    const { namespace } = caller(c, "read");
+    const lines = await inside.log(await sandboxes.get(namespace, idOf(c)), ...logQuery(c, "cursor"));
+    return c.json({ logs: lines.map(({ timestamp, text }) => ({ timestamp, ...logEntry(text), fields: {} })) });
   });
 
   app.get("/templates", (c) => {
@@ -201,6 +231,25 @@ function answer(c: Context, { status, message, errorCode }: Problem): Response {
   // SDKs for Python would send a creation again, and there would be two sandboxes.
   if (c.req.method === "POST" && status >= 429) c.header("Should-Retry", "false");
   return c.json({ code: status, message, ...errorCode === undefined ? {} : { error_code: errorCode } }, status);
+}
+
+const MOST_LINES = 1000;
+
+/** Reads from when (milliseconds since the epoch) and how many lines a client wants. */
+function logQuery(c: Context, from: "start" | "cursor"): [since: number, limit: number] {
+  const read = (name: string, otherwise: number) => {
+    const number = Number(c.req.query(name) || otherwise);
+    if (!Number.isInteger(number) || number < 0) {
+      throw new Problem(400, `Parameter ${name} is not valid: a number is needed`);
+    }
+    return number;
+  };
+  return [read(from, 0), Math.min(read("limit", MOST_LINES), MOST_LINES)];
+}
+
+/** The log of a container has no levels. */
+function logEntry(message: string) {
+  return { level: "info", logger: "container", message };
 }
 
 /** @throws {Problem} 400 if the key is invalid */

@@ -75,12 +75,17 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
       return { namespace, key: name, rights: entry.rights };
     },
     watch: (options) =>
-      listAndWatch(api, {
-        path: pathOf({ resource: "secrets" }),
-        // The role names the Secret, and the API server accepts that only together with this selector.
-        query: { fieldSelector: `metadata.name=${KEYS_SECRET}` },
-        parse: (object) => secretSchema.safeParse(object).data,
-      }, store, options),
+      listAndWatch(
+        api,
+        {
+          path: pathOf({ resource: "secrets" }),
+          // The role names the Secret, and the API server accepts that only together with this selector.
+          query: { fieldSelector: `metadata.name=${KEYS_SECRET}` },
+          parse: (object) => secretSchema.safeParse(object).data,
+        },
+        store,
+        options,
+      ),
   };
 }
 

@@ -1,14 +1,7 @@
 /** Defines the command-line options of the server of E2B's API. @module */
+import { ROUTER_URL } from "../api/installation.ts";
 import { CLUSTER_FLAGS } from "../kube/clusterflags.ts";
-import {
-  type Environment,
-  flag,
-  PORT,
-  type Program,
-  readCommandLine,
-  TEXT,
-  type Values,
-} from "../process/flags.ts";
+import { type Environment, flag, PORT, type Program, readCommandLine, TEXT, type Values } from "../process/flags.ts";
 import { LOG_LEVEL } from "../process/sharedflags.ts";
 
 const since = "0.3.0";
@@ -25,6 +18,10 @@ export const E2B = {
     domain: flag(TEXT, {
       help: "domain of the router, of which clients make the hosts of ports",
       ...{ since, placeholder: "D", otherwise: "clients use E2B_DOMAIN or E2B_SANDBOX_URL" },
+    }),
+    "router-url": flag(TEXT, {
+      help: "URL of the router, for metrics of sandboxes",
+      ...{ since, placeholder: "U", default: ROUTER_URL },
     }),
     "path-prefix": flag(TEXT, {
       help: "path before all routes, such as /e2b",

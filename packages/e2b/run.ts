@@ -7,8 +7,10 @@ import { createHealthApp } from "../process/observability.ts";
 import { readAgain, readSecrets } from "../process/secretfile.ts";
 import { serve } from "../process/serve.ts";
 import { createApp } from "./app.ts";
+import { createInside } from "./inside.ts";
 import { createKeys } from "./keys.ts";
 import type { E2BOptions } from "./options.ts";
+import { keepPauses } from "./pauses.ts";
 import { createSandboxes } from "./sandboxes.ts";
 import { createTemplates } from "./templates.ts";
 
@@ -29,9 +31,11 @@ export async function runE2B(options: E2BOptions, signal: AbortSignal): Promise<
     const isReady = () => keys.hasSynced() && templates.hasSynced() && !signal.aborted;
     const health = healthAddress({ ...options, port: options.healthPort });
     if (health) await serveInternal(createHealthApp(isReady), health);
-    const watches = [keys, templates].map(({ watch }) => watch({ log, signal: watching.signal }));
+    const watched = { log, signal: watching.signal };
+    const watches = [keys.watch(watched), templates.watch(watched), keepPauses(api, watched)];
     const app = createApp({
       ...{ keys, sandboxes, templates, secrets, log },
+      inside: createInside(api, secrets, options.routerUrl),
       domain: options.domain,
       prefix: options.pathPrefix,
     });

@@ -1,51 +1,29 @@
 /** Creates, finds, changes and ends the sandboxes of E2B's clients. Each is a claim, and nothing else is stored. @module */
 import { randomBytes } from "node:crypto";
-import * as z from "zod";
-import { isIDOf, repeatedBytes, sandboxID, type Traits, traitsOf } from "../api/e2b/identity.ts";
+import { isIDOf, repeatedBytes, sandboxID } from "../api/e2b/identity.ts";
 import {
   CREATED_ANNOTATION,
   type CreatedFacts,
-  createdSchema,
   E2B_LABEL,
+  END_AT_ANNOTATION,
   METADATA_ANNOTATION,
-  PAUSED_AT_ANNOTATION,
 } from "../api/e2b/objects.ts";
-import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { type Api, pathOf, timeAt } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import { SandboxClient } from "../sdk/client.ts";
-import { annotate } from "../sdk/control/change.ts";
-import { readIfAny } from "../sdk/control/find.ts";
-import { readinessOf } from "../sdk/control/readiness.ts";
+import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { ConflictError } from "../sdk/errors.ts";
+import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf, timeText } from "./claim.ts";
+import { suspendPaused } from "./pauses.ts";
 import { noSandbox, Problem } from "./problem.ts";
 import { type CreateRequest, type ListQuery, LONGEST_S } from "./requests.ts";
 import type { Template, Templates } from "./templates.ts";
 
-/** A sandbox of an E2B client. */
-export interface E2BSandbox {
-  id: string;
-  namespace: string;
-  /** UID of its claim. */
-  uid: string;
-  traits: Traits;
-  facts: CreatedFacts;
-  metadata: Record<string, string>;
-  /** RFC 3339, as all times. */
-  startedAt: string;
-  /** When it ends or ended: the timeout, or the pause. */
-  endAt: string;
-  state: "running" | "paused";
-  /** It can be used, or it is paused. Otherwise it is starting or ending. */
-  isSettled: boolean;
-}
-
-/** The sandboxes of all projects. All calls throw a {@link Problem} or an error of the SDK. */
+/** The sandboxes of all projects. All calls throw a {@link Problem} or an error of the SDK. Timeouts are in seconds. */
 export interface E2BSandboxes {
   /**
    * Creates a sandbox, and waits until it can be used.
    *
-   * @param defaultTimeout in seconds
    * @param request the key of a request that may be sent twice, and a text that is the same for the same request
    */
   create(
@@ -57,11 +35,11 @@ export interface E2BSandboxes {
   get(namespace: string, id: string): Promise<E2BSandbox>;
   /** Returns a page, whether there is another one, and how many are running on all pages. */
   list(namespace: string, query: ListQuery): Promise<{ page: E2BSandbox[]; hasMore: boolean; running: number }>;
-  /** Resumes a paused sandbox. Of a running one, it can only extend the life. @param timeout in seconds from now */
+  /** Resumes a paused sandbox. Of a running one, it can only extend the life. */
   connect(namespace: string, id: string, timeout: number): Promise<{ sandbox: E2BSandbox; isResumed: boolean }>;
-  /** Sets the end, in seconds from now; 0: at once. */
+  /** Sets the end, from now; 0: at once. */
   setTimeout(namespace: string, id: string, timeout: number): Promise<void>;
-  /** Extends the life: it ends at least this many seconds from now. */
+  /** Extends the life: it ends at least this long from now. */
   extend(namespace: string, id: string, timeout: number): Promise<void>;
   pause(namespace: string, id: string): Promise<void>;
   kill(namespace: string, id: string): Promise<void>;
@@ -69,6 +47,8 @@ export interface E2BSandboxes {
 
 /** How long a creation or a resume may take, in milliseconds: the SDKs wait for 60 s. */
 const READY_MS = 50_000;
+/** How often to read again if somebody else changes the claim at the same time. */
+const TRIES = 5;
 
 /** @param secrets the first makes new IDs, and all are accepted */
 export function createSandboxes(
@@ -79,29 +59,29 @@ export function createSandboxes(
   const client = new SandboxClient({ api, connection: "direct" });
   const now = () => timeAt(api);
 
+  async function read(namespace: string, name: string): Promise<E2BSandbox | undefined> {
+    const claim = await callAPIIfFound<object>(api, { method: "GET", ...requestFor(namespace, name, "read") });
+    return claim && sandboxOf(claim);
+  }
+
   async function find(namespace: string, asked: string): Promise<E2BSandbox> {
     // Older SDKs append the ID of the client.
     const id = asked.replace(/-.*/, "");
     // A name that is not an ID of this project is not looked up: it may be anything, such as a path.
-    if (!isIDOf(secrets(), namespace, id)) throw noSandbox(asked);
-    const claim = await readIfAny<SandboxClaim>(api, { kind: "SandboxClaim", namespace, name: id });
-    const sandbox = claim && sandboxOf(claim);
-    if (!sandbox || claim.metadata.deletionTimestamp !== undefined || isOver(sandbox, now())) throw noSandbox(asked);
+    const sandbox = isIDOf(secrets(), namespace, id) ? await read(namespace, id) : undefined;
+    if (!sandbox || isOver(sandbox, now())) throw noSandbox(asked);
     return sandbox;
   }
 
-  function templateOf(namespace: string, name: string): Template {
-    const template = templates.find(namespace, name);
-    if (!template) {
-      throw new Problem(404, `Template "${name}" was not found: GET /templates lists those of this project`);
-    }
-    return template;
+  async function change({ namespace, id }: E2BSandbox, body: object): Promise<void> {
+    await callAPI(api, { method: "PATCH", ...requestFor(namespace, id, "change"), body });
   }
 
   async function repeated(namespace: string, id: string, digest: string): Promise<E2BSandbox> {
-    const claim = await readIfAny<SandboxClaim>(api, { kind: "SandboxClaim", namespace, name: id });
-    const sandbox = claim && sandboxOf(claim);
-    if (!sandbox) throw new Problem(409, "The sandbox of this Idempotency-Key is ending: use another key");
+    const sandbox = await read(namespace, id);
+    if (!sandbox) {
+      throw new Problem(409, "The sandbox of this Idempotency-Key is ending: use another key", "idempotency_conflict");
+    }
     if (sandbox.facts.request !== digest) {
       throw new Problem(422, "Idempotency-Key has been used for another request", "idempotency_key_reused");
     }
@@ -109,11 +89,31 @@ export function createSandboxes(
     return await find(namespace, id);
   }
 
+  async function pause(namespace: string, id: string): Promise<void> {
+    for (let tries = 1;; tries++) {
+      const found = await find(namespace, id);
+      if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused already`);
+      checkFiles(found.facts);
+      try {
+        // If this process ends between the two writes, pauses.ts makes the second.
+        const pausedAt = new Date(now()).toISOString();
+        await change(found, pausedSince(found, pausedAt));
+        return await suspendPaused(api, found, pausedAt);
+      } catch (error) {
+        if (!(error instanceof ConflictError) || tries === TRIES) throw error;
+      }
+    }
+  }
+
   return {
     async create(namespace, body, defaultTimeout, request) {
-      const template = templateOf(namespace, body.templateID);
-      const timeout = body.timeout ?? defaultTimeout;
-      if (body.autoPause) throw new Problem(501, "autoPause is not supported yet: the sandbox ends at its timeout");
+      const template = templates.find(namespace, body.templateID);
+      if (!template) {
+        const advice = `"hookbox get sbxwp -n ${namespace}" lists the pools of this project`;
+        throw new Problem(404, `Template "${body.templateID}" was not found: ${advice}`);
+      }
+      const facts = factsOf(body, template, body.timeout ?? defaultTimeout);
+      if (facts.onTimeout === "pause") checkFiles(facts);
       const traits = {
         isPublic: body.network?.allowPublicTraffic !== false,
         autoResume: body.autoResume?.enabled === true,
@@ -121,15 +121,7 @@ export function createSandboxes(
       const [secret] = secrets() as [Uint8Array];
       const bytes = request ? repeatedBytes(secret, namespace, request.key) : randomBytes(16);
       const id = sandboxID(secret, namespace, traits, bytes);
-      const facts: CreatedFacts = {
-        template: template.id,
-        alias: aliasOf(body.templateID),
-        timeout,
-        cpuCount: template.cpuCount,
-        memoryMB: template.memoryMB,
-        diskSizeMB: template.diskSizeMB,
-        ...request ? { request: request.digest } : {},
-      };
+      const pauses = facts.onTimeout === "pause";
       try {
         await client.create({
           ...template.kind === "pool" ? { pool: template.id } : { template: template.id },
@@ -137,11 +129,12 @@ export function createSandboxes(
           namespace,
           labels: { [E2B_LABEL]: "true" },
           metadata: {
-            [CREATED_ANNOTATION]: JSON.stringify(facts),
+            [CREATED_ANNOTATION]: JSON.stringify({ ...facts, ...request ? { request: request.digest } : {} }),
             [METADATA_ANNOTATION]: JSON.stringify(body.metadata ?? {}),
+            ...pauses ? { [END_AT_ANNOTATION]: timeText(now() + facts.timeout * 1000) } : {},
           },
           env: body.envVars ?? {},
-          timeoutMs: timeout * 1000,
+          timeoutMs: pauses ? null : facts.timeout * 1000,
           readyTimeoutMs: READY_MS,
         });
       } catch (error) {
@@ -155,45 +148,37 @@ export function createSandboxes(
       const all: E2BSandbox[] = [];
       const path = pathOf({ resource: "sandboxclaims", namespace });
       for await (const { items } of pagesOf<object>(api, path, { labelSelector: `${E2B_LABEL}=true` })) {
-        all.push(...items.flatMap((item) => {
-          const claim = sandboxClaimSchema.safeParse(withKind(item)).data;
-          const sandbox = claim?.metadata.deletionTimestamp === undefined ? claim && sandboxOf(claim) : undefined;
-          return sandbox?.isSettled && !isOver(sandbox, now()) ? [sandbox] : [];
-        }));
+        all.push(...items.flatMap((item) => sandboxOf(item) ?? []));
       }
-      const { page, hasMore } = pageOf(all.filter((sandbox) => isWanted(sandbox, query)), query);
-      return { page, hasMore, running: all.filter(({ state }) => state === "running").length };
+      // One that is starting has no state: its client does not know its ID yet.
+      const usable = all.filter((sandbox) =>
+        (sandbox.isReady || sandbox.state === "paused") && !isOver(sandbox, now())
+      );
+      const { page, hasMore } = pageOf(usable.filter((sandbox) => isWanted(sandbox, query)), query);
+      return { page, hasMore, running: usable.filter(({ state }) => state === "running").length };
     },
     async connect(namespace, id, timeout) {
       const found = await find(namespace, id);
       const isResumed = found.state === "paused";
-      if (isResumed) {
-        await client.resume(found.id, { namespace, readyTimeoutMs: READY_MS });
-        await annotate(api, targetOf(found), { [PAUSED_AT_ANNOTATION]: "" });
-      } else if (!found.isSettled) {
-        await client.connect(found.id, { namespace, readyTimeoutMs: READY_MS });
-      }
-      if (isResumed || now() + timeout * 1000 > Date.parse(found.endAt)) {
-        await client.setTimeout(found.id, Math.min(timeout, LONGEST_S) * 1000, { namespace });
-      }
+      const end = now() + Math.min(timeout, LONGEST_S) * 1000;
+      // The end is set before the sandbox runs: if this process ends in between, it does not run for ever.
+      if (isResumed || end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
+      if (isResumed || !found.isReady) await client.connect(found.id, { namespace, readyTimeoutMs: READY_MS });
       return { sandbox: await find(namespace, id), isResumed };
     },
     async setTimeout(namespace, id, timeout) {
       const found = await find(namespace, id);
       if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused: connect resumes it`);
-      if (timeout <= 0) await client.kill(found.id, { namespace });
-      else await client.setTimeout(found.id, Math.min(timeout, LONGEST_S) * 1000, { namespace });
+      if (timeout > 0) await change(found, runningUntil(found, now() + Math.min(timeout, LONGEST_S) * 1000));
+      else if (found.facts.onTimeout === "pause") await pause(namespace, id);
+      else await client.kill(found.id, { namespace });
     },
     async extend(namespace, id, timeout) {
       const found = await find(namespace, id);
-      const ms = Math.min(timeout, LONGEST_S) * 1000;
-      if (now() + ms > Date.parse(found.endAt)) await client.setTimeout(found.id, ms, { namespace });
+      const end = now() + Math.min(timeout, LONGEST_S) * 1000;
+      if (found.state === "running" && end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
     },
-    async pause(namespace, id) {
-      const found = await find(namespace, id);
-      if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused already`);
-      throw new Problem(501, "pause is not supported yet");
-    },
+    pause,
     async kill(namespace, id) {
       const found = await find(namespace, id);
       if (!await client.kill(found.id, { namespace })) throw noSandbox(id);
@@ -201,54 +186,30 @@ export function createSandboxes(
   };
 }
 
-function targetOf({ namespace, id }: E2BSandbox) {
-  return { kind: "SandboxClaim", namespace, name: id } as const;
+/** Returns the fields of a request about a claim. */
+function requestFor(namespace: string, name: string, verb: string) {
+  const object = { kind: "SandboxClaim", namespace, name };
+  return { path: pathOf({ resource: "sandboxclaims", namespace, name }), action: `${verb} sandbox ${name}`, object };
 }
 
-function withKind(item: object): object {
-  return { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", ...item };
+function factsOf({ templateID, autoPause }: CreateRequest, template: Template, timeout: number): CreatedFacts {
+  const { id, cpuCount, memoryMB, diskSizeMB, keepsFiles } = template;
+  const onTimeout = autoPause ? "pause" : "kill";
+  return { template: id, alias: aliasOf(templateID), timeout, cpuCount, memoryMB, diskSizeMB, keepsFiles, onTimeout };
+}
+
+/** @throws {Problem} 400 if a pause would lose all files */
+function checkFiles({ keepsFiles, template }: CreatedFacts): void {
+  if (keepsFiles) return;
+  throw new Problem(
+    400,
+    `Sandbox cannot be paused: template "${template}" has no volume, so that its files would be lost`,
+  );
 }
 
 /** Returns the alias in the name of a template, without project and tag. */
 function aliasOf(templateID: string): string {
   return templateID.replace(/^.*\//, "").replace(/:.*/, "");
-}
-
-/** Reads a claim; undefined: no E2B client has created it. */
-function sandboxOf(claim: SandboxClaim): E2BSandbox | undefined {
-  const { name, namespace = "", uid = "", creationTimestamp = "", labels, annotations = {} } = claim.metadata;
-  const traits = traitsOf(name);
-  const facts = parsed(createdSchema, annotations[CREATED_ANNOTATION]);
-  if (labels?.[E2B_LABEL] !== "true" || !traits || !facts) return undefined;
-  const pausedAt = annotations[PAUSED_AT_ANNOTATION] || undefined;
-  return {
-    id: name,
-    namespace,
-    uid,
-    traits,
-    facts,
-    metadata: parsed(z.record(z.string(), z.string()), annotations[METADATA_ANNOTATION]) ?? {},
-    startedAt: creationTimestamp,
-    endAt: pausedAt ?? claim.spec.lifecycle?.shutdownTime ?? FOR_EVER,
-    state: pausedAt === undefined ? "running" : "paused",
-    isSettled: pausedAt !== undefined || readinessOf(claim).state === "ready",
-  };
-}
-
-/** The end of a sandbox whose end somebody else has removed. */
-const FOR_EVER = "9999-12-31T23:59:59Z";
-
-function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text ?? "")).data;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Its time is over, although the claim may exist for a moment more. */
-function isOver({ state, endAt }: E2BSandbox, now: number): boolean {
-  return state === "running" && Date.parse(endAt) <= now;
 }
 
 function isWanted(sandbox: E2BSandbox, { metadata, states, startedAfter, template }: ListQuery): boolean {

@@ -72,14 +72,24 @@ export function createTemplates(api: Api): Templates {
     },
     async watch(options) {
       await Promise.all([
-        listAndWatch(api, {
-          path: pathOf({ resource: "sandboxwarmpools" }),
-          parse: (object) => sandboxWarmPoolSchema.safeParse(withKind(object, "SandboxWarmPool")).data,
-        }, pools, options),
-        listAndWatch(api, {
-          path: pathOf({ resource: "sandboxtemplates" }),
-          parse: (object) => sandboxTemplateSchema.safeParse(withKind(object, "SandboxTemplate")).data,
-        }, templates, options),
+        listAndWatch(
+          api,
+          {
+            path: pathOf({ resource: "sandboxwarmpools" }),
+            parse: (object) => sandboxWarmPoolSchema.safeParse(withKind(object, "SandboxWarmPool")).data,
+          },
+          pools,
+          options,
+        ),
+        listAndWatch(
+          api,
+          {
+            path: pathOf({ resource: "sandboxtemplates" }),
+            parse: (object) => sandboxTemplateSchema.safeParse(withKind(object, "SandboxTemplate")).data,
+          },
+          templates,
+          options,
+        ),
       ]);
     },
   };

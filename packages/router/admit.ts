@@ -96,9 +96,7 @@ function chosenOf(
 ): ChosenTarget | Promise<ChosenTarget> {
   if (route.candidates) return chooseTarget(route, exists, gate, request, address);
   const decision = gate(request, route, address);
-  return decision instanceof Promise
-    ? decision.then((decided) => ({ route, decision: decided }))
-    : { route, decision };
+  return decision instanceof Promise ? decision.then((decided) => ({ route, decision: decided })) : { route, decision };
 }
 
 /** Refuses a request without a token if its host is not a name of this machine: protects against DNS rebinding. */

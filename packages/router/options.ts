@@ -103,7 +103,8 @@ const ROUTING = {
   }),
   domain: flag(DOMAIN, { help: "also accept hosts <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
   "e2b-secret-file": flag(TEXT, {
-    help: "also serve E2B's clients: file with the secrets of hookbox e2b, one a line; hosts are then <port>-<ID>.D, too",
+    help:
+      "also serve E2B's clients: file with the secrets of hookbox e2b, one a line; hosts are then <port>-<ID>.D, too",
     ...{ since: "0.3.0", placeholder: "F", otherwise: "E2B's clients are not served" },
   }),
   "upstream-host": flag(choice(["pod", "localhost", "client"], "H"), {

@@ -4,7 +4,9 @@ import { onTestFinished } from "vitest";
 import { apiKeyOf, keyHash } from "../../packages/api/e2b/identity.ts";
 import { ALIASES_ANNOTATION, KEYS_SECRET, type Right, RIGHTS } from "../../packages/api/e2b/objects.ts";
 import { createApp } from "../../packages/e2b/app.ts";
+import { createInside } from "../../packages/e2b/inside.ts";
 import { createKeys } from "../../packages/e2b/keys.ts";
+import { keepPauses } from "../../packages/e2b/pauses.ts";
 import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
 import { createTemplates } from "../../packages/e2b/templates.ts";
 import { timeAt } from "../../packages/kube/api.ts";
@@ -38,7 +40,7 @@ export async function putKeys(
 }
 
 /** Starts a cluster with projects `team-a` and `team-b`, each with a pool, and the server of E2B's API. */
-export async function startE2B(options: TestClusterOptions = {}) {
+export async function startE2B({ pauses = true, ...options }: TestClusterOptions & { pauses?: boolean } = {}) {
   const namespaces: [string, ...string[]] = ["team-a", "team-b"];
   const cluster = await createTestCluster({ time: "auto", autoLimitMs: 5000, namespaces, ...options });
   onTestFinished(() => cluster.stop());
@@ -54,9 +56,13 @@ export async function startE2B(options: TestClusterOptions = {}) {
   const templates = createTemplates(api);
   const secrets = () => [SECRET];
   const sandboxes = createSandboxes(api, templates, secrets);
-  for (const { watch } of [keys, templates]) void watch({ log, signal: ending.signal });
+  const watched = { log, signal: ending.signal };
+  void keys.watch(watched);
+  void templates.watch(watched);
+  if (pauses) void keepPauses(api, watched, cluster.clock);
   await eventually(() => keys.hasSynced() && templates.hasSynced()).toBe(true);
-  const app = createApp({ keys, templates, sandboxes, secrets, log, domain: undefined, prefix: "" });
+  const inside = createInside(api, secrets, "http://127.0.0.1:9");
+  const app = createApp({ keys, templates, sandboxes, inside, secrets, log, domain: undefined, prefix: "" });
   const server = await serve(app, { port: 0, host: "127.0.0.1", log });
   onTestFinished(() => server.stop());
   const apiUrl = `http://127.0.0.1:${server.port}`;
@@ -67,8 +73,15 @@ function templateYAML(namespace: string): string {
   return `
 apiVersion: extensions.agents.x-k8s.io/v1beta1
 kind: SandboxTemplate
+metadata: { name: stateless, namespace: ${namespace} }
+spec: { podTemplate: { spec: { containers: [{ name: main, image: hookbox-agent }] } } }
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
 metadata: { name: python, namespace: ${namespace} }
 spec:
+  volumeClaimTemplates:
+    - { metadata: { name: home }, spec: { resources: { requests: { storage: 2Gi } } } }
   envVarsInjectionPolicy: Allowed
   podTemplate:
     spec:

@@ -97,7 +97,12 @@ describe("a request names its sandbox", () => {
     const owner = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", name: id, uid: "other" };
     api.put(`${SANDBOXES.replace("team-a", "team-b")}/evil`, {
       ...{ apiVersion: "agents.x-k8s.io/v1beta1", kind: "Sandbox", spec: { operatingMode: "Running" } },
-      metadata: { name: "evil", namespace: "team-b", uid: "uid-evil", ownerReferences: [{ ...owner, controller: true }] },
+      metadata: {
+        name: "evil",
+        namespace: "team-b",
+        uid: "uid-evil",
+        ownerReferences: [{ ...owner, controller: true }],
+      },
     });
     for (let i = 0; i < 5; i++) expect((await ask(3000, "/")).body).toMatchObject({ port: 3000 });
   });
@@ -114,7 +119,13 @@ describe("what admits a client", () => {
   const open_ = { status: 200 };
   const none = { status: 401, body: { code: 401 } };
   const forbidden = { status: 403, body: { code: 403 } };
-  const ROWS: [port: number, path: string, isPublic: boolean, token: "none" | "access" | "traffic" | "wrong", object][] = [
+  const ROWS: [
+    port: number,
+    path: string,
+    isPublic: boolean,
+    token: "none" | "access" | "traffic" | "wrong",
+    object,
+  ][] = [
     [49_983, "/health", false, "none", open_],
     [49_983, "/process.Process/Start", true, "none", none],
     [49_983, "/process.Process/Start", true, "traffic", none],

@@ -34,9 +34,10 @@ const ID = new RegExp(`^[${Object.keys(LETTERS).join("")}][0-9a-z]{${CHOSEN + CH
  * @param bytes 16 random bytes, or bytes that are the same for the same request
  */
 export function sandboxID(secret: Uint8Array, namespace: string, traits: Traits, bytes: Uint8Array): string {
-  const [letter = ""] = Object.entries(LETTERS).find(([, { isPublic, autoResume }]) =>
-    isPublic === traits.isPublic && autoResume === traits.autoResume
-  ) ?? [];
+  const [letter = ""] =
+    Object.entries(LETTERS).find(([, { isPublic, autoResume }]) =>
+      isPublic === traits.isPublic && autoResume === traits.autoResume
+    ) ?? [];
   const chosen = letter + digitsOf(bytes, CHOSEN);
   return chosen + checkOf(secret, namespace, chosen);
 }

@@ -14,6 +14,8 @@ export const CREATED_ANNOTATION = "e2b.agents.x-k8s.io/created";
 export const METADATA_ANNOTATION = "e2b.agents.x-k8s.io/metadata";
 /** Annotation on claims: when the client paused the sandbox (RFC 3339). Absent: it is not paused. */
 export const PAUSED_AT_ANNOTATION = "e2b.agents.x-k8s.io/paused-at";
+/** Annotation on claims of sandboxes that are paused at their timeout: when that is (RFC 3339). */
+export const END_AT_ANNOTATION = "e2b.agents.x-k8s.io/end-at";
 /** Label on namespaces that `hookbox project create` has made: `true`. */
 export const PROJECT_LABEL = "e2b.agents.x-k8s.io/project";
 /** Name of the Secret with the hashes of a project's API keys, in the project's namespace. */
@@ -30,6 +32,10 @@ export const createdSchema = z.object({
   cpuCount: z.number(),
   memoryMB: z.number(),
   diskSizeMB: z.number(),
+  /** Whether files survive a pause: a volume has them. */
+  keepsFiles: z.boolean(),
+  /** What happens at the end of its time. */
+  onTimeout: z.enum(["kill", "pause"]),
   /** Absent: not set. */
   allowInternetAccess: z.boolean().optional(),
   /** SHA-256 of the request's body, if it had an Idempotency-Key. */

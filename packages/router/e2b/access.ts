@@ -191,7 +191,5 @@ function isFileSigned(
   const operation = method === "GET" || method === "HEAD" ? "read" : method === "POST" ? "write" : undefined;
   if (!operation) return false;
   const file = { path: query.get("path") ?? "", operation, user: query.get("username") ?? "", expiration } as const;
-  return secrets.some((secret) =>
-    isSame(fileSignature(file, tokenOf(secret, "access", identity)), signature)
-  );
+  return secrets.some((secret) => isSame(fileSignature(file, tokenOf(secret, "access", identity)), signature));
 }

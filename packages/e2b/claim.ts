@@ -1,0 +1,115 @@
+/** Reads the claim of an E2B client, and writes the parts of it that change. Pure. @module */
+import * as z from "zod";
+import { type Traits, traitsOf } from "../api/e2b/identity.ts";
+import {
+  CREATED_ANNOTATION,
+  type CreatedFacts,
+  createdSchema,
+  E2B_LABEL,
+  END_AT_ANNOTATION,
+  METADATA_ANNOTATION,
+  PAUSED_AT_ANNOTATION,
+} from "../api/e2b/objects.ts";
+import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
+import { readinessOf } from "../sdk/control/readiness.ts";
+
+/** A sandbox of an E2B client. Times are RFC 3339. */
+export interface E2BSandbox {
+  id: string;
+  namespace: string;
+  /** UID of its claim. */
+  uid: string;
+  /** Version of its claim. */
+  version: string;
+  traits: Traits;
+  facts: CreatedFacts;
+  metadata: Record<string, string>;
+  startedAt: string;
+  /** When it ends or ended: the timeout, or the pause. */
+  endAt: string;
+  state: "running" | "paused";
+  /** When the client paused it, or its time was over; undefined: it is not paused, or the router has suspended it. */
+  pausedAt: string | undefined;
+  /** It can be used. */
+  isReady: boolean;
+  /** Undefined: it has no Sandbox yet. */
+  sandboxName: string | undefined;
+}
+
+/** The end of a sandbox whose end somebody else has removed. */
+const FOR_EVER = "9999-12-31T23:59:59Z";
+/** Reason of a claim's Ready condition. */
+const SUSPENDED = "SandboxSuspended";
+
+/** Reads a claim; undefined: no E2B client has created it, or it is being deleted. */
+export function sandboxOf(object: object): E2BSandbox | undefined {
+  // The objects of a list have no kind.
+  const withKind = { apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", ...object };
+  const claim = sandboxClaimSchema.safeParse(withKind).data;
+  if (!claim) return undefined;
+  const { name, namespace = "", uid = "", creationTimestamp = "", labels, annotations = {} } = claim.metadata;
+  const { resourceVersion = "", deletionTimestamp } = claim.metadata;
+  const traits = traitsOf(name);
+  const facts = parsed(createdSchema, annotations[CREATED_ANNOTATION]);
+  if (labels?.[E2B_LABEL] !== "true" || !traits || !facts || deletionTimestamp !== undefined) return undefined;
+  const pausedAt = annotations[PAUSED_AT_ANNOTATION];
+  const readiness = readinessOf(claim);
+  const isPaused = pausedAt !== undefined || (readiness.state === "waiting" && readiness.reason === SUSPENDED);
+  return {
+    ...{ id: name, namespace, uid, traits, facts, pausedAt },
+    version: resourceVersion,
+    metadata: parsed(z.record(z.string(), z.string()), annotations[METADATA_ANNOTATION]) ?? {},
+    startedAt: creationTimestamp,
+    endAt: pausedAt ?? endOf(claim, facts) ?? FOR_EVER,
+    state: isPaused ? "paused" : "running",
+    isReady: readiness.state === "ready",
+    sandboxName: claim.status?.sandbox?.name,
+  };
+}
+
+function endOf({ metadata, spec }: SandboxClaim, { onTimeout }: CreatedFacts): string | undefined {
+  return onTimeout === "pause" ? metadata.annotations?.[END_AT_ANNOTATION] : spec.lifecycle?.shutdownTime;
+}
+
+function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text ?? "")).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Its time is over, although the claim may exist for a moment more. @param now in milliseconds since the epoch */
+export function isOver({ facts, state, endAt }: E2BSandbox, now: number): boolean {
+  return facts.onTimeout === "kill" && state === "running" && Date.parse(endAt) <= now;
+}
+
+/** Formats a time in milliseconds since the epoch as Kubernetes does. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** Returns a merge patch after which the sandbox runs until a time. @param end in milliseconds since the epoch */
+export function runningUntil({ facts }: Pick<E2BSandbox, "facts">, end: number): object {
+  const at = timeText(end);
+  if (facts.onTimeout === "pause") {
+    return { metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null, [END_AT_ANNOTATION]: at } } };
+  }
+  return {
+    metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null } },
+    spec: { lifecycle: { shutdownTime: at, shutdownPolicy: "Delete" } },
+  };
+}
+
+/**
+ * Returns a merge patch after which the sandbox is paused and does not end. It names the version: a client may have
+ * extended the time.
+ *
+ * @param pausedAt RFC 3339 with milliseconds: identifies the pause
+ */
+export function pausedSince({ facts, version }: E2BSandbox, pausedAt: string): object {
+  return {
+    metadata: { resourceVersion: version, annotations: { [PAUSED_AT_ANNOTATION]: pausedAt } },
+    ...facts.onTimeout === "kill" ? { spec: { lifecycle: { shutdownTime: null } } } : {},
+  };
+}
