@@ -207,7 +207,7 @@ const HOOKS = globSync("hooks/*/main.ts", { cwd: ROOT }).map((file) => basename(
 /** What runs in a cluster: its folder in the image, and its bundle. */
 export const PROCESSES = [
   ...HOOKS.map((hook) => ({ name: "hooks", bundle: program("hooks/dist", { [hook]: `hooks/${hook}/main.ts` }) })),
-  ...["keeper", "binder", "router", "egress"].map((name) => {
+  ...["keeper", "binder", "router", "egress", "e2b"].map((name) => {
     return { name, bundle: program(`packages/${name}/dist`, { main: `packages/${name}/main.ts` }) };
   }),
 ];

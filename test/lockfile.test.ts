@@ -22,7 +22,7 @@ test("each package that is downloaded has the hash of its content", () => {
 
 test("each comes from the registry that is set, by name and version: no other place is named", () => {
   const elsewhere = Object.entries(packages).filter(([path, { link, resolved, version }]) =>
-    link ? !(resolved ?? "").match(/^(hooks|dev|packages\/[a-z-]+)$/) : resolved !== undefined ||
+    link ? !(resolved ?? "").match(/^(hooks|dev|packages\/[a-z0-9-]+)$/) : resolved !== undefined ||
       (path.includes("node_modules/") && !/^\d+\.\d+\.\d+/.test(version ?? ""))
   );
   expect(elsewhere.map(([path]) => path)).toEqual([]);

@@ -47,7 +47,7 @@ const IMAGES: Record<string, Image> = {
   hookbox: {
     file: "deploy/Containerfile",
     image: "hookbox",
-    workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router", "packages/egress"],
+    workspaces: ["hooks", "packages/keeper", "packages/binder", "packages/router", "packages/egress", "packages/e2b"],
   },
   runtime: { ...RUNTIME, target: "runtime", image: "hookbox-runtime" },
   agent: { ...RUNTIME, target: "agent", image: "hookbox-agent" },

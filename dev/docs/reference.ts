@@ -160,7 +160,7 @@ ${packages}`;
 
 /** Returns the page as Markdown. */
 export function flagsPage(programs: readonly Program[]): string {
-  const title = "# Options of the processes: hooks, keeper, binder, router, egress policy, runtime";
+  const title = "# Options of the processes: hooks, keeper, binder, router, egress policy, E2B's API, runtime";
   const places = placesOf(programs.map(({ name }) => name));
   return `${[title, INTRO, places, ...programs.map(part)].join("\n\n")}\n`;
 }

@@ -106,7 +106,7 @@ export function mismatches(root: string, version: string, isDry: boolean): strin
   for (const [, key, found] of read("deploy/chart/Chart.yaml").matchAll(/^(version|appVersion): (.*)$/gm)) {
     if (found !== version) wrong.push(`deploy/chart/Chart.yaml says ${key} ${found}`);
   }
-  for (const file of globSync("deploy/{hooks,keeper,binder,router,egress,v1alpha1}/*.yaml", { cwd: root }).sort()) {
+  for (const file of globSync("deploy/{hooks,keeper,binder,router,egress,e2b,v1alpha1}/*.yaml", { cwd: root }).sort()) {
     for (const [, found] of read(file).matchAll(/image: hookbox:(.*)$/gm)) {
       if (found !== version) wrong.push(`${file} runs the image of ${found}`);
     }

@@ -253,6 +253,11 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/processes.ts")).defineProcess("egress"),
     },
     {
+      name: "e2b",
+      description: "Run the server of E2B's API, which E2B's SDKs use",
+      load: async () => (await import("./commands/processes.ts")).defineProcess("e2b"),
+    },
+    {
       name: "runtime",
       description: "Run the runtime, the process inside a sandbox",
       load: async () => (await import("./commands/processes.ts")).defineProcess("runtime"),

@@ -5,7 +5,7 @@ import { type Api, isOk, pathOf } from "../kube/api.ts";
 import type { E2BSandbox } from "./claim.ts";
 
 /** One measurement, as E2B's SDKs read it: bytes, and per cent of all CPUs. */
-export interface Metric {
+interface Metric {
   timestamp: string;
   timestampUnix: number;
   cpuCount: number;
@@ -18,7 +18,7 @@ export interface Metric {
 }
 
 /** A line of a log. */
-export interface LogLine {
+interface LogLine {
   /** RFC 3339. */
   timestamp: string;
   text: string;

@@ -72,7 +72,7 @@ export async function keepPauses(api: Api, options: WatchOptions, clock: Clock =
  * | paused, Ready | Running, and it does not: the pause is not complete | the Sandbox is suspended |
  * | any other | | none |
  */
-export function createPauses(api: Api): Reconciler<Watched> {
+function createPauses(api: Api): Reconciler<Watched> {
   const change = async ({ namespace, id }: E2BSandbox, body: object) => {
     await callAPI(api, {
       method: "PATCH",

@@ -15,7 +15,7 @@ import { createTestCluster, type TestCluster, type TestClusterOptions } from "..
 import { eventually } from "../eventually.ts";
 
 /** The secret of the server. */
-export const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
+const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
 
 /** Returns an API key of a namespace, always the same for the same name. */
 export function aKey(namespace: string, name = "main"): string {

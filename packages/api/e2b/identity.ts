@@ -3,8 +3,9 @@
  * follow from one secret, so that the router needs no table. Pure.
  * @module
  */
-import { Buffer } from "node:buffer";
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isDNSLabel } from "../objects/names.ts";
 
 /** What a sandbox was created with and keeps. It is part of the ID, because the router knows only Sandboxes. */
@@ -55,12 +56,12 @@ export function isIDOf(secrets: readonly Uint8Array[], namespace: string, id: st
 }
 
 function checkOf(secret: Uint8Array, namespace: string, chosen: string): string {
-  return digitsOf(hmac(secret, "id", [namespace, chosen]), CHECKED);
+  return digitsOf(signed(secret, "id", [namespace, chosen]), CHECKED);
 }
 
 /** Writes the first 16 bytes as a number of base 36, and returns its last digits. */
 function digitsOf(bytes: Uint8Array, count: number): string {
-  let rest = BigInt(`0x${Buffer.from(bytes.subarray(0, 16)).toString("hex")}`);
+  let rest = BigInt(`0x${bytesToHex(bytes.subarray(0, 16))}`);
   let digits = "";
   while (digits.length < count) {
     digits = DIGITS.charAt(Number(rest % 36n)) + digits;
@@ -82,7 +83,7 @@ export type TokenKind = "access" | "traffic";
 
 /** Returns a token. The same sandbox always has the same one. */
 export function tokenOf(secret: Uint8Array, kind: TokenKind, { namespace, id, uid }: Identity): string {
-  return hmac(secret, kind, [namespace, id, uid]).toString("base64url");
+  return base64(signed(secret, kind, [namespace, id, uid])).replaceAll("+", "-").replaceAll("/", "_");
 }
 
 /** Tells whether one of the secrets has made a token for this sandbox. */
@@ -108,19 +109,26 @@ export interface SignedFile {
 
 /** Returns the signature that E2B's SDKs compute. Source: e2b 2.51.0, `getSignature`. */
 export function fileSignature({ path, operation, user, expiration }: SignedFile, token: string): string {
-  const signed = [path, operation, user, token, ...expiration === undefined ? [] : [expiration]].join(":");
-  return `v1_${createHash("sha256").update(signed).digest("base64").replace(/=+$/, "")}`;
+  const text = [path, operation, user, token, ...expiration === undefined ? [] : [expiration]].join(":");
+  return `v1_${base64(sha256(utf8ToBytes(text)))}`;
 }
 
 /** Compares two texts in a time that does not depend on what they contain. */
 export function isSame(a: string, b: string): boolean {
-  const [one, other] = [Buffer.from(a), Buffer.from(b)];
-  return one.length === other.length && timingSafeEqual(one, other);
+  const [one, other] = [utf8ToBytes(a), utf8ToBytes(b)];
+  let difference = one.length ^ other.length;
+  for (let i = 0; i < one.length; i++) difference |= (one[i] ?? 0) ^ (other[i] ?? 0);
+  return difference === 0;
 }
 
-function hmac(secret: Uint8Array, purpose: string, parts: readonly string[]): Buffer {
+function signed(secret: Uint8Array, purpose: string, parts: readonly string[]): Uint8Array {
   // No part contains a NUL.
-  return createHmac("sha256", secret).update(["hookbox/e2b", purpose, ...parts].join("\0")).digest();
+  return hmac(sha256, secret, utf8ToBytes(["hookbox/e2b", purpose, ...parts].join("\0")));
+}
+
+/** Without padding. */
+function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replace(/=+$/, "");
 }
 
 /**
@@ -129,7 +137,7 @@ function hmac(secret: Uint8Array, purpose: string, parts: readonly string[]): Bu
  * @param key the header Idempotency-Key
  */
 export function repeatedBytes(secret: Uint8Array, namespace: string, key: string): Uint8Array {
-  return hmac(secret, "idempotency", [namespace, key]).subarray(0, 16);
+  return signed(secret, "idempotency", [namespace, key]).subarray(0, 16);
 }
 
 const API_KEY = /^e2b_((?:[0-9a-f]{2})+)00([0-9a-f]{48})$/;
@@ -139,16 +147,16 @@ const API_KEY = /^e2b_((?:[0-9a-f]{2})+)00([0-9a-f]{48})$/;
  * accept no other form. The namespace in it tells which Secret has the key's hash.
  */
 export function apiKeyOf(namespace: string, random: Uint8Array): string {
-  return `e2b_${Buffer.from(namespace).toString("hex")}00${Buffer.from(random).toString("hex")}`;
+  return `e2b_${bytesToHex(utf8ToBytes(namespace))}00${bytesToHex(random)}`;
 }
 
 /** Returns the namespace in an API key; undefined: the text is not an API key. */
 export function namespaceOfKey(key: string): string | undefined {
-  const namespace = Buffer.from(API_KEY.exec(key)?.[1] ?? "", "hex").toString();
+  const namespace = new TextDecoder().decode(hexToBytes(API_KEY.exec(key)?.[1] ?? ""));
   return isDNSLabel(namespace) ? namespace : undefined;
 }
 
 /** Returns what is stored of an API key. Nobody can find a key of 24 random bytes from its hash. */
 export function keyHash(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
+  return bytesToHex(sha256(utf8ToBytes(key)));
 }

@@ -1,4 +1,4 @@
-/** `hookbox keeper|binder|router|egress|runtime|serve`: runs a process of hookbox with its own arguments. @module */
+/** `hookbox keeper|binder|router|egress|e2b|runtime|serve`: runs a process of hookbox with its own arguments. @module */
 import process from "node:process";
 import type { Command } from "commander";
 import { helpOf } from "../../process/flaghelp.ts";
@@ -15,6 +15,7 @@ export const PROGRAMS = {
   binder: async () => (await import("../../binder/options.ts")).BINDER,
   router: async () => (await import("../../router/options.ts")).ROUTER,
   egress: async () => (await import("../../egress/options.ts")).EGRESS,
+  e2b: async () => (await import("../../e2b/options.ts")).E2B,
   runtime: async () => (await import("../../runtime/options.ts")).RUNTIME,
 } satisfies Record<string, LoadProgram>;
 
@@ -27,6 +28,7 @@ const MAINS: Record<ProcessName, () => Promise<unknown>> = {
   binder: () => import("../../binder/main.ts"),
   router: () => import("../../router/main.ts"),
   egress: () => import("../../egress/main.ts"),
+  e2b: () => import("../../e2b/main.ts"),
   runtime: () => import("../../runtime/main.ts"),
 };
 
