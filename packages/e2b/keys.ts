@@ -10,7 +10,7 @@ import { listAndWatch, type WatchOptions } from "../kube/watch.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import { Problem } from "./problem.ts";
 
-/** Who sends a request. */
+/** The sender of a request, by its API key. */
 export interface Caller {
   namespace: string;
   /** Name of the API key. */

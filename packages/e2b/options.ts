@@ -16,7 +16,7 @@ export const E2B = {
       ...{ since, placeholder: "F", default: "/var/run/secrets/hookbox/e2b/secret" },
     }),
     domain: flag(TEXT, {
-      help: "domain of the router, of which clients make the hosts of ports",
+      help: "domain of the router, for the hosts of ports",
       ...{ since, placeholder: "D", otherwise: "clients use E2B_DOMAIN or E2B_SANDBOX_URL" },
     }),
     "router-url": flag(TEXT, {
