@@ -3,7 +3,7 @@
  * followed.
  * @module
  */
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, type Stats, watch } from "node:fs";
 import { lstat, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { ALIVE_MS } from "../../api/router/protocol.ts";
@@ -33,6 +33,22 @@ export type WatchEvent =
   | { type: "created"; path: string; kind: EntryType }
   | { type: "modified" | "removed" | "incomplete"; path: string };
 
+/**
+ * One event of the system, for callers that need each of them. `stats` is the state after the event, or after a later one;
+ * undefined: nothing exists at the path.
+ *
+ * | `kind` | meaning |
+ * |---|---|
+ * | `rename` | the name appeared or disappeared, or another file took its place |
+ * | `change` | content, mode or times changed |
+ */
+export interface NameChange {
+  type: "name";
+  kind: "rename" | "change";
+  path: string;
+  stats: Stats | undefined;
+}
+
 /** Options of a watch. */
 export interface WatchOptions {
   recursive: boolean;
@@ -54,9 +70,22 @@ export async function watchFolder(
   path: string,
   options: WatchOptions,
 ): Promise<AsyncGenerator<WatchEvent>> {
+  return await watchAt(root, path, options, false) as AsyncGenerator<WatchEvent>;
+}
+
+/** As {@link watchFolder}, but yields a {@link NameChange} for each event of the system in place of what it amounts to. */
+export async function watchNames(
+  root: Root,
+  path: string,
+  options: WatchOptions,
+): Promise<AsyncGenerator<NameChange | Exclude<WatchEvent, { type: "created" | "modified" }>>> {
+  return await watchAt(root, path, options, true) as Awaited<ReturnType<typeof watchNames>>;
+}
+
+async function watchAt(root: Root, path: string, options: WatchOptions, eachName: boolean) {
   const { parts } = await root.locate(path);
   const { recursive, signal, mostWaiting = 4096, aliveMs = ALIVE_MS } = options;
-  const queue = createEventQueue<WatchEvent>({
+  const queue = createEventQueue<WatchEvent | NameChange>({
     most: mostWaiting,
     overflow: { type: "overflow" },
     idle: { type: "alive" },
@@ -67,6 +96,7 @@ export async function watchFolder(
     root,
     base: parts,
     recursive,
+    eachName,
     // What happens before the first event is in the list that the reader makes after it.
     push: (event) => {
       if (isReady || event.type === "incomplete") queue.push(event);
@@ -76,6 +106,7 @@ export async function watchFolder(
     isOfKernel: createKernelCheck(),
     leftOut: 0,
     pending: new Set(),
+    waiting: 0,
     last: Promise.resolve(),
   };
   const close = () => {
@@ -99,7 +130,7 @@ export async function watchFolder(
   });
 }
 
-async function* takeUntilClosed(events: AsyncGenerator<WatchEvent>, close: () => void): AsyncGenerator<WatchEvent> {
+async function* takeUntilClosed<T>(events: AsyncGenerator<T>, close: () => void): AsyncGenerator<T> {
   try {
     yield* events;
   } finally {
@@ -112,7 +143,9 @@ interface Watch {
   root: Root;
   base: string[];
   recursive: boolean;
-  push(event: WatchEvent): void;
+  /** Whether each event of the system is reported. */
+  eachName: boolean;
+  push(event: WatchEvent | NameChange): void;
   end(): void;
   folders: Map<string, WatchedFolder>;
   isOfKernel: ReturnType<typeof createKernelCheck>;
@@ -120,6 +153,8 @@ interface Watch {
   leftOut: number;
   /** Events that wait to be handled. A file that is written in a thousand pieces is then checked only a few times. */
   pending: Set<string>;
+  /** Number of events that wait to be handled. */
+  waiting: number;
   /** Settles when all earlier events are handled. Events are handled one after another, so they stay in order. */
   last: Promise<void>;
 }
@@ -192,12 +227,14 @@ function leaveOut(watching: Watch, path: string): void {
 function enqueue(watching: Watch, folder: string, kind: string, name: string): void {
   if (name.startsWith(TEMPORARY_PREFIX)) return;
   const key = `${kind} ${folder}/${name}`;
-  const { pending } = watching;
-  if (pending.has(key)) return;
-  if (pending.size >= MOST_PENDING) return watching.push({ type: "overflow" });
+  const { pending, eachName } = watching;
+  if (pending.has(key) && !eachName) return;
+  if (watching.waiting >= MOST_PENDING) return watching.push({ type: "overflow" });
   pending.add(key);
+  watching.waiting++;
   watching.last = watching.last.then(async () => {
     pending.delete(key);
+    watching.waiting--;
     await onEvent(watching, folder, kind, name).catch(() => watching.push({ type: "overflow" }));
   });
 }
@@ -241,17 +278,24 @@ async function handleName(
   { path, name, kind, selfName, names }: NameEvent,
 ): Promise<void> {
   const stats = await lstat(folder.at(name)).catch(() => undefined);
+  const { eachName } = watching;
   if (!stats) {
     if (name === selfName || (names && !names.delete(name))) return;
     forget(watching, path);
-    return watching.push({ type: "removed", path });
+    return watching.push(eachName ? { type: "name", kind: kindOf(kind), path, stats } : { type: "removed", path });
   }
   names?.add(name);
-  if (kind !== "rename") return watching.push({ type: "modified", path });
-  watching.push({ type: "created", path, kind: entryOf(name, stats).type });
+  if (eachName) watching.push({ type: "name", kind: kindOf(kind), path, stats });
+  else if (kind === "rename") watching.push({ type: "created", path, kind: entryOf(name, stats).type });
+  else watching.push({ type: "modified", path });
+  if (kind !== "rename") return;
   if (!stats.isDirectory() || !watching.recursive) return;
   if (watching.folders.get(path)?.inode !== stats.ino) forget(watching, path);
   await enterFolder(watching, folder, name, path, true);
+}
+
+function kindOf(kind: string): NameChange["kind"] {
+  return kind === "rename" ? "rename" : "change";
 }
 
 /** Stops watching a deleted folder and its subfolders. */

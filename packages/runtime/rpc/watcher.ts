@@ -68,7 +68,7 @@ interface ChangesOptions {
 }
 
 /** How many files are remembered. A move of any other file is reported as a removal and a new file. */
-const MOST_KNOWN = 100_000;
+export const MOST_KNOWN = 100_000;
 const LOST = "some events are lost: list the folder again";
 const NOT_WATCHED = "the folder may not be read, or there are too many: changes below this folder are not reported";
 
@@ -143,7 +143,7 @@ async function* inBatches(events: AsyncGenerator<WatchEvent>, quietMs: number): 
 }
 
 /** Waits for a promise, at most `ms` milliseconds. Undefined: it has not resolved in this time. */
-async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
+export async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);
   try {
@@ -153,13 +153,15 @@ async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined>
   }
 }
 
+/** What is read of the state before the first change. */
 interface Reading {
   known: LastStates;
   recursive: boolean;
   isOfKernel: ReturnType<typeof createKernelCheck>;
 }
 
-async function readStates(reading: Reading, folder: Folder, prefix: string): Promise<void> {
+/** Remembers the states of what is in a folder. @param prefix of the paths */
+export async function readStates(reading: Reading, folder: Folder, prefix: string): Promise<void> {
   const { known, recursive, isOfKernel } = reading;
   for await (const { name, isDirectory } of entriesIn(folder.here)) {
     const path = prefix + name;
@@ -224,7 +226,7 @@ function remember(known: LastStates, path: string, stats: Stats | undefined): vo
 }
 
 /** Moves the known states of a path, and of all paths below it, to the new path. Returns the new paths. */
-function moveStates(known: LastStates, from: string, to: string): string[] {
+export function moveStates(known: LastStates, from: string, to: string): string[] {
   const all = [...known].filter(([path]) => path === from || path.startsWith(`${from}/`));
   return all.map(([path, stats]) => {
     known.delete(path);
@@ -235,7 +237,7 @@ function moveStates(known: LastStates, from: string, to: string): string[] {
 }
 
 /** Identifies a file. The inode number is not enough, because a new file can get the number of a deleted one. */
-function idOf({ dev, ino, birthtimeMs }: Stats): string {
+export function idOf({ dev, ino, birthtimeMs }: Stats): string {
   return `${dev} ${ino} ${birthtimeMs}`;
 }
 

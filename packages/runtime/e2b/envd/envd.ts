@@ -38,6 +38,7 @@ import { addFiles } from "./files.ts";
 import { createFilesystem } from "./filesystem.ts";
 import { createProcess } from "./process.ts";
 import { createE2BProcesses } from "./running.ts";
+import { createWatches } from "./watch.ts";
 import { checkCaller, checkUser, forE2BUsers, type Route } from "./users.ts";
 
 /** What the app serves and uses. */
@@ -106,15 +107,16 @@ export function createEnvd(options: EnvdOptions): Hono<HTTPEnv> {
   return app;
 
   function routesOf({ processes }: EnvdOptions) {
+    const filesystem = { ...createFilesystem({ root }), ...createWatches({ root, stop }) };
     const shared = {
       readMaxBytes: READ_MAX_BYTES,
       requestGate: ({ requestHeader }: HandlerContext) => Promise.resolve(checkCaller(users, requestHeader)),
     };
     const known = createE2BProcesses();
-    const own = { process: createProcess({ root, processes, known }), filesystem: createFilesystem({ root }) };
+    const process = createProcess({ root, processes, known });
     return (router: ConnectRouter) => {
-      router.service(Process, forE2BUsers(Process, own.process, users, ROUTES), shared);
-      router.service(Filesystem, forE2BUsers(Filesystem, own.filesystem as never, users, ROUTES), shared);
+      router.service(Process, forE2BUsers(Process, process, users, ROUTES), shared);
+      router.service(Filesystem, forE2BUsers(Filesystem, filesystem, users, ROUTES), shared);
     };
   }
 }

@@ -51,7 +51,7 @@ export function createFilesystem({ root }: FilesystemOptions): Unary {
 }
 
 /** Calls `use` with the absolute path. @throws {ConnectError} */
-async function withPath<T>(root: Root, path: string, use: (absolute: string) => Promise<T>): Promise<T> {
+export async function withPath<T>(root: Root, path: string, use: (absolute: string) => Promise<T>): Promise<T> {
   try {
     return await use(await absolutePath(root, path));
   } catch (error) {
@@ -105,6 +105,6 @@ async function sortedEntries(folder: Folder) {
 }
 
 /** @throws always */
-function notAFolder(path: string): ConnectError {
+export function notAFolder(path: string): ConnectError {
   return new ConnectError(`path is not a directory: ${path}`, Code.InvalidArgument);
 }

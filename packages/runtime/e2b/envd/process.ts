@@ -158,7 +158,7 @@ async function* output(
 const KEEPALIVE_SECONDS = 90;
 
 /** Returns after how many silent milliseconds a stream sends a keepalive. */
-function keepaliveMs(headers: Headers): number {
+export function keepaliveMs(headers: Headers): number {
   const seconds = Number(headers.get("Keepalive-Ping-Interval"));
   return (Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, 86_400) : KEEPALIVE_SECONDS) * 1000;
 }
