@@ -44,7 +44,7 @@ export function moved({ known }: WatchedFiles, from: string, to: string, stats: 
   return [{ name: from, type: EventType.RENAME }, { name: to, type: EventType.CREATE }];
 }
 
-/** Records an event of the system, and tells what it amounts to; nothing if that was told before. */
+/** Records an event of the system, and returns what it amounts to; nothing if an earlier event has reported it. */
 export function changesBy(files: WatchedFiles, change: NameChange): Change[] {
   const { path: name, stats } = change;
   if (!stats) return goneBy(files, change);
