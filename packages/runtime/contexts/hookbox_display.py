@@ -30,7 +30,8 @@ def as_json(event):
 
 
 def plain(value):
-    """Returns the nearest value that JSON can express: without NaN, with text keys, and numpy's numbers as numbers."""
+    """Returns the nearest value that JSON can express: without NaN, with text keys, numpy's numbers as numbers, and times in
+    ISO 8601."""
     if isinstance(value, dict):
         return dict(zip(unique(value), map(plain, value.values())))
     if isinstance(value, (list, tuple, set)):
@@ -39,6 +40,13 @@ def plain(value):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):
         return value
+    if type(value).__name__ in ("NaTType", "NAType", "MaskedConstant"):
+        return None
+    if type(value).__name__ == "datetime64":
+        # Its smallest units have no other type in Python.
+        value = value.astype("datetime64[us]").item()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     try:
         return plain(value.item())
     except Exception:

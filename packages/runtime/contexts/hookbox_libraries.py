@@ -9,10 +9,12 @@ import importlib.machinery
 import io
 import os
 import sys
+import types
 
 from hookbox_display import bundle, encoded, is_plain
 
 BACKEND = "hookbox_matplotlib"
+CHARTS = "hookbox_charts"
 #: Backends of matplotlib that draw but cannot show anything.
 HEADLESS = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
 #: Renderers of plotly that make an image.
@@ -80,10 +82,28 @@ def show_figure(figure, last=None):
     sys.modules["matplotlib.pyplot"].close(figure)
 
 
+def charts():
+    """hookbox_charts, which is loaded with the first figure, so that interpreters start fast."""
+    module = sys.modules.get(CHARTS)
+    if module is None:
+        # Its folder is not in sys.path, so that users' modules cannot be hidden.
+        path = os.path.join(os.path.dirname(__file__), f"{CHARTS}.py")
+        module = sys.modules[CHARTS] = types.ModuleType(CHARTS)
+        with open(path, encoding="utf-8") as file:
+            exec(compile(file.read(), path, "exec"), module.__dict__)
+    return module
+
+
 def figure_forms(figure):
     png = io.BytesIO()
     figure.savefig(png, format="png", bbox_inches="tight")
-    return {"text/plain": repr(figure), "image/png": encoded("image/png", png.getvalue())}
+    forms = {"text/plain": repr(figure), "image/png": encoded("image/png", png.getvalue())}
+    try:
+        chart = charts().chart_of(figure)
+    except Exception:
+        # The code does not fit this version of matplotlib, or one of its extensions. The image shows everything.
+        chart = None
+    return forms if chart is None else {**forms, "application/vnd.hookbox.chart+json": chart}
 
 
 def is_open_figure(value):
@@ -110,6 +130,19 @@ def change_matplotlib(matplotlib):
     named = os.environ.get("MPLBACKEND", "").lower()
     if not named or named in HEADLESS or "inline" in named:
         matplotlib.rcParams["backend"] = f"module://{BACKEND}"
+
+
+def change_axes(module):
+    draw = module.Axes.bxp
+
+    @functools.wraps(draw)
+    def bxp(axes, boxes, *args, **options):
+        artists = draw(axes, boxes, *args, **options)
+        is_turned = options.get("orientation") == "horizontal" or options.get("vert") is False
+        charts().keep_boxes(axes, boxes, artists["medians"], is_turned)
+        return artists
+
+    module.Axes.bxp = bxp
 
 
 def change_pyplot(pyplot):
@@ -163,6 +196,7 @@ def change_pillow(module):
 
 CHANGES = {
     "matplotlib": change_matplotlib,
+    "matplotlib.axes._axes": change_axes,
     "matplotlib.pyplot": change_pyplot,
     "IPython.core.display": change_ipython,
     "IPython.core.display_functions": change_ipython,

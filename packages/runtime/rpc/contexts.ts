@@ -61,7 +61,10 @@ async function* run(contexts: Contexts, context: CodeContext, request: RunCodeRe
   const timeoutMs = request.timeoutMs === undefined ? undefined : Number(request.timeoutMs);
   const events = contexts.run(context, request.code, { timeoutMs, signal });
   try {
-    for await (const event of events) yield messageOf(context, event);
+    for await (const event of events) {
+      const isFlush = ("stdout" in event && !event.stdout) || ("stderr" in event && !event.stderr);
+      if (!isFlush) yield messageOf(context, event);
+    }
   } catch (error) {
     throw codedError(error);
   }
@@ -100,9 +103,10 @@ const BYTES: Record<string, "png" | "jpeg" | "pdf"> = {
   "image/jpeg": "jpeg",
   "application/pdf": "pdf",
 };
-const VALUES: Record<string, "json" | "data"> = {
+const VALUES: Record<string, "json" | "data" | "chart"> = {
   "application/json": "json",
   "application/vnd.hookbox.data+json": "data",
+  "application/vnd.hookbox.chart+json": "chart",
 };
 
 function resultOf(forms: Forms, isMainResult: boolean): MessageInitShape<typeof ResultSchema> {

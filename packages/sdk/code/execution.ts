@@ -18,7 +18,8 @@ export type ResultForm =
   | "latex"
   | "json"
   | "javascript"
-  | "data";
+  | "data"
+  | "chart";
 
 /** A value that the code displayed, in all its forms. A form that the value does not have is absent. */
 export interface Result {
@@ -38,6 +39,11 @@ export interface Result {
   javascript?: string;
   /** The value as plain data; for a table, its columns by name. */
   data?: JSONValue;
+  /**
+   * The data of a figure of matplotlib, to draw it again: `type` (`line`, `scatter`, `bar`, `pie`, `box_and_whisker`,
+   * `superchart` for several axes, or `unknown`), `title`, `elements`, and for axes labels, units, ticks and scales.
+   */
+  chart?: JSONValue;
   /** Forms of other MIME types; binary ones in base64. */
   extra: Record<string, string>;
   /** Whether it is the value of the last expression. False for values that were displayed while the code ran. */
@@ -80,7 +86,7 @@ export interface Execution {
 
 const BINARY = ["png", "jpeg", "pdf"] as const;
 const PLAIN = ["text", "html", "markdown", "svg", "latex", "javascript"] as const;
-const VALUES = ["json", "data"] as const;
+const VALUES = ["json", "data", "chart"] as const;
 
 /** Converts a result of the runtime's response. @internal */
 export function resultOf(wire: WireResult): Result {

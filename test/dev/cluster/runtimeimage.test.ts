@@ -20,7 +20,7 @@ test("librariesOf() reads the libraries and the loader, and no more", () => {
 
 test("runtimeImage() has the bundle, its kernels and the native module, and no other package", async () => {
   const dist = await bundleRuntime(makeTempFolder());
-  const python = ["hookbox_cells.py", "hookbox_display.py", "hookbox_libraries.py", "hookbox_shell.py"];
+  const python = ["cells", "charts", "display", "libraries", "shell"].map((name) => `hookbox_${name}.py`);
   const kernels = ["kernel.java", "kernel.mjs", "kernel.py", "kernel.r", "kernel.sh"];
   expect(readdirSync(dist).sort()).toEqual([...python, ...kernels, "main.js"]);
   const busybox = join(makeTempFolder(), "busybox");
