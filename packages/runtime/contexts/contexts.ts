@@ -176,11 +176,17 @@ async function* runNow(context: CodeContext, code: string, limits: CodeLimits): 
   const executionCount = ++context.count;
   context.busy = true;
   let timedOut = false;
+  let isBroken = false;
   limits.onBegin?.(executionCount);
   const { events, finished } = kernel.run(code, limits.env);
+  const end = () => {
+    // A second interrupt would hit the code that handles the first one.
+    if (!isBroken) breakOff(kernel, finished);
+    isBroken = true;
+  };
   const unwatch = watchLimits(limits.timeoutMs, limits.signal, (why) => {
     timedOut = why === "timeout";
-    breakOff(kernel, finished);
+    end();
   });
   let over = false;
   finished.then(() => over = true);
@@ -190,7 +196,7 @@ async function* runNow(context: CodeContext, code: string, limits: CodeLimits): 
   } finally {
     unwatch();
     // The reader left before the end of the run, so nobody needs the rest.
-    if (!over) breakOff(kernel, finished);
+    if (!over) end();
     await finished;
     context.busy = false;
   }

@@ -4,10 +4,13 @@ import type { Readable } from "node:stream";
 /** Forms of a value by MIME type; binary ones are base64. */
 export type Forms = Record<string, unknown>;
 
-/** One event of a run. */
+/** Offsets in a text at which the program flushed its output. Absent: it did not. */
+type Ends = number[];
+
+/** One event of a run. A text may be empty if it has `ends`. */
 export type KernelEvent =
-  | { stdout: string }
-  | { stderr: string }
+  | { stdout: string; ends?: Ends }
+  | { stderr: string; ends?: Ends }
   /** A displayed value. `main`: it is the value of the last expression. */
   | { result: Forms; main: boolean }
   | { error: { name: string; value: string; traceback: string } };
@@ -69,19 +72,32 @@ export function createKernelEvents(streams: Readable[]): KernelEvents {
 }
 
 function sizeOf(event: KernelEvent): number {
-  if ("stdout" in event) return event.stdout.length;
-  if ("stderr" in event) return event.stderr.length;
+  if ("stdout" in event) return sizeOfText(event.stdout, event.ends);
+  if ("stderr" in event) return sizeOfText(event.stderr, event.ends);
   return 1000;
 }
 
+/** Each end counts, because a program may flush after each character. */
+function sizeOfText(text: string, ends: Ends = []): number {
+  return text.length + 10 * ends.length;
+}
+
 function isEmpty(event: KernelEvent): boolean {
-  return ("stdout" in event && event.stdout === "") || ("stderr" in event && event.stderr === "");
+  return ("stdout" in event || "stderr" in event) && sizeOf(event) === 0;
 }
 
 /** Appends text to the previous event if that is of the same stream, because print() writes small pieces. */
 function appended(last: KernelEvent | undefined, next: KernelEvent): boolean {
-  if (last && "stdout" in last && "stdout" in next) last.stdout += next.stdout;
-  else if (last && "stderr" in last && "stderr" in next) last.stderr += next.stderr;
-  else return false;
+  if (last && "stdout" in last && "stdout" in next) {
+    addEnds(last, next.ends, last.stdout.length);
+    last.stdout += next.stdout;
+  } else if (last && "stderr" in last && "stderr" in next) {
+    addEnds(last, next.ends, last.stderr.length);
+    last.stderr += next.stderr;
+  } else return false;
   return true;
+}
+
+function addEnds(last: { ends?: Ends }, ends: Ends | undefined, offset: number): void {
+  if (ends) (last.ends ??= []).push(...ends.map((end) => end + offset));
 }

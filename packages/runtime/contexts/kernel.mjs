@@ -194,7 +194,8 @@ function output(stream) {
   return (data, encoding, done) => {
     const bytes = typeof data === "string" && isText(encoding) ? undefined : bytesOf(data, encoding);
     const text = bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode() + data;
-    if (text !== "") send({ [stream]: text });
+    // Each call is a message of its own, as in other kernels of JavaScript.
+    if (text !== "") send({ [stream]: text, flushed: true });
     const callback = typeof encoding === "function" ? encoding : done;
     if (callback) process.nextTick(callback);
     return true;

@@ -1,7 +1,7 @@
 """Runs Python code piece by piece, and keeps its variables between the pieces.
 
 Requests arrive on descriptor 3, as one JSON object per line: {"code", "env"}. Events go to descriptor 4, one per line:
-{"stdout"}, {"stderr"}, {"result", "main"} with MIME types as keys, {"error": {"name", "value", "traceback"}},
+{"stdout"}, {"stderr"}, both with {"flushed"} after a flush, {"result", "main"} with MIME types as keys, {"error": {"name", "value", "traceback"}},
 and at the end {"done": true}. Child processes write to descriptors 1 and 2 instead.
 """
 
@@ -107,15 +107,25 @@ class Output(io.TextIOBase):
         self.name = f"<{name}>"
         self.stream = name
         self.descriptor = descriptor
+        self.is_flushed = True
         self.buffer = OutputBytes(self)
 
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self.buffer.finish()
-        if text:
-            send(**{self.stream: text})
+        self.show(text)
         return len(text)
+
+    def show(self, text):
+        if text:
+            self.is_flushed = False
+            send(**{self.stream: text})
+
+    def flush(self):
+        if not self.is_flushed:
+            self.is_flushed = True
+            send(**{self.stream: "", "flushed": True})
 
     def reconfigure(self, **_):
         pass
@@ -141,16 +151,15 @@ class OutputBytes(io.RawIOBase):
         data = bytes(data)
         if is_forked():
             return os.write(self.output.descriptor, data)
-        self.show(self.decoder.decode(data))
+        self.output.show(self.decoder.decode(data))
         return len(data)
 
     def finish(self):
         """Sends the first bytes of an incomplete character."""
-        self.show(self.decoder.decode(b"", final=True))
+        self.output.show(self.decoder.decode(b"", final=True))
 
-    def show(self, text):
-        if text:
-            send(**{self.output.stream: text})
+    def flush(self):
+        self.output.flush()
 
     def writable(self):
         return True

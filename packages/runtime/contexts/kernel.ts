@@ -124,7 +124,7 @@ export async function startKernel(language: Language, cwd: string, env: Record<s
         if (error) events.push({ error });
         onDone();
       });
-    } else events.push(event as unknown as KernelEvent);
+    } else events.push(eventOf(event));
   });
   const finishText = readUnframedText(child, events.push);
   requests.on("error", () => {}).resume();
@@ -259,6 +259,7 @@ const lineSchema = z.looseObject({
   stdout: text,
   stderr: text,
   error: errorSchema.nullish(),
+  flushed: z.literal(true).optional(),
   begun: z.boolean().optional(),
   exiting: z.number().nullish(),
   results: z.array(z.object({ result: z.record(z.string(), z.unknown()), main: z.boolean() })).optional(),
@@ -274,6 +275,11 @@ function parse(line: string): z.infer<typeof lineSchema> | undefined {
   } catch {
     return undefined;
   }
+}
+
+function eventOf({ flushed, ...event }: z.infer<typeof lineSchema>): KernelEvent {
+  const { stdout, stderr } = event;
+  return { ...event, ...flushed ? { ends: [(stdout ?? stderr ?? "").length] } : {} } as unknown as KernelEvent;
 }
 
 /**

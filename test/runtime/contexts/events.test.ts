@@ -28,6 +28,21 @@ test("read() yields what is pushed until the end, text of one stream joined", as
   ]);
 });
 
+test("joined text keeps the places where the program flushed it, also right after what was read before", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = createKernelEvents([]);
+  const reader = events.read(promise);
+  events.push({ stdout: "a" });
+  events.push({ stdout: "bc", ends: [2] });
+  events.push({ stdout: "d" });
+  events.push({ stdout: "", ends: [0] });
+  expect((await reader.next()).value).toEqual({ stdout: "abcd", ends: [3, 4] });
+  events.push({ stderr: "", ends: [0] });
+  events.push({ stderr: "" });
+  resolve();
+  expect(await all(reader)).toEqual([{ stderr: "", ends: [0] }]);
+});
+
 test("a reader that is behind holds the streams up, and one that leaves releases them", async () => {
   const stream = new PassThrough();
   stream.resume();

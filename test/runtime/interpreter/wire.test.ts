@@ -86,7 +86,7 @@ test("a client that goes away interrupts the code, and the next code runs with t
   const code = `x = 5
 try:
     print("begun", flush=True)
-    while True: pass
+    while True: x = 5
 except KeyboardInterrupt:
     open(${JSON.stringify(file)}, "w")`;
   const leaving = new AbortController();
