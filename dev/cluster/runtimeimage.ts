@@ -14,8 +14,9 @@ import { readRecord } from "./state.ts";
 export const RUNTIME_IMAGE = "docker.io/library/hookbox-runtime:local";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** The packages that cannot be bundled: the module that opens terminals has native code. */
-const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${process.platform}-${process.arch}`];
+const MACHINE = `${process.platform}-${process.arch}`;
+/** The packages that cannot be bundled: they have native code, which opens terminals, and reads attributes of files. */
+const NATIVE = ["@lydell/node-pty", `@lydell/node-pty-${MACHINE}`, "koffi", `@koromix/koffi-${MACHINE}`];
 const PYTHON = "/usr/bin/python3";
 const TINI = "/usr/bin/tini";
 const OWN_FOLDER = "/opt/hookbox";

@@ -18,6 +18,8 @@ export interface WriteOptions {
   modifiedAt?: Date | undefined;
   /** Whether to write to the target of a symlink at the path; if false, the symlink is replaced. @default {true} */
   followLast?: boolean;
+  /** Called with the descriptor of the complete file, before the file gets its name. */
+  onComplete?: (descriptor: number) => void;
 }
 
 const NEW_FILE_MODE = 0o644;
@@ -90,6 +92,7 @@ export async function writeTemporary(
   try {
     const bytes = await copyTo(source, handle, wanted, options.maxBytes);
     await setAttributes(handle, old, options);
+    options.onComplete?.(handle.fd);
     await handle.close();
     return { name: temporary, bytes };
   } catch (error) {

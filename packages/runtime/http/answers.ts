@@ -93,6 +93,9 @@ export function modifiedAt(time: Date): Record<"Last-Modified" | "Cache-Control"
 function wantedRange(c: Context, size: number, headers: Record<string, string>) {
   const tags = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   if (tags?.some((tag) => tag === "*" || tag === headers["ETag"])) return "unchanged";
+  // Only without tags, which are more precise. Both times have whole seconds.
+  const since = tags ? NaN : Date.parse(c.req.header("If-Modified-Since") ?? "");
+  if (Date.parse(headers["Last-Modified"] ?? "") <= since && headers["ETag"]) return "unchanged";
   const condition = c.req.header("If-Range");
   const applies = condition === undefined || condition === headers["ETag"] || condition === headers["Last-Modified"];
   return applies ? parseRange(c.req.header("Range"), size) : "whole";

@@ -18,7 +18,7 @@ test("librariesOf() reads the libraries and the loader, and no more", () => {
   expect(librariesOf("\tstatically linked\n")).toEqual([]);
 });
 
-test("runtimeImage() has the bundle, its kernels and the native module, and no other package", async () => {
+test("runtimeImage() has the bundle, its kernels and the native modules, and no other package", async () => {
   const dist = await bundleRuntime(makeTempFolder());
   const python = ["cells", "charts", "display", "libraries", "shell"].map((name) => `hookbox_${name}.py`);
   const kernels = ["kernel.java", "kernel.mjs", "kernel.py", "kernel.r", "kernel.sh"];
@@ -31,8 +31,10 @@ test("runtimeImage() has the bundle, its kernels and the native module, and no o
     ...python.map((name) => `/opt/hookbox/${name}`),
     ...kernels.map((name) => `/opt/hookbox/${name}`),
     "/opt/hookbox/main.js",
+    `/opt/hookbox/node_modules/@koromix/koffi-${process.platform}-${process.arch}`,
     "/opt/hookbox/node_modules/@lydell/node-pty",
     `/opt/hookbox/node_modules/@lydell/node-pty-${process.platform}-${process.arch}`,
+    "/opt/hookbox/node_modules/koffi",
     "/opt/hookbox/package.json",
   ]);
   expect(entrypoint).toEqual(["/usr/local/bin/node", "/opt/hookbox/main.js"]);

@@ -103,3 +103,22 @@ test("makeDir(), rename(), remove() and exists() change folders and files", asyn
   await files.remove("c");
   expect(await files.exists("c")).toBe(false);
 });
+
+test("an upload notes metadata about a file, and the next one replaces all of them", async () => {
+  const { sandbox } = await startSandbox();
+  const metadata = { Author: "me", "x-2": "a b" };
+  const noted = { author: "me", "x-2": "a b" };
+  expect(await sandbox.files.write("dir/a", "1", { metadata })).toMatchObject({ metadata: noted });
+  expect(await sandbox.files.getInfo("dir/a")).toMatchObject({ metadata: noted });
+  expect(await sandbox.files.rename("dir/a", "dir/b")).toMatchObject({ metadata: noted });
+  expect(await sandbox.files.list("dir")).toMatchObject([{ name: "b", metadata: noted }]);
+  const stream = new Blob(["2"]).stream();
+  expect(await sandbox.files.write("dir/b", stream, { metadata: { other: "" } })).toMatchObject({
+    metadata: { other: "" },
+  });
+  await sandbox.files.write("dir/b", "3");
+  expect((await sandbox.files.getInfo("dir/b")).metadata).toBeUndefined();
+  await expect(sandbox.files.write("dir/c", "1", { metadata: { ["k".repeat(247)]: "1" } }))
+    .rejects.toThrow(InvalidArgumentError);
+  await expect(sandbox.files.write("dir/c", "1", { metadata: { k: "v".repeat(5000) } })).rejects.toThrow("4096");
+});

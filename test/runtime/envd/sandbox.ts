@@ -10,7 +10,7 @@ const VERSION = "0.6.13";
 export const ID = "i0123456789abcdefghij";
 
 /** Connects the published client to a port, without a control API. */
-function clientOf(port: number | undefined, envdAccessToken?: string): Sandbox {
+export function clientOf(port: number | undefined, envdAccessToken?: string): Sandbox {
   return new Sandbox({
     sandboxId: ID,
     envdVersion: VERSION,

@@ -9,6 +9,7 @@ import { type EntryInfoSchema, FileType } from "../../../runtime-api/gen/e2b/fil
 import { codeOf, type Root } from "../../confine.ts";
 import { withParent } from "../../files/folder.ts";
 import { modifiedOf } from "../../files/list.ts";
+import { metadataOf } from "./metadata.ts";
 import { shownPath } from "./paths.ts";
 
 /** A file, for clients. */
@@ -58,7 +59,7 @@ export async function describeEntry(root: Root, path: string, names = readNames(
 /** Describes a file whose state has been read. @param place its path, as it is shown and as it can be opened */
 export async function entryOf(
   root: Root,
-  { path }: { path: string; at: FSPath },
+  { path, at }: { path: string; at: FSPath },
   stats: Stats,
   names: Names,
 ): Promise<Entry> {
@@ -74,6 +75,7 @@ export async function entryOf(
     owner: names.user(stats.uid),
     group: names.group(stats.gid),
     modifiedTime: timestampFromDate(modifiedOf(stats)),
+    metadata: metadataOf(at),
     ...link ? { symlinkTarget: link.path.toWellFormed(), isSymlink: true } : {},
   };
 }

@@ -12,6 +12,7 @@ import { writeWhole } from "../../files/write.ts";
 import { sendFile } from "../../http/answers.ts";
 import { bodyOf, isForm, takeFiles } from "../../http/body.ts";
 import type { HTTPEnv } from "../../http/httppath.ts";
+import { type Metadata, metadataIn, metadataOf, noteMetadata } from "./metadata.ts";
 import { absolutePath, shownPath } from "./paths.ts";
 
 /** What the endpoints need. */
@@ -26,6 +27,8 @@ interface Written {
   name: string;
   path: string;
   type: "file";
+  /** Absent: nothing is noted about it. */
+  metadata?: Metadata;
 }
 
 /** Adds the endpoints to the app. */
@@ -88,9 +91,10 @@ async function upload(c: Context<HTTPEnv>, options: FilesOptions): Promise<Writt
     throw new Refused("INVALID_ARGUMENT", "the content type must be multipart/form-data or application/octet-stream");
   }
   const body = decoded(c);
+  const metadata = metadataIn(c.env.incoming?.headers ?? {});
   if (isRaw) {
     if (wanted === "") throw new Refused("INVALID_ARGUMENT", "the path of the file is missing");
-    return [await write(options, wanted, body)];
+    return [await write(options, wanted, body, metadata)];
   }
   const paths = new Set<string>();
   const written = await takeFiles(c, async (filename, content) => {
@@ -101,7 +105,7 @@ async function upload(c: Context<HTTPEnv>, options: FilesOptions): Promise<Writt
       throw new Refused("INVALID_ARGUMENT", `you cannot upload two files to the same path: ${shown}`);
     }
     paths.add(shown);
-    return await write(options, path, content);
+    return await write(options, path, content, metadata);
   }, { body });
   if (written.length === 0) throw new Refused("INVALID_ARGUMENT", 'the form has no part named "file"');
   return written;
@@ -119,11 +123,18 @@ function decoded(c: Context<HTTPEnv>): Readable {
   return gunzip;
 }
 
-async function write({ root, maxUpload }: FilesOptions, path: string, content: Readable): Promise<Written> {
+async function write(
+  { root, maxUpload }: FilesOptions,
+  path: string,
+  content: Readable,
+  metadata: Metadata,
+): Promise<Written> {
   const absolute = await absolutePath(root, path);
-  await writeWhole(root, absolute, content, { maxBytes: maxUpload }).catch((error) => {
+  const onComplete = (descriptor: number) => noteMetadata(descriptor, metadata);
+  await writeWhole(root, absolute, content, { maxBytes: maxUpload, onComplete }).catch((error) => {
     throw /^Z_/.test(codeOf(error) ?? "") ? new Refused("INVALID_ARGUMENT", "the body is not gzip") : error;
   });
   const shown = shownPath(absolute);
-  return { name: basename(shown), path: shown, type: "file" };
+  const noted = Object.keys(metadata).length > 0 ? { metadata: metadataOf(absolute) } : {};
+  return { name: basename(shown), path: shown, type: "file", ...noted };
 }
