@@ -37,7 +37,7 @@ export function createProcess(options: ProcessOptions): ServiceImpl<typeof Proce
   const { known, processes } = options;
   const running = (selector: ProcessSelector | undefined): E2BProcess => {
     const found = find(known, selector);
-    if (found.end) throw new ConnectError(`process ${found.pid} has ended`, Code.NotFound);
+    if (found.end) throw hasEnded(found);
     return found;
   };
   return {
@@ -71,11 +71,13 @@ export function createProcess(options: ProcessOptions): ServiceImpl<typeof Proce
       }
       return {};
     },
-    sendSignal: ({ process, signal }) => {
+    sendSignal: async ({ process, signal }) => {
       const one = running(process);
       const name = SIGNALS[signal];
       if (!name) throw new ConnectError(`signal ${signal} is not supported: only 9 and 15 are`, Code.Unimplemented);
-      one.kill(name);
+      if (!one.kill(name)) throw hasEnded(one);
+      // A client that kills it again learns that it is dead.
+      if (name === "SIGKILL") await one.entry.endedUnless(AbortSignal.timeout(DEATH_MS));
       return {};
     },
     closeStdin: async ({ process }, { signal }) => {
@@ -85,6 +87,13 @@ export function createProcess(options: ProcessOptions): ServiceImpl<typeof Proce
       return {};
     },
   };
+}
+
+/** How long a process that was killed may take to die, in milliseconds: the system may be busy with it. */
+const DEATH_MS = 1000;
+
+function hasEnded({ pid }: E2BProcess): ConnectError {
+  return new ConnectError(`process ${pid} has ended`, Code.NotFound);
 }
 
 const SIGNALS: Partial<Record<Signal, "SIGKILL" | "SIGTERM">> = {

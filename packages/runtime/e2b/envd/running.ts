@@ -27,8 +27,12 @@ export interface E2BProcess {
   output: Broadcast;
   /** Set when the process has ended and its output is complete. */
   end: EndEvent | undefined;
-  /** Sends a signal to this one process, and lets the end no longer wait for children that keep its output open. */
-  kill(signal: "SIGKILL" | "SIGTERM"): void;
+  /**
+   * Sends a signal to this one process, and lets the end no longer wait for children that keep its output open.
+   *
+   * @returns false if it has been killed before
+   */
+  kill(signal: "SIGKILL" | "SIGTERM"): boolean;
 }
 
 /** All of them. */
@@ -83,6 +87,7 @@ function createProcess(
   const isTerminal = "resize" in running;
   const { stdout, stderr } = running;
   const killed = Promise.withResolvers<void>();
+  let isKilled = false;
   const one: E2BProcess = {
     pid: running.pid,
     config,
@@ -92,8 +97,11 @@ function createProcess(
     output: createBroadcast({ stdout, stderr }, isTerminal ? TERMINAL_PIECE_BYTES : PIECE_BYTES),
     end: undefined,
     kill: (signal) => {
+      if (entry.end && isKilled) return false;
+      isKilled = true;
       killed.resolve();
       if (!entry.end) process.kill(running.pid, signal);
+      return true;
     },
   };
   void entry.ended.then(async (end) => {
