@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { type BasePython, CLIENT, DEEPAGENTS, environmentName, pythonWith, serves } from "./python.ts";
+import { type BasePython, CLIENT, DEEPAGENTS, E2B, environmentName, OLD_E2B, pythonWith, serves } from "./python.ts";
 
 const PYTHON: BasePython = { executable: "/bin/python3", version: [3, 12, 1], prefix: "/usr", hasVenv: true };
 
@@ -26,10 +26,15 @@ test("environmentName() changes with the requirements, the version and the insta
   expect(environmentName("a==1", { ...PYTHON, executable: "/usr/bin/python3" })).toBe(names[0]);
 });
 
-test.for([CLIENT, DEEPAGENTS])("what is installed of $label is what is listed, to the version", async (packages) => {
+test.for([
+  { ...CLIENT, main: "k8s-agent-sandbox==1.0.8" },
+  { ...DEEPAGENTS, main: "k8s-agent-sandbox==1.0.8" },
+  { ...E2B, main: "e2b-code-interpreter==2.11.5" },
+  { ...OLD_E2B, main: "e2b-code-interpreter==2.8.1" },
+])("what is installed of $label is what is listed, to the version", async ({ main, ...packages }) => {
   const python = await pythonWith(packages, (line) => process.stdout.write(`clients: ${line}\n`));
   const installed = execFileSync(python, ["-I", "-m", "pip", "freeze"], { encoding: "utf8" });
   const listed = readFileSync(packages.requirements, "utf8").replaceAll(/^#.*\n/gm, "").replace(/\[[a-z,]+\]/, "");
   expect(installed).toBe(listed);
-  expect(installed).toContain("\nk8s-agent-sandbox==1.0.8\n");
+  expect(installed).toContain(`\n${main}\n`);
 });

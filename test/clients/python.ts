@@ -56,6 +56,20 @@ export const DEEPAGENTS: Packages = {
   requirements: fileOf("requirements-deepagents.txt"),
 };
 
+/** E2B's code interpreter, pandas and matplotlib. */
+export const E2B: Packages = {
+  name: "e2b",
+  label: "E2B's code interpreter",
+  requirements: fileOf("requirements-e2b.txt"),
+};
+
+/** An older one, which frameworks pin. */
+export const OLD_E2B: Packages = {
+  name: "e2b-2.31",
+  label: "an older one of E2B's code interpreter",
+  requirements: fileOf("requirements-e2b-2.31.txt"),
+};
+
 /** Finds the Python that has the published client, as {@link pythonWith} does. */
 export function clientPython(progress: (line: string) => void): Promise<string> {
   return pythonWith(CLIENT, progress);
