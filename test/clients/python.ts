@@ -1,13 +1,14 @@
 /** A Python that has published packages: a virtual environment in the cache, made once. Talks to no cluster. @module */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../../dev/cluster/binaries.ts";
 import { withLock } from "../../dev/cluster/lock.ts";
 import { installPython } from "./installpython.ts";
+import { modulePython } from "./modulepython.ts";
 
 /** A Python of this machine. */
 export interface BasePython {
@@ -17,18 +18,18 @@ export interface BasePython {
   version: [number, number, number];
   /** Folder that it is installed in. */
   prefix: string;
-  /** Whether it can make virtual environments: Debian has that in a package of its own. */
-  hasVenv: boolean;
+  /** What can put pip into a virtual environment; undefined: nothing, as on Debian without a package of its own. */
+  pip: "ensurepip" | "pip" | undefined;
 }
 
-/** The client asks for 3.11 or later; the requirements were resolved for no later one than 3.14. */
+/** The requirements were resolved for no later one than 3.14. */
 const NAMES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"];
 const DEBIANS = "/usr/bin/python3";
 const PROBE = `
 import importlib.util, json, sys
 print(json.dumps({
   "executable": sys.executable, "version": sys.version_info[:3], "prefix": sys.base_prefix,
-  "hasVenv": all(map(importlib.util.find_spec, ["venv", "ensurepip"])),
+  "pip": next(filter(importlib.util.find_spec, ["ensurepip", "pip"]), None) if importlib.util.find_spec("venv") else None,
 }))`;
 
 /** What is installed into an environment. */
@@ -39,6 +40,8 @@ export interface Packages {
   label: string;
   /** File that lists all packages, each with its version. */
   requirements: string;
+  /** The oldest Python 3 that they run on. @default {11}, which the published client needs */
+  atLeast?: number;
 }
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -82,8 +85,8 @@ export function clientPython(progress: (line: string) => void): Promise<string> 
  * @throws {Error} one clear sentence if there is no Python that serves and none can be installed, or if pip fails
  */
 export async function pythonWith(packages: Packages, progress: (line: string) => void): Promise<string> {
-  const { name, label, requirements } = packages;
-  const base = findPython(progress);
+  const { name, label, requirements, atLeast = 11 } = packages;
+  const base = await findPython(atLeast, progress);
   const folder = join(cacheFolder(), environmentName(readFileSync(requirements, "utf8"), base, name));
   const mark = join(folder, "complete");
   if (!existsSync(mark)) {
@@ -109,35 +112,52 @@ export function environmentName(
   return `${name}-${hash.digest("hex").slice(0, 16)}`;
 }
 
-/** Tells whether the client runs on a Python, and an environment can be made of it. */
-export function serves({ version: [major, minor], hasVenv }: BasePython): boolean {
-  return major === 3 && minor >= 11 && hasVenv;
+/** Tells whether a Python 3 is new enough, and an environment can be made of it. */
+export function serves({ version: [major, minor], pip }: BasePython, atLeast = 11): boolean {
+  return major === 3 && minor >= atLeast && pip !== undefined;
 }
 
-function findPython(progress: (line: string) => void): BasePython {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  const paths = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).filter((path) => existsSync(path));
-  for (const path of [...paths, DEBIANS]) {
-    const found = probe(path);
-    if (found && serves(found)) return found;
-  }
+async function findPython(atLeast: number, progress: (line: string) => void): Promise<BasePython> {
+  const { PATH = "", HOME = "", PYENV_ROOT = join(HOME, ".pyenv") } = process.env;
+  const inPath = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  // pyenv has no name in PATH for a version that is not chosen.
+  const paths = [...inPath, ...globSync(join(PYENV_ROOT, "versions/3.*/bin/python3")).sort(), DEBIANS];
+  const found = firstOf(paths.filter((path) => existsSync(path)), atLeast);
+  if (found) return found;
   const failed = installPython(progress);
-  const installed = probe(DEBIANS);
-  if (installed && serves(installed)) return installed;
-  const why = failed ?? `${DEBIANS} is ${installed?.version.join(".") ?? "not to be had"}`;
-  throw new Error(`Cannot run the Python client: it needs Python 3.11 or later with its venv module; ${why}`);
+  const installed = firstOf([DEBIANS], atLeast);
+  if (installed) return installed;
+  const module = await modulePython(progress).catch((error: Error) => error);
+  const unpacked = typeof module === "string" ? firstOf([module], atLeast) : undefined;
+  if (unpacked) return unpacked;
+  const why = [failed ?? `Debian's is older`, module instanceof Error ? module.message : "that of a Go module fails"];
+  throw new Error(
+    `Cannot run Python clients: they need Python 3.${atLeast} or later with its venv module; ${why.join("; ")}`,
+  );
+}
+
+function firstOf(paths: string[], atLeast: number): BasePython | undefined {
+  for (const path of paths) {
+    const found = probe(path);
+    if (found && serves(found, atLeast)) return found;
+  }
+  return undefined;
 }
 
 function probe(path: string): BasePython | undefined {
   const { status, stdout } = spawnSync(path, ["-I", "-c", PROBE], { encoding: "utf8", timeout: 60_000 });
-  return status === 0 ? JSON.parse(stdout) : undefined;
+  if (status !== 0) return undefined;
+  const { pip, ...found } = JSON.parse(stdout);
+  return { ...found, pip: pip ?? undefined };
 }
 
 async function makeEnvironment(base: BasePython, folder: string, { label, requirements }: Packages): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
-  await run(label, base.executable, ["-I", "-m", "venv", folder]);
-  const pip = (...args: string[]) =>
-    run(label, join(folder, "bin", "python"), ["-I", "-m", "pip", "--no-input", ...args]);
+  const python = join(folder, "bin", "python");
+  const isBare = base.pip === "pip";
+  await run(label, base.executable, ["-I", "-m", "venv", ...isBare ? ["--without-pip"] : [], folder]);
+  const [program, target] = isBare ? [base.executable, ["--python", python]] : [python, []];
+  const pip = (...args: string[]) => run(label, program, ["-I", "-m", "pip", "--no-input", ...target, ...args]);
   // Wheels alone, and nothing that is not listed: no code runs while installing.
   await pip("install", "--no-deps", "--only-binary=:all:", "-r", requirements);
   await pip("check");
