@@ -37,7 +37,7 @@ const AS = (user: string) => ({ headers: { "X-Sandbox-User": user } });
 test("commands, terminals and code run as the chosen user, with home and groups", async () => {
   const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
-  const { commands, code, client, port } = sandbox;
+  const { commands, code, client, port, interpreterPort } = sandbox;
   const who = "id -un; id -G; echo $HOME $USER $LOGNAME; pwd";
   const home = (user: string) =>
     readFileSync("/etc/passwd", "utf8").match(new RegExp(`^${user}:.*:(.*):.*$`, "m"))?.[1];
@@ -60,6 +60,9 @@ test("commands, terminals and code run as the chosen user, with home and groups"
     const headers = { "Content-Type": "application/json", ...user === undefined ? {} : AS(user).headers };
     const legacy = await send(port, "POST", "/execute", { headers, body: JSON.stringify({ command: "id -un" }) });
     expect(JSON.parse(legacy.text)).toMatchObject({ stdout: `${name}\n` });
+    const body = JSON.stringify({ code: "id -un; cd /usr", language: "bash" });
+    const interpreted = await send(interpreterPort, "POST", "/execute", { headers, body });
+    expect(interpreted.text).toContain(`{"type":"stdout","text":"${name}\\n"`);
   }
 });
 
@@ -110,13 +113,14 @@ test("requests for files have the rights of the user, and what they write belong
 test("a user whom the template does not allow is refused, on every port and before anything starts", async () => {
   const sandbox = await startWithUsers(...NOBODY);
   if (!sandbox) return;
-  const { commands, port, restPort, grpcPort, said } = sandbox;
+  const { commands, port, restPort, grpcPort, interpreterPort, said } = sandbox;
   await expect(commands.run("id", { user: "bin" })).rejects.toThrow(
     'Cannot act as user "bin": this sandbox allows only root, daemon, nobody',
   );
   for (const user of ["bin", "65534", "nobody-there", "../root"]) {
     expect((await send(restPort, "GET", "/v1/files/a", AS(user))).status).toBe(403);
     expect((await send(port, "GET", "/list/.", AS(user))).status).toBe(403);
+    expect((await send(interpreterPort, "GET", "/contexts", AS(user))).status).toBe(403);
     const client = createClient(ProcessService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${grpcPort}` }));
     const refusal = await client.execute({ config: { command: ["id"] } }, AS(user)).catch(ConnectError.from);
     expect(refusal).toMatchObject({ code: Code.PermissionDenied });

@@ -32,7 +32,9 @@ export async function startWithUsers(...more: string[]) {
   }
   const main = await startMain("node", args, "Listening");
   onTestFinished(async () => void await main.stop());
-  const [ports] = main.said("Listening") as [Record<"port" | "restPort" | "grpcPort" | "envdPort", number>];
+  const [ports] = main.said("Listening") as [
+    Record<"port" | "restPort" | "grpcPort" | "envdPort" | "interpreterPort", number>,
+  ];
   const token = more.includes("--token-file") ? TOKEN : undefined;
   const client = createRuntimeClient(localTransport(ports.restPort), OBJECT, token);
   const commands = createCommands(client);

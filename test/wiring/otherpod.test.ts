@@ -41,14 +41,18 @@ async function start() {
 }
 
 describe("a runtime that knows its Pod", () => {
-  test.for(["port", "restPort", "grpcPort"] as const)("refuses what is for another one, at %s", async (name) => {
-    const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");
-    onTestFinished(() => runtime.stop());
-    const ask = (headers: Record<string, string>) => send(runtime[name], "POST", "/execute", { headers, body: "{}" });
-    const refused = await ask({ [POD_UID]: "old" });
-    expect(refused).toMatchObject({ status: 421, headers: { "x-sandbox-reason": "OtherPod" } });
-    for (const headers of [{ [POD_UID]: "new" }, {}]) expect((await ask(headers)).status).not.toBe(421);
-  });
+  test.for(["port", "restPort", "grpcPort", "interpreterPort"] as const)(
+    "refuses what is for another one, at %s",
+    async (name) => {
+      const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");
+      onTestFinished(() => runtime.stop());
+      const ask = (headers: Record<string, string>) =>
+        send(runtime[name] ?? 0, "POST", "/execute", { headers, body: "{}" });
+      const refused = await ask({ [POD_UID]: "old" });
+      expect(refused).toMatchObject({ status: 421, headers: { "x-sandbox-reason": "OtherPod" } });
+      for (const headers of [{ [POD_UID]: "new" }, {}]) expect((await ask(headers)).status).not.toBe(421);
+    },
+  );
 
   test("refuses terminals, too", async () => {
     const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");

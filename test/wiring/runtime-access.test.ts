@@ -44,7 +44,13 @@ const json = (value: object): Sent => ({
   headers: { "Content-Type": "application/json" },
 });
 
-type Endpoint = [port: "port" | "restPort", method: string, path: string, sent: Sent, status: number];
+type Endpoint = [
+  port: "port" | "restPort" | "interpreterPort",
+  method: string,
+  path: string,
+  sent: Sent,
+  status: number,
+];
 
 /** Every kind of HTTP endpoint, and what its bearer is answered, one after another. */
 const ENDPOINTS: Endpoint[] = [
@@ -74,17 +80,27 @@ const ENDPOINTS: Endpoint[] = [
   ["restPort", "POST", "/process.v1.ProcessService/Execute", json({ config: { command: ["true"] } }), 200],
   ["restPort", "GET", "/nothing", {}, 404],
   ["restPort", "GET", "/v1/health/", {}, 405],
+  ["interpreterPort", "POST", "/execute", json({ code: "1", language: "bash" }), 200],
+  ["interpreterPort", "POST", "//execute", json({ code: "1", language: "bash" }), 200],
+  ["interpreterPort", "POST", "/contexts", json({ language: "bash" }), 200],
+  ["interpreterPort", "GET", "/contexts", {}, 200],
+  ["interpreterPort", "DELETE", "/contexts/none", {}, 404],
+  ["interpreterPort", "POST", "/contexts/none/restart", {}, 404],
+  ["interpreterPort", "GET", "/nothing", {}, 404],
 ];
 const OPEN: Endpoint[] = [
   ["port", "GET", "/", {}, 200],
   ["restPort", "GET", "/v1/health", {}, 200],
   ["restPort", "GET", "/v1/activity", {}, 200],
+  ["interpreterPort", "GET", "/health", {}, 200],
 ];
 
 /** Asks an endpoint; returns it in short with what it has answered. */
 async function ask(runtime: Runtime, [port, method, path, sent]: Endpoint, token?: string) {
   const headers = { ...sent.headers, ...bearer(token) };
-  return `${method} ${path} ${token ?? ""} ${(await send(runtime[port], method, path, { ...sent, headers })).status}`;
+  return `${method} ${path} ${token ?? ""} ${
+    (await send(runtime[port] ?? 0, method, path, { ...sent, headers })).status
+  }`;
 }
 
 const answered = ([, method, path, , status]: Endpoint, token = "", instead = status) =>

@@ -65,6 +65,7 @@ test("a page whose name was made to lead here runs no command and reads no file"
   expect(existsSync(join(made.root.path, "made"))).toBe(false);
   // A browser says no Origin where it reads from what it takes for the page's own.
   expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers: host })).status).toBe(403);
+  expect((await send(runtime.interpreterPort!, "GET", "/contexts", { headers: host })).status).toBe(403);
   const forwarded = { ...host, "X-Forwarded-Host": "localhost" };
   expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers: forwarded })).status).toBe(403);
 });

@@ -15,9 +15,6 @@
  * @module
  */
 import { type Context, Hono } from "hono";
-import { constants } from "node:fs";
-import { access } from "node:fs/promises";
-import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../../../process/log.ts";
 import type { Root } from "../../confine.ts";
@@ -33,6 +30,7 @@ import { SpawnError } from "../../processes/command.ts";
 import type { TokenCheck } from "../../token.ts";
 import { createUserGate } from "../../users/userruntime.ts";
 import type { Users } from "../../users/users.ts";
+import { absolutePath, homeOf } from "../envd/paths.ts";
 import { messagesOf } from "./messages.ts";
 
 /** What the app serves and uses. */
@@ -184,20 +182,11 @@ function infoOf({ id, language, cwd }: CodeContext) {
   return { id, language, cwd };
 }
 
-const E2B_HOME = "/home/user";
-
-/** The folder in which contexts run by default, and where relative paths start. */
-async function homeOf({ isConfined, workdir, home }: Root): Promise<string> {
-  if (isConfined || home === undefined) return workdir;
-  return await access(E2B_HOME, constants.X_OK).then(() => E2B_HOME, () => home);
-}
-
+/** Returns the folder of a new context. @throws {HTTPError} 400 if there is no such folder */
 async function folderOf(root: Root, cwd: string | null | undefined): Promise<string> {
-  const home = await homeOf(root);
-  if (!cwd) return home;
-  const isRelative = !root.isConfined && !/^[/~]/.test(cwd);
+  if (!cwd) return await homeOf(root);
   try {
-    return await root.resolve(isRelative ? join(home, cwd) : cwd);
+    return await root.resolve(await absolutePath(root, cwd));
   } catch (error) {
     throw new HTTPError(400, refusedFor(error, cwd)?.message ?? `Cannot use the folder ${JSON.stringify(cwd)}`);
   }
