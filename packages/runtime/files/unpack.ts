@@ -1,7 +1,6 @@
 /** Unpacks a tar archive into a folder as it arrives; no entry can be written outside of the folder. @module */
 import { randomBytes } from "node:crypto";
 import { chmod, link, lstat, rename, symlink, unlink } from "node:fs/promises";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type { Header } from "tar-stream";
@@ -41,7 +40,7 @@ export interface Unpacked {
 export async function unpackInto(
   root: Root,
   path: string,
-  source: Readable,
+  source: AsyncIterable<Uint8Array>,
   options: UnpackOptions,
 ): Promise<Unpacked> {
   await makeFolder(root, path);

@@ -7,11 +7,13 @@ import { Refused } from "../files/refused.ts";
 import { createByteBuffer } from "../../process/bytebuffer.ts";
 import type { HTTPEnv } from "./httppath.ts";
 
-/** Returns the body as a stream that is read only as fast as it is consumed. It fails if the client disconnects. */
-export function bodyOf(c: Context<HTTPEnv>): Readable {
-  if (c.env?.incoming) return c.env.incoming;
-  const { body } = c.req.raw;
-  return body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
+/** Returns the body, which is read only as fast as it is consumed. It fails if the client disconnects. */
+export function bodyOf(c: Context<HTTPEnv>): AsyncIterable<Uint8Array> {
+  // This comes first, because the server cannot read the rest of a body that was touched as a web stream.
+  if (!c.env?.incoming) return c.req.raw.body ?? Readable.from([]);
+  // The server reads the rest of a stream that is not destroyed. Otherwise, a client that sends all before it reads waits
+  // forever, and the next request of the connection gets no answer.
+  return c.env.incoming.iterator({ destroyOnReturn: false });
 }
 
 /** Reads the whole body as text. @throws {Refused} RESOURCE_EXHAUSTED if it is larger than `maxBytes` */
@@ -36,8 +38,7 @@ export async function readBytes(
   admit: (bytes: number) => Promise<void> | void = () => {},
 ): Promise<Uint8Array> {
   const gathered = createByteBuffer();
-  // The server reads the rest of a stream that is not destroyed. Otherwise, the next request of the connection gets no answer.
-  for await (const part of bodyOf(c).iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
+  for await (const part of bodyOf(c)) {
     if (gathered.size() + part.length > maxBytes) {
       throw new Refused("RESOURCE_EXHAUSTED", `Cannot read the body: it has more than ${maxBytes} bytes`);
     }

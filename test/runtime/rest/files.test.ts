@@ -1,8 +1,10 @@
 /** Port 8080 beyond the published protocol: stat, folders, rename, tar, watch, disk. @module */
+import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:http";
-import { beforeEach, expect, test } from "vitest";
+import { connect } from "node:net";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Runtime } from "../../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "../folders.ts";
 import { send, type Sent, startTestRuntime } from "../servers.ts";
@@ -61,6 +63,34 @@ test("a tar that is none is refused", async () => {
   const refused = await ask("PUT", "/v1/archive/up", { body: "x".repeat(2000) });
   expect([refused.status, JSON.parse(refused.text).code]).toEqual([400, "INVALID_ARGUMENT"]);
 });
+
+test.for([
+  { name: "a tar that is none", path: "/v1/archive/up", status: 400 },
+  { name: "a compressed tar that is none", path: "/v1/archive/up?gzip=true", status: 400 },
+  { name: "a file at the place of a folder", path: "/v1/files/d", status: 400 },
+  { name: "a file that is too large", path: "/v1/files/large", status: 413 },
+  {
+    name: "a form that is none",
+    path: "/v1/files/form",
+    status: 400,
+    headers: "Content-Type: multipart/form-data; boundary=B\r\n",
+  },
+])(
+  "a client that sends all before it reads hears that it is refused: $name",
+  async ({ path, status, headers = "" }) => {
+    const small = await startTestRuntime(made.root.path, "--max-upload", "1Mi");
+    onTestFinished(() => small.stop());
+    const body = Buffer.alloc(16_000_000, "x");
+    const socket = connect(small.restPort, "127.0.0.1").pause();
+    onTestFinished(() => void socket.destroy());
+    socket.write(`PUT ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+    await eventually(() => socket.writableLength).toBe(0);
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (part) => answer += part).resume();
+    await eventually(() => answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  },
+);
 
 test("a tar breaks off when its reader leaves, and closes all files", async () => {
   await writeFile(made.at("d/large"), "x".repeat(5_000_000));
