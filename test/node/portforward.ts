@@ -55,7 +55,7 @@ export function testPortForward({ cluster, kubectl, json }: Installed): void {
       const [{ status: { podIP } }] = await until(withProxy, (pods) => pods.length === 2);
       const refused = {
         status: 401,
-        text: expect.stringContaining("the router's Pod has 2 containers ("),
+        text: expect.stringContaining("the router's Pod has 2 containers. "),
       };
       expect(await ask(`${podIP}:${PROXY_PORT}`), "a stranger, through the proxy").toEqual(refused);
       expect(await until(async () => await ask(await forwarded()), ({ status }) => status === 401)).toEqual(refused);

@@ -1,6 +1,6 @@
 /** Tells which clients the router of the cluster lets in. @module */
 import { pathOf } from "../../kube/api.ts";
-import { podSchema, reasonAgainstPod } from "../../router/access/portforward.ts";
+import { podSchema, reasonAgainstPod, textOf } from "../../router/access/portforward.ts";
 import { readOptions, type RouterOptions } from "../../router/options.ts";
 import { type CheckInput, type CheckResult, itemsOf, read } from "./check.ts";
 
@@ -64,7 +64,8 @@ async function reasonAgainstPods(
   if (!pods) return "its Pods cannot be read";
   const reasons = pods.map((pod) => {
     const parsed = podSchema.safeParse(pod).data;
-    return parsed ? reasonAgainstPod(parsed) : "its Pods cannot be read";
+    return parsed ? reasonAgainstPod(parsed) : { reason: "its Pods cannot be read" };
   });
-  return reasons.find((reason) => reason !== undefined);
+  const found = reasons.find((reason) => reason !== undefined);
+  return found && textOf(found);
 }

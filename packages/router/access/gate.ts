@@ -122,12 +122,13 @@ export function createGate(authorise: Authorise, browser: BrowserOptions, checkP
 /** Adds to a refusal why a token was needed although the request came from a loopback address. */
 function explained(
   decision: AccessGrant | Refusal,
-  { reason, isTemporary }: PortForwardVerdict & { isTrusted: false },
+  { reason, names, isTemporary }: PortForwardVerdict & { isTrusted: false },
 ): AccessGrant | Refusal {
   if (!isRefusal(decision)) return decision;
   if (isTemporary) return undecided(reason);
-  const remedy = `${decision.remedy ?? ""} A connection through kubectl port-forward was not enough: ${reason}.`.trim();
-  return { ...decision, remedy };
+  const why = `A connection through kubectl port-forward was not enough: ${reason}.`;
+  const more = names === undefined ? undefined : "The router's log and hookbox doctor say more.";
+  return { ...decision, remedy: [decision.remedy, why, more].filter((part) => part !== undefined).join(" ") };
 }
 
 function admissionOf(

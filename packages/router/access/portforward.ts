@@ -19,11 +19,19 @@ export interface OwnPod {
   addresses: readonly string[];
 }
 
-/** Whether a request from a loopback address is trusted; if not, `reason` says why, as a part of a sentence. */
+/** Why a request from a loopback address is not trusted. */
+export interface PortForwardReason {
+  /** A part of a sentence. Strangers may read it, so it has no names of the cluster. */
+  reason: string;
+  /** The names that belong to it, for the log and for administrators; absent: there are none. */
+  names?: string;
+}
+
+/** Whether a request from a loopback address is trusted. */
 export type PortForwardVerdict =
   | { isTrusted: true }
   /** `isTemporary`: the API server does not answer, so the same request may be trusted later. */
-  | { isTrusted: false; reason: string; isTemporary: boolean };
+  | PortForwardReason & { isTrusted: false; isTemporary: boolean };
 
 /** Decides about a request without a token. Returns undefined if it does not come from a loopback address. */
 export type PortForwardCheck = (
@@ -83,13 +91,18 @@ export function createPortForwardCheck(
 }
 
 function reasonOf(verdict: PortForwardVerdict | undefined): string | undefined {
-  return verdict && (verdict.isTrusted ? "" : verdict.reason);
+  return verdict && (verdict.isTrusted ? "" : textOf(verdict));
+}
+
+/** Returns a reason with its names. */
+export function textOf({ reason, names }: PortForwardReason): string {
+  return names === undefined ? reason : `${reason} (${names})`;
 }
 
 function report(log: Log, verdict: PortForwardVerdict, error: unknown): void {
   if (verdict.isTrusted) return log("info", "Requests through kubectl port-forward need no token");
   const fields = error === undefined ? {} : { ...errorFields(error), stack: undefined };
-  log("warn", `Requests through kubectl port-forward need a token: ${verdict.reason}`, fields);
+  log("warn", `Requests through kubectl port-forward need a token: ${textOf(verdict)}`, fields);
 }
 
 function reasonAgainst(request: IncomingMessage, via: Route["via"]): string | undefined {
@@ -127,30 +140,34 @@ const REDIRECTION = ["ambient.istio.io/redirection", "kmesh.net/redirection"];
 
 async function readVerdict(api: Api, pod: OwnPod): Promise<PortForwardVerdict> {
   const reason = await reasonInPod(api, pod);
-  return reason === undefined ? TRUSTED : { isTrusted: false, reason, isTemporary: false };
+  return reason === undefined ? TRUSTED : { isTrusted: false, ...reason, isTemporary: false };
 }
 
 /** Returns why requests to this Pod are not trusted. @throws {Error} if the API server gives no answer */
-async function reasonInPod(api: Api, { namespace, name, addresses }: OwnPod): Promise<string | undefined> {
+async function reasonInPod(
+  api: Api,
+  { namespace, name, addresses }: OwnPod,
+): Promise<PortForwardReason | undefined> {
+  const names = `${namespace}/${name}`;
   // The router may list Pods, to find sandboxes. It needs no other right for its own.
   const query = { fieldSelector: `metadata.name=${name}` };
   const answer = await api.send({ method: "GET", path: pathOf({ resource: "pods", namespace }), query });
-  if (answer.status === 403) return `the router may not list Pods of namespace ${namespace}`;
-  if (!isOk(answer)) throw answerError(`read Pod ${namespace}/${name}`, answer);
+  if (answer.status === 403) return { reason: "the router may not list Pods of its namespace", names: namespace };
+  if (!isOk(answer)) throw answerError(`read Pod ${names}`, answer);
   const [pod] = listSchema.safeParse(answer.body).data?.items ?? [];
-  if (!pod) return `the router cannot find its Pod ${namespace}/${name}`;
+  if (!pod) return { reason: "the router cannot find its Pod", names };
   const isHere = pod.status.podIPs?.some(({ ip }) => addresses.includes(ip)) === true;
   return reasonAgainstPod(pod) ??
-    (isHere ? undefined : `this process does not have the address of its Pod ${namespace}/${name}`);
+    (isHere ? undefined : { reason: "this process does not have the address of its Pod", names });
 }
 
 /** Returns why something else in this Pod may forward requests of others to its router; undefined: nothing does. */
-export function reasonAgainstPod(pod: RouterPod): string | undefined {
+export function reasonAgainstPod(pod: RouterPod): PortForwardReason | undefined {
   const { hostNetwork, containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  if (hostNetwork === true) return "the router's Pod uses the network of its node";
+  if (hostNetwork === true) return { reason: "the router's Pod uses the network of its node" };
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === "Always");
   const all = [...containers, ...sidecars, ...ephemeralContainers].map(({ name }) => name);
-  if (all.length !== 1) return `the router's Pod has ${all.length} containers (${all.join(", ")})`;
+  if (all.length !== 1) return { reason: `the router's Pod has ${all.length} containers`, names: all.join(", ") };
   const redirection = REDIRECTION.find((key) => Object.hasOwn(pod.metadata.annotations ?? {}, key));
-  return redirection === undefined ? undefined : `the router's Pod has the annotation ${redirection}`;
+  return redirection === undefined ? undefined : { reason: `the router's Pod has the annotation ${redirection}` };
 }

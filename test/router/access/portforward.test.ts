@@ -54,6 +54,16 @@ function readsOf(api: FakeApi): number {
   return api.requests.filter(({ query }) => query?.["fieldSelector"] === "metadata.name=router-1").length;
 }
 
+/** What a router logs about its Pod at the first request. */
+async function logOf(api: FakeApi): Promise<string> {
+  const logged: unknown[] = [];
+  const log = (...line: unknown[]) => void logged.push(line);
+  const socket = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" };
+  const headers = { host: "localhost" };
+  await createPortForwardCheck({ api, pod: ownPod, log })({ headers, socket } as never, "headers");
+  return JSON.stringify(logged);
+}
+
 test("a request through port-forward needs no token, in every mode", async () => {
   const secretFile = join(makeTempFolder(), "secret");
   writeFileSync(secretFile, SECRET);
@@ -92,19 +102,26 @@ test("its name for limits and logs is port-forward", async () => {
   expect(lines.join("\n")).toContain('"client":"port-forward"');
 });
 
-test.for<[what: string, pod: PodParts | "none", reason: string]>([
-  ["no such Pod", "none", "the router cannot find its Pod agent-sandbox-system/router-1"],
+test.for<[what: string, pod: PodParts | "none", reason: string, names?: string]>([
+  ["no such Pod", "none", "the router cannot find its Pod", "agent-sandbox-system/router-1"],
   [
     "an injected proxy",
     { spec: { containers: [ROUTER, { name: "istio-proxy" }] } },
-    "2 containers (router, istio-proxy)",
+    "2 containers",
+    "router, istio-proxy",
   ],
   [
     "a proxy that starts before it",
     { spec: { initContainers: [{ name: "linkerd-proxy", restartPolicy: "Always" }] } },
-    "2 containers (router, linkerd-proxy)",
+    "2 containers",
+    "router, linkerd-proxy",
   ],
-  ["a container for debugging", { spec: { ephemeralContainers: [{ name: "debugger" }] } }, "2 containers"],
+  [
+    "a container for debugging",
+    { spec: { ephemeralContainers: [{ name: "debugger" }] } },
+    "2 containers",
+    "router, debugger",
+  ],
   ["the node's network", { spec: { hostNetwork: true } }, "uses the network of its node"],
   ["a mesh without sidecars", { annotations: { "ambient.istio.io/redirection": "enabled" } }, "ambient.istio.io/redir"],
   [
@@ -114,15 +131,20 @@ test.for<[what: string, pod: PodParts | "none", reason: string]>([
   ],
   ["no address yet", { podIPs: [] }, "this process does not have the address of its Pod"],
   ["no containers that can be read", { spec: { containers: "?" } }, "cannot find its Pod"],
-])("%s: a token is needed, and the answer says why", async ([, pod, reason]) => {
-  const { ask } = await start(pod);
-  const { status, text } = await ask();
-  expect(status).toBe(401);
-  expect(JSON.parse(text)).toEqual({
-    detail: "Missing or invalid Authorization header.",
-    remedy: expect.stringContaining(reason),
-  });
-});
+])(
+  "%s: a token is needed, and the answer says why, but only the log has names",
+  async ([, pod, reason, names = ""]) => {
+    const { ask, api } = await start(pod);
+    const { status, text } = await ask();
+    expect(status).toBe(401);
+    expect(JSON.parse(text)).toEqual({
+      detail: "Missing or invalid Authorization header.",
+      remedy: expect.stringContaining(reason),
+    });
+    expect(text).not.toMatch(/istio-proxy|linkerd-proxy|debugger|router-1|agent-sandbox-system/);
+    expect(await logOf(api)).toContain(names);
+  },
+);
 
 test("an init container that has ended is no second container", async () => {
   const { ask } = await start({
@@ -232,12 +254,7 @@ test("an API server that does not answer is no refusal, lets nobody in, is asked
     expect([status, JSON.parse(text).detail]).toEqual([503, expect.not.stringContaining("etcd-7")]);
   }
   expect(readsOf(api)).toBe(1);
-  const logged: unknown[] = [];
-  const log = (...line: unknown[]) => void logged.push(line);
-  const socket = { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" };
-  const headers = { host: "localhost" };
-  await createPortForwardCheck({ api, pod: ownPod, log })({ headers, socket } as never, "headers");
-  expect(JSON.stringify(logged)).toContain("etcd-7 is down");
+  expect(await logOf(api)).toContain("etcd-7 is down");
 });
 
 test("the router looks again: a stream ends when its Pod gets a second container", async () => {
