@@ -88,7 +88,7 @@ function createMCPApp(parts: AppParts): MCPApp {
   });
 
   async function begin(c: Context, owner: string): Promise<Response> {
-    if (isStopping || sessions.isFull()) {
+    if (isStopping || !sessions.makeRoom()) {
       const why = isStopping ? "The server stops" : "There are too many sessions";
       return refuse(c, 503, -32000, why, { "Retry-After": "30" });
     }
@@ -183,7 +183,12 @@ function whileOpen(answer: Response, done: () => void): Response {
 }
 
 function endLine(id: string, why: EndReason, deleted: string[]): string {
-  const how = { closed: "was closed", idle: "was idle for too long", stopped: "ended: the server stops" }[why];
+  const how = {
+    closed: "was closed",
+    idle: "was idle for too long",
+    replaced: "was idle for the longest time, and made room for a new one",
+    stopped: "ended: the server stops",
+  }[why];
   return `session ${id} ${how}${deleted.length === 0 ? "" : `; deleted ${deleted.join(", ")}`}`;
 }
 
@@ -196,19 +201,25 @@ interface SessionLimits {
 }
 
 /** Why a session ended. */
-type EndReason = "closed" | "idle" | "stopped";
+type EndReason = "closed" | "idle" | "replaced" | "stopped";
+
+/** How long a session must have been idle, in milliseconds, before a new one may take its place. */
+const REPLACEABLE_MS = 60_000;
 
 interface SessionRecord<T> {
   value: T;
   owner: string;
   /** Number of open requests and streams. */
   open: number;
+  /** When the last of them ended, in milliseconds. */
+  idleSince: number;
   cancelTimer: () => void;
 }
 
 /** Sessions by their ids. */
 interface Sessions<T> {
-  isFull(): boolean;
+  /** Ends the session that was idle the longest if there is no place for a new one. Returns whether there is a place now. */
+  makeRoom(): boolean;
   /** Reserves a place for a new session. Call the returned function to release it. */
   reserve(): () => void;
   add(id: string, owner: string, value: T): void;
@@ -231,7 +242,10 @@ function createSessions<T>(
   const ending = new Set<Promise<void>>();
   let reserved = 0;
 
+  const isFull = () => entries.size + reserved >= most;
+
   function rest(id: string, entry: SessionRecord<T>): void {
+    entry.idleSince = clock.now();
     entry.cancelTimer();
     entry.cancelTimer = clock.setTimeout(() => void end(id, "idle"), idleMs);
   }
@@ -247,13 +261,20 @@ function createSessions<T>(
   }
 
   return {
-    isFull: () => entries.size + reserved >= most,
+    makeRoom() {
+      if (!isFull()) return true;
+      const idle = [...entries].filter(([, { open }]) => open === 0);
+      const [longest] = idle.sort(([, a], [, b]) => a.idleSince - b.idleSince);
+      if (!longest || clock.now() - longest[1].idleSince < REPLACEABLE_MS) return false;
+      void end(longest[0], "replaced");
+      return true;
+    },
     reserve() {
       reserved++;
       return once(() => reserved--);
     },
     add(id, owner, value) {
-      const entry: SessionRecord<T> = { value, owner, open: 0, cancelTimer: () => {} };
+      const entry: SessionRecord<T> = { value, owner, open: 0, idleSince: clock.now(), cancelTimer: () => {} };
       entries.set(id, entry);
       rest(id, entry);
     },

@@ -145,6 +145,27 @@ test("there are no more sessions than allowed; one that is closed makes room", a
   expect((await post(server, INITIALIZE)).status).toBe(200);
 });
 
+test("a new session takes the place of the one that was idle the longest, if that was more than a minute", async () => {
+  const server = await listen(await makeStage(), { limits: { most: 3, idleMs: 1_800_000 } });
+  const busy = await begin(server);
+  const leaving = new AbortController();
+  const headers = { ...HEADERS, "Mcp-Session-Id": busy };
+  await fetch(server.url, { headers, signal: leaving.signal });
+  const [used, unused] = [await begin(server), await begin(server)];
+  await server.clock.advance(50_000);
+  const ping = async (id: string) => (await post(server, PING, { "Mcp-Session-Id": id })).status;
+  expect(await ping(used)).toBe(200);
+  expect((await post(server, INITIALIZE)).status, "nothing was idle for a minute").toBe(503);
+  await server.clock.advance(11_000);
+  const next = await begin(server);
+  expect([await ping(busy), await ping(used), await ping(unused), await ping(next)]).toEqual([200, 200, 404, 200]);
+  await eventually(() => server.notes).toContain(
+    "session ID was idle for the longest time, and made room for a new one",
+  );
+  expect((await post(server, INITIALIZE)).status, "those that are left are in use").toBe(503);
+  leaving.abort();
+});
+
 test("what is no message and what is too large is refused, and leaves no session", async () => {
   const server = await listen(await makeStage());
   expect((await post(server, "{")).status).toBe(400);
