@@ -87,7 +87,7 @@ interface FormOptions {
   /** Further files are dropped. @default {Infinity} */
   most?: number;
   /** @default the body of the request */
-  body?: Readable;
+  body?: AsyncIterable<Uint8Array>;
 }
 
 /** As {@link takeFile}, for each part named `file`, in the order of the form. */

@@ -2,7 +2,6 @@
 import type { Context, Hono } from "hono";
 import { getMimeType } from "hono/utils/mime";
 import { basename } from "node:path";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { codeOf, type Root } from "../../confine.ts";
@@ -112,7 +111,7 @@ async function upload(c: Context<HTTPEnv>, options: FilesOptions): Promise<Writt
 }
 
 /** Returns the body without its `Content-Encoding`. */
-function decoded(c: Context<HTTPEnv>): Readable {
+function decoded(c: Context<HTTPEnv>): AsyncIterable<Uint8Array> {
   const encoding = (c.req.header("Content-Encoding") ?? "identity").trim().toLowerCase();
   if (encoding === "identity" || encoding === "") return bodyOf(c);
   if (encoding !== "gzip") {
@@ -126,7 +125,7 @@ function decoded(c: Context<HTTPEnv>): Readable {
 async function write(
   { root, maxUpload }: FilesOptions,
   path: string,
-  content: Readable,
+  content: AsyncIterable<Uint8Array>,
   metadata: Metadata,
 ): Promise<Written> {
   const absolute = await absolutePath(root, path);
