@@ -15,6 +15,9 @@ from e2b import (
 )
 
 
+IS_OLD = sys.argv[2:] == ["old"]
+
+
 async def raises(kind, coming):
     try:
         await coming
@@ -48,10 +51,13 @@ async def main():
     await command.disconnect()
     again = await commands.connect(command.pid)
     await commands.send_stdin(command.pid, "1\n")
-    stream = commands.stream_input(command.pid)
-    for part in ["2", "3\n"]:
-        await stream.send(part)
-    await stream.close()
+    if IS_OLD:
+        await commands.send_stdin(command.pid, "23\n")
+    else:
+        stream = commands.stream_input(command.pid)
+        for part in ["2", "3\n"]:
+            await stream.send(part)
+        await stream.close()
     await commands.close_stdin(command.pid)
     assert (await again.wait()).stdout == "1\n23\nend\n"
     command = await commands.run("sleep 1000", background=True, timeout=0)
@@ -95,10 +101,13 @@ async def main():
     await until(lambda: b"30 100" in shown, True)
     await terminal.disconnect()
     again = await pty.connect(terminal.pid, on_data=shown.extend)
-    stream = pty.stream_input(terminal.pid)
-    for part in [b"exit ", b"6\n"]:
-        await stream.send(part)
-    await stream.close()
+    if IS_OLD:
+        await pty.send_stdin(terminal.pid, b"exit 6\n")
+    else:
+        stream = pty.stream_input(terminal.pid)
+        for part in [b"exit ", b"6\n"]:
+            await stream.send(part)
+        await stream.close()
     assert (await raises(CommandExitException, again.wait())).exit_code == 6
     terminal = await pty.create(PtySize(rows=24, cols=80), on_data=shown.extend, timeout=0)
     assert await pty.kill(terminal.pid) is True
