@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import { CommandExitError, InvalidArgumentError, NotFoundError, TimeoutError } from "e2b";
 import { expect, test } from "vitest";
 import { eventually } from "../../eventually.ts";
+import { send } from "../servers.ts";
 import { ID, startSandbox } from "./sandbox.ts";
 
 test("run() runs a command in the home directory, in the sandbox's environment", async () => {
@@ -62,6 +63,24 @@ test("a command goes on when its client disconnects, and another one connects to
   expect(await sandbox.commands.kill(other.pid)).toBe(false);
   await expect(sandbox.commands.connect(999_999)).rejects.toThrow(NotFoundError);
   await expect(sandbox.commands.sendStdin(999_999, "x")).rejects.toThrow(NotFoundError);
+});
+
+test("a command and its clients keep the sandbox awake", async () => {
+  const { sandbox, runtime } = await startSandbox();
+  const activity = async () => {
+    const { running, terminals, streams } = JSON.parse((await send(runtime.restPort, "GET", "/v1/activity")).text);
+    return [running, terminals, streams];
+  };
+  expect(await activity()).toEqual([0, 0, 0]);
+  const command = await sandbox.commands.run("sleep 1000", { background: true });
+  const other = await sandbox.commands.connect(command.pid);
+  const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: () => {} });
+  await eventually(activity).toEqual([1, 1, 3]);
+  await other.disconnect();
+  await eventually(activity).toEqual([1, 1, 2]);
+  await Promise.all([command.kill(), terminal.kill()]);
+  await eventually(activity).toEqual([0, 0, 0]);
+  await Promise.allSettled([command.wait(), other.wait(), terminal.wait()]);
 });
 
 test("closeStdin() ends the input", async () => {

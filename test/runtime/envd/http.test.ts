@@ -1,5 +1,6 @@
 /** E2B's requests for files by HTTP, and who may send them. @module */
 import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -43,6 +44,10 @@ test("a download is compressed if the client accepts that, but not a part of it"
   const modified = String(plain.headers["last-modified"]);
   expect((await get({ "Accept-Encoding": "gzip", "If-Modified-Since": modified })).status).toBe(304);
   expect((await get({ "If-Modified-Since": new Date(0).toUTCString() })).status).toBe(200);
+  // What does not become smaller is not compressed.
+  writeFileSync(join(home, "random"), randomBytes(100_000));
+  const random = await send(port, "GET", "/files?path=random", { headers: { "Accept-Encoding": "gzip" } });
+  expect([random.headers["content-encoding"], random.body.length]).toEqual([undefined, 100_000]);
   writeFileSync(join(home, "empty"), "");
   const empty = await send(port, "GET", "/files?path=empty", { headers: { "Accept-Encoding": "gzip" } });
   expect([empty.status, empty.headers["content-length"], empty.text]).toEqual([200, "0", ""]);

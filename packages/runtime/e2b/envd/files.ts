@@ -1,11 +1,12 @@
 /** `GET` and `POST /files`, as E2B's clients call them. @module */
 import type { Context, Hono } from "hono";
 import { getMimeType } from "hono/utils/mime";
+import { Buffer } from "node:buffer";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { constants, createGunzip, createGzip } from "node:zlib";
+import { constants, createGunzip, createGzip, gzipSync } from "node:zlib";
 import { codeOf, type Root } from "../../confine.ts";
-import { openForRead, partOf, sizeOf, streamOf } from "../../files/read.ts";
+import { type OpenFile, openForRead, partOf, sizeOf, streamOf } from "../../files/read.ts";
 import { Refused } from "../../files/refused.ts";
 import { writeWhole } from "../../files/write.ts";
 import { sendFile } from "../../http/answers.ts";
@@ -51,13 +52,24 @@ async function download(c: Context<HTTPEnv>, { root }: FilesOptions): Promise<Re
     await opened.handle.close();
     return c.json({ code: 406, message: "no acceptable encoding: gzip and identity are served" }, 406);
   }
-  if (encoding === "identity" || isPart || sizeOf(opened) === 0 || c.req.method === "HEAD") {
+  if (encoding === "identity" || isPart || c.req.method === "HEAD" || !await isCompressible(opened)) {
     const response = await sendFile(c, opened);
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
   }
   const chunks = partOf(opened, 0, sizeOf(opened));
   return new Response(streamOf(compressed(chunks)), { headers: { ...headers, "Content-Encoding": "gzip" } });
+}
+
+/** The beginning of a file, in bytes, that shows whether the rest can be compressed. */
+const SAMPLE_BYTES = 32 * 1024;
+
+/** Returns whether compression is worth its time, which for random bytes is three times that of the transfer. */
+async function isCompressible({ handle, content }: OpenFile): Promise<boolean> {
+  const buffer = Buffer.alloc(SAMPLE_BYTES);
+  const sample = content?.subarray(0, SAMPLE_BYTES) ??
+    buffer.subarray(0, (await handle.read(buffer, 0, SAMPLE_BYTES, 0)).bytesRead);
+  return gzipSync(sample, { level: constants.Z_BEST_SPEED }).length < 0.9 * sample.length;
 }
 
 async function* compressed(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
