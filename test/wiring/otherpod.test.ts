@@ -41,7 +41,7 @@ async function start() {
 }
 
 describe("a runtime that knows its Pod", () => {
-  test.for(["port", "restPort", "grpcPort", "interpreterPort"] as const)(
+  test.for(["port", "restPort", "grpcPort", "envdPort", "interpreterPort"] as const)(
     "refuses what is for another one, at %s",
     async (name) => {
       const runtime = await startTestRuntime(makeTempFolder(), "--pod-uid", "new");
