@@ -98,4 +98,25 @@ export const RUNTIME: readonly Mutant[] = [
     to: "if (user === undefined) {",
     tests: USERS_TEST,
   },
+  {
+    name: "E2B's code interpreter asks for no token",
+    file: "packages/runtime/e2b/interpreter/interpreter.ts",
+    from: "token: options.token,",
+    to: "token: undefined,",
+    tests: ["test/wiring/runtime-access.test.ts"],
+  },
+  {
+    name: "a client that leaves E2B's code interpreter leaves its code running",
+    file: "packages/runtime/e2b/interpreter/interpreter.ts",
+    from: "signal: c.req.raw.signal,",
+    to: "",
+    tests: ["test/runtime/interpreter/sdk.test.ts"],
+  },
+  {
+    name: "a run leaves its variables behind",
+    file: "packages/runtime/contexts/kernel.py",
+    from: "os.environ.pop(name, None)",
+    to: "pass",
+    tests: ["test/runtime/interpreter/sdk.test.ts"],
+  },
 ];

@@ -29,9 +29,9 @@ async function anInterpreter(language: Language, env: Record<string, string> = {
   const contexts = createContexts("/");
   started.push(contexts.killAll);
   const context = await contexts.create(language, "/", env);
-  const run = async (code: string, timeoutMs?: number) => {
+  const run = async (code: string, timeoutMs?: number, env: Record<string, string> = {}) => {
     const all = { stdout: "", stderr: "", text: "", error: "", traceback: "", shown: [] as Forms[], timedOut: false };
-    for await (const event of contexts.run(context, code, { timeoutMs })) {
+    for await (const event of contexts.run(context, code, { timeoutMs, env })) {
       if ("stdout" in event) all.stdout += event.stdout;
       else if ("stderr" in event) all.stderr += event.stderr;
       else if ("error" in event) {
@@ -62,6 +62,9 @@ describe.runIf(hasRealNode)("code in R", () => {
       text: "[1] 21",
     });
     expect(await run('Sys.getenv("COLOUR")')).toEqual({ ...fine, text: '[1] "grün"' });
+    const read = 'paste(Sys.getenv("COLOUR"), Sys.getenv("OTHER", NA))';
+    expect((await run(read, undefined, { COLOUR: "b'lü", OTHER: "" })).text).toBe('[1] "b\'lü "');
+    expect((await run(read)).text).toBe('[1] "grün NA"');
     expect(await run('"a\\"\\\\\\n\\t\\u0001ü😀"; y <- 3')).toMatchObject({ text: "" });
     expect((await run('cat("a\\"\\\\\\t\\u0001ü😀"); data.frame(a = 1:2, b = c("ü", "\\u0001"))')).stdout)
       .toBe('a"\\\t\u0001ü😀');
@@ -133,6 +136,13 @@ describe.runIf(hasRealNode)("code in Java", () => {
   beforeAll(async () => {
     installLanguages();
     java = await anInterpreter("java", { COLOUR: "grün" });
+  });
+
+  test("has the variables of a run as system properties", async () => {
+    const { run } = java;
+    const read = 'System.getProperty("OWN") + System.getProperty("file.separator")';
+    expect((await run(read, undefined, { OWN: "ü b", "file.separator": "" })).text).toBe('"ü b"');
+    expect((await run(read)).text).toBe('"null/"');
   });
 
   test("keeps variables, methods, classes and imports, prints as it runs, and returns the last value", async () => {

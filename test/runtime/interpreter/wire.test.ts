@@ -1,8 +1,8 @@
 /** E2B's code interpreter protocol as bytes: lines, headers, statuses, and clients that go away. @module */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { eventually } from "../../eventually.ts";
+import { eventually, settled } from "../../eventually.ts";
 import { send } from "../servers.ts";
 import { anInterpreter, readUntil, textsOf } from "./interpreting.ts";
 
@@ -95,4 +95,32 @@ except KeyboardInterrupt:
   leaving.abort();
   await eventually(() => existsSync(file) || undefined);
   expect(await run("x")).toContainEqual({ type: "result", text: "5", is_main_result: true });
+});
+
+test("a client that does not read holds the code up, and gets everything in the end", async () => {
+  const { post, workdir } = await anInterpreter();
+  const progress = join(workdir, "progress");
+  writeFileSync(progress, "");
+  const code = `progress = open(${JSON.stringify(progress)}, "a", buffering=1)
+for _ in range(64):
+    print("x" * (1 << 20), flush=True)
+    print(end="-", file=progress, flush=True)`;
+  const answer = await post("/execute", { code });
+  expect(await settled(() => readFileSync(progress, "utf8").length)).toBeLessThan(60);
+  let characters = 0;
+  for await (const part of answer.body!) characters += part.length;
+  expect(characters).toBeGreaterThan(64 << 20);
+  expect(readFileSync(progress, "utf8").length).toBe(64);
+});
+
+test("running code counts as activity, and a request does", async () => {
+  const { post, runtime, workdir } = await anInterpreter();
+  const activity = async (): Promise<object> => JSON.parse((await send(runtime.restPort, "GET", "/v1/activity")).text);
+  const file = join(workdir, "go");
+  const code = `import os, time\nwhile not os.path.exists(${JSON.stringify(file)}): time.sleep(0.01)`;
+  const answer = await post("/execute", { code });
+  await eventually(activity).toMatchObject({ running: 1, idleSeconds: 0 });
+  writeFileSync(file, "");
+  await answer.text();
+  await eventually(activity).toMatchObject({ running: 0 });
 });

@@ -51,11 +51,11 @@ export async function* messagesOf({ events, count, byLine, isKept }: Run): Async
     if (collected) yield outputOf(collected.stream, collected.text);
     collected = undefined;
   };
-  let next = nextOf(events);
   try {
+    let arriving = arrivalOf(events);
     while (true) {
       const due = collected ? collected.since + COLLECT_MS : lastAt + SILENCE_MS;
-      const read = await within(due - performance.now(), next);
+      const read = await arriving.within(due - performance.now());
       yield* begin();
       lastAt = performance.now();
       if (read === undefined) {
@@ -63,18 +63,17 @@ export async function* messagesOf({ events, count, byLine, isKept }: Run): Async
         else yield { type: "keepalive" };
         continue;
       }
-      if (read.failed !== undefined) {
+      const { event, failed } = read;
+      if (event === undefined) {
         yield* flush();
-        yield errorOf(read.failed);
+        if (failed !== undefined) yield errorOf(failed);
         break;
       }
-      if (read.event === undefined) break;
-      next = nextOf(events);
-      const { event } = read;
+      arriving = arrivalOf(events);
       const stream = "stdout" in event ? "stdout" : "stderr" in event ? "stderr" : undefined;
       if (stream === undefined) {
         yield* flush();
-        yield* messageOf(event as Exclude<KernelEvent, { stdout: string } | { stderr: string }>, isKept);
+        yield* messageOf(event, isKept);
         continue;
       }
       const { [stream]: text = "", ends = [] } = event as Partial<Record<Stream, string>> & { ends?: number[] };
@@ -88,7 +87,6 @@ export async function* messagesOf({ events, count, byLine, isKept }: Run): Async
       if (from < text.length) collected = add(collected, stream, text.slice(from));
       if (collected && collected.text.length > MOST_COLLECTED) yield* flush();
     }
-    yield* flush();
     yield { type: "end_of_execution" };
   } finally {
     void events.return(undefined).catch(() => {});
@@ -109,10 +107,7 @@ function outputOf(type: Stream, text: string): Message {
   return { type, text, timestamp: Date.now() * 1e6 };
 }
 
-function* messageOf(
-  event: Exclude<KernelEvent, { stdout: string } | { stderr: string }> | RunEnd,
-  isKept: () => boolean,
-): Generator<Message> {
+function* messageOf(event: KernelEvent | RunEnd, isKept: () => boolean): Generator<Message> {
   if ("result" in event) yield { type: "result", ...resultOf(event.result, event.main) };
   else if ("error" in event) {
     // The next run gets a new interpreter, whatever the reason.
@@ -126,27 +121,34 @@ function errorOf(error: unknown): Message {
   return { type: "error", name, value: message, traceback: "" };
 }
 
+/** The next event, or why there is none. Neither: the run is over. */
 interface Read {
   event?: KernelEvent | RunEnd;
   failed?: unknown;
 }
 
-async function nextOf(events: Run["events"]): Promise<Read> {
-  try {
-    const { done, value } = await events.next();
-    return done ? {} : { event: value };
-  } catch (failed) {
-    return { failed };
-  }
-}
-
-/** Undefined: the time is over. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => timer = setTimeout(resolve, Math.max(0, ms), undefined));
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Reads the next event. `within` may be called again when its time is over: a long silence costs no memory. */
+function arrivalOf(events: Run["events"]): { within(ms: number): Promise<Read | undefined> } {
+  let read: Read | undefined;
+  let wake = () => {};
+  void events.next().then(
+    ({ done, value }) => done ? {} : { event: value },
+    (failed) => ({ failed }),
+  ).then((arrived) => {
+    read = arrived;
+    wake();
+  });
+  return {
+    within: async (ms) => {
+      if (read === undefined) {
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          timer = setTimeout(resolve, Math.max(0, ms));
+        });
+        clearTimeout(timer);
+      }
+      return read;
+    },
+  };
 }
