@@ -5,9 +5,28 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { isRebound, reboundMessage } from "../../process/hosts.ts";
+import type { Log } from "../../process/log.ts";
+import type { Root } from "../confine.ts";
 import type { RefusalCode } from "../files/refused.ts";
 import type { TokenCheck } from "../token.ts";
+import type { Users } from "../users/users.ts";
 import type { HTTPEnv } from "./httppath.ts";
+
+/** What each app of the runtime is created with. */
+export interface AppOptions {
+  /** The files that clients reach. */
+  root: Root;
+  users: Users;
+  /** Undefined: no token is required. */
+  token: TokenCheck | undefined;
+  /** Other names of this machine; see {@link isRebound}. */
+  allowedHosts: readonly string[];
+  /** Records that the sandbox is in use. Called for each request, except for those of {@link GuardOptions.open}. */
+  touch(): void;
+  /** Aborts when the runtime begins to stop. */
+  stop: AbortSignal;
+  log: Log;
+}
 
 /** What to check, and how to answer refused requests. */
 interface GuardOptions {

@@ -28,28 +28,14 @@ import { listFolder } from "../files/list.ts";
 import { openForRead } from "../files/read.ts";
 import { Refused, refusedFor } from "../files/refused.ts";
 import { writeWhole } from "../files/write.ts";
-import { createGuard } from "../http/guard.ts";
+import { type AppOptions, createGuard } from "../http/guard.ts";
 import { type HTTPEnv, legacyPath, pathAfter, rawPath } from "../http/httppath.ts";
-import type { TokenCheck } from "../token.ts";
 import { createUserGate } from "../users/userruntime.ts";
-import type { Users } from "../users/users.ts";
 
 /** Settings of the app. */
-export interface LegacyOptions extends ExecuteOptions {
-  /** The folder that clients can read and write. */
-  root: Root;
-  users: Users;
+export interface LegacyOptions extends AppOptions, ExecuteOptions {
   /** Largest file of `POST /upload`, in bytes. */
   maxUpload: number;
-  /** Undefined: no token is required. */
-  token: TokenCheck | undefined;
-  /** Host names that requests may use in addition to localhost; see packages/process/hosts.ts. */
-  allowedHosts: readonly string[];
-  /** Records activity, so that the sandbox does not count as idle. Called for each request except `GET /`. */
-  touch(): void;
-  /** Aborts when the runtime begins to stop. */
-  stop: AbortSignal;
-  log: Log;
 }
 
 /** Creates the app of port 8888. */

@@ -20,20 +20,17 @@ import { cors } from "hono/cors";
 import { totalmem } from "node:os";
 import { Filesystem } from "../../../runtime-api/gen/e2b/filesystem_pb.ts";
 import { Process } from "../../../runtime-api/gen/e2b/process_pb.ts";
-import type { Log } from "../../../process/log.ts";
-import { codeOf, type Root } from "../../confine.ts";
+import { codeOf } from "../../confine.ts";
 import { readDisk } from "../../files/manage.ts";
 import { type Refused, refusedFor } from "../../files/refused.ts";
 import { logFault, statusOf } from "../../http/answers.ts";
-import { createGuard } from "../../http/guard.ts";
+import { type AppOptions, createGuard } from "../../http/guard.ts";
 import { type HTTPEnv, rawPath } from "../../http/httppath.ts";
 import type { BoundVariables } from "../../processes/command.ts";
 import type { Metrics } from "../../processes/metrics.ts";
 import type { Processes } from "../../processes/processes.ts";
 import { createWebHandler } from "../../rpc/routes.ts";
-import type { TokenCheck } from "../../token.ts";
 import { forward } from "../../users/userruntime.ts";
-import type { Users } from "../../users/users.ts";
 import { addFiles } from "./files.ts";
 import { createFilesystem } from "./filesystem.ts";
 import { createProcess } from "./process.ts";
@@ -42,24 +39,13 @@ import { createWatches } from "./watch.ts";
 import { checkCaller, checkUser, forE2BUsers, type Route } from "./users.ts";
 
 /** What the app serves and uses. */
-export interface EnvdOptions {
-  root: Root;
+export interface EnvdOptions extends AppOptions {
   processes: Processes;
   metrics: Metrics;
   /** The bound variables. */
   env: BoundVariables;
-  users: Users;
   /** Largest file of an upload, in bytes. */
   maxUpload: number;
-  /** Undefined: no token is required. Otherwise, a request has it in `X-Access-Token` or as bearer token. */
-  token: TokenCheck | undefined;
-  /** Other names of this machine; see packages/process/hosts.ts. */
-  allowedHosts: readonly string[];
-  /** Records that the sandbox is in use. Called for each request except `GET /health`. */
-  touch(): void;
-  /** Aborts when the runtime begins to stop. */
-  stop: AbortSignal;
-  log: Log;
 }
 
 /** Largest request message, in bytes. Clients split longer input. */

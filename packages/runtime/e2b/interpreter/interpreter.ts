@@ -24,29 +24,16 @@ import { streamOf } from "../../files/read.ts";
 import { Refused, refusedFor } from "../../files/refused.ts";
 import { logFault, statusOf } from "../../http/answers.ts";
 import { readText } from "../../http/body.ts";
-import { createGuard } from "../../http/guard.ts";
+import { type AppOptions, createGuard } from "../../http/guard.ts";
 import { type HTTPEnv, rawPath } from "../../http/httppath.ts";
 import { SpawnError } from "../../processes/command.ts";
-import type { TokenCheck } from "../../token.ts";
 import { createUserGate } from "../../users/userruntime.ts";
-import type { Users } from "../../users/users.ts";
 import { absolutePath, homeOf } from "../envd/paths.ts";
 import { messagesOf } from "./messages.ts";
 
 /** What the app serves and uses. */
-export interface InterpreterOptions {
-  root: Root;
+export interface InterpreterOptions extends AppOptions {
   contexts: Contexts;
-  users: Users;
-  /** Undefined: no token is required. */
-  token: TokenCheck | undefined;
-  /** Other names of this machine; see packages/process/hosts.ts. */
-  allowedHosts: readonly string[];
-  /** Called for each request except health. */
-  touch(): void;
-  /** Aborts when the runtime begins to stop. */
-  stop: AbortSignal;
-  log: Log;
 }
 
 /** Creates the app of port 49999. */
