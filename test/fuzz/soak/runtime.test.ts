@@ -1,4 +1,4 @@
-/** Calls of the runtime on its three ports, byte by byte, and what becomes of them when somebody tampers with them. @module */
+/** Calls of the runtime on its ports, byte by byte, and what becomes of them when somebody tampers with them. @module */
 import { expect, onTestFinished, test } from "vitest";
 import fc, { runs } from "../../properties.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
@@ -12,7 +12,7 @@ import { garbled, garbling, seldom } from "../texts.ts";
 import { type Leaving, leaving, speak } from "../wire.ts";
 
 /** Where calls of a folder of the corpus go. */
-const PORTS = { legacy: ["port"], rest: ["restPort"], rpc: ["grpcPort", "restPort"] } as const;
+const PORTS = { legacy: ["port"], rest: ["restPort"], rpc: ["grpcPort", "restPort"], envd: ["envdPort"] } as const;
 type Folder = keyof typeof PORTS;
 
 const CORPUS = corpus("runtime").map((entry) => {
@@ -24,6 +24,8 @@ const TARGETS = `
   /v1/nothing /v1/folders/.. /v1/folders/a.txt /v1/health /download/../outside.txt /list/ /download/link
   /exists/%2e%2e%2foutside.txt /list/%ff /download/% /v1/files/folder?limit=x&offset=-1
   /process.v1.ProcessService/None /none.v1.None/List /hookbox.runtime.v1.ProcessesService/Wait
+  /files?path=../outside.txt /files?path=link /files?path=%00&username=root /filesystem.Filesystem/Remove
+  /filesystem.Filesystem/WatchDir /process.Process/Update /process.Process/CloseStdin //health /init
   /hookbox.runtime.v1.ProcessesService/Remove /hookbox.runtime.v1.ProcessesService/GetMetrics?x=1
 `.trim().split(/\s+/);
 
@@ -52,12 +54,31 @@ test("what there is to begin with is answered as it should be, with the token, a
     const found: string[] = [];
     for (const runtime of stage.runtimes) {
       const text = textOf(withSecret(filled(message, 0, stage.token)));
-      for (const port of PORTS[folder]) found.push(await check(stage, runtime[port], text, "patient"));
+      for (const port of PORTS[folder]) found.push(await check(stage, runtime[port] ?? 0, text, "patient"));
     }
     statuses[name] = found.join(" ");
   }
   expect(statuses).toMatchInlineSnapshot(`
     {
+      "runtime/envd/connect.http": "200 200",
+      "runtime/envd/events.http": "404 404",
+      "runtime/envd/health.http": "204 204",
+      "runtime/envd/input.http": "404 404",
+      "runtime/envd/list.http": "200 200",
+      "runtime/envd/make.http": "200 200",
+      "runtime/envd/metrics.http": "200 200",
+      "runtime/envd/move.http": "404 404",
+      "runtime/envd/processes.http": "200 200",
+      "runtime/envd/read.http": "206 206",
+      "runtime/envd/remove.http": "200 200",
+      "runtime/envd/signal.http": "404 404",
+      "runtime/envd/start.http": "200 200",
+      "runtime/envd/stat.http": "200 200",
+      "runtime/envd/stream.http": "200 200",
+      "runtime/envd/upload.http": "200 200",
+      "runtime/envd/watch.http": "200 200",
+      "runtime/envd/watcher.http": "200 200",
+      "runtime/envd/write.http": "200 200",
       "runtime/legacy/download.http": "206 206",
       "runtime/legacy/execute.http": "200 200",
       "runtime/legacy/exists.http": "200 200",
@@ -121,15 +142,16 @@ test("10,000 calls that somebody tampered with: the runtime lives, each is answe
       const whole = textOf(withSecret(filled(changedOne, 0, garbles ? "token" : stage.token)));
       const text = garbles ? garbled(whole, garbles).replaceAll(CANARY, "plain") : whole;
       const ports = PORTS[folder];
-      const port = stage.runtimes[drawn.runtime]![ports[drawn.port % ports.length]!];
+      const port = stage.runtimes[drawn.runtime]![ports[drawn.port % ports.length]!] ?? 0;
       return { to: folder, text, how, send: (text, how) => check(stage, port, text, how) };
     },
     async after({ runtimes, outside }) {
       const ask = (at: number, path: string) => speak(at, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`, "patient");
-      for (const { port, restPort, grpcPort } of runtimes) {
+      for (const { port, restPort, grpcPort, envdPort } of runtimes) {
         expect(await ask(port, "/")).toMatch(/^HTTP\/1\.1 200 /);
         expect(await ask(restPort, "/v1/health")).toMatch(/^HTTP\/1\.1 200 /);
         expect(await ask(grpcPort, "/")).toMatch(/^HTTP\/1\.1 404 /);
+        expect(await ask(envdPort ?? 0, "/health")).toMatch(/^HTTP\/1\.1 204 /);
       }
       expect(outside()).toBe(OUTSIDE);
     },
