@@ -1,9 +1,11 @@
 /** E2B's code interpreter protocol as bytes: lines, headers, statuses, and clients that go away. @module */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { eventually, settled } from "../../eventually.ts";
-import { send } from "../servers.ts";
+import { makeTempFolder } from "../../tempfolder.ts";
+import { send, startTestRuntime } from "../servers.ts";
+import { NOBODY, startWithUsers } from "../usersruntime.ts";
 import { anInterpreter, readUntil, textsOf } from "./interpreting.ts";
 
 test("a run is lines of JSON in ASCII: its number, output with the time, results and the end", async () => {
@@ -64,6 +66,8 @@ test("answers what is wrong in plain text, and takes doubled slashes", async () 
   const broken = await send(runtime.interpreterPort!, "POST", "/execute", { body: "{" });
   expect([broken.status, broken.text]).toEqual([422, "Cannot read the body: it is not JSON"]);
   expect((await fetch(`${url}/contexts/x`, { method: "DELETE" })).status).toBe(404);
+  const large = await post("/execute", { code: "#".repeat(16 << 20) });
+  expect([large.status, await large.text()]).toEqual([413, "Cannot read the body: it has more than 16777216 bytes"]);
 });
 
 test("the head of the response comes before the code has done anything, and silence is filled with keepalives", async () => {
@@ -93,7 +97,7 @@ except KeyboardInterrupt:
   const answer = await post("/execute", { code }, { signal: leaving.signal });
   expect(textsOf(await readUntil(answer, "stdout"), "stdout")).toEqual(["begun\n"]);
   leaving.abort();
-  await eventually(() => existsSync(file) || undefined);
+  await eventually(() => existsSync(file)).toBe(true);
   expect(await run("x")).toContainEqual({ type: "result", text: "5", is_main_result: true });
 });
 
@@ -123,4 +127,39 @@ test("running code counts as activity, and a request does", async () => {
   writeFileSync(file, "");
   await answer.text();
   await eventually(activity).toMatchObject({ running: 0 });
+});
+
+test("in a confined root, contexts run in the root", async () => {
+  const root = makeTempFolder();
+  mkdirSync(join(root, "sub"));
+  const runtime = await startTestRuntime(root);
+  onTestFinished(() => runtime.stop());
+  const create = async (cwd?: string) => {
+    const body = JSON.stringify({ language: "bash", cwd });
+    const { status, text } = await send(runtime.interpreterPort!, "POST", "/contexts", { body });
+    return status === 200 ? JSON.parse(text).cwd : status;
+  };
+  expect([await create(), await create("sub"), await create("/sub"), await create("../other")])
+    .toEqual([root, join(root, "sub"), join(root, "sub"), 400]);
+});
+
+test("a client that goes away interrupts the code of another user, too", async () => {
+  const sandbox = await startWithUsers(...NOBODY);
+  if (!sandbox) return;
+  const { interpreterPort, workdir } = sandbox;
+  const file = join(workdir, "interrupted");
+  const code = `try:
+    print("begun", flush=True)
+    while True: x = 5
+except KeyboardInterrupt:
+    open(${JSON.stringify(file)}, "w")`;
+  const leaving = new AbortController();
+  const answer = await fetch(`http://127.0.0.1:${interpreterPort}/execute`, {
+    method: "POST",
+    body: JSON.stringify({ code }),
+    signal: leaving.signal,
+  });
+  expect(textsOf(await readUntil(answer, "stdout"), "stdout")).toEqual(["begun\n"]);
+  leaving.abort();
+  await eventually(() => existsSync(file)).toBe(true);
 });
