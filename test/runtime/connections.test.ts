@@ -23,7 +23,7 @@ async function openMany(port: number, count: number): Promise<Socket[]> {
 test("each port keeps so many, and ends the oldest for a new one", async () => {
   const runtime = await startTestRuntime((await makeRoot()).root.path);
   onTestFinished(runtime.stop);
-  for (const port of [runtime.port, runtime.restPort, runtime.grpcPort]) {
+  for (const port of [runtime.port, runtime.restPort, runtime.grpcPort, runtime.envdPort ?? 0]) {
     const [oldest, ...others] = await openMany(port, MOST_WAITING);
     const ended = new Promise((resolve) => oldest!.once("close", resolve));
     await openMany(port, 1);

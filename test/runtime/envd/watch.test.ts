@@ -6,13 +6,14 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { FileNotFoundError, type FilesystemEvent, InvalidArgumentError, type Sandbox, TimeoutError } from "e2b";
 import { expect, onTestFinished, test } from "vitest";
 import { EventType, Filesystem } from "../../../packages/runtime-api/gen/e2b/filesystem_pb.ts";
+import { gather, type Watcher } from "../../../packages/runtime/e2b/envd/watch.ts";
 import { eventually } from "../../eventually.ts";
 import { startSandbox } from "./sandbox.ts";
 
 type Options = Parameters<Sandbox["files"]["watchDir"]>[2];
 
 /** Watches a folder, and gathers what is reported as "write name". */
-async function gather(sandbox: Sandbox, path: string, options: Options = {}) {
+async function watched(sandbox: Sandbox, path: string, options: Options = {}) {
   const events: FilesystemEvent[] = [];
   const exits: unknown[] = [];
   const handle = await sandbox.files.watchDir(path, (event) => void events.push(event), {
@@ -27,7 +28,7 @@ test("watchDir() reports each change, with names that are relative to the folder
   const { sandbox, home } = await startSandbox();
   mkdirSync(join(home, "dir"));
   writeFileSync(join(home, "dir/old"), "1");
-  const { texts } = await gather(sandbox, "dir");
+  const { texts } = await watched(sandbox, "dir");
   const at = (name: string) => join(home, "dir", name);
   // Steps that follow one another at once: none may hide another one.
   writeFileSync(at("new"), "");
@@ -49,7 +50,7 @@ test("watchDir() reports each change, with names that are relative to the folder
 test("watchDir() reports what the client writes, and a file that comes and goes", async () => {
   const { sandbox, home } = await startSandbox();
   await sandbox.files.write("dir/a", "1");
-  const { texts } = await gather(sandbox, "dir");
+  const { texts } = await watched(sandbox, "dir");
   await sandbox.files.write("dir/a", "2");
   await eventually(texts).toEqual(["write a"]);
   await sandbox.files.write("dir/b", "1");
@@ -64,7 +65,7 @@ test("watchDir() reports what the client writes, and a file that comes and goes"
 test("a recursive watch reports subfolders, also new ones", async () => {
   const { sandbox, home } = await startSandbox();
   mkdirSync(join(home, "dir/sub"), { recursive: true });
-  const { texts } = await gather(sandbox, "dir", { recursive: true });
+  const { texts } = await watched(sandbox, "dir", { recursive: true });
   await sandbox.files.write("dir/sub/file", "1");
   await eventually(texts).toEqual(["create sub/file", "write sub/file"]);
   mkdirSync(join(home, "dir/new/deep"), { recursive: true });
@@ -84,7 +85,7 @@ test("a recursive watch reports subfolders, also new ones", async () => {
 test("watchDir() describes the file if it is asked to", async () => {
   const { sandbox, home } = await startSandbox();
   mkdirSync(join(home, "dir"));
-  const { events } = await gather(sandbox, "dir", { includeEntry: true, allowNetworkMounts: true });
+  const { events } = await watched(sandbox, "dir", { includeEntry: true, allowNetworkMounts: true });
   writeFileSync(join(home, "dir/a"), "123", { mode: 0o640 });
   await eventually(() => events.length).toBe(2);
   expect(events[1]).toMatchObject({
@@ -101,9 +102,9 @@ test("watchDir() ends with stop(), at its time limit, and with its folder", asyn
   const { sandbox, home } = await startSandbox();
   mkdirSync(join(home, "dir"));
   symlinkSync("dir", join(home, "link"));
-  const stopped = await gather(sandbox, "link");
-  const limited = await gather(sandbox, "dir", { timeoutMs: 100 });
-  const gone = await gather(sandbox, "dir");
+  const stopped = await watched(sandbox, "link");
+  const limited = await watched(sandbox, "dir", { timeoutMs: 100 });
+  const gone = await watched(sandbox, "dir");
   await stopped.handle.stop();
   await eventually(() => limited.exits).toEqual([expect.any(TimeoutError)]);
   rmSync(join(home, "dir"), { recursive: true });
@@ -111,15 +112,19 @@ test("watchDir() ends with stop(), at its time limit, and with its folder", asyn
   expect(gone.texts()).toEqual(["remove ."]);
   expect(stopped.texts()).toEqual([]);
   writeFileSync(join(home, "file"), "1");
-  await expect(gather(sandbox, "none")).rejects.toThrow(FileNotFoundError);
-  await expect(gather(sandbox, "file")).rejects.toThrow(InvalidArgumentError);
+  await expect(watched(sandbox, "none")).rejects.toThrow(FileNotFoundError);
+  await expect(watched(sandbox, "file")).rejects.toThrow(InvalidArgumentError);
 });
+
+function filesystemAt(port: number) {
+  const transport = createConnectTransport({ baseUrl: `http://127.0.0.1:${port}`, httpVersion: "1.1" });
+  return createClient(Filesystem, transport);
+}
 
 test("a watcher keeps events until a client asks for them", async () => {
   const { port, home } = await startSandbox();
   mkdirSync(join(home, "dir"));
-  const transport = createConnectTransport({ baseUrl: `http://127.0.0.1:${port}`, httpVersion: "1.1" });
-  const client = createClient(Filesystem, transport);
+  const client = filesystemAt(port);
   const { watcherId } = await client.createWatcher({ path: "dir", recursive: true });
   writeFileSync(join(home, "dir/a"), "1");
   const seen: { name: string; type: EventType }[] = [];
@@ -132,4 +137,25 @@ test("a watcher keeps events until a client asks for them", async () => {
     await expect(call({ watcherId })).rejects.toThrow("[not_found] there is no watcher");
   }
   await expect(client.createWatcher({ path: "none" })).rejects.toThrow("[not_found]");
+});
+
+test("watchers that nobody asks end for new ones", async () => {
+  const { port } = await startSandbox();
+  const client = filesystemAt(port);
+  const { watcherId: first } = await client.createWatcher({ path: "" });
+  const { watcherId: second } = await client.createWatcher({ path: "" });
+  await client.getWatcherEvents({ watcherId: first });
+  for (let more = 0; more < 63; more++) await client.createWatcher({ path: "/" });
+  await client.getWatcherEvents({ watcherId: first });
+  await expect(client.getWatcherEvents({ watcherId: second })).rejects.toThrow("[not_found]");
+});
+
+test("gather() keeps so many events, and then fails", async () => {
+  async function* many() {
+    for (let index = 0; index < 5000; index++) yield await Promise.resolve({ name: `${index}`, type: EventType.WRITE });
+  }
+  const watcher: Watcher = { events: [], failure: undefined, leaving: new AbortController() };
+  await gather(many(), watcher);
+  expect(watcher.events).toHaveLength(4096);
+  expect(watcher.failure?.message).toContain("events are lost");
 });

@@ -35,7 +35,7 @@ type Methods = Pick<
 >;
 
 /** A watcher that a client asks for events. */
-interface Watcher {
+export interface Watcher {
   events: FilesystemEvent[];
   /** Why there are no more events. */
   failure: ConnectError | undefined;
@@ -102,7 +102,8 @@ function noWatcher(id: string): ConnectError {
   return new ConnectError(`there is no watcher with id ${id}`, Code.NotFound);
 }
 
-async function gather(events: AsyncGenerator<FilesystemEvent | "quiet">, watcher: Watcher): Promise<void> {
+/** Keeps the events of a watcher until a client asks for them, or until there are too many. */
+export async function gather(events: AsyncGenerator<FilesystemEvent | "quiet">, watcher: Watcher): Promise<void> {
   try {
     for await (const event of events) {
       if (event === "quiet") continue;
