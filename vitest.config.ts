@@ -43,7 +43,7 @@ function seedOf(): number {
   }
 }
 
-/** Seconds that files took when `HOOKBOX_TEST_DURATIONS=1 npm test` was last run, by file; shorter ones are left out. */
+/** Seconds that files took when they last ran with `HOOKBOX_TEST_DURATIONS=1`, by file; shorter ones are left out. */
 const DURATIONS: Record<string, number> = JSON.parse(readFileSync(join(ROOT, "test/durations.json"), "utf8"));
 
 /** Both install hookbox on a node of their own, so they must not begin together. */

@@ -1,5 +1,5 @@
 /** Says at the end of a run what it was run with and what was left out; a test left out without a reason fails the run. @module */
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import process from "node:process";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
@@ -32,16 +32,17 @@ export default class implements Reporter {
   }
 }
 
+const DURATIONS_FILE = "test/durations.json";
 /** Files that take less are not recorded, in seconds. */
 const SHORT_SECONDS = 15;
 
-/** Records how long the files took, so that the next runs can start the longest ones first. */
+/** Records how long the files took, so that the next runs can start the longest ones first. Other files keep theirs. */
 function writeDurations(modules: readonly TestModule[]): void {
-  const durations = modules
-    .map((module) =>
-      [relative(process.cwd(), module.moduleId), Math.round(module.diagnostic().duration / 1000)] as const
-    )
-    .filter(([, seconds]) => seconds >= SHORT_SECONDS)
+  const secondsOf = (module: TestModule) => Math.round(module.diagnostic().duration / 1000);
+  const measured = modules.map((module) => [relative(process.cwd(), module.moduleId), secondsOf(module)] as const);
+  const before: Record<string, number> = JSON.parse(readFileSync(DURATIONS_FILE, "utf8"));
+  const durations = Object.entries({ ...before, ...Object.fromEntries(measured) })
+    .filter(([file, seconds]) => seconds >= SHORT_SECONDS && existsSync(file))
     .toSorted(([, a], [, b]) => b - a);
-  writeFileSync("test/durations.json", `${JSON.stringify(Object.fromEntries(durations), undefined, 2)}\n`);
+  writeFileSync(DURATIONS_FILE, `${JSON.stringify(Object.fromEntries(durations), undefined, 2)}\n`);
 }

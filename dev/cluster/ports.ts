@@ -1,4 +1,4 @@
-/** Finds free TCP ports of the loopback address for the cluster's processes. @module */
+/** Finds free TCP ports of this machine for the cluster's processes. @module */
 import { createServer } from "node:net";
 
 // The range is below the one from which Linux chooses ports for outgoing connections. Otherwise, such a connection
@@ -8,7 +8,7 @@ const RANGE: [number, number] = [20_000, 32_767];
 const given = new Set<number>();
 
 /**
- * Chooses ports that are free on 127.0.0.1 and that this process has not chosen before.
+ * Chooses ports that are free on all addresses, and that this process has not chosen before.
  *
  * @throws {RangeError} if a thousand attempts for each port find none
  */
@@ -30,6 +30,7 @@ function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", () => resolve(false));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+    // Some processes listen on all addresses, and the API server of a real node on that of the node.
+    server.listen({ port, host: "0.0.0.0", exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

@@ -89,7 +89,7 @@ async function take({ line, kind, file = "", text, marks }: Step, page: string):
 /** Starts what stays, all of it at a time, and ends it. */
 async function keepAll(text: string): Promise<void> {
   const [first, second] = await freePorts(2);
-  const moved = text.trim().replaceAll("8080", String(first)).replaceAll("8081", String(second));
+  const moved = text.trim().replaceAll(/808[01]/g, (port) => String(port === "8080" ? first : second));
   const stops = await Promise.all(moved.split("\n").map((line) => desk.keep(line, /"(Listening|Leading|Serving)"/)));
   for (const stop of stops) await stop();
 }

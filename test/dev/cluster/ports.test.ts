@@ -4,20 +4,23 @@ import { expect, test } from "vitest";
 import { freePorts } from "../../../dev/cluster/ports.ts";
 
 /** Listens on a port that the machine picks. */
-async function listen(): Promise<{ port: number; close: () => Promise<unknown> }> {
+async function listen(host: string): Promise<{ port: number; close: () => Promise<unknown> }> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const close = () => new Promise((resolve) => server.close(resolve));
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-test("freePorts() gives neither a port that is in use nor one it has given", async () => {
-  const { port, close } = await listen();
-  await expect(freePorts(1, [port, port])).rejects.toThrow(`${port}-${port} are in use`);
-  await close();
-  expect(await freePorts(1, [port, port])).toEqual([port]);
-  await expect(freePorts(1, [port, port])).rejects.toThrow(RangeError);
-});
+test.for(["127.0.0.1", "127.0.0.2"])(
+  "freePorts() gives neither a port that is in use nor one it has given: %s",
+  async (host) => {
+    const { port, close } = await listen(host);
+    await expect(freePorts(1, [port, port])).rejects.toThrow(`${port}-${port} are in use`);
+    await close();
+    expect(await freePorts(1, [port, port])).toEqual([port]);
+    await expect(freePorts(1, [port, port])).rejects.toThrow(RangeError);
+  },
+);
 
 test("freePorts() gives different ports, below those of outgoing connections, that can be listened on", async () => {
   const ports = [...await freePorts(5), ...await freePorts(5)];
