@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 export interface ProgramGroup {
   title: string;
   /** Folder of the go.mod, relative to dev/cluster. */
-  module: "." | "containerd" | "contour" | "coredns" | "helm" | "prometheus";
+  module: "." | "containerd" | "contour" | "coredns" | "helm" | "kueue" | "prometheus";
   /** Go package of each program, by program name. */
   packages: Record<string, string>;
   /** Module whose version our own program (main.go in the same folder) has; absent: there is no such program. */
@@ -67,6 +67,13 @@ export const CONTOUR: ProgramGroup = {
   title: "Contour",
   module: "contour",
   packages: { contour: "github.com/projectcontour/contour/cmd/contour" },
+};
+
+/** For the long test of queues: its manager, with the webhooks. */
+export const KUEUE: ProgramGroup = {
+  title: "Kueue",
+  module: "kueue",
+  packages: { kueue: "sigs.k8s.io/kueue/cmd/kueue" },
 };
 
 /** For the test of monitoring. Without service discovery, it builds in half of the time. */

@@ -2,18 +2,21 @@
  * What Kueue does to Pods with a queue, for tests: an admission policy gates them as Kueue's webhook does, and a loop
  * admits those for which the queue has CPU, with the writes of Kueue's controller. @module
  */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { moduleFolder } from "../../dev/cluster/modules.ts";
+import { requiredVersion } from "../../dev/cluster/programs.ts";
 import { connect } from "../../packages/kube/connection.ts";
 import { kubeconfigCredentials } from "../../packages/kube/credentials.ts";
 import { type Kubectl, run, until } from "./kubectl.ts";
 import type { Loose } from "./namespace.ts";
 
-const CRDS = "config/components/crd/bases";
 export const QUEUE_LABEL = "kueue.x-k8s.io/queue-name";
 /** A label with the value "true", and a finalizer. */
 export const MANAGED = "kueue.x-k8s.io/managed";
+/** A label of admitted Pods. */
+export const PODSET = "kueue.x-k8s.io/podset";
 export const GATE = "kueue.x-k8s.io/admission";
 const API = "kueue.x-k8s.io/v1beta2";
 
@@ -47,14 +50,26 @@ const PROBE = JSON.stringify({
   spec: { containers: [{ name: "main", image: "busybox:1.37" }] },
 });
 
+/** Returns the folder of Kueue's own files. */
+export function kueueFolder(): Promise<string> {
+  const goMod = readFileSync(new URL("../../dev/cluster/kueue/go.mod", import.meta.url), "utf8");
+  const module = "sigs.k8s.io/kueue";
+  return moduleFolder(`${module}@${requiredVersion(goMod, module)}`);
+}
+
+export async function applyKueueCRDs(cluster: Kubectl): Promise<void> {
+  const folder = join(await kueueFolder(), "config/components/crd/bases");
+  await run(cluster, ["apply", "--server-side", "-f", folder]);
+  await run(cluster, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=600s"]);
+}
+
 /**
  * Creates Kueue's CRDs, and starts the loop.
  *
  * @param atEnd takes note of what is to be done when the tests are over
  */
 export async function startKueue(cluster: Kubectl, atEnd: (end: () => Promise<void>) => void): Promise<void> {
-  await run(cluster, ["apply", "--server-side", "-f", join(await moduleFolder("sigs.k8s.io/kueue@v0.17.0"), CRDS)]);
-  await run(cluster, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=600s"]);
+  await applyKueueCRDs(cluster);
   const binding = {
     ...POLICY,
     kind: "MutatingAdmissionPolicyBinding",
@@ -134,8 +149,10 @@ function decide(pods: Loose[], locals: Loose[], queues: Loose[]): Write[] {
     const schedulingGates = pod.spec.schedulingGates.filter(({ name }: Loose) => name !== GATE);
     // As the ResourceFlavor has it, in Kueue.
     const nodeSelector = { ...pod.spec.nodeSelector, "kubernetes.io/os": "linux" };
-    const annotations = { "kueue.x-k8s.io/workload": `pod-${pod.metadata.name}` };
-    writes.push({ pod, write: { metadata: { annotations }, spec: { schedulingGates, nodeSelector } } });
+    writes.push({
+      pod,
+      write: { metadata: { labels: { [PODSET]: "main" } }, spec: { schedulingGates, nodeSelector } },
+    });
   }
   return writes;
 }

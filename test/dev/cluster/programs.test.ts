@@ -9,6 +9,7 @@ import {
   CONTROL_PLANE,
   DNS,
   HELM,
+  KUEUE,
   linkerFlags,
   NODE,
   requiredVersion,
@@ -76,7 +77,7 @@ test.for([
   expect(executableName(goPackage)).toBe(name);
 });
 
-test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD, CONTOUR, HELM])(
+test.for([CONTROL_PLANE, SIMULATED_NODES, NODE, CONTAINERD, CONTOUR, HELM, KUEUE])(
   "go.mod pins the tools of $title",
   (group) => {
     const goMod = read(`${group.module}/go.mod`);
