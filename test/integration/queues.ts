@@ -9,17 +9,25 @@ import { type Kubectl, run } from "./kubectl.ts";
 import { condition, type Loose, makeNamespace, type Namespace, ON_SIMULATED_NODES } from "./namespace.ts";
 import { aClaim, aPool, aTemplate, untilReady } from "./pools.ts";
 
-const API = "kueue.x-k8s.io/v1beta2";
+export const KUEUE_API = "kueue.x-k8s.io/v1beta2";
 
-/** A namespace whose queue `agents` has so much CPU, and a template of Pods that take half a CPU each. */
-async function queued(cluster: Kubectl, cpu: string): Promise<Namespace> {
+/** A template of Pods that wait in the queue `agents`, and take half a CPU each. @param labels further ones */
+export function aQueuedTemplate(name: string, labels: Record<string, string> = {}): Loose {
+  const main = { name: "main", image: "busybox:1.37", resources: { requests: { cpu: "500m" } } };
+  const template = aTemplate(name, {}, { ...ON_SIMULATED_NODES, containers: [main] });
+  template.spec.podTemplate.metadata = { labels: { [QUEUE_LABEL]: "agents", ...labels } };
+  return template;
+}
+
+/** A namespace whose queue `agents` has so much CPU, and a template `agents`. @param spec more of the ClusterQueue's */
+export async function queued(cluster: Kubectl, cpu: string, spec: object = {}): Promise<Namespace> {
   const ns = await makeNamespace(cluster);
   const flavor = { name: "default", resources: [{ name: "cpu", nominalQuota: cpu }] };
   const nodeLabels = { "kubernetes.io/os": "linux" };
   const whole = [
-    { apiVersion: API, kind: "ResourceFlavor", metadata: { name: flavor.name }, spec: { nodeLabels } },
+    { apiVersion: KUEUE_API, kind: "ResourceFlavor", metadata: { name: flavor.name }, spec: { nodeLabels } },
     {
-      apiVersion: API,
+      apiVersion: KUEUE_API,
       kind: "ClusterQueue",
       metadata: { name: ns.name },
       // Otherwise, a new Pod may get free quota before one that waits.
@@ -27,18 +35,16 @@ async function queued(cluster: Kubectl, cpu: string): Promise<Namespace> {
         queueingStrategy: "StrictFIFO",
         namespaceSelector: {},
         resourceGroups: [{ coveredResources: ["cpu"], flavors: [flavor] }],
+        ...spec,
       },
     },
   ];
   for (const each of whole) await run(cluster, ["apply", "--validate=strict", "-f", "-"], JSON.stringify(each));
   // Kueue keeps a queue as long as there are Pods of it.
   onTestFinished(async () => void await run(cluster, ["delete", "clusterqueue", ns.name, "--wait=false"]));
-  const main = { name: "main", image: "busybox:1.37", resources: { requests: { cpu: "500m" } } };
-  const template = aTemplate("agents", {}, { ...ON_SIMULATED_NODES, containers: [main] });
-  template.spec.podTemplate.metadata = { labels: { [QUEUE_LABEL]: "agents" } };
   await ns.apply(
-    { apiVersion: API, kind: "LocalQueue", metadata: { name: "agents" }, spec: { clusterQueue: ns.name } },
-    template,
+    { apiVersion: KUEUE_API, kind: "LocalQueue", metadata: { name: "agents" }, spec: { clusterQueue: ns.name } },
+    aQueuedTemplate("agents"),
   );
   return ns;
 }

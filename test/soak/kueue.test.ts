@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { findPrograms } from "../../dev/cluster/binaries.ts";
 import { makeCertificate } from "../../dev/cluster/certificates.ts";
@@ -13,8 +13,9 @@ import { KUEUE } from "../../dev/cluster/programs.ts";
 import { type Breakable, startBreakable } from "../integration/breakable.ts";
 import { applyKueueCRDs, kueueFolder } from "../integration/kueue.ts";
 import { type Kubectl, run } from "../integration/kubectl.ts";
-import type { Loose } from "../integration/namespace.ts";
-import { testQueues } from "../integration/queues.ts";
+import { condition, type Loose } from "../integration/namespace.ts";
+import { aClaim, aPool, untilFull, untilReady } from "../integration/pools.ts";
+import { aQueuedTemplate, KUEUE_API, queued, testQueues } from "../integration/queues.ts";
 
 /** What the manager serves for the Pods of queues. It serves as much for each of the other kinds that it can queue. */
 const GROUPS = ["", "kueue.x-k8s.io"];
@@ -38,6 +39,24 @@ afterAll(async () => {
 });
 
 testQueues(() => world.kubectl);
+
+test("a claim with a higher priority preempts a member of a pool, whose next Pod waits", async () => {
+  const ns = await queued(world.kubectl, "1", { preemption: { withinClusterQueue: "LowerPriority" } });
+  const priority = { apiVersion: KUEUE_API, kind: "WorkloadPriorityClass", metadata: { name: "in-use" }, value: 1000 };
+  await run(world.kubectl, ["apply", "-f", "-"], JSON.stringify(priority));
+  await ns.apply(aPool("agents", 2));
+  await untilFull(ns, "agents");
+  const before = await ns.list("pods");
+  await ns.apply(aQueuedTemplate("urgent", { "kueue.x-k8s.io/priority-class": "in-use" }), aPool("urgent", 0));
+  await ns.apply(aClaim("job", "urgent"));
+  await untilReady(ns, "job");
+  const pool = await ns.until("sandboxwarmpool", "agents", (object) => {
+    return condition(object, "Progressing")?.reason === "SchedulingGated";
+  });
+  expect(pool.status.readyReplicas).toBe(1);
+  const uids = (pods: Loose[]) => new Set(pods.map(({ metadata }) => metadata.uid));
+  expect(uids(before).intersection(uids(await ns.list("pods"))).size).toBe(1);
+});
 
 /** Starts the manager, and has the API server ask its webhooks. Resolves when they answer. */
 async function startManager(program: string, cluster: Kubectl): Promise<ProcessRecord> {
