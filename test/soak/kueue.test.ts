@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { findPrograms } from "../../dev/cluster/binaries.ts";
@@ -24,11 +25,12 @@ const GROUPS = ["", "kueue.x-k8s.io"];
 const IN_OWN_ETC = `mount -t tmpfs none /etc && mkdir -p /etc/kueue/metrics &&
   cp -r "$1" /etc/kueue/metrics/certs && shift && exec "$@"`;
 
+const progress = (line: string) => void process.stdout.write(`kueue: ${line}\n`);
 const folder = mkdtempSync(join(tmpdir(), "hookbox-kueue-"));
 let world: Breakable;
 let manager: ProcessRecord;
 beforeAll(async () => {
-  const { kueue = "" } = await findPrograms(KUEUE, { progress: (line) => console.log(`kueue: ${line}`) });
+  const { kueue = "" } = await findPrograms(KUEUE, { progress });
   world = await startBreakable();
   manager = await startManager(kueue, world.kubectl);
 }, 1_800_000);
