@@ -1,10 +1,10 @@
 /** createContexts(): readers that leave, and what child processes wrote last. @module */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createContexts } from "../../../packages/runtime/contexts/contexts.ts";
 import type { Language } from "../../../packages/runtime/contexts/kernel.ts";
-import { settled } from "../../eventually.ts";
+import { eventually, settled } from "../../eventually.ts";
 import { watchForCrashes } from "../../fuzz/wire.ts";
 import { makeTempFolder } from "../../tempfolder.ts";
 
@@ -21,6 +21,29 @@ test("a reader that leaves breaks its code off; the next one waits for that, and
   const events: object[] = [];
   for await (const event of contexts.run(context, "x", {})) events.push(event);
   expect(events).toMatchObject([{ result: { "text/plain": "5" } }, { executionCount: 2 }]);
+});
+
+test("a reader that aborts and leaves interrupts the code once: the code may need time to end", async () => {
+  const { contexts, context } = await aContext();
+  const file = join(makeTempFolder(), "hits");
+  const code = `import signal, time
+hits = []
+def hit(*_):
+    hits.append(1)
+    open(${JSON.stringify(file)}, "w").close()
+signal.signal(signal.SIGINT, hit)
+print("begun")
+while not hits: time.sleep(0.01)
+time.sleep(0.5)`;
+  const leaving = new AbortController();
+  for await (const _ of contexts.run(context, code, { signal: leaving.signal })) {
+    leaving.abort();
+    await eventually(() => existsSync(file)).toBe(true);
+    break;
+  }
+  const results = [];
+  for await (const event of contexts.run(context, "len(hits)", {})) if ("result" in event) results.push(event.result);
+  expect(results).toEqual([{ "text/plain": "1" }]);
 });
 
 test("what a child process wrote last comes before the end, each time", async () => {

@@ -230,8 +230,8 @@ describe("contexts", () => {
     expect([after.text, after.executionCount, after.logs.stderr]).toEqual([`(False, '${cwd}')`, 1, []]);
     await sandbox.removeCodeContext(context.id);
     expect((await sandbox.listCodeContexts()).map(({ id }) => id)).not.toContain(context.id);
-    for (const gone of [sandbox.removeCodeContext(context), sandbox.restartCodeContext(context.id)]) {
-      await expect(gone).rejects.toMatchObject({ name: "NotFoundError" });
+    for (const act of [() => sandbox.removeCodeContext(context), () => sandbox.restartCodeContext(context.id)]) {
+      await expect(act()).rejects.toMatchObject({ name: "NotFoundError" });
     }
   });
 
