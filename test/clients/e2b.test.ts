@@ -1,20 +1,31 @@
-/** E2B's published Python clients against the runtime: every method for commands, files, terminals and git. @module */
+/** E2B's published clients against the runtime: every method for commands, files, terminals and git. @module */
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { npmPackages } from "../npmpackages.ts";
 import { startSandbox } from "../runtime/envd/sandbox.ts";
 import { E2B, OLD_E2B, type Packages, pythonWith } from "./python.ts";
 
 const CLIENTS = [["sync", "2.63", E2B], ["async", "2.63", E2B], ["sync", "2.31", OLD_E2B], ["async", "2.31", OLD_E2B]];
 
-test.for(CLIENTS as [string, string, Packages][])("the %s client, version %s", async ([kind, , packages]) => {
+test.for(CLIENTS as [string, string, Packages][])("the %s client of Python, version %s", async ([kind, , packages]) => {
   const python = await pythonWith(packages, (line) => process.stdout.write(`clients: ${line}\n`));
   const { port, home } = await startSandbox();
   const program = fileURLToPath(new URL(`programs/e2b_${kind}.py`, import.meta.url));
   const options = { env: { PATH: process.env["PATH"], HOME: home } };
   const args = [program, `http://127.0.0.1:${port}`, ...packages === OLD_E2B ? ["old"] : []];
   const { stdout } = await promisify(execFile)(python, args, options);
+  expect(stdout).toBe("done\n");
+});
+
+test("the client of JavaScript, version 2.31", async () => {
+  const folder = await npmPackages(fileURLToPath(new URL("e2b.json", import.meta.url)));
+  const { port, home } = await startSandbox();
+  const program = fileURLToPath(new URL("programs/e2b_old.mjs", import.meta.url));
+  const args = [program, `${folder}/node_modules/e2b/dist/index.mjs`, `http://127.0.0.1:${port}`];
+  const options = { env: { PATH: process.env["PATH"], HOME: home } };
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
   expect(stdout).toBe("done\n");
 });
