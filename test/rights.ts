@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import type { Answer, Api, ApiRequest } from "../packages/kube/api.ts";
 
 /** A process with an account of its own. */
-export type Process = "binder" | "keeper" | "router";
+export type Process = "binder" | "e2b" | "keeper" | "router";
 
 export interface Rule {
   apiGroups: string[];
@@ -38,14 +38,18 @@ export function rulesOf(process: Process): Rule[] {
 }
 
 /** Reads a request as an API server does before it asks RBAC; undefined: it is about no object, such as discovery. */
-export function rightOf({ method, path }: Pick<ApiRequest, "path"> & { method: string }): Right | undefined {
+export function rightOf(
+  { method, path, query }: Pick<ApiRequest, "path" | "query"> & { method: string },
+): Right | undefined {
   const found =
     /^\/(?:api|apis\/(?<group>[^/]+))\/v[^/]+(?:\/namespaces\/[^/]+(?=\/))?\/(?<resource>[^/]+)(?:\/(?<name>[^/]+)(?:\/(?<sub>[^/]+))?)?$/
       .exec(path)?.groups;
   if (!found) return undefined;
-  const { group = "", resource = "", name, sub } = found;
-  const read = name === undefined ? "list" : "get";
-  const removed = name === undefined ? "deletecollection" : "delete";
+  const { group = "", resource = "", sub } = found;
+  // A list of one object by its name is a right on this name.
+  const name = found["name"] ?? /^metadata\.name=(.*)$/.exec(query?.["fieldSelector"] ?? "")?.[1];
+  const read = found["name"] === undefined ? "list" : "get";
+  const removed = found["name"] === undefined ? "deletecollection" : "delete";
   const verb = method === "GET" ? read : method === "DELETE" ? removed : VERBS[method] ?? method;
   return { verb, group, resource: sub ? `${resource}/${sub}` : resource, ...(name === undefined ? {} : { name }) };
 }
@@ -91,7 +95,7 @@ export function underRole<A extends Api>(api: A, process: Process, ...more: Proc
     if (lacking.size === 0) return;
     throw new Error(`deploy/${process}/rbac.yaml lacks what its process asks for: ${[...lacking].join(", ")}`);
   });
-  const refusalOf = (request: Pick<ApiRequest, "path"> & { method: string }): Answer | undefined => {
+  const refusalOf = (request: Pick<ApiRequest, "path" | "query"> & { method: string }): Answer | undefined => {
     const right = rightOf(request);
     if (!right || isGranted(rules, right)) return undefined;
     lacking.add(wordsFor(right));
@@ -101,7 +105,7 @@ export function underRole<A extends Api>(api: A, process: Process, ...more: Proc
     ...api,
     send: async (request) => refusalOf(request) ?? await api.send(request),
     async watch(path, query, signal) {
-      const refusal = refusalOf({ method: "WATCH", path });
+      const refusal = refusalOf({ method: "WATCH", path, query });
       return refusal ? { ...refusal, events: (async function* () {})() } : await api.watch(path, query, signal);
     },
   };

@@ -8,6 +8,7 @@ import { ENVD_VERSION } from "../api/e2b/envdversion.ts";
 import type { Right } from "../api/e2b/objects.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { E2BSandbox } from "./claim.ts";
+import type { E2BMetrics } from "./metrics.ts";
 import type { Inside } from "./inside.ts";
 import type { Caller, Keys } from "./keys.ts";
 import { Problem, problemOf } from "./problem.ts";
@@ -30,6 +31,7 @@ export interface AppParts {
   sandboxes: E2BSandboxes;
   templates: Templates;
   inside: Inside;
+  metrics: Pick<E2BMetrics, "middleware">;
   secrets(): readonly Uint8Array[];
   /** Domain of the router, which SDKs use for the hosts of ports; undefined: SDKs use their own setting. */
   domain: string | undefined;
@@ -63,7 +65,9 @@ const UNSERVED: [method: string, path: string, what: string][] = [
 ];
 
 /** Creates the app. */
-export function createApp({ keys, sandboxes, templates, inside, secrets, domain, prefix, log }: AppParts): Hono {
+export function createApp(
+  { keys, sandboxes, templates, inside, metrics, secrets, domain, prefix, log }: AppParts,
+): Hono {
   const app = prefix === "" ? new Hono() : new Hono().basePath(prefix);
   const caller = (c: Context, right: Right): Caller => keys.callerOf(c.req.header("X-API-KEY"), right);
   const idOf = (c: Context) => c.req.param("id") ?? "";
@@ -100,6 +104,7 @@ export function createApp({ keys, sandboxes, templates, inside, secrets, domain,
   };
 
   app.use(
+    metrics.middleware,
     cors({ origin: "*", allowHeaders: ALLOWED_HEADERS, exposeHeaders: ["X-Next-Token", "X-Total-Running"] }),
     bodyLimit({ maxSize: MOST_BODY_BYTES, onError: () => Promise.reject(new Problem(413, "Body is too large")) }),
   );

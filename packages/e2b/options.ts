@@ -12,7 +12,7 @@ export const E2B = {
   flags: {
     ...CLUSTER_FLAGS,
     "secret-file": flag(TEXT, {
-      help: "file with the secrets from which IDs and tokens follow, one a line; the router's --e2b-secret-file",
+      help: "file with the secrets from which IDs and tokens follow, one a line; the router has the same",
       ...{ since, placeholder: "F", default: "/var/run/secrets/hookbox/e2b/secret" },
     }),
     domain: flag(TEXT, {

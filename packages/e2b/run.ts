@@ -3,11 +3,12 @@ import { once } from "node:events";
 import { timeAt } from "../kube/api.ts";
 import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
 import { connect } from "../kube/connection.ts";
-import { createHealthApp } from "../process/observability.ts";
+import { createHealthApp, createRegistry } from "../process/observability.ts";
 import { readAgain, readSecrets } from "../process/secretfile.ts";
 import { serve } from "../process/serve.ts";
 import { createApp } from "./app.ts";
 import { createInside } from "./inside.ts";
+import { createE2BMetrics } from "./metrics.ts";
 import { createKeys } from "./keys.ts";
 import type { E2BOptions } from "./options.ts";
 import { keepPauses } from "./pauses.ts";
@@ -24,17 +25,19 @@ export async function runE2B(options: E2BOptions, signal: AbortSignal): Promise<
     const { serveInternal, log, credentials } = process;
     const secrets = readAgain(() => readSecrets(options.secretFile), "secrets", log);
     const watching = new AbortController();
-    const api = connect(credentials, { signal: watching.signal, userAgent: USER_AGENT });
+    const metrics = createE2BMetrics(createRegistry(false));
+    const onAnswer = metrics.requested;
+    const api = connect(credentials, { signal: watching.signal, userAgent: USER_AGENT, onAnswer });
     const keys = createKeys(api, log, () => timeAt(api));
     const templates = createTemplates(api);
     const sandboxes = createSandboxes(api, templates, secrets);
     const isReady = () => keys.hasSynced() && templates.hasSynced() && !signal.aborted;
     const health = healthAddress({ ...options, port: options.healthPort });
-    if (health) await serveInternal(createHealthApp(isReady), health);
+    if (health) await serveInternal(createHealthApp(isReady, metrics), health);
     const watched = { log, signal: watching.signal };
     const watches = [keys.watch(watched), templates.watch(watched), keepPauses(api, watched)];
     const app = createApp({
-      ...{ keys, sandboxes, templates, secrets, log },
+      ...{ keys, sandboxes, templates, metrics, secrets, log },
       inside: createInside(api, secrets, options.routerUrl),
       domain: options.domain,
       prefix: options.pathPrefix,

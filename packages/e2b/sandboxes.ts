@@ -8,9 +8,13 @@ import {
   END_AT_ANNOTATION,
   METADATA_ANNOTATION,
 } from "../api/e2b/objects.ts";
+import { controllerOf } from "../api/objects/objects.ts";
+import type { Sandbox } from "../api/sandbox.ts";
 import { type Api, pathOf, timeAt } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import { SandboxClient } from "../sdk/client.ts";
+import { remove } from "../sdk/control/change.ts";
+import { readIfAny } from "../sdk/control/find.ts";
 import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { ConflictError } from "../sdk/errors.ts";
 import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf, timeText } from "./claim.ts";
@@ -105,6 +109,16 @@ export function createSandboxes(
     }
   }
 
+  async function kill({ id, namespace, uid, sandboxName }: E2BSandbox): Promise<void> {
+    if (!await remove(api, { kind: "SandboxClaim", namespace, name: id }, uid)) throw noSandbox(id);
+    if (sandboxName === undefined) return;
+    // Kubernetes would also delete the Sandbox, but a second later: until then, the sandbox would answer.
+    const target = { kind: "Sandbox", namespace, name: sandboxName } as const;
+    const sandbox = await readIfAny<Sandbox>(api, target).catch(() => undefined);
+    if (!sandbox || controllerOf(sandbox.metadata)?.uid !== uid) return;
+    await remove(api, target, sandbox.metadata.uid).catch(() => {});
+  }
+
   return {
     async create(namespace, body, defaultTimeout, request) {
       const template = templates.find(namespace, body.templateID);
@@ -171,7 +185,7 @@ export function createSandboxes(
       if (found.state === "paused") throw new Problem(409, `Sandbox "${id}" is paused: connect resumes it`);
       if (timeout > 0) await change(found, runningUntil(found, now() + Math.min(timeout, LONGEST_S) * 1000));
       else if (found.facts.onTimeout === "pause") await pause(namespace, id);
-      else await client.kill(found.id, { namespace });
+      else await kill(found);
     },
     async extend(namespace, id, timeout) {
       const found = await find(namespace, id);
@@ -179,10 +193,7 @@ export function createSandboxes(
       if (found.state === "running" && end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
     },
     pause,
-    async kill(namespace, id) {
-      const found = await find(namespace, id);
-      if (!await client.kill(found.id, { namespace })) throw noSandbox(id);
-    },
+    kill: async (namespace, id) => await kill(await find(namespace, id)),
   };
 }
 

@@ -27,6 +27,27 @@ export function readAgain<T>(read: () => T, what: string, log: Log): () => T {
   };
 }
 
+/**
+ * As {@link readAgain} for secrets, of a file that may come later: until it exists, there are none.
+ *
+ * @throws nothing; a file that cannot be used counts as one that does not exist
+ */
+export function readWhenThere(path: string, log: Log): () => readonly Uint8Array[] {
+  let read: (() => readonly Uint8Array[]) | undefined;
+  let triedAt = -Infinity;
+  return () => {
+    if (!read && performance.now() - triedAt >= REREAD_MS) {
+      triedAt = performance.now();
+      try {
+        read = readAgain(() => readSecrets(path), "secrets", log);
+      } catch {
+        // Usually it is not mounted.
+      }
+    }
+    return read?.() ?? [];
+  };
+}
+
 const LEAST_BYTES = 32;
 
 /**

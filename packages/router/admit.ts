@@ -41,7 +41,7 @@ export function admit(
 ): void {
   const { routing, gate, exists, e2b, clientLimits, namespaceLimit, observer, log } = parts;
   const { request, address } = record;
-  const named = e2b && e2bRequestOf(request, e2b.domain);
+  const named = e2b.isServed() ? e2bRequestOf(request, e2b.domain) : undefined;
   const asked = named ?? routeOf(request, routing);
   if (isRefusal(asked)) return then(asked);
   const choose = () => named ? e2b.decide(named, request) : chosenOf(parts, asked as Route, request, address);

@@ -9,7 +9,7 @@ import { extname } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { DISCARD_MS } from "../process/connections.ts";
-import { e2bAnswer } from "./e2b/request.ts";
+import { e2bAnswer, OPEN_TO_PAGES } from "./e2b/request.ts";
 import { grpcFormOf, grpcRefusal } from "./proxy/grpcform.ts";
 import { cutOff, endRequest, forgetHead, isHttp2 } from "./proxy/versions.ts";
 import type { Refusal } from "./refusal.ts";
@@ -37,6 +37,7 @@ export function sendRefusal(request: IncomingMessage, response: ServerResponse, 
     "Cache-Control": "no-store",
     ...SAFE_HEADERS,
     ...refusal.headers,
+    ...ofE2B ? OPEN_TO_PAGES : {},
     // Without "100 Continue", a client may send its body or not, so the next request cannot be found in the stream.
     ...(request.headers.expect !== undefined && !isHttp2(request) ? { Connection: "close" } : {}),
   });

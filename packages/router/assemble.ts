@@ -2,7 +2,7 @@
 import type { Tracer } from "@opentelemetry/api";
 import { type Api, timeAt } from "../kube/api.ts";
 import type { Log } from "../process/log.ts";
-import { readAgain, readSecrets } from "../process/secretfile.ts";
+import { readAgain, readSecrets, readWhenThere } from "../process/secretfile.ts";
 import { createAddressOf, createProtoOf, isProxyOnLoopback } from "./access/clientaddress.ts";
 import { createClientLimits, createNamespaceLimit, createRateLimit } from "./limits.ts";
 import { allowAllGate, createGate, type Gate } from "./access/gate.ts";
@@ -13,14 +13,14 @@ import { createScopedAccess, createTokenKeys } from "./access/scopedtoken.ts";
 import { createTokenReviewAccess } from "./access/tokenreview.ts";
 import { createAccessLog, createObserver } from "./observe/observer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
-import { createE2BAccess } from "./e2b/access.ts";
+import { createE2BAccess, type E2BAccess } from "./e2b/access.ts";
 import { createHandler, type Handler } from "./handle.ts";
 import { createIdler } from "./idle/idler.ts";
 import { createLookup, getSandbox, listPods, type Lookup, watchSandboxes } from "./index/sandboxapi.ts";
 import { podUIDAt } from "./index/reachability.ts";
 import { createSandboxIndex, type SandboxIndex } from "./index/sandboxindex.ts";
 import { createRouterMetrics, type RouterMetrics } from "./observe/metrics.ts";
-import type { RouterOptions } from "./options.ts";
+import { E2B_SECRET_FILE, type RouterOptions } from "./options.ts";
 import { createDialler } from "./proxy/dial.ts";
 import type { ProxySettings } from "./proxy/exchange.ts";
 import { createHold, createLocator } from "./wake/hold.ts";
@@ -190,9 +190,11 @@ function gateOf(
 /** The runtime's ports by default, which templates may change. */
 const RUNTIME_PORTS = [8888, 9090];
 
-function e2bOf(index: SandboxIndex, { e2bSecretFile, domain, runtimePort }: RouterOptions, log: Log) {
-  if (e2bSecretFile === undefined) return undefined;
-  const secrets = readAgain(() => readSecrets(e2bSecretFile), "secrets", log);
+/** @throws if the option names a file that cannot be used */
+function e2bOf(index: SandboxIndex, { e2bSecretFile: file, domain, runtimePort }: RouterOptions, log: Log): E2BAccess {
+  const secrets = file === undefined
+    ? readWhenThere(E2B_SECRET_FILE, log)
+    : readAgain(() => readSecrets(file), "secrets", log);
   return createE2BAccess({ index, secrets, domain, runtimePorts: [...RUNTIME_PORTS, runtimePort] });
 }
 

@@ -16,6 +16,7 @@ import { admit, type AdmittedRequest } from "./admit.ts";
 import { SAFE_HEADERS, sendRedirect, sendRefusal } from "./answer.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
 import type { E2BAccess } from "./e2b/access.ts";
+import { isPreflight, PREFLIGHT_ANSWER } from "./e2b/request.ts";
 import { hostOf, type RouteOptions, type Target, targetsFromHost } from "./destination.ts";
 import type { ClientLimits, NamespaceLimit } from "./limits.ts";
 import type { Observer, RequestRecord } from "./observe/observer.ts";
@@ -36,8 +37,7 @@ export interface HandlerParts {
   /** True if the Sandbox exists and is not an unclaimed member of a pool. */
   exists(target: Target): boolean;
   gate: Gate;
-  /** Undefined: the router does not serve E2B's clients. */
-  e2b: E2BAccess | undefined;
+  e2b: E2BAccess;
   browser: BrowserOptions;
   /** True: with path routing, the router rewrites addresses and cookies in answers so that they stay below the path. */
   pathRoutingRewriteResponses: boolean;
@@ -83,6 +83,7 @@ export function createHandler(parts: HandlerParts): Handler {
   const handler: Handler = {
     request(request, response, expectsContinue) {
       if (isHealthCheck(request, parts.routing)) return answerHealth(response);
+      if (parts.e2b.isServed() && isPreflight(request)) return void response.writeHead(204, PREFLIGHT_ANSWER).end();
       const record = observer.begin(request);
       response.once("close", () => observer.end(record, response.headersSent ? response.statusCode : GONE));
       // node:http2 would keep the stream open until the client ends it, although the request has been answered.

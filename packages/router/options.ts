@@ -61,6 +61,9 @@ const DOMAIN: FlagType<string | undefined> = {
   read: (text) => text.toLowerCase().replace(/^\.|\.$/g, "") || undefined,
 };
 
+/** Where deploy/ mounts the secrets from which IDs and tokens of E2B's clients follow. */
+export const E2B_SECRET_FILE = "/var/run/secrets/hookbox/e2b/secret";
+
 const since = "0.1.0";
 const on = { since, default: "true" };
 const seconds = (ms: number) => `${ms / 1000}s`;
@@ -104,8 +107,8 @@ const ROUTING = {
   domain: flag(DOMAIN, { help: "also accept hosts <port>-<sandbox ID>-<namespace>.D", since, default: "" }),
   "e2b-secret-file": flag(TEXT, {
     help:
-      "also serve E2B's clients: file with the secrets of hookbox e2b, one a line; hosts are then <port>-<ID>.D, too",
-    ...{ since: "0.3.0", placeholder: "F", otherwise: "E2B's clients are not served" },
+      "file with the secrets of hookbox e2b, one a line: E2B's clients are served, and hosts may be <port>-<ID>.D, too",
+    ...{ since: "0.3.0", placeholder: "F", otherwise: `${E2B_SECRET_FILE} as soon as it exists` },
   }),
   "upstream-host": flag(choice(["pod", "localhost", "client"], "H"), {
     help:

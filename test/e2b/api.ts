@@ -7,11 +7,14 @@ import { createApp } from "../../packages/e2b/app.ts";
 import { createInside } from "../../packages/e2b/inside.ts";
 import { createKeys } from "../../packages/e2b/keys.ts";
 import { keepPauses } from "../../packages/e2b/pauses.ts";
+import { createE2BMetrics } from "../../packages/e2b/metrics.ts";
 import { createSandboxes } from "../../packages/e2b/sandboxes.ts";
 import { createTemplates } from "../../packages/e2b/templates.ts";
 import { timeAt } from "../../packages/kube/api.ts";
+import { createRegistry } from "../../packages/process/observability.ts";
 import { serve } from "../../packages/process/serve.ts";
 import { createTestCluster, type TestCluster, type TestClusterOptions } from "../../packages/testing/mod.ts";
+import { underRole } from "../rights.ts";
 import { eventually } from "../eventually.ts";
 
 /** The secret of the server. */
@@ -44,7 +47,7 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   const namespaces: [string, ...string[]] = ["team-a", "team-b"];
   const cluster = await createTestCluster({ time: "auto", autoLimitMs: 5000, namespaces, ...options });
   onTestFinished(() => cluster.stop());
-  const { api } = cluster;
+  const api = underRole(cluster.api, "e2b");
   for (const namespace of namespaces) {
     await putKeys(cluster, namespace);
     await cluster.apply(templateYAML(namespace));
@@ -62,11 +65,13 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   if (pauses) void keepPauses(api, watched, cluster.clock);
   await eventually(() => keys.hasSynced() && templates.hasSynced()).toBe(true);
   const inside = createInside(api, secrets, "http://127.0.0.1:9");
-  const app = createApp({ keys, templates, sandboxes, inside, secrets, log, domain: undefined, prefix: "" });
+  const metrics = createE2BMetrics(createRegistry(false));
+  const parts = { keys, templates, sandboxes, inside, metrics, secrets, log };
+  const app = createApp({ ...parts, domain: undefined, prefix: "" });
   const server = await serve(app, { port: 0, host: "127.0.0.1", log });
   onTestFinished(() => server.stop());
   const apiUrl = `http://127.0.0.1:${server.port}`;
-  return { cluster, api, apiUrl, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+  return { cluster, api, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
 }
 
 function templateYAML(namespace: string): string {

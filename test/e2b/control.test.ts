@@ -320,3 +320,21 @@ test("says which templates exist, and refuses by a sentence what is not served",
   const sandbox = await Sandbox.create("base", options);
   await expect(sandbox.createSnapshot()).rejects.toThrow(SandboxError);
 });
+
+test("counts requests by route, and refuses bodies of more than a megabyte", async () => {
+  const { apiUrl, options, metrics } = await startE2B();
+  const { sandboxId } = await Sandbox.create("base", options);
+  await Sandbox.getInfo(sandboxId, options);
+  await fetch(`${apiUrl}/${"x".repeat(50)}`);
+  const headers = { "X-API-KEY": options.apiKey };
+  const large = await fetch(`${apiUrl}/v2/sandboxes`, { method: "POST", headers, body: "x".repeat(1_100_000) });
+  expect([large.status, await large.json()]).toEqual([413, { code: 413, message: "Body is too large" }]);
+  const text = await metrics.text();
+  const counted = text.split("\n").filter((line) => line.startsWith("hookbox_e2b_requests_total"));
+  expect(counted.sort()).toEqual([
+    'hookbox_e2b_requests_total{method="GET",route="/*",code="404"} 1',
+    'hookbox_e2b_requests_total{method="GET",route="/sandboxes/:id",code="200"} 1',
+    'hookbox_e2b_requests_total{method="POST",route="/v2/sandboxes",code="201"} 1',
+    'hookbox_e2b_requests_total{method="POST",route="/v2/sandboxes",code="413"} 1',
+  ]);
+});

@@ -53,7 +53,7 @@ export const ROUTER: readonly Mutant[] = [
   },
   {
     name: "a secret of few bytes is as good as any",
-    file: "packages/router/access/scopedtoken.ts",
+    file: "packages/process/secretfile.ts",
     from: "secrets.length === 0 || secrets.some(({ length }) => length < LEAST_BYTES)",
     to: "secrets.length === 0",
     tests: SCOPED_TEST,

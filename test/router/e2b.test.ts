@@ -187,6 +187,27 @@ describe("what admits a client", () => {
     expect((await ask(49_983, "/x", { "X-Access-Token": access })).status).toBe(401);
   });
 
+  test("pages of all origins may use commands and files with a token, and programs see where a request comes from", async () => {
+    const { ask, port, id, access } = await start();
+    const Origin = "https://page.example";
+    const headers = { "X-Access-Token": access, Origin };
+    expect((await ask(49_983, "/x", headers)).body["headers"]).not.toHaveProperty("origin");
+    expect((await ask(3000, "/x", headers)).body["headers"]).toMatchObject({ origin: Origin });
+    const asked = (list: string) =>
+      fetchFrom(port, {
+        method: "OPTIONS",
+        path: "/process.Process/List",
+        headers: { Origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": list },
+      });
+    expect(await asked("content-type,e2b-sandbox-id,x-access-token")).toMatchObject({
+      status: 204,
+      headers: { "access-control-allow-origin": "*", "access-control-allow-headers": "*, Authorization" },
+    });
+    expect((await asked("content-type")).status).toBe(400);
+    const refused = await fetchFrom(port, { path: "/x", headers: { "E2b-Sandbox-Id": id, Origin } });
+    expect(refused).toMatchObject({ status: 401, headers: { "access-control-allow-origin": "*" } });
+  });
+
   test("a router without --e2b-secret-file knows no such requests", async () => {
     const { port } = await startRouter();
     const { status, text } = await fetchFrom(port, { path: "/", headers: { "E2b-Sandbox-Id": "a".repeat(20) } });

@@ -9,6 +9,8 @@ import { type E2BRequest, ENVD_PORT, INTERPRETER_PORT, NO_SANDBOX } from "./requ
 
 /** Decides about requests of E2B's clients. */
 export interface E2BAccess {
+  /** Whether there is a secret. Otherwise the router does not serve E2B's clients. */
+  isServed(): boolean;
   /** Domain whose hosts `<port>-<ID>` name sandboxes; undefined: none. */
   domain: string | undefined;
   /** Decides. Waits for a moment if no Sandbox of this ID is known: it may have been created just now. */
@@ -32,7 +34,10 @@ interface AccessParts {
 const WATCH_LAG_MS = 1000;
 /** Most requests that wait for one. */
 const MOST_WAITING = 1000;
-const WITHHELD: ReadonlySet<string> = new Set(["x-access-token", "e2b-traffic-access-token"]);
+const TOKENS = ["x-access-token", "e2b-traffic-access-token"];
+const WITHHELD: ReadonlySet<string> = new Set(TOKENS);
+/** A runtime refuses pages of other origins, because it does not know that the router has checked their token. */
+const WITHHELD_FROM_RUNTIME: ReadonlySet<string> = new Set([...TOKENS, "origin"]);
 
 /** Creates the decisions. */
 export function createE2BAccess({ index, secrets, domain, runtimePorts }: AccessParts): E2BAccess {
@@ -82,13 +87,14 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
       expires: undefined,
       path,
       uid,
-      withheld: WITHHELD,
+      withheld: [ENVD_PORT, INTERPRETER_PORT].includes(named.port) ? WITHHELD_FROM_RUNTIME : WITHHELD,
       added: [],
     };
     return { route: route(target), decision };
   }
 
   return {
+    isServed: () => secrets().length > 0,
     domain,
     decide(named, request) {
       if (!(named.port >= 1 && named.port <= 65_535)) {
@@ -97,7 +103,8 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
         return { route: { target, path: "/", base: "", via: named.via }, decision };
       }
       const entry = find(named.id);
-      const isComing = !entry && traitsOf(named.id) !== undefined && waiting < MOST_WAITING;
+      const isComing = !entry && traitsOf(named.id) !== undefined && !index.hadClaim(named.id) &&
+        waiting < MOST_WAITING;
       return isComing
         ? untilKnown(named.id).then((found) => decided(named, request, found))
         : decided(named, request, entry);

@@ -89,3 +89,23 @@ export function e2bAnswer(request: IncomingMessage, refusal: Refusal): { status:
   const code = status > 500 ? 500 : status;
   return { status: code, body: { sandboxId, message: remedy === undefined ? detail : `${detail} ${remedy}`, code } };
 }
+
+/** Tells whether a browser asks, before it sends a request of E2B's SDK, which headers a page may send. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  if (method !== "OPTIONS" || headers["access-control-request-method"] === undefined) return false;
+  return /(^|[\s,])e2b-sandbox-id\s*(,|$)/i.test(String(headers["access-control-request-headers"] ?? ""));
+}
+
+/**
+ * Headers of answers that pages of all origins may read, because only a token in a header admits to commands and files:
+ * no browser adds that by itself.
+ */
+export const OPEN_TO_PAGES = { "Access-Control-Allow-Origin": "*" };
+
+/** Headers of the answer to {@link isPreflight}. */
+export const PREFLIGHT_ANSWER = {
+  ...OPEN_TO_PAGES,
+  "Access-Control-Allow-Methods": "GET, POST",
+  "Access-Control-Allow-Headers": "*, Authorization",
+  "Access-Control-Max-Age": "7200",
+};

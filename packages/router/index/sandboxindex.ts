@@ -47,6 +47,8 @@ export interface SandboxIndex {
    * called.
    */
   onChange(namespace: string, name: string, listener: () => void): () => void;
+  /** Whether a claim of this name had a Sandbox that is gone. Remembers the last {@link MOST_DELETED}. */
+  hadClaim(name: string): boolean;
   /** The same for changes of the Sandboxes of {@link SandboxIndex.ofClaim}. */
   onClaimChange(name: string, listener: () => void): () => void;
   /** All Sandboxes. */
@@ -82,6 +84,8 @@ export function createSandboxIndex(
   const listeners = new Map<string, Set<() => void>>();
   /** By name of the claim. */
   const byClaim = new Map<string, Set<SandboxEntry>>();
+  /** Names of claims of E2B's clients whose Sandboxes are gone. */
+  const formerClaims = new Set<string>();
 
   function notify({ metadata, claim }: SandboxRecord): void {
     const keys = [keyOf(metadata), ...claim ? [claim.name] : []];
@@ -106,13 +110,15 @@ export function createSandboxIndex(
 
   function joinClaim(entry: SandboxEntry): void {
     const { name } = entry.sandbox.claim ?? {};
-    if (name !== undefined && traitsOf(name)) byClaim.set(name, (byClaim.get(name) ?? new Set()).add(entry));
+    if (name === undefined || !traitsOf(name)) return;
+    byClaim.set(name, (byClaim.get(name) ?? new Set()).add(entry));
+    formerClaims.delete(name);
   }
 
-  function markDeleted(uid: string): void {
-    deleted.add(uid);
-    const [oldest] = deleted;
-    if (deleted.size > MOST_DELETED && oldest !== undefined) deleted.delete(oldest);
+  function remember(names: Set<string>, name: string): void {
+    names.add(name);
+    const [oldest] = names;
+    if (names.size > MOST_DELETED && oldest !== undefined) names.delete(oldest);
   }
 
   function entryOf(sandbox: SandboxRecord): SandboxEntry {
@@ -169,6 +175,8 @@ export function createSandboxIndex(
     if (!entry) return;
     byUID.delete(uid);
     leaveClaim(entry);
+    const { name: claim } = entry.sandbox.claim ?? {};
+    if (claim !== undefined && traitsOf(claim)) remember(formerClaims, claim);
     const key = keyOf(entry.sandbox.metadata);
     if (byName.get(key) === entry) byName.delete(key);
     notify(entry.sandbox);
@@ -244,7 +252,7 @@ export function createSandboxIndex(
       observe: observeSandbox,
       gone(uid) {
         forgetSandbox(uid);
-        markDeleted(uid);
+        remember(deleted, uid);
       },
       listed: listedSandboxes,
     },
@@ -257,13 +265,14 @@ export function createSandboxIndex(
       },
       gone(uid) {
         forgetPod(uid);
-        markDeleted(uid);
+        remember(deleted, uid);
       },
       listed: (uids) => [...podsByUID.keys()].filter((uid) => !uids.has(uid)).forEach(forgetPod),
     },
     find: (namespace, name) => byName.get(`${namespace}/${name}`),
     entries: () => byUID.values(),
     ofClaim: (name) => byClaim.get(name) ?? [],
+    hadClaim: (name) => formerClaims.has(name),
     onChange: (namespace, name, listener) => listen(`${namespace}/${name}`, listener),
     onClaimChange: listen,
   };
