@@ -9,10 +9,10 @@ import { PROGRAMS } from "../packages/cli/commands/processes.ts";
 import { type Flags, readCommandLine } from "../packages/process/flags.ts";
 
 const DEPLOY = fileURLToPath(new URL("../deploy/", import.meta.url));
-const [keeper, binder, router, egress, runtime] = await Promise.all(
-  [PROGRAMS.keeper, PROGRAMS.binder, PROGRAMS.router, PROGRAMS.egress, PROGRAMS.runtime].map(async (load) =>
-    (await load()).flags
-  ),
+const [keeper, binder, router, egress, e2b, runtime] = await Promise.all(
+  [PROGRAMS.keeper, PROGRAMS.binder, PROGRAMS.router, PROGRAMS.egress, PROGRAMS.e2b, PROGRAMS.runtime].map(async (
+    load,
+  ) => (await load()).flags),
 );
 
 /** Returns the table of what a file of the image is, such as `hooks/sandbox.js`. */
@@ -24,6 +24,7 @@ function tableOf(entry: string): Flags | undefined {
     "binder/main.js": binder,
     "router/main.js": router,
     "egress/main.js": egress,
+    "e2b/main.js": e2b,
   }[entry];
 }
 
@@ -50,6 +51,7 @@ test("the processes of deploy/ take the flags that they are started with", () =>
   });
   expect(read).toEqual([
     "binder/binder.yaml",
+    "e2b/e2b.yaml",
     "egress/proxy.yaml",
     ...["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"].map((hook) => `hooks/${hook}.yaml`),
     "keeper/keeper.yaml",
@@ -88,6 +90,7 @@ test("options that several processes need alike come from one ConfigMap, in each
 const CHART: [flag: string, value: string, tables: (Flags | undefined)[]][] = [
   ["--otlp-endpoint=%s", "http://collector:4318", [HOOK_FLAGS, keeper, binder, router]],
   ["--denied-egress-cidrs=%s", "100.64.0.0/10,64:ff9b::/96", [HOOK_FLAGS]],
+  ["--domain=%s", "sandboxes.example.com", [e2b]],
   ["--cloudevents-url=%s", "https://events.example/hook", [keeper]],
   ["--cloudevents-secret-file=%s/secret", "/var/run/secrets/hookbox-cloudevents", [keeper]],
   ["--cloudevents-source=%s", "//cluster-1", [keeper]],

@@ -68,6 +68,31 @@ export const UNTYPED: readonly Untyped[] = [
     why: "takes an identity provider, and runs until it is stopped",
   },
   {
+    page: "docs/e2b.md",
+    has: "export E2B_SANDBOX_URL=",
+    why: "key and hosts are the reader's own; test/node/e2b.ts sets the same variables",
+  },
+  {
+    page: "docs/e2b.md",
+    has: "--set e2b.enabled=true",
+    why: "changes an installation; test/node/e2b.ts upgrades with the same value",
+  },
+  {
+    page: "docs/e2b.md",
+    has: "kubectl apply -k deploy/e2b",
+    why: "changes an installation; test/integration/deploy.test.ts applies the same folder",
+  },
+  {
+    page: "docs/e2b.md",
+    has: "hookbox project create demo --image",
+    why: "the registry is the reader's own; test/node/e2b.ts creates a project with a local image",
+  },
+  {
+    page: "docs/e2b.md",
+    has: "hookbox project key revoke demo ci",
+    why: "needs the project of the block before; test/cli/project.test.ts runs the same commands",
+  },
+  {
     page: "docs/examples.md",
     has: "npm run pack",
     why:

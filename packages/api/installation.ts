@@ -20,3 +20,6 @@ export const KEEPER_LEASE = "hookbox-keeper";
 
 /** Name of the Lease that the active binder holds. */
 export const BINDER_LEASE = "hookbox-binder";
+
+/** Name of the Secret from which IDs and tokens of E2B's clients follow, in the router's namespace. */
+export const E2B_SECRET = "hookbox-e2b";

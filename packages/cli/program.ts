@@ -213,6 +213,11 @@ const GROUPS: [heading: string, commands: ListedCommand[]][] = [
       load: async () => (await import("./commands/install.ts")).defineInstall,
     },
     {
+      name: "project",
+      description: "Create projects for E2B's SDKs, and their API keys",
+      load: async () => (await import("./commands/project.ts")).defineProject,
+    },
+    {
       name: "uninstall",
       description: "Remove hookbox from a cluster; CRDs and user objects stay",
       load: async () => (await import("./commands/uninstall.ts")).defineUninstall,

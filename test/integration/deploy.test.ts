@@ -39,7 +39,7 @@ test("hookbox install brings the same objects", () => {
   expect(byName(installed)).toEqual(byName(objects));
 });
 
-test.for([...ALL, "deploy/v1alpha1", "deploy/v1alpha1/crds"])(
+test.for([...ALL, "deploy/e2b", "deploy/v1alpha1", "deploy/v1alpha1/crds"])(
   "an API server takes each object of %s as it is, with nothing unknown and nothing to warn of",
   async (folder) => {
     for (const namespace of ["hookbox-system", "agent-sandbox-system"]) {

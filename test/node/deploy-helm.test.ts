@@ -20,6 +20,7 @@ import { until } from "../integration/kubectl.ts";
 import { type Loose, makeNamespace } from "../integration/namespace.ts";
 import { aPool, aSimulatedTemplate, aTemplate, untilFull } from "../integration/pools.ts";
 import { hasRealNode } from "../integration/suite.ts";
+import { testE2B } from "./e2b.ts";
 import { testGateway } from "./gateway.ts";
 import { example, installedBy, progress } from "./installed.ts";
 import { PATIENCE_MS } from "../patience.ts";
@@ -60,6 +61,8 @@ describe.runIf(hasRealNode)("helm install", () => {
     beforeAll(() => importRuntimeImage(cluster().stateDir, { progress }));
     testConsumers(installed, () => RUNTIME_IMAGE, CONSUMERS.filter(({ runs }) => runs === "npm test"));
   });
+
+  describe("E2B's SDKs", () => testE2B(installed));
 
   test(
     "an upgrade and its rollback restart no sandbox, and serve the claims that come",

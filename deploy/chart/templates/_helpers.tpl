@@ -9,7 +9,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $object := .object }}
 {{- $metadata := $object.metadata }}
 {{- $namespace := .root.Release.Namespace }}
-{{- if eq .process "router" }}{{ $namespace = include "hookbox.routerNamespace" .root }}{{ end }}
+{{- if has .process (list "router" "e2b") }}{{ $namespace = include "hookbox.routerNamespace" .root }}{{ end }}
 {{- $policies := list "ValidatingAdmissionPolicy" "ValidatingAdmissionPolicyBinding" "MutatingAdmissionPolicy" "MutatingAdmissionPolicyBinding" }}
 {{- $clusterWide := concat $policies (list "ClusterRole" "ClusterRoleBinding") }}
 {{- if not (has $object.kind $clusterWide) }}{{ $_ := set $metadata "namespace" $namespace }}{{ end }}
@@ -63,7 +63,7 @@ Takes: object, process (its folder), values (of the process), root.
 {{- with .root.Values.imagePullSecrets }}{{ $_ := set $pod "imagePullSecrets" . }}{{ end }}
 {{- if hasKey $values "replicas" }}{{ $_ := set $spec "replicas" $values.replicas }}{{ end }}
 {{- with .root.Values.tracing.endpoint }}
-{{- if ne $.process "v1alpha1" }}
+{{- if not (has $.process (list "v1alpha1" "e2b")) }}
 {{- $_ := set $container "args" (append $container.args (printf "--otlp-endpoint=%s" .)) }}
 {{- if eq $.process "hooks" }}
 {{- $command := list }}
@@ -80,6 +80,9 @@ Takes: object, process (its folder), values (of the process), root.
 {{- $_ := set $container "args" (append $container.args (printf "--denied-egress-cidrs=%s" (join "," $policy.deniedEgressCIDRs))) }}
 {{- end }}
 {{- if and (eq .process "keeper") .root.Values.cloudEvents.url }}{{ include "hookbox.cloudEvents" . }}{{ end }}
+{{- if and (eq .process "e2b") $values.domain }}
+{{- $_ := set $container "args" (append $container.args (printf "--domain=%s" $values.domain)) }}
+{{- end }}
 {{- with $values.args }}{{ $_ := set $container "args" (concat $container.args .) }}{{ end }}
 {{- with $values.resources }}{{ $_ := set $container "resources" . }}{{ end }}
 {{- range $key := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}

@@ -16,6 +16,8 @@ export const METADATA_ANNOTATION = "e2b.agents.x-k8s.io/metadata";
 export const PAUSED_AT_ANNOTATION = "e2b.agents.x-k8s.io/paused-at";
 /** Annotation on claims of sandboxes that are paused at their timeout: when that is (RFC 3339). */
 export const END_AT_ANNOTATION = "e2b.agents.x-k8s.io/end-at";
+/** Label on namespaces that are projects of E2B's clients: `true`. */
+export const PROJECT_LABEL = "e2b.agents.x-k8s.io/project";
 /** Name of the Secret with the hashes of a project's API keys, in the project's namespace. */
 export const KEYS_SECRET = "hookbox-e2b-keys";
 

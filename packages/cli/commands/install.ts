@@ -1,5 +1,7 @@
 /** `hookbox install` and `hookbox manifests`: install hookbox in a cluster, or print its manifests. @module */
+import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { E2B_SECRET, ROUTER_NAMESPACE } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { renderManifests } from "../../manifests/render.ts";
@@ -18,6 +20,7 @@ interface InstallOptions {
   crds: boolean;
   namespaces: boolean;
   dryRun?: boolean;
+  e2b?: boolean;
   force?: boolean;
   hooksUrl?: string;
   image?: string;
@@ -41,6 +44,9 @@ the cluster also serve v1alpha1, use --no-crds: those CRDs come from deploy/v1al
 With --hooks-url, the hooks are not installed. With --no-processes, no process is installed: run "hookbox serve",
 "hookbox keeper --no-binder", "hookbox binder" and "hookbox router" yourself.
 
+With --e2b, repeat the option at each installation. The Secret hookbox-e2b, from which IDs and tokens follow, is created
+once, by --apply: docs/e2b.md tells how to create it for printed YAML.
+
 Options of the router are those of "hookbox router --help". Repeat them at each installation: they are not kept.
 
 Examples:
@@ -58,6 +64,7 @@ export function defineInstall(command: Command, context: CommandContext): void {
     .option("--system-namespace <name>", "namespace of hooks, keeper and binder", "hookbox-system")
     .option("--image <name>", "image of all processes (default: existing processes keep theirs)")
     .option("--router-arg <arg>", "option of the router, such as --authz-mode=allow-all; can be repeated", collect, [])
+    .option("--e2b", "also install the API for E2B's SDKs")
     .option("--no-crds", "without CRDs")
     .option("--no-namespaces", "without namespaces")
     .option("--no-processes", "install only CRDs, controllers, ServiceAccounts and RBAC")
@@ -69,13 +76,13 @@ export function defineInstall(command: Command, context: CommandContext): void {
       throw new UsageError("Cannot use --wait without --apply");
     }
     const timeoutMs = durationMs("--timeout", options.timeout);
-    if (options.routerArg.length > 0 && !options.processes) {
-      throw new UsageError("Cannot use --router-arg with --no-processes");
+    for (const [option, isUsed] of [["--router-arg", options.routerArg.length > 0], ["--e2b", options.e2b]]) {
+      if (isUsed && !options.processes) throw new UsageError(`Cannot use ${option} with --no-processes`);
     }
     await checkRouterArgs(options.routerArg);
     const { hooksUrl: hooksURL, systemNamespace: namespace, image, crds, namespaces, processes } = options;
-    const { dryRun = false, force = false } = options;
-    const bundle = { hooksURL, namespace, image, routerArgs: options.routerArg, crds, namespaces, processes };
+    const { dryRun = false, force = false, e2b = false } = options;
+    const bundle = { hooksURL, namespace, image, routerArgs: options.routerArg, crds, namespaces, processes, e2b };
     // Printed manifests may be applied to any cluster, so they lack the policy that only newer API servers have.
     const text = renderBundle(bundle);
     if (!options.apply && !dryRun) return context.stdout.write(text);
@@ -84,11 +91,24 @@ export function defineInstall(command: Command, context: CommandContext): void {
     const rendered = bundleObjects(isServed ? renderBundle({ ...bundle, managedFields: true }) : text);
     const objects = image === undefined ? await keepImages(api, rendered, dryRun) : rendered;
     if (!await applyAll(context, api, objects, { dryRun, force })) throw new Ended(1);
+    if (e2b && !dryRun) await createE2BSecret(context, api);
     if (!options.wait) return;
     await untilRolledOut(context, api, objects, timeoutMs);
     context.stderr.write(`All processes are ready. To check the rest, run "${context.program} doctor".\n`);
   });
   withCluster(command);
+}
+
+/** Creates the secret from which IDs and tokens of E2B's clients follow, unless it exists. @throws {Failure} if it is refused */
+async function createE2BSecret({ stdout }: CommandContext, api: Api): Promise<void> {
+  const namespace = ROUTER_NAMESPACE;
+  const metadata = { name: E2B_SECRET, namespace, labels: { "app.kubernetes.io/part-of": "hookbox" } };
+  const data = { secret: btoa(randomBytes(48).toString("base64")) };
+  const body = { apiVersion: "v1", kind: "Secret", metadata, data };
+  const answer = await api.send({ method: "POST", path: pathOf({ resource: "secrets", namespace }), body });
+  if (answer.status === 409) return;
+  if (!isOk(answer)) throw new Failure(`Cannot create Secret ${namespace}/${E2B_SECRET}: ${messageOf(answer)}`);
+  stdout.write(`secret/${E2B_SECRET} created\n`);
 }
 
 /** @throws {UsageError} if the router would not start with these arguments */

@@ -86,7 +86,7 @@ function bundled(namespace: string): KubeObject[] {
     kind: "Lease",
     metadata: { name, namespace },
   }));
-  const objects = bundleObjects(renderBundle({ namespace, processes: true, managedFields: true })).reverse();
+  const objects = bundleObjects(renderBundle({ namespace, processes: true, e2b: true, managedFields: true })).reverse();
   return [...objects.filter(({ kind }) => kind !== "Namespace"), ...leases];
 }
 

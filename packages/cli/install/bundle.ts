@@ -15,6 +15,8 @@ export interface BundleOptions {
   image?: string | undefined;
   /** Options of the router, such as `--authz-mode=allow-all`. @default [] */
   routerArgs?: readonly string[];
+  /** Whether to include the API for E2B's SDKs. @default false */
+  e2b?: boolean;
   /** Whether to include the CRDs. @default true */
   crds?: boolean;
   /** Whether to include the namespaces. @default true */
@@ -34,7 +36,7 @@ interface Part {
   /** Namespace of their objects. */
   namespace: string;
   /** Decides which option includes the files. `rbac` is always included. */
-  purpose: "namespaces" | "rbac" | "hooks" | "processes" | "managedFields";
+  purpose: "namespaces" | "rbac" | "hooks" | "processes" | "e2b" | "managedFields";
   files: readonly URL[];
 }
 
@@ -100,6 +102,15 @@ const PARTS: readonly Part[] = [
     ],
   },
   {
+    namespace: ROUTER_NAMESPACE,
+    purpose: "e2b",
+    files: [
+      new URL("../../../deploy/e2b/rbac.yaml", import.meta.url),
+      new URL("../../../deploy/e2b/account.yaml", import.meta.url),
+      new URL("../../../deploy/e2b/e2b.yaml", import.meta.url),
+    ],
+  },
+  {
     namespace: SYSTEM_NAMESPACE,
     purpose: "managedFields",
     files: [new URL("../../../deploy/managedfields/policy.yaml", import.meta.url)],
@@ -124,10 +135,10 @@ const LAST_KINDS = ["CompositeController", "DecoratorController"];
 /** Renders the objects as YAML. @throws {RangeError} if `hooksURL` is not an absolute http or https URL */
 export function renderBundle(options: BundleOptions): string {
   const { hooksURL, namespace, image, crds = true, namespaces = true, processes, managedFields = false } = options;
-  const { routerArgs = [] } = options;
+  const { routerArgs = [], e2b = false } = options;
   const manifests = renderManifests(hooksURL ?? ((hook) => `http://${hook}.${namespace}:8080`), crds);
   const hooks = processes && hooksURL === undefined;
-  const isIncluded = { namespaces, rbac: true, hooks, processes, managedFields };
+  const isIncluded = { namespaces, rbac: true, hooks, processes, e2b, managedFields };
   const rendered = [manifests.trimEnd(), ...renderParts(({ purpose }) => isIncluded[purpose], namespace, routerArgs)]
     .join(
       "\n---\n",

@@ -1,0 +1,263 @@
+/** `hookbox project`: creates projects for E2B's clients, and their API keys. @module */
+import { randomBytes } from "node:crypto";
+import { Command } from "commander";
+import { PROJECT_LABEL, type Right, RIGHTS } from "../../api/e2b/objects.ts";
+import { isDNSLabel } from "../../api/objects/names.ts";
+import type { KubeObject } from "../../api/objects/objects.ts";
+import { quantity } from "../../api/objects/quantity.ts";
+import { RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
+import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { ageOf } from "../../summary/age.ts";
+import type { CommandContext } from "../commandcontext.ts";
+import { Failure, UsageError } from "../failure.ts";
+import { createApplier, nameOf } from "../install/apply.ts";
+import { optionsOf, wholeNumber, withCluster } from "../options.ts";
+import { formatOf, renderTable, serialize } from "../output.ts";
+import { createKey, listKeys, revokeKey } from "../project/keys.ts";
+import { projectObjects } from "../project/objects.ts";
+
+const HELP = `
+A project is a namespace for programs that use E2B's SDKs (docs/e2b.md). Its API keys reach no other namespace.
+
+Examples:
+  hookbox project create demo --image hookbox-agent:local
+  hookbox project create demo --image registry.example/hookbox-agent:0.2.0 --storage 2Gi --sandboxes 100
+  hookbox project key create demo ci --rights create,connect
+  hookbox project key revoke demo ci`;
+
+export function defineProject(command: Command, context: CommandContext): void {
+  command
+    .usage("create|list|key [options]")
+    .addHelpText("after", HELP)
+    .addCommand(createCreate(context))
+    .addCommand(createList(context))
+    .addCommand(createKeyCommand(context));
+}
+
+interface CreateProjectOptions {
+  image?: string;
+  pool: boolean;
+  size: string;
+  sandboxes: string;
+  cpu: string;
+  memory: string;
+  storage?: string;
+  key: string;
+  systemNamespace: string;
+  dryRun?: boolean;
+}
+
+function createCreate(context: CommandContext): Command {
+  const command = new Command("create")
+    .description("Create a project: a namespace with limits, a pool, and an API key, which is shown once")
+    .argument("<name>", "name of the project and its namespace")
+    .option("--image <name>", "image of the sandboxes: hookbox-agent, or one that is built on it")
+    .option("--no-pool", "create no pool and no template: you create your own")
+    .option("--size <n>", "sandboxes of the pool that wait for clients", "2")
+    .option("--storage <size>", "volume for the home directory, so that sandboxes can be paused, such as 2Gi")
+    .option("--sandboxes <n>", "most sandboxes at a time", "20")
+    .option("--cpu <quantity>", "CPUs of a sandbox", "1")
+    .option("--memory <quantity>", "memory of a sandbox", "1Gi")
+    .option("--key <name>", "name of the API key", "default")
+    .option("--system-namespace <name>", "namespace of the binder", "hookbox-system")
+    .option("--dry-run", "print the objects as YAML, and change nothing")
+    .action(async (name: string) => {
+      const options = optionsOf<CreateProjectOptions>(command);
+      checkName("project", name);
+      checkKeyName(options.key);
+      if (options.pool && options.image === undefined) {
+        throw new UsageError("Cannot create a pool without an image: add --image, or --no-pool");
+      }
+      for (const option of ["cpu", "memory", "storage"] as const) checkQuantity(`--${option}`, options[option]);
+      const objects = projectObjects({
+        ...options,
+        name,
+        image: options.pool ? options.image : undefined,
+        sandboxes: wholeNumber("--sandboxes", options.sandboxes, 1),
+        poolSize: wholeNumber("--size", options.size, 0),
+        storage: options.storage,
+      });
+      if (options.dryRun) {
+        for (const object of objects) context.stdout.write(`---\n${await serialize(object, "yaml")}`);
+        return;
+      }
+      const { api } = await context.connectCluster(options);
+      await checkNamespace(api, name);
+      const apply = createApplier(api, { dryRun: false, force: true });
+      for (const object of objects) {
+        context.stderr.write(`${nameOf(object)} ${await apply(object)}\n`);
+        if (object.kind === "Namespace") await createRuntimeKey(api, name);
+      }
+      const keys = await listKeys(api, name);
+      if (keys.some((key) => key.name === options.key)) {
+        context.stderr.write(`API key "${options.key}" exists already, and is not shown again.\n`);
+        return;
+      }
+      await showKey(context, api, name, options.key, RIGHTS);
+    });
+  return withCluster(command);
+}
+
+/** @throws {Failure} if the namespace exists and is no project: its objects would be changed */
+async function checkNamespace(api: Api, name: string): Promise<void> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces", name }) });
+  if (answer.status === 404) return;
+  if (!isOk(answer)) throw new Failure(`Cannot create project ${name}: ${messageOf(answer)}`);
+  const { labels = {} } = (answer.body as KubeObject).metadata;
+  if (labels[PROJECT_LABEL] === "true") return;
+  const remedy = `To make it one: kubectl label namespace ${name} ${PROJECT_LABEL}=true`;
+  throw new Failure(`Cannot create project ${name}: a namespace of this name exists and is not a project`, remedy);
+}
+
+/** Creates the key from which the tokens of runtimes follow, unless it exists. */
+async function createRuntimeKey(api: Api, namespace: string): Promise<void> {
+  const body = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: RUNTIME_KEY_SECRET, namespace },
+    data: { key: btoa(randomBytes(32).toString("base64")) },
+  };
+  const answer = await api.send({ method: "POST", path: pathOf({ resource: "secrets", namespace }), body });
+  if (!isOk(answer) && answer.status !== 409) {
+    throw new Failure(`Cannot create Secret ${RUNTIME_KEY_SECRET}: ${messageOf(answer)}`);
+  }
+}
+
+async function showKey(context: CommandContext, api: Api, project: string, name: string, rights: readonly Right[]) {
+  const key = await createKey(api, project, name, rights, context.now());
+  context.stderr.write(`API key "${name}" of project ${project}. It is shown only now:\n`);
+  context.stdout.write(`${key}\n`);
+}
+
+function createList(context: CommandContext): Command {
+  const command = new Command("list")
+    .description("List projects")
+    .option("-o, --output <format>", "json or yaml")
+    .action(async () => {
+      const options = optionsOf<{ output?: string }>(command);
+      const format = formatOf(options.output, ["json", "yaml"]);
+      const { api } = await context.connectCluster(options);
+      const query = { labelSelector: `${PROJECT_LABEL}=true` };
+      const answer = await api.send({ method: "GET", path: pathOf({ resource: "namespaces" }), query });
+      if (!isOk(answer)) throw new Failure(`Cannot list projects: ${messageOf(answer)}`);
+      const projects = await Promise.all((answer.body as { items: KubeObject[] }).items.map(async ({ metadata }) => {
+        const { name, creationTimestamp = "" } = metadata;
+        return { name, ...await usageOf(api, name), keys: (await listKeys(api, name)).length, creationTimestamp };
+      }));
+      if (format === "json" || format === "yaml") return context.stdout.write(await serialize(projects, format));
+      if (projects.length === 0) return context.stderr.write("No projects found.\n");
+      const now = context.now();
+      context.stdout.write(renderTable(
+        ["NAME", "SANDBOXES", "MOST", "KEYS", "AGE"],
+        projects.map(({ name, used, hard, keys, creationTimestamp }) => [
+          ...[name, used ?? NONE, hard ?? NONE, String(keys)],
+          ageOf(creationTimestamp, now),
+        ]),
+      ));
+    });
+  return withCluster(command);
+}
+
+const NONE = "<none>";
+const COUNTED = "count/sandboxclaims.extensions.agents.x-k8s.io";
+
+/** Returns how many sandboxes a project has, and may have at most; absent: it has no quota. */
+async function usageOf(api: Api, namespace: string): Promise<{ used?: string; hard?: string }> {
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "resourcequotas", namespace }) });
+  if (!isOk(answer)) return {};
+  const { items } = answer.body as { items: { status?: Record<"used" | "hard", Record<string, string>> }[] };
+  const status = items.find((item) => item.status?.hard?.[COUNTED] !== undefined)?.status;
+  const [used, hard] = [status?.used?.[COUNTED], status?.hard?.[COUNTED]];
+  return { ...used === undefined ? {} : { used }, ...hard === undefined ? {} : { hard } };
+}
+
+function createKeyCommand(context: CommandContext): Command {
+  return new Command("key")
+    .description("Create, list and revoke the API keys of a project")
+    .addCommand(createKeyCreate(context))
+    .addCommand(createKeyList(context))
+    .addCommand(createKeyRevoke(context));
+}
+
+function createKeyCreate(context: CommandContext): Command {
+  const command = new Command("create")
+    .description("Create an API key, and print it: it is shown once")
+    .argument("<project>", "name of the project")
+    .argument("<name>", "name of the key, for the list")
+    .option("--rights <list>", "create (and change and end), connect (and resume), read; with commas", RIGHTS.join(","))
+    .action(async (project: string, name: string) => {
+      const options = optionsOf<{ rights: string }>(command);
+      checkName("project", project);
+      checkKeyName(name);
+      const rights = rightsFrom(options.rights);
+      const { api } = await context.connectCluster(options);
+      await showKey(context, api, project, name, rights);
+    });
+  return withCluster(command);
+}
+
+function createKeyList(context: CommandContext): Command {
+  const command = new Command("list")
+    .description("List the API keys of a project, without their values")
+    .argument("<project>", "name of the project")
+    .option("-o, --output <format>", "json or yaml")
+    .action(async (project: string) => {
+      const options = optionsOf<{ output?: string }>(command);
+      const format = formatOf(options.output, ["json", "yaml"]);
+      checkName("project", project);
+      const { api } = await context.connectCluster(options);
+      const keys = (await listKeys(api, project)).map(({ sha256: _, ...key }) => key);
+      if (format === "json" || format === "yaml") return context.stdout.write(await serialize(keys, format));
+      if (keys.length === 0) return context.stderr.write(`No API keys found in project ${project}.\n`);
+      const now = context.now();
+      const age = (time: string | undefined) => time === undefined ? "never" : ageOf(time, now);
+      context.stdout.write(renderTable(
+        ["NAME", "RIGHTS", "LAST USED", "AGE"],
+        keys.map((
+          { name, rights, createdAt, lastUsedAt },
+        ) => [name, rights.join(","), age(lastUsedAt), age(createdAt)]),
+      ));
+    });
+  return withCluster(command);
+}
+
+function createKeyRevoke(context: CommandContext): Command {
+  const command = new Command("revoke")
+    .description("Revoke an API key: it is refused from now on. Sandboxes that it has created go on")
+    .argument("<project>", "name of the project")
+    .argument("<name>", "name of the key")
+    .action(async (project: string, name: string) => {
+      checkName("project", project);
+      const { api } = await context.connectCluster(optionsOf(command));
+      await revokeKey(api, project, name);
+      context.stderr.write(`API key "${name}" of project ${project} is revoked.\n`);
+    });
+  return withCluster(command);
+}
+
+/** @throws {UsageError} if it cannot be the name of a namespace */
+function checkName(what: string, name: string): void {
+  if (isDNSLabel(name)) return;
+  throw new UsageError(
+    `Cannot use "${name}" as the name of a ${what}: use up to 63 lower-case letters, digits and dashes`,
+  );
+}
+
+/** @throws {UsageError} if it cannot be a key of a Secret */
+function checkKeyName(name: string): void {
+  if (/^[-._a-zA-Z0-9]{1,63}$/.test(name) && !name.startsWith(".")) return;
+  throw new UsageError(`Cannot use "${name}" as the name of an API key: use letters, digits, dashes and dots`);
+}
+
+/** @throws {UsageError} if it is no quantity above 0 */
+function checkQuantity(option: string, text: string | undefined): void {
+  if (text === undefined || quantity(text) > 0) return;
+  throw new UsageError(`Cannot use ${option} "${text}": a quantity of Kubernetes is needed, such as 500m or 1Gi`);
+}
+
+function rightsFrom(text: string): Right[] {
+  const words = text.split(",").map((word) => word.trim()).filter(Boolean);
+  const rights = RIGHTS.filter((right) => words.includes(right));
+  if (rights.length > 0 && rights.length === new Set(words).size) return rights;
+  throw new UsageError(`Cannot use --rights "${text}": use ${RIGHTS.join(", ")}, separated by commas`);
+}

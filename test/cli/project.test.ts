@@ -1,0 +1,147 @@
+/** `hookbox project`: what it creates, what it stores of keys, and what it refuses. @module */
+import { Buffer } from "node:buffer";
+import { expect, test } from "vitest";
+import { keyHash, namespaceOfKey } from "../../packages/api/e2b/identity.ts";
+import type { Answer, Api } from "../../packages/kube/api.ts";
+import { run } from "./fakecontext.ts";
+
+const RESOURCES: Record<string, [kind: string, name: string, namespaced: boolean][]> = {
+  "/api/v1": [
+    ["Namespace", "namespaces", false],
+    ["Secret", "secrets", true],
+    ["ResourceQuota", "resourcequotas", true],
+    ["LimitRange", "limitranges", true],
+  ],
+  "/apis/networking.k8s.io/v1": [["NetworkPolicy", "networkpolicies", true]],
+  "/apis/rbac.authorization.k8s.io/v1": [["RoleBinding", "rolebindings", true]],
+  "/apis/extensions.agents.x-k8s.io/v1beta1": [
+    ["SandboxTemplate", "sandboxtemplates", true],
+    ["SandboxWarmPool", "sandboxwarmpools", true],
+  ],
+};
+
+interface Stored {
+  kind: string;
+  metadata: { name: string; labels?: Record<string, string> };
+  data?: Record<string, string>;
+}
+
+/** An API server that stores objects by path. */
+function anAPI(): Api & { stored: Map<string, Stored> } {
+  const stored = new Map<string, Stored>();
+  const missing: Answer = { status: 404, body: { message: "not found" } };
+  return {
+    stored,
+    watch: () => Promise.reject(new Error("Cannot watch")),
+    send({ method, path, body, patch }): Promise<Answer> {
+      const group = RESOURCES[path];
+      const found = stored.get(path);
+      if (group) {
+        const resources = group.map(([kind, name, namespaced]) => ({ kind, name, namespaced }));
+        return Promise.resolve({ status: 200, body: { resources } });
+      }
+      const object = body as Stored;
+      const keep = (at: string, kept: Stored): Answer => {
+        stored.set(at, structuredClone(kept));
+        return { status: 200, body: kept };
+      };
+      if (method === "POST") {
+        const at = `${path}/${object.metadata.name}`;
+        return Promise.resolve(stored.has(at) ? { status: 409, body: {} } : keep(at, object));
+      }
+      if (method === "PATCH" && patch === "apply") return Promise.resolve(keep(path, object));
+      if (method === "PATCH" && found) {
+        const data = Object.entries({ ...found.data, ...object.data }).filter(([, value]) => value !== null);
+        return Promise.resolve(keep(path, { ...found, data: Object.fromEntries(data) }));
+      }
+      if (/\/(namespaces|resourcequotas)$/.test(path)) {
+        const items = [...stored].filter(([at]) => at.startsWith(`${path}/`)).map(([, item]) => item);
+        return Promise.resolve({ status: 200, body: { items } });
+      }
+      return Promise.resolve(found ? { status: 200, body: found } : missing);
+    },
+  };
+}
+
+const KEYS = "/api/v1/namespaces/demo/secrets/hookbox-e2b-keys";
+const created = async (args = "--image hookbox-agent:local") => {
+  const api = anAPI();
+  return { api, ...await run(`project create demo ${args}`, { api }) };
+};
+
+test("create prints a key, of which the cluster has only the hash, and brings what a project needs", async () => {
+  const { api, code, stdout, stderr } = await created();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("It is shown only now:") });
+  const key = stdout.trim();
+  expect(key).toMatch(/^e2b_[0-9a-f]+$/);
+  expect(namespaceOfKey(key)).toBe("demo");
+  const entry = JSON.parse(Buffer.from(api.stored.get(KEYS)?.data?.["default"] ?? "", "base64").toString());
+  expect(entry).toMatchObject({ sha256: keyHash(key), rights: ["create", "connect", "read"] });
+  expect(JSON.stringify([...api.stored])).not.toContain(key);
+  expect([...api.stored.values()].map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual([
+    "LimitRange hookbox-project",
+    "Namespace demo",
+    "NetworkPolicy hookbox-default-deny",
+    "ResourceQuota hookbox-project",
+    "RoleBinding hookbox-binder-late",
+    "RoleBinding hookbox-e2b-project",
+    "SandboxTemplate base",
+    "SandboxWarmPool base",
+    "Secret hookbox-e2b-keys",
+    "Secret hookbox-runtime-key",
+  ]);
+});
+
+test("create again changes no key and shows none", async () => {
+  const { api } = await created();
+  const before = JSON.stringify([api.stored.get(KEYS), api.stored.get(KEYS.replace("e2b-keys", "runtime-key"))]);
+  const { code, stdout, stderr } = await run("project create demo --image hookbox-agent:local", { api });
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: expect.stringContaining("exists already") });
+  expect(JSON.stringify([api.stored.get(KEYS), api.stored.get(KEYS.replace("e2b-keys", "runtime-key"))])).toBe(before);
+});
+
+test("create leaves a namespace alone that is not a project", async () => {
+  const api = anAPI();
+  const other = { kind: "Namespace", metadata: { name: "demo" } };
+  api.stored.set("/api/v1/namespaces/demo", other);
+  const { code, stderr } = await run("project create demo --no-pool", { api });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("is not a project") });
+  expect([...api.stored.values()]).toEqual([other]);
+});
+
+test.for([
+  ["create demo", "add --image, or --no-pool"],
+  ["create Demo --no-pool", 'Cannot use "Demo" as the name of a project'],
+  ["create demo --no-pool --sandboxes 0", "--sandboxes"],
+  ["create demo --no-pool --memory much", 'Cannot use --memory "much"'],
+  ["create demo --no-pool --key a/b", 'Cannot use "a/b" as the name of an API key'],
+  ["key create demo ci --rights write", 'Cannot use --rights "write"'],
+])("%s is refused before anything is sent", async ([args, message]) => {
+  const api = anAPI();
+  const { code, stderr } = await run(`project ${args}`, { api });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message!) });
+  expect(api.stored.size).toBe(0);
+});
+
+test("keys are created with rights, listed without their values, and revoked", async () => {
+  const { api } = await created();
+  const made = await run("project key create demo ci --rights read,connect", { api });
+  expect(made.stdout).toMatch(/^e2b_/);
+  const twice = await run("project key create demo ci", { api });
+  expect(twice).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("has a key of this name") });
+  const listed = await run("project key list demo", { api });
+  expect(listed.stdout).toMatch(
+    /^NAME +RIGHTS +LAST USED +AGE\nci +connect,read +never +\S+\ndefault +create,connect,read/,
+  );
+  expect((await run("project key list demo -o json", { api })).stdout).not.toMatch(/sha256|e2b_/);
+  expect((await run("project key revoke demo ci", { api })).code).toBe(0);
+  expect(Object.keys(api.stored.get(KEYS)?.data ?? {})).toEqual(["default"]);
+  const again = await run("project key revoke demo ci", { api });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("has none of this name") });
+});
+
+test("list shows projects and their keys", async () => {
+  const { api } = await created();
+  const { stdout } = await run("project list", { api });
+  expect(stdout).toMatch(/^NAME +SANDBOXES +MOST +KEYS +AGE\ndemo +<none> +<none> +1 /);
+});
