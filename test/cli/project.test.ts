@@ -69,7 +69,7 @@ const created = async (args = "--image hookbox-agent:local") => {
   return { api, ...await run(`project create demo ${args}`, { api }) };
 };
 
-test("create prints a key, of which the cluster has only the hash, and brings what a project needs", async () => {
+test("create prints a key, stores only its hash, and brings what a project needs", async () => {
   const { api, code, stdout, stderr } = await created();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("It is shown only now:") });
   const key = stdout.trim();

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { AuthenticationError, NotFoundError, Sandbox } from "e2b";
 import { beforeAll, expect, test } from "vitest";
-import { RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
+import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { upgrade } from "../../dev/deploy/install.ts";
 import { E2B, pythonWith } from "../clients/python.ts";
 import { eventually } from "../eventually.ts";
@@ -29,6 +29,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
   };
 
   beforeAll(async () => {
+    await importRuntimeImage(cluster().stateDir, { progress });
     const values = ["e2b.enabled=true", `e2b.domain=${DOMAIN}`, `router.args={--domain=${DOMAIN}}`];
     await upgrade(cluster(), values, { progress });
     for (const project of PROJECTS) {
