@@ -14,7 +14,7 @@ import { fetchFrom } from "../router/client.ts";
 import { type Installed, progress } from "./installed.ts";
 
 const COMMAND = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
-const PROGRAM = fileURLToPath(new URL("programs/e2b.py", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("programs/e2bclients.py", import.meta.url));
 const DOMAIN = "sandboxes.example";
 const PROJECTS = ["e2b-one", "e2b-two"] as const;
 
@@ -34,7 +34,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
     await upgrade(cluster(), values, { progress });
     for (const project of PROJECTS) {
       const args = ["project", "create", project, "--image", RUNTIME_IMAGE, "--cpu", "500m", "--memory", "512Mi"];
-      keys[project] = (await hookbox(...args, "--storage", "64Mi")).trim();
+      keys[project] = (await hookbox(...args, "--storage", "64Mi", "--size", "1")).trim();
     }
     const addressOf = async (service: string) =>
       (await json("-n", "agent-sandbox-system", "get", "service", service)).spec.clusterIP as string;
@@ -44,7 +44,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
     };
     for (const project of PROJECTS) {
       const pool = () => json("-n", project, "get", "sandboxwarmpool", "base");
-      await until(pool, ({ status }) => status?.readyReplicas === 2);
+      await until(pool, ({ status }) => status?.readyReplicas === 1);
     }
   }, 1_800_000);
 
@@ -146,7 +146,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
 
   test("killed replicas lose nothing: sandboxes live on, and the others answer", async () => {
     const options = as("e2b-one");
-    const made = await Promise.all(Array.from({ length: 6 }, () => Sandbox.create(options)));
+    const made = await Promise.all(Array.from({ length: 3 }, () => Sandbox.create(options)));
     const pods =
       (await json("-n", "agent-sandbox-system", "get", "pods", "-l", "app.kubernetes.io/name=hookbox-e2b")).items;
     for (const { metadata: { name } } of pods) {

@@ -13,6 +13,10 @@ import { putPod, putSandbox, SANDBOXES, startRouter, textOf } from "./stage.ts";
 
 const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
 const DOMAIN = "d.example";
+const READY = {
+  ...{ type: "Ready", status: "True", reason: "DependenciesReady", message: "It runs" },
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+};
 
 /** Starts a router and a sandbox of an E2B client with servers on its ports, and returns how to reach them. */
 async function start({ traits = {}, ports = [49_983, 49_999, 3000], owner = {}, authz = "allow-all" }: {
@@ -31,8 +35,8 @@ async function start({ traits = {}, ports = [49_983, 49_999, 3000], owner = {}, 
     ...{ apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxClaim", name: id, uid: "uid-claim" },
     controller: true,
   };
-  const put = (spec: object = {}, over: object = owner) =>
-    putSandbox(api, "pool-1", { metadata: { ownerReferences: [{ ...claim, ...over }] }, spec });
+  const put = (spec: object = {}, over: object = owner, status: object = {}) =>
+    putSandbox(api, "pool-1", { metadata: { ownerReferences: [{ ...claim, ...over }] }, spec, status });
   putPod(api, "pool-1", { status: { podIPs: [{ ip }] } });
   put();
   for (const port of ports) {
@@ -227,6 +231,16 @@ describe("refusals", () => {
       status: 502,
       body: { sandboxId: id, message: "The sandbox was not found", code: 502 },
     });
+  });
+
+  test("a sandbox that was just resumed is reached, although the watch shows it suspended", async () => {
+    const { ask, put } = await start();
+    put({ operatingMode: "Suspended" });
+    await expect.poll(() => ask(3000, "/")).toMatchObject({ status: 502 });
+    const [asked, again] = [ask(3000, "/"), ask(3000, "/")];
+    put({}, {}, { conditions: [READY] });
+    expect(await asked).toMatchObject({ status: 200, body: { port: 3000 } });
+    expect(await again).toMatchObject({ status: 200, body: { port: 3000 } });
   });
 
   test("a sandbox that ends cuts its open streams", async () => {

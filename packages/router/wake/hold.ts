@@ -76,6 +76,8 @@ interface HoldParts {
 const GONE: Refusal = { status: 499, detail: "The client has gone." };
 /** Longest time between two checks: a Sandbox can expire, or fail for too long, without an event. */
 const TICK_MS = 1000;
+/** How long a request for a suspended sandbox waits for the watch to show that it was resumed, in milliseconds. */
+const LAG_MS = 300;
 
 /** Most requests that wait for one sandbox: each of them checks again on every change of it. */
 const MOST_FOR_ONE = 500;
@@ -140,6 +142,15 @@ async function waitUntilReachable(
       continue;
     }
     hasWaited = true;
+    // A sandbox that its client has just resumed may still look suspended. A request that wakes it does no harm, though.
+    if (reachability.state === "suspended" && target.wakes === false && !hasLooked) {
+      hasLooked = true;
+      stopwatch.enter("look", performance.now());
+      await lookUp(namespace, name);
+      // The look-up is limited, so it may have been left out.
+      if (index.find(namespace, name)?.sandbox.isSuspended) await nextChange(index, target, LAG_MS, signal);
+      continue;
+    }
     if (reachability.state === "suspended") {
       stopwatch.enter("wake", performance.now());
       const refusal = hasWoken ? suspendedAgain(target) : await wakeOnce(parts, target);
