@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import types
+import weakref
 
 from hookbox_display import bundle, encoded, is_plain
 
@@ -21,6 +22,8 @@ HEADLESS = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
 STATIC = {"png", "jpeg", "jpg", "svg", "pdf"}
 
 send = None
+#: Figures that display() has shown in the current run. They are not shown once more at its end.
+displayed = weakref.WeakSet()
 
 
 def install(sender):
@@ -61,6 +64,9 @@ def display_main(value):
 
 def forms_of(value):
     """All forms of a value. None: the value has shown itself by `_ipython_display_`, as in IPython."""
+    if is_figure(value):
+        displayed.add(value)
+        return figure_forms(value)
     forms = bundle(value)
     if is_plain(forms) and callable(getattr(type(value), "_ipython_display_", None)):
         value._ipython_display_()
@@ -73,6 +79,20 @@ def show_figures(*_, last=None, **__):
     pyplot = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else []:
         show_figure(pyplot.figure(number), last)
+
+
+def show_rest(last):
+    """Shows and closes the figures that are open at the end of a run."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for figure in list(displayed) if pyplot else []:
+        if figure is not last:
+            pyplot.close(figure)
+    displayed.clear()
+    show_figures(last=last)
+
+
+def is_figure(value):
+    return any(one.__name__ == "Figure" and one.__module__.startswith("matplotlib.") for one in type(value).__mro__)
 
 
 def show_figure(figure, last=None):

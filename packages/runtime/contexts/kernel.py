@@ -234,7 +234,7 @@ def run(code, count, space):
             space["_"] = value
             if not libraries.is_open_figure(value):
                 libraries.display_main(value)
-        libraries.show_figures(last=value)
+        libraries.show_rest(value)
         for output in outputs:
             output.buffer.finish()
         return 0
