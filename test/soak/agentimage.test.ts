@@ -56,6 +56,17 @@ describe.runIf(hasRealNode)("the image for agents", () => {
     expect(await inside("python -m venv v && v/bin/python -m pip --version")).toMatch(/^pip \d/);
   });
 
+  test("shows figures and tables to E2B's clients, in the home directory", async () => {
+    const code = "import os, matplotlib.pyplot as plt, pandas; plt.boxplot([1, 2, 9]); plt.show(); " +
+      "pandas.DataFrame({os.getcwd(): [1]})";
+    const said = await inside(`curl -s localhost:49999/execute -d '${JSON.stringify({ code })}'`);
+    const lines = said.trim().split("\n").map((line) => JSON.parse(line));
+    expect(lines.filter(({ type }) => type === "result")).toMatchObject([
+      { chart: { type: "box_and_whisker", elements: [{ median: 2 }] } },
+      { data: { "/home/user": [1] } },
+    ]);
+  });
+
   test("has Node, and compiles what packages bring", async () => {
     expect(await inside("node --version")).toMatch(/^v24\./);
     expect(await inside("echo 'const x: number = 5; console.log(x)' > a.ts && tsc a.ts && node a.js")).toBe("5\n");

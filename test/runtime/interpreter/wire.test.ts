@@ -163,3 +163,9 @@ except KeyboardInterrupt:
   leaving.abort();
   await eventually(() => existsSync(file)).toBe(true);
 });
+
+test("off is no port", async () => {
+  const { runtime } = await anInterpreter("--interpreter-port", "off");
+  expect(runtime.interpreterPort).toBeUndefined();
+  expect((await send(runtime.restPort, "GET", "/v1/health")).status).toBe(200);
+});
