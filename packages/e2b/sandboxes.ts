@@ -13,9 +13,11 @@ import type { Sandbox } from "../api/sandbox.ts";
 import { type Api, pathOf, timeAt } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import { SandboxClient } from "../sdk/client.ts";
-import { remove } from "../sdk/control/change.ts";
+import { remove, setMode } from "../sdk/control/change.ts";
+import { explain } from "../sdk/control/facts.ts";
 import { readIfAny } from "../sdk/control/find.ts";
 import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
+import { type Diagnose, untilReady } from "../sdk/control/ready.ts";
 import { ConflictError } from "../sdk/errors.ts";
 import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf, timeText } from "./claim.ts";
 import { suspendPaused } from "./pauses.ts";
@@ -91,6 +93,16 @@ export function createSandboxes(
     }
     await client.connect(id, { namespace, readyTimeoutMs: READY_MS });
     return await find(namespace, id);
+  }
+
+  /** Resumes the Sandbox, and waits for it. The claim's status may still be that of before the pause. */
+  async function resume({ id, namespace, sandboxName }: E2BSandbox): Promise<void> {
+    if (sandboxName === undefined) return;
+    const own = { kind: "Sandbox", namespace, name: sandboxName } as const;
+    const known = await setMode(api, own, "Running");
+    const diagnose: Diagnose = (target, signal) => explain(api, target, signal);
+    await untilReady(api, own, { readyTimeoutMs: READY_MS, known, diagnose });
+    await untilReady(api, { kind: "SandboxClaim", namespace, name: id }, { readyTimeoutMs: READY_MS, diagnose });
   }
 
   async function pause(namespace: string, id: string): Promise<void> {
@@ -177,7 +189,8 @@ export function createSandboxes(
       const end = now() + Math.min(timeout, LONGEST_S) * 1000;
       // The end is set before the sandbox runs: if this process ends in between, it does not run for ever.
       if (isResumed || end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
-      if (isResumed || !found.isReady) await client.connect(found.id, { namespace, readyTimeoutMs: READY_MS });
+      if (isResumed) await resume(found);
+      else if (!found.isReady) await client.connect(found.id, { namespace, readyTimeoutMs: READY_MS });
       return { sandbox: await find(namespace, id), isResumed };
     },
     async setTimeout(namespace, id, timeout) {

@@ -98,6 +98,16 @@ describe("pause", () => {
     await expect(Sandbox.connect(sandboxId, options)).rejects.toThrow(/not found/);
   });
 
+  test("is over at once if the client connects at once, before the claim's status shows it", async () => {
+    const { options } = await startE2B();
+    const { sandboxId } = await Sandbox.create("base", options);
+    for (let i = 0; i < 3; i++) {
+      expect(await Sandbox.pause(sandboxId, options)).toBe(true);
+      await Sandbox.connect(sandboxId, options);
+      expect((await Sandbox.getInfo(sandboxId, options)).state).toBe("running");
+    }
+  });
+
   test("is refused if the template has no volume: all files would be lost", async () => {
     const { options } = await startE2B();
     const { sandboxId } = await Sandbox.create("stateless", options);

@@ -119,7 +119,8 @@ function poolObjects({ name: namespace, cpu, memory, poolSize, storage }: Projec
             name: "main",
             image,
             args: ["--token-scope", "bind", "--workdir", HOME],
-            env: [podUID, claimUID],
+            // Relative paths of E2B's clients start here, and the volume is here.
+            env: [podUID, claimUID, { name: "HOME", value: HOME }],
             readinessProbe: { httpGet: { path: "/", port: 8888 }, periodSeconds: 1 },
             resources: { limits: { cpu, memory }, requests: { cpu: "100m", memory: "128Mi" } },
             volumeMounts: [{ ...token, readOnly: true }, ...home],
