@@ -181,6 +181,20 @@ All()`;
     expect(runs.map(({ text, executionCount }) => [text, executionCount])).toEqual([["1", 1], ["2", 2], ["3", 3]]);
   });
 
+  test("does not run code whose client has left while it waited", async () => {
+    const context = await sandbox.createCodeContext();
+    const file = join(makeTempFolder(), "go");
+    const code = `import os, time\nprint("begun")\nwhile not os.path.exists(${JSON.stringify(file)}): time.sleep(0.01)`;
+    const begun = Promise.withResolvers<void>();
+    const running = sandbox.runCode(code, { context, onStdout: () => begun.resolve() });
+    await begun.promise;
+    await expect(sandbox.runCode("late = 1", { context, timeoutMs: 100 })).rejects.toThrow("Execution timed out");
+    writeFileSync(file, "");
+    expect((await running).executionCount).toBe(1);
+    const next = await sandbox.runCode("'late' in globals()", { context });
+    expect([next.text, next.executionCount]).toEqual(["False", 2]);
+  });
+
   test("interrupts code at the client's time limit, and keeps the variables", async () => {
     const context = await sandbox.createCodeContext();
     await sandbox.runCode("kept = 7", { context });
