@@ -7,19 +7,10 @@ import { DEEPAGENTS_BACKENDS } from "./deepagents.ts";
 import { GO_CLIENT } from "./goclient.ts";
 import { INSPECTOR } from "./inspector.ts";
 import { MCP_CLIENTS } from "./mcp.ts";
+import { OPENHANDS } from "./openhands.ts";
 import { PYTHON_CLIENTS } from "./pythonclients.ts";
+import { PYTHON_PACKAGES } from "./pythonpackages.ts";
 import { prepare, type Stage } from "./stage.ts";
-
-/** Clients without a test here, and why. */
-const NOT_RUN: Consumer[] = [
-  {
-    client: "openhands-workspace[agent-sandbox]",
-    version: "1.58.2",
-    way: "smoke test of the package",
-    runs: "npm run soak -- consumers",
-    note: "No test installs it yet: it needs Python 3.12 and 156 packages (650 MB).",
-  },
-];
 
 /** All rows of the table in docs/integrations.md, in its order. */
 export const CONSUMERS: Consumer[] = [
@@ -28,7 +19,8 @@ export const CONSUMERS: Consumer[] = [
   ...GO_CLIENT,
   ...MCP_CLIENTS,
   ...INSPECTOR,
-  ...NOT_RUN,
+  ...PYTHON_PACKAGES,
+  ...OPENHANDS,
 ];
 
 const MATRIX = fileURLToPath(new URL("matrix/", import.meta.url));

@@ -1,5 +1,5 @@
 /** The results in `matrix/` are those of the consumers, and no others. @module */
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { fileOf, rowOf } from "./consumer.ts";
@@ -46,3 +46,18 @@ test("partsOf() reads the output of a Go test, and leaves out a part whose parts
   expect(partsOf(output)).toEqual({ "T/a": "ok", "T/b": "failed", "T/b/c": "ok" });
   expect(() => partsOf(line("SKIP", "T"))).toThrow("No test has run\n--- SKIP: T");
 });
+
+test.for(["harbor", "openenv"])(
+  "the package for %s has the version of the others, and names what it is tested with",
+  (name) => {
+    const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+    const { version } = JSON.parse(read("packages/integrations/mastra/package.json"));
+    expect(read(`packages/integrations/${name}/pyproject.toml`)).toContain(`\nversion = "${version}"\n`);
+    const readme = read(`packages/integrations/${name}/README.md`);
+    for (const tested of [name, "k8s-agent-sandbox"]) {
+      const [, pinned] =
+        new RegExp(`^${tested}(?:\\[.*\\])?==(.+)$`, "m").exec(read(`test/consumers/requirements-${name}.txt`)) ?? [];
+      expect(readme.replaceAll(/\s+/g, " ")).toContain(`\`${tested}\` ${pinned}`);
+    }
+  },
+);

@@ -38,7 +38,8 @@ interface Options {
 export const POOL = "python";
 export const OPEN_POOL = "open";
 
-const PROGRAMS = fileURLToPath(new URL("programs", import.meta.url));
+/** The folder of programs. */
+export const PROGRAMS = fileURLToPath(new URL("programs", import.meta.url));
 const CLIENT = { name: "client", labels: { app: "client" } };
 
 /** Returns the path of a program in `programs/`. */
@@ -82,23 +83,32 @@ export async function prepare(
     atEnd,
     here,
     inside: async (python, args) => {
-      const prefix = (await here(python, ["-c", "import sys; print(sys.base_prefix)"])).trim();
-      // Environments and the Python that they are made of.
-      ready ??= startInside(ns, image, [PROGRAMS, cacheFolder(), ...prefix === "/usr" ? [] : [prefix]]);
+      ready ??= hostFolders(here, python).then((folders) => startInside(ns, image, folders));
       await ready;
       return await ns.kubectl("exec", CLIENT.name, "--", python, "-B", ...args);
     },
   };
 }
 
+/** Folders of this machine for a Pod, which runs on it: programs, environments and the Python that they are made of. */
+export async function hostFolders(here: Stage["here"], python: string) {
+  const prefix = (await here(python, ["-c", "import sys; print(sys.base_prefix)"])).trim();
+  const folders = [PROGRAMS, cacheFolder(), ...prefix === "/usr" ? [] : [prefix]];
+  return {
+    volumes: folders.map((path, index) => ({ name: `f${index}`, hostPath: { path } })),
+    volumeMounts: folders.map((mountPath, index) => ({ name: `f${index}`, mountPath, readOnly: true })),
+  };
+}
+
 /** Starts the Pod that clients run in, and the pool whose sandboxes the Pod may reach. */
-async function startInside(ns: Namespace, image: string, folders: string[]): Promise<void> {
+async function startInside(
+  ns: Namespace,
+  image: string,
+  { volumes, volumeMounts }: Awaited<ReturnType<typeof hostFolders>>,
+): Promise<void> {
   const from = [{ podSelector: { matchLabels: CLIENT.labels } }];
   const networkPolicy = { ingress: [{ from }], egress: [{}] };
   await ns.apply(aTemplate(OPEN_POOL, { networkPolicy, service: true }, podSpecOf(image)), aPool(OPEN_POOL, 1));
-  // The node is this machine, so its folders are there.
-  const volumes = folders.map((path, index) => ({ name: `f${index}`, hostPath: { path } }));
-  const volumeMounts = folders.map((mountPath, index) => ({ name: `f${index}`, mountPath, readOnly: true }));
   const securityContext = { runAsUser: 0 };
   const container = { name: "main", image, command: ["sleep", "86400"], volumeMounts, securityContext };
   const spec = { serviceAccountName: CLIENT.name, terminationGracePeriodSeconds: 0, containers: [container], volumes };
