@@ -97,12 +97,12 @@ test("closeStdin() ends the input", async () => {
 
 test("the time limit ends the command, and not only its stream", async () => {
   const { sandbox } = await startSandbox();
-  const command = await sandbox.commands.run("sleep 1000", { background: true, timeoutMs: 300 });
+  const command = await sandbox.commands.run("sleep 1000", { background: true, timeoutMs: 1500 });
   await command.disconnect();
   await eventually(() => sandbox.commands.list()).toEqual([]);
   const other = await sandbox.commands.run("sleep 1000", { background: true, timeoutMs: 0 });
   // The time limit of connect() is that of its stream.
-  await expect((await sandbox.commands.connect(other.pid, { timeoutMs: 200 })).wait()).rejects.toThrow(TimeoutError);
+  await expect((await sandbox.commands.connect(other.pid, { timeoutMs: 1500 })).wait()).rejects.toThrow(TimeoutError);
   expect((await sandbox.commands.list()).map(({ pid }) => pid)).toEqual([other.pid]);
   await other.kill();
 });

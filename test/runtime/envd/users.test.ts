@@ -49,7 +49,7 @@ test("commands run as the chosen user, and are found without naming it", async (
   const killed = await commands.run("sleep 1000", { background: true, timeoutMs: 0, ...DAEMON });
   expect([await killed.kill(), await killed.kill()]).toEqual([true, false]);
   await expect(killed.wait()).rejects.toMatchObject({ error: "signal: killed" });
-  const limited = await commands.run("sleep 1000", { background: true, timeoutMs: 200, ...DAEMON });
+  const limited = await commands.run("sleep 1000", { background: true, timeoutMs: 1500, ...DAEMON });
   await limited.disconnect();
   await eventually(() => commands.list()).toEqual([]);
   await expect(commands.connect(999_999)).rejects.toThrow(NotFoundError);

@@ -103,7 +103,7 @@ test("watchDir() ends with stop(), at its time limit, and with its folder", asyn
   mkdirSync(join(home, "dir"));
   symlinkSync("dir", join(home, "link"));
   const stopped = await watched(sandbox, "link");
-  const limited = await watched(sandbox, "dir", { timeoutMs: 100 });
+  const limited = await watched(sandbox, "dir", { timeoutMs: 1500 });
   const gone = await watched(sandbox, "dir");
   await stopped.handle.stop();
   await eventually(() => limited.exits).toEqual([expect.any(TimeoutError)]);

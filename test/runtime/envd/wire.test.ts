@@ -190,7 +190,7 @@ test("calls that cannot be carried out have the codes that clients expect", asyn
 
 test("the deadline of Start ends the process, and its stream with deadline_exceeded", async () => {
   const { port } = await startSandbox();
-  const stream = await openStream(port, START, [bash("sleep 1000")], { "Connect-Timeout-Ms": "200" });
+  const stream = await openStream(port, START, [bash("sleep 1000")], { "Connect-Timeout-Ms": "1500" });
   const { pid } = (await nextOf(stream)).message.event.start;
   const other = await openStream(port, CONNECT, [{ process: { pid } }]);
   expect((await allOf(stream)).at(-1)).toMatchObject({ flag: 2, message: { error: { code: "deadline_exceeded" } } });

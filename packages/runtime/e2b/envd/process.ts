@@ -21,7 +21,7 @@ import { codedError, throwIfBrokenOff, traceEnvironment } from "../../rpc/lookup
 import { writeInput } from "../../rpc/process.ts";
 import type { Listener } from "./broadcast.ts";
 import { absolutePath, homeOf } from "./paths.ts";
-import type { E2BProcess, E2BProcesses } from "./running.ts";
+import type { E2BProcess, E2BProcesses, EndedProcess } from "./running.ts";
 
 /** What the service needs. */
 export interface ProcessOptions {
@@ -37,13 +37,18 @@ export function createProcess(options: ProcessOptions): ServiceImpl<typeof Proce
   const { known, processes } = options;
   const running = (selector: ProcessSelector | undefined): E2BProcess => {
     const found = find(known, selector);
-    if (found.end) throw hasEnded(found);
+    if (!isRunning(found)) throw hasEnded(found);
     return found;
   };
   return {
     list: () => ({ processes: known.running().map(({ config, pid, tag }) => ({ config, pid, ...tagged(tag) })) }),
     start: (request, context) => start(options, request, context),
-    connect: (request, context) => follow(processes, find(known, request.process), context),
+    connect: async function* (request, context) {
+      const one = find(known, request.process);
+      if (isRunning(one)) return yield* follow(processes, one, context);
+      yield { event: { event: { case: "start", value: { pid: one.pid } } } };
+      yield { event: { event: { case: "end", value: one.end } } };
+    },
     update: async ({ process, pty }) => {
       const one = running(process);
       const { running: started } = one.entry;
@@ -92,7 +97,11 @@ export function createProcess(options: ProcessOptions): ServiceImpl<typeof Proce
 /** How long a process that was killed may take to die, in milliseconds: the system may be busy with it. */
 const DEATH_MS = 1000;
 
-function hasEnded({ pid }: E2BProcess): ConnectError {
+function isRunning(one: E2BProcess | EndedProcess): one is E2BProcess {
+  return one.end === undefined;
+}
+
+function hasEnded({ pid }: Pick<E2BProcess, "pid">): ConnectError {
   return new ConnectError(`process ${pid} has ended`, Code.NotFound);
 }
 
@@ -105,7 +114,7 @@ function tagged(tag: string | undefined): { tag?: string } {
   return tag === undefined ? {} : { tag };
 }
 
-function find(known: E2BProcesses, selector: ProcessSelector | undefined): E2BProcess {
+function find(known: E2BProcesses, selector: ProcessSelector | undefined): E2BProcess | EndedProcess {
   const by = selector?.selector ?? { case: undefined };
   const found = known.find(by);
   if (found) return found;

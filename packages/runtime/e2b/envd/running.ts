@@ -35,11 +35,14 @@ export interface E2BProcess {
   kill(signal: "SIGKILL" | "SIGTERM"): boolean;
 }
 
+/** What is remembered of a process that has ended: not its command, which may be long. */
+export type EndedProcess = Pick<E2BProcess, "pid" | "tag"> & { end: EndEvent };
+
 /** All of them. */
 export interface E2BProcesses {
   add(entry: Process, config: ProcessConfig, tag: string | undefined): E2BProcess;
   /** Finds a running process, or one that has just ended. */
-  find(selector: ProcessSelector["selector"]): E2BProcess | undefined;
+  find(selector: ProcessSelector["selector"]): E2BProcess | EndedProcess | undefined;
   /** Those that run, or whose output is still open. */
   running(): E2BProcess[];
 }
@@ -54,13 +57,15 @@ const [PIECE_BYTES, TERMINAL_PIECE_BYTES] = [32 * 1024, 16 * 1024];
 /** Creates the list. */
 export function createE2BProcesses(): E2BProcesses {
   const running = new Map<number, E2BProcess>();
-  const ended = new Map<number, E2BProcess>();
-  const remember = (one: E2BProcess) => {
-    if (running.get(one.pid) === one) running.delete(one.pid);
-    ended.set(one.pid, one);
+  const ended = new Map<number, EndedProcess>();
+  const remember = (one: E2BProcess, end: EndEvent) => {
+    const { pid, tag } = one;
+    if (running.get(pid) === one) running.delete(pid);
+    const memory = { pid, tag, end };
+    ended.set(pid, memory);
     const [oldest] = ended.keys();
     if (ended.size > MOST_ENDED && oldest !== undefined) ended.delete(oldest);
-    setTimeout(() => ended.get(one.pid) === one && ended.delete(one.pid), REMEMBER_MS).unref?.();
+    setTimeout(() => ended.get(pid) === memory && ended.delete(pid), REMEMBER_MS).unref?.();
   };
   return {
     add: (entry, config, tag) => {
@@ -81,7 +86,7 @@ function createProcess(
   entry: Process,
   config: ProcessConfig,
   tag: string | undefined,
-  onEnd: (one: E2BProcess) => void,
+  onEnd: (one: E2BProcess, end: EndEvent) => void,
 ): E2BProcess {
   const { running } = entry;
   const isTerminal = "resize" in running;
@@ -110,7 +115,7 @@ function createProcess(
     await Promise.race([closed, killed.promise.then(() => drained([stdout, stderr]))]);
     running.release();
     one.end = endOf(end);
-    onEnd(one);
+    onEnd(one, one.end);
     one.output.end();
   });
   return one;
