@@ -19,6 +19,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
+import { Script } from "node:vm";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 const IMPORT = "__hookboxImport";
@@ -164,7 +165,7 @@ function end(id, events) {
 function evaluate(session, { code, typescript }, then) {
   let expression;
   try {
-    expression = withImports(typescript ? stripTypeScriptTypes(code, { mode: "transform" }) : code);
+    expression = withImports(typescript ? withoutTypes(code) : inJavaScript(code));
   } catch (error) {
     return then({ thrown: error });
   }
@@ -177,6 +178,16 @@ function evaluate(session, { code, typescript }, then) {
     session.post("Runtime.callFunctionOn", { ...TAKE, objectId: taker(session), arguments: [argumentOf(remote)] });
     then(exceptionDetails ? { thrown: taken.value } : undefined, taken.value);
   });
+}
+
+function withoutTypes(code) {
+  return stripTypeScriptTypes(code, { mode: "transform" });
+}
+
+/** Other interpreters take TypeScript for JavaScript, too. Returns code that is neither unchanged, for V8's message. */
+function inJavaScript(code) {
+  const valid = answerOf(() => new Script(`async () => {\n${withImports(code)}\n}`));
+  return valid ? code : answerOf(() => withoutTypes(code)) ?? code;
 }
 
 /** Returns the inspector's handle of `taken`. */

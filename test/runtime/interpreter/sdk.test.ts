@@ -125,6 +125,7 @@ All()`;
     ["python", "import asyncio\nawait asyncio.sleep(0)\n40 + 2", "42"],
     ["js", "import { basename } from 'node:path'; await 1; basename('/a/b')", "b"],
     ["javascript", "[1, 2].map((x) => x * 2)", "[ 2, 4 ]"],
+    ["js", "const typed: number = 5; typed", "5"],
     ["ts", "const x: number = await Promise.resolve(3); x", "3"],
     ["typescript", "x + 1", "4"],
   ])("runs %s", async ([language, code, text]) => {
