@@ -47,6 +47,8 @@ export interface NameChange {
   kind: "rename" | "change";
   path: string;
   stats: Stats | undefined;
+  /** Whether other events of the system wait to be handled. */
+  hasMore: boolean;
 }
 
 /** Options of a watch. */
@@ -282,10 +284,10 @@ async function handleName(
   if (!stats) {
     if (name === selfName || (names && !names.delete(name))) return;
     forget(watching, path);
-    return watching.push(eachName ? { type: "name", kind: kindOf(kind), path, stats } : { type: "removed", path });
+    return watching.push(eachName ? nameChange(watching, path, kind, stats) : { type: "removed", path });
   }
   names?.add(name);
-  if (eachName) watching.push({ type: "name", kind: kindOf(kind), path, stats });
+  if (eachName) watching.push(nameChange(watching, path, kind, stats));
   else if (kind === "rename") watching.push({ type: "created", path, kind: entryOf(name, stats).type });
   else watching.push({ type: "modified", path });
   if (kind !== "rename") return;
@@ -294,8 +296,8 @@ async function handleName(
   await enterFolder(watching, folder, name, path, true);
 }
 
-function kindOf(kind: string): NameChange["kind"] {
-  return kind === "rename" ? "rename" : "change";
+function nameChange({ waiting }: Watch, path: string, kind: string, stats: Stats | undefined): NameChange {
+  return { type: "name", kind: kind === "rename" ? "rename" : "change", path, stats, hasMore: waiting > 0 };
 }
 
 /** Stops watching a deleted folder and its subfolders. */

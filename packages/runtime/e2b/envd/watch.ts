@@ -147,8 +147,11 @@ async function watch(
   });
 }
 
-/** How long after the disappearance of a file its new name is waited for, in milliseconds. The system reports both at once. */
-const RENAME_MS = 20;
+/**
+ * How long after the disappearance of a file its new name is waited for, in milliseconds. The system reports both at
+ * once, so the longer time is for a busy machine, and for events that amount to nothing.
+ */
+const [RENAME_MS, BUSY_RENAME_MS] = [20, 2000];
 
 /** @param request with an absolute path */
 async function* events(
@@ -179,7 +182,8 @@ async function* events(
       else if (value.type === "incomplete") throw notWatched(path, value.path);
       else if (value.type === "removed") yield { name: value.path, type: EventType.REMOVE };
       else if (value.type === "name") {
-        const following = mayBeMove(files, value) ? await within(RENAME_MS, next) : undefined;
+        const waitMs = value.hasMore ? BUSY_RENAME_MS : RENAME_MS;
+        const following = mayBeMove(files, value) ? await within(waitMs, next) : undefined;
         const to = following?.value?.type === "name" ? following.value : undefined;
         const isMoved = to?.stats !== undefined && isMove(files, value, to);
         if (isMoved) next = ask();
