@@ -140,6 +140,8 @@ describe("what admits a client", () => {
     [49_983, "/healthz", true, "none", none],
     [49_999, "/execute", true, "none", none],
     [49_999, "/execute", true, "access", open_],
+    [49_999, "/execute#", true, "none", none],
+    [49_999, "//execute#?", true, "none", none],
     [49_999, "/contexts", true, "none", open_],
     [49_999, "/contexts", false, "none", forbidden],
     [49_999, "/contexts", false, "traffic", open_],
@@ -184,6 +186,12 @@ describe("what admits a client", () => {
     expect((await ask(host, url({ expiration: soon }, { signature_expiration: "9999999999" }))).status).toBe(401);
     expect((await ask(host, url({}), { "X-Access-Token": "wrong" })).status).toBe(401);
     expect((await ask(host, url({}).replace("/files", "/envs"))).status).toBe(401);
+    // The runtime would read another path or user than the router.
+    const [, query = ""] = url({ operation: "write" }).split("?");
+    const tricks = [`?${query}&path=other`, `${query}&path=other`, `${query}&username=root`, `x=#&${query}`];
+    for (const trick of tricks) {
+      expect([trick, (await ask(host, `/files?${trick}`, {}, "POST")).status]).toEqual([trick, 401]);
+    }
   });
 
   test("tokens of a former claim of that name admit nobody", async () => {

@@ -121,9 +121,12 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
   };
 }
 
-/** SDKs join a base URL that ends in a slash with a path that begins with one. */
+/**
+ * SDKs join a base URL that ends in a slash with a path that begins with one. A fragment does not belong into a request:
+ * the runtime cuts it off, so the rules below must not see another path.
+ */
 function originPath({ url = "/" }: IncomingMessage): string {
-  const path = url.replace(/^https?:\/\/[^/?#]*/i, "");
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
   return `/${path.replace(/^\/+/, "")}`;
 }
 
@@ -183,6 +186,9 @@ function textOf(value: string | string[] | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** Names of parameters that a signature is for, and its own. */
+const SIGNED = ["path", "username", "signature", "signature_expiration"];
+
 /** Tells whether the URL has a signature for this file, which has not expired. */
 function isFileSigned(
   path: string,
@@ -190,7 +196,10 @@ function isFileSigned(
   identity: AskedPort["identity"],
   secrets: readonly Uint8Array[],
 ): boolean {
-  const query = new URLSearchParams(path.slice(path.indexOf("?") + 1));
+  const text = path.slice(path.indexOf("?") + 1);
+  const query = new URLSearchParams(text);
+  // The runtime must read the same values: URLSearchParams drops a second "?", and others may take the last of a name.
+  if (text.startsWith("?") || SIGNED.some((name) => query.getAll(name).length > 1)) return false;
   const signature = query.get("signature");
   if (!path.includes("?") || signature === null) return false;
   const expiration = query.get("signature_expiration") ?? undefined;
