@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { tokenOf } from "../api/e2b/identity.ts";
 import { type Api, isOk, pathOf } from "../kube/api.ts";
+import { textUpTo } from "../sdk/runtime/bounded.ts";
 import type { E2BSandbox } from "./claim.ts";
 
 /** One measurement, as E2B's SDKs read it: bytes, and per cent of all CPUs. */
@@ -34,7 +35,8 @@ export interface Inside {
 
 /** What the runtime answers. Source: `GET /metrics` of E2B's envd. */
 const metricsSchema = z.object({
-  ts: z.number(),
+  // Up to the year 9999.
+  ts: z.number().min(0).max(253_402_300_799),
   cpu_count: z.number(),
   cpu_used_pct: z.number(),
   mem_used: z.number(),
@@ -43,6 +45,9 @@ const metricsSchema = z.object({
   disk_used: z.number(),
   disk_total: z.number(),
 });
+
+/** Largest answer with metrics, in bytes. */
+const MOST_METRICS_BYTES = 16 * 1024;
 
 const ENVD_PORT = "49983";
 const TIMEOUT_MS = 5000;
@@ -60,8 +65,14 @@ export function createInside(api: Api, secrets: () => readonly Uint8Array[], rou
         "X-Access-Token": tokenOf(secret, "access", sandbox),
       };
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const answer = await fetch(`${routerUrl.replace(/\/$/, "")}/metrics`, { headers, signal }).catch(() => undefined);
-      const { data } = metricsSchema.safeParse(await answer?.json().catch(() => undefined));
+      // Any program in the sandbox may answer: it must not choose what this process requests, or fill its memory.
+      const request = { headers, signal, redirect: "error" } as const;
+      const { data } = metricsSchema.safeParse(
+        await fetch(`${routerUrl.replace(/\/$/, "")}/metrics`, request).then(async (answer) => {
+          const { text, isWhole } = await textUpTo(answer, MOST_METRICS_BYTES);
+          return isWhole ? JSON.parse(text) : undefined;
+        }).catch(() => undefined),
+      );
       if (!data) return [];
       return [{
         timestamp: new Date(data.ts * 1000).toISOString(),
