@@ -32,6 +32,8 @@ export interface E2BSandbox {
   pausedAt: string | undefined;
   /** It can be used. */
   isReady: boolean;
+  /** The claim shows that the Sandbox is suspended. */
+  isSuspended: boolean;
   /** Undefined: it has no Sandbox yet. */
   sandboxName: string | undefined;
 }
@@ -54,15 +56,16 @@ export function sandboxOf(object: object): E2BSandbox | undefined {
   if (labels?.[E2B_LABEL] !== "true" || !traits || !facts || deletionTimestamp !== undefined) return undefined;
   const pausedAt = annotations[PAUSED_AT_ANNOTATION];
   const readiness = readinessOf(claim);
-  const isPaused = pausedAt !== undefined || (readiness.state === "waiting" && readiness.reason === SUSPENDED);
+  const isSuspended = readiness.state === "waiting" && readiness.reason === SUSPENDED;
   return {
     ...{ id: name, namespace, uid, traits, facts, pausedAt },
     version: resourceVersion,
     metadata: parsed(z.record(z.string(), z.string()), annotations[METADATA_ANNOTATION]) ?? {},
     startedAt: creationTimestamp,
     endAt: pausedAt ?? endOf(claim, facts) ?? FOR_EVER,
-    state: isPaused ? "paused" : "running",
+    state: pausedAt !== undefined || isSuspended ? "paused" : "running",
     isReady: readiness.state === "ready",
+    isSuspended,
     sandboxName: claim.status?.sandbox?.name,
   };
 }
@@ -90,7 +93,7 @@ export function timeText(ms: number): string {
 }
 
 /** Returns a merge patch after which the sandbox runs until a time. @param end in milliseconds since the epoch */
-export function runningUntil({ facts }: Pick<E2BSandbox, "facts">, end: number): object {
+export function runningUntil({ facts }: Pick<E2BSandbox, "facts">, end: number): { metadata: object; spec?: object } {
   const at = timeText(end);
   if (facts.onTimeout === "pause") {
     return { metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null, [END_AT_ANNOTATION]: at } } };

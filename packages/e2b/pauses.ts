@@ -67,10 +67,12 @@ export async function keepPauses(api: Api, options: WatchOptions, clock: Clock =
  * | claim | Sandbox | action |
  * |---|---|---|
  * | running, pauses at its timeout, which is over | | the claim becomes paused |
- * | paused, not Ready | | none |
- * | paused, Ready | Running, and it notes this pause: somebody has resumed it | the claim becomes running, with a new end |
- * | paused, Ready | Running, and it does not: the pause is not complete | the Sandbox is suspended |
+ * | paused, and shows that the Sandbox is suspended | | none |
+ * | any other paused | Running, and it notes this pause: somebody has resumed it | the claim becomes running, with a new end |
+ * | any other paused | Running, and it does not: the pause is not complete | the Sandbox is suspended |
  * | any other | | none |
+ *
+ * Whether the claim is Ready does not count: code in the sandbox can make its Pod unready, and would then run for ever.
  */
 function createPauses(api: Api): Reconciler<Watched> {
   const change = async ({ namespace, id }: E2BSandbox, body: object) => {
@@ -91,15 +93,20 @@ function createPauses(api: Api): Reconciler<Watched> {
     const { metadata, spec } = await readSandbox(api, namespace, sandboxName);
     if (spec.operatingMode === "Suspended") return;
     if (metadata.annotations?.[PAUSED_AT_ANNOTATION] !== pausedAt) return await suspendPaused(api, sandbox, pausedAt);
-    await change(sandbox, runningUntil(sandbox, now + Math.max(facts.timeout, LEAST_RESUMED_S) * 1000));
+    const { metadata: changed, ...rest } = runningUntil(
+      sandbox,
+      now + Math.max(facts.timeout, LEAST_RESUMED_S) * 1000,
+    );
+    // With the version: a client may have paused it again since, and must not lose its files at the new end.
+    await change(sandbox, { metadata: { resourceVersion: sandbox.version, ...changed }, ...rest });
   };
   return {
     name: "e2b pauses",
     memory,
     listing: () => memory.clear(),
-    dueAt({ sandbox: { uid, version, pausedAt, isReady, facts, endAt } }, now) {
+    dueAt({ sandbox: { uid, version, pausedAt, isSuspended, facts, endAt } }, now) {
       if (memory.get(uid) === version) return undefined;
-      if (pausedAt !== undefined) return isReady ? now : undefined;
+      if (pausedAt !== undefined) return isSuspended ? undefined : now;
       return facts.onTimeout === "pause" ? Date.parse(endAt) : undefined;
     },
     async reconcile({ sandbox }, now) {

@@ -53,6 +53,8 @@ export interface E2BSandboxes {
 
 /** How long a creation or a resume may take, in milliseconds: the SDKs wait for 60 s. */
 const READY_MS = 50_000;
+/** A resumed sandbox ends no sooner than this, in milliseconds: it would end, and lose its files, while it starts. */
+const LEAST_RESUMED_MS = 60_000;
 /** How often to read again if somebody else changes the claim at the same time. */
 const TRIES = 5;
 
@@ -186,7 +188,7 @@ export function createSandboxes(
     async connect(namespace, id, timeout) {
       const found = await find(namespace, id);
       const isResumed = found.state === "paused";
-      const end = now() + Math.min(timeout, LONGEST_S) * 1000;
+      const end = now() + Math.max(Math.min(timeout, LONGEST_S) * 1000, isResumed ? LEAST_RESUMED_MS : 0);
       // The end is set before the sandbox runs: if this process ends in between, it does not run for ever.
       if (isResumed || end > Date.parse(found.endAt)) await change(found, runningUntil(found, end));
       if (isResumed) await resume(found);

@@ -136,6 +136,30 @@ describe("pause", () => {
     await eventually(async () => (await Sandbox.getInfo(sandboxId, options)).state).toBe("paused");
   });
 
+  test("holds at the timeout although code in the sandbox has made its Pod unready", async () => {
+    const { options, cluster } = await startE2B();
+    const asked = { ...options, timeoutMs: 60_000, lifecycle: { onTimeout: "pause" as const } };
+    const { sandboxId } = await Sandbox.create("base", asked);
+    const claim = await cluster.get("SandboxClaim", sandboxId, "team-a") as { status?: { sandbox?: { name: string } } };
+    const name = claim.status?.sandbox?.name ?? "";
+    await cluster.pods.fail(name, "probe");
+    await cluster.clock.advance(120_000);
+    await eventually(async () =>
+      ((await cluster.get("Sandbox", name, "team-a")) as { spec?: { operatingMode?: string } }).spec?.operatingMode
+    ).toBe("Suspended");
+  });
+
+  test("that is over leaves the sandbox time to start, however short the client's timeout", async () => {
+    const { options, cluster } = await startE2B();
+    const { sandboxId } = await Sandbox.create("base", options);
+    await Sandbox.pause(sandboxId, options);
+    const before = cluster.clock.now();
+    await Sandbox.connect(sandboxId, { ...options, timeoutMs: 1000 });
+    const { state, endAt } = await Sandbox.getInfo(sandboxId, options);
+    expect(state).toBe("running");
+    expect(endAt.getTime() - before).toBeGreaterThan(50_000);
+  });
+
   test("is completed if the server ended in the middle, and is over if somebody else resumes the Sandbox", async () => {
     const { options, cluster } = await startE2B();
     const { sandboxId } = await Sandbox.create("base", options);
