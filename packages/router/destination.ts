@@ -200,7 +200,8 @@ export function hostOf({ headers }: IncomingMessage): string {
   return typeof authority === "string" ? authority : headers.host ?? "";
 }
 
-function isHostAmbiguous({ rawHeaders }: IncomingMessage): boolean {
+/** Tells whether a request has several Host headers. */
+export function isHostAmbiguous({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (/^host$/i.test(rawHeaders[i] as string)) hosts++;
   return hosts > 1;

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fileSignature, sandboxID, tokenOf, type Traits } from "../../packages/api/e2b/identity.ts";
@@ -109,6 +110,13 @@ describe("a request names its sandbox", () => {
       },
     });
     for (let i = 0; i < 5; i++) expect((await ask(3000, "/")).body).toMatchObject({ port: 3000 });
+  });
+
+  test("a request with two Host headers is refused", async () => {
+    const { port, id } = await start();
+    const socket = connect(port, "127.0.0.1");
+    socket.end(`GET / HTTP/1.1\r\nHost: 3000-${id}.${DOMAIN}\r\nHost: other.example\r\n\r\n`);
+    expect(await textOf(socket)).toMatch(/^HTTP\/1.1 400 /);
   });
 
   test("a Sandbox that the watch shows a moment later is waited for", async () => {

@@ -1,7 +1,7 @@
 /** Recognises requests of E2B's clients, and gives refusals the form that these clients read. Pure. @module */
 import type { IncomingMessage } from "node:http";
 import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
-import { hostOf } from "../destination.ts";
+import { hostOf, isHostAmbiguous } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 
 /** A request for a port of an E2B client's sandbox. */
@@ -41,6 +41,8 @@ export function e2bRequestOf(request: IncomingMessage, domain: string | undefine
 }
 
 function namedBy(request: IncomingMessage, domain: string | undefined): E2BRequest | undefined {
+  // The other ways refuse it.
+  if (isHostAmbiguous(request)) return undefined;
   const { headers } = request;
   const name = hostOf(request).toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
   if (domain !== undefined && name.endsWith(`.${domain}`)) {
