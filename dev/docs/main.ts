@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
+import { e2bPage } from "./e2bmethods.ts";
 import { integrationsPage, rowsIn } from "./integrations.ts";
 import { apiPage, flagsPage, indexPage } from "./reference.ts";
 
@@ -20,6 +21,7 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const REFERENCE = join(ROOT, "docs/reference");
 const INTEGRATIONS = join(ROOT, "docs/integrations.md");
+const E2B = join(ROOT, "docs/e2b.md");
 const CRDS = ["sandboxes", "sandboxclaims", "sandboxtemplates", "sandboxwarmpools"];
 
 const { check } = parseArgs({ options: { check: { type: "boolean", default: false } } }).values;
@@ -43,6 +45,11 @@ try {
   writeFileSync(file, integrationsPage(page, rowsIn(join(ROOT, "test/consumers/matrix"))));
   run("deno", "fmt", "--quiet", "--line-width", "120", file);
   settle("docs/integrations.md", readFileSync(file, "utf8") === page, () => cpSync(file, INTEGRATIONS));
+  const e2b = readFileSync(E2B, "utf8");
+  const e2bFile = join(folder, "e2b.md");
+  writeFileSync(e2bFile, e2bPage(e2b, JSON.parse(readFileSync(join(ROOT, "test/e2b/methods.json"), "utf8"))));
+  run("deno", "fmt", "--quiet", "--line-width", "120", e2bFile);
+  settle("docs/e2b.md", readFileSync(e2bFile, "utf8") === e2b, () => cpSync(e2bFile, E2B));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

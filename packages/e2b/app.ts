@@ -58,10 +58,15 @@ const UNSERVED: [method: string, path: string, what: string][] = [
   ["POST", "/templates", "Building templates is"],
   ["DELETE", "/templates/:id", "Deleting templates by this API is"],
   ["PATCH", "/v2/templates/:id", "Publishing templates is"],
-  ["POST", "/volumes", "Volumes are"],
-  ["GET", "/volumes", "Volumes are"],
-  ["GET", "/secrets", "Secrets are"],
-  ["POST", "/secrets", "Secrets are"],
+  ["POST", "/templates/tags", "Tags of templates are"],
+  ["DELETE", "/templates/tags", "Tags of templates are"],
+  ["GET", "/templates/:id/tags", "Tags of templates are"],
+  ["GET", "/templates/:id/builds", "Building templates is"],
+  ["GET", "/templates/:id/files", "Building templates is"],
+  ...["GET", "POST", "DELETE"].flatMap((method): [string, string, string][] => [
+    [method, "/volumes", "Volumes are"],
+    [method, "/secrets", "Secrets are"],
+  ]),
 ];
 
 /** Creates the app. */

@@ -3,6 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Sandbox as CodeInterpreter } from "@e2b/code-interpreter";
 import { AuthenticationError, NotFoundError, Sandbox } from "e2b";
 import { beforeAll, expect, test } from "vitest";
 import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
@@ -11,6 +12,7 @@ import { E2B, pythonWith } from "../clients/python.ts";
 import { eventually } from "../eventually.ts";
 import { until } from "../integration/kubectl.ts";
 import { fetchFrom } from "../router/client.ts";
+import { useMethods } from "./e2bmethods.ts";
 import { type Installed, progress } from "./installed.ts";
 
 const COMMAND = fileURLToPath(new URL("../../packages/cli/main.ts", import.meta.url));
@@ -94,6 +96,14 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
     });
   });
 
+  test("every exported method of the JavaScript SDKs does what docs/e2b.md says", async () => {
+    const options = as("e2b-one");
+    const sandbox = await CodeInterpreter.create(options);
+    const outcomes = await useMethods({ sandbox, options });
+    await sandbox.kill();
+    await expect(`${JSON.stringify(outcomes, null, 2)}\n`).toMatchFileSnapshot("../e2b/methods.json");
+  });
+
   test("a key reaches no sandbox of the other project; its tokens open no other sandbox", async () => {
     const [one, two] = [as("e2b-one"), as("e2b-two")];
     const sandbox = await Sandbox.create(one);
@@ -125,13 +135,14 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
   test("hosts of ports reach programs; a signed URL reads a file without a token", async () => {
     const sandbox = await Sandbox.create(as("e2b-one"));
     await sandbox.files.write("signed file.txt", "signed");
-    await sandbox.commands.run("python3 -m http.server 3000", { background: true });
+    const program = 'require("http").createServer((_, answer) => answer.end("hi")).listen(3000)';
+    await sandbox.commands.run(`node -e '${program}'`, { background: true });
     const ask = (host: string, path: string) => {
       const { hostname, port } = new URL(urls.sandboxUrl);
       return fetchFrom(Number(port), { host: hostname, path, headers: { Host: host } });
     };
     expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${DOMAIN}`);
-    await eventually(async () => (await ask(sandbox.getHost(3000), "/")).status).toBe(200);
+    await eventually(async () => (await ask(sandbox.getHost(3000), "/")).text).toBe("hi");
     const closed = await ask(sandbox.getHost(3001), "/");
     expect([closed.status, JSON.parse(closed.text).message]).toEqual([
       502,

@@ -1,0 +1,278 @@
+/** Every exported method of E2B's JavaScript SDKs, and what hookbox makes of it: the rows of docs/e2b.md. @module */
+import { Sandbox } from "@e2b/code-interpreter";
+import { Secret, Template, Volume } from "e2b";
+import { expect } from "vitest";
+
+/** What a method does on hookbox. */
+export interface Outcome {
+  method: string;
+  result: "works" | "differs" | "refused";
+  /** The difference, or the sentence with which it is refused. */
+  note?: string;
+}
+
+/** What the cases share. */
+interface Scene {
+  /** One that each case may use, and that none may end. */
+  sandbox: Sandbox;
+  options: { apiUrl: string; sandboxUrl: string; apiKey: string };
+}
+
+type Case = (scene: Scene) => Promise<unknown>;
+
+const differs: Record<string, string> = {
+  "Sandbox.pause": "keeps files, and no processes; needs a template with a volume",
+  "sandbox.pause": "keeps files, and no processes; needs a template with a volume",
+  "sandbox.betaPause": "keeps files, and no processes; needs a template with a volume",
+  "Sandbox.betaPause": "keeps files, and no processes; needs a template with a volume",
+  "sandbox.getMetrics": "one measurement, of this moment",
+  "Sandbox.getMetrics": "one measurement, of this moment",
+  "sandbox.getHost": "the host needs --domain of the router",
+  "sandbox.getMcpUrl": "the host needs --domain of the router, and a server in the sandbox",
+  "sandbox.uploadUrl": "the URL needs --domain of the router",
+  "sandbox.downloadUrl": "the URL needs --domain of the router",
+};
+
+const throwaway = ({ options }: Scene) => Sandbox.create(options);
+const ended = async (scene: Scene, use: (sandbox: Sandbox) => Promise<unknown>) => {
+  const sandbox = await throwaway(scene);
+  await use(sandbox).finally(() => sandbox.kill());
+};
+
+/** The cases of the methods that work, by name. */
+const WORKING: Record<string, Case> = {
+  "Sandbox.create": ({ sandbox }) => Promise.resolve(expect(sandbox.sandboxId).toMatch(/^[a-z0-9]{20}$/)),
+  "Sandbox.connect": async ({ sandbox, options }) =>
+    expect((await Sandbox.connect(sandbox.sandboxId, options)).sandboxId).toBe(sandbox.sandboxId),
+  "Sandbox.list": async ({ options }) => expect((await Sandbox.list(options).nextItems()).length).toBeGreaterThan(0),
+  "Sandbox.getInfo": async ({ sandbox, options }) =>
+    expect((await Sandbox.getInfo(sandbox.sandboxId, options)).state).toBe("running"),
+  "Sandbox.getFullInfo": async ({ sandbox, options }) =>
+    expect(await Sandbox.getFullInfo(sandbox.sandboxId, options)).toMatchObject({ sandboxId: sandbox.sandboxId }),
+  "Sandbox.getMetrics": async ({ sandbox, options }) =>
+    expect(await Sandbox.getMetrics(sandbox.sandboxId, options)).toHaveLength(1),
+  "Sandbox.setTimeout": ({ sandbox, options }) => Sandbox.setTimeout(sandbox.sandboxId, 600_000, options),
+  "Sandbox.pause": (scene) =>
+    ended(scene, async ({ sandboxId }) => expect(await Sandbox.pause(sandboxId, scene.options)).toBe(true)),
+  "Sandbox.betaPause": (scene) =>
+    ended(scene, async ({ sandboxId }) => expect(await Sandbox.betaPause(sandboxId, scene.options)).toBe(true)),
+  "Sandbox.kill": async (scene) => {
+    const { sandboxId } = await throwaway(scene);
+    expect(await Sandbox.kill(sandboxId, scene.options)).toBe(true);
+  },
+  "sandbox.connect": ({ sandbox }) => sandbox.connect(),
+  "sandbox.getHost": ({ sandbox }) => Promise.resolve(expect(sandbox.getHost(3000)).toContain(sandbox.sandboxId)),
+  "sandbox.getMcpUrl": ({ sandbox }) => Promise.resolve(expect(sandbox.getMcpUrl()).toContain("50005-")),
+  "sandbox.isRunning": async ({ sandbox }) => expect(await sandbox.isRunning()).toBe(true),
+  "sandbox.setTimeout": ({ sandbox }) => sandbox.setTimeout(600_000),
+  "sandbox.kill": async (scene) => expect(await (await throwaway(scene)).kill()).toBe(true),
+  "sandbox.pause": (scene) => ended(scene, async (sandbox) => expect(await sandbox.pause()).toBe(true)),
+  "sandbox.betaPause": (scene) => ended(scene, async (sandbox) => expect(await sandbox.betaPause()).toBe(true)),
+  "sandbox.uploadUrl": async ({ sandbox }) => expect(await sandbox.uploadUrl("a")).toContain("signature="),
+  "sandbox.downloadUrl": async ({ sandbox }) => expect(await sandbox.downloadUrl("a")).toContain("signature="),
+  "sandbox.getInfo": async ({ sandbox }) => expect((await sandbox.getInfo()).state).toBe("running"),
+  "sandbox.getMetrics": async ({ sandbox }) => expect(await sandbox.getMetrics()).toHaveLength(1),
+  "sandbox.runCode": async ({ sandbox }) => expect((await sandbox.runCode("6 * 7")).text).toBe("42"),
+  "sandbox.createCodeContext": async ({ sandbox }) => {
+    const context = await sandbox.createCodeContext({ language: "javascript" });
+    expect((await sandbox.runCode("6 * 7", { context })).text).toBe("42");
+  },
+  "sandbox.listCodeContexts": async ({ sandbox }) =>
+    expect((await sandbox.listCodeContexts()).length).toBeGreaterThan(0),
+  "sandbox.restartCodeContext": async ({ sandbox }) => {
+    const context = await sandbox.createCodeContext();
+    await sandbox.runCode("x = 1", { context });
+    await sandbox.restartCodeContext(context);
+    expect((await sandbox.runCode("x", { context })).error?.name).toBe("NameError");
+  },
+  "sandbox.removeCodeContext": async ({ sandbox }) => {
+    const context = await sandbox.createCodeContext();
+    await sandbox.removeCodeContext(context);
+    expect((await sandbox.listCodeContexts()).map(({ id }) => id)).not.toContain(context.id);
+  },
+  "commands.run": async ({ sandbox }) => expect((await sandbox.commands.run("echo a")).stdout).toBe("a\n"),
+  "commands.list": async ({ sandbox }) => {
+    const running = await sandbox.commands.run("sleep 60", { background: true });
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(running.pid);
+    await running.kill();
+  },
+  "commands.connect": async ({ sandbox }) => {
+    const { pid } = await sandbox.commands.run("sleep 0.5; echo late", { background: true });
+    expect((await (await sandbox.commands.connect(pid)).wait()).stdout).toBe("late\n");
+  },
+  "commands.sendStdin": async ({ sandbox }) => {
+    const running = await sandbox.commands.run("head -1", { background: true, stdin: true });
+    await sandbox.commands.sendStdin(running.pid, "typed\n");
+    expect((await running.wait()).stdout).toBe("typed\n");
+  },
+  "commands.closeStdin": async ({ sandbox }) => {
+    const running = await sandbox.commands.run("wc -c", { background: true, stdin: true });
+    await sandbox.commands.closeStdin(running.pid);
+    expect((await running.wait()).stdout.trim()).toBe("0");
+  },
+  "commands.kill": async ({ sandbox }) => {
+    const { pid } = await sandbox.commands.run("sleep 60", { background: true });
+    expect(await sandbox.commands.kill(pid)).toBe(true);
+  },
+  "files.write": async ({ sandbox }) => expect((await sandbox.files.write("w.txt", "w")).name).toBe("w.txt"),
+  "files.writeFiles": async ({ sandbox }) =>
+    expect(await sandbox.files.writeFiles([{ path: "m/a", data: "a" }, { path: "m/b", data: "b" }])).toHaveLength(2),
+  "files.read": async ({ sandbox }) => {
+    await sandbox.files.write("r.txt", "r");
+    expect(await sandbox.files.read("r.txt")).toBe("r");
+  },
+  "files.list": async ({ sandbox }) => {
+    await sandbox.files.write("l/a", "a");
+    expect((await sandbox.files.list("l")).map(({ name }) => name)).toEqual(["a"]);
+  },
+  "files.makeDir": async ({ sandbox }) => expect(await sandbox.files.makeDir(`d${Date.now()}`)).toBe(true),
+  "files.rename": async ({ sandbox }) => {
+    await sandbox.files.write("old", "x");
+    expect((await sandbox.files.rename("old", "new")).name).toBe("new");
+  },
+  "files.remove": async ({ sandbox }) => {
+    await sandbox.files.write("gone", "x");
+    await sandbox.files.remove("gone");
+    expect(await sandbox.files.exists("gone")).toBe(false);
+  },
+  "files.exists": async ({ sandbox }) => expect(await sandbox.files.exists("/")).toBe(true),
+  "files.getInfo": async ({ sandbox }) => {
+    await sandbox.files.write("i.txt", "abc");
+    expect(await sandbox.files.getInfo("i.txt")).toMatchObject({ size: 3, name: "i.txt" });
+  },
+  "files.watchDir": async ({ sandbox }) => {
+    await sandbox.files.makeDir("watched");
+    const names: string[] = [];
+    const watch = await sandbox.files.watchDir("watched", ({ name }) => void names.push(name));
+    await sandbox.files.write("watched/x", "x");
+    await expect.poll(() => names, { timeout: 30_000 }).toContain("x");
+    await watch.stop();
+  },
+  "pty.create": async ({ sandbox }) => {
+    const { text } = await terminal(sandbox);
+    await expect.poll(text, { timeout: 30_000 }).not.toBe("");
+  },
+  "pty.sendInput": async ({ sandbox }) => {
+    const { pid, text } = await terminal(sandbox);
+    await sandbox.pty.sendInput(pid, new TextEncoder().encode("echo $((6 * 7))\n"));
+    await expect.poll(text, { timeout: 30_000 }).toContain("42");
+  },
+  "pty.resize": async ({ sandbox }) => {
+    const { pid, text } = await terminal(sandbox);
+    await sandbox.pty.resize(pid, { cols: 91, rows: 20 });
+    await sandbox.pty.sendInput(pid, new TextEncoder().encode("stty size\n"));
+    await expect.poll(text, { timeout: 30_000 }).toContain("20 91");
+  },
+  "pty.connect": async ({ sandbox }) => {
+    const { pid } = await terminal(sandbox);
+    let seen = "";
+    await sandbox.pty.connect(pid, { onData: (data) => void (seen += new TextDecoder().decode(data)) });
+    await sandbox.pty.sendInput(pid, new TextEncoder().encode("echo again\n"));
+    await expect.poll(() => seen, { timeout: 30_000 }).toContain("again");
+  },
+  "pty.kill": async ({ sandbox }) => expect(await sandbox.pty.kill((await terminal(sandbox)).pid)).toBe(true),
+  "Template.exists": async ({ options }) => {
+    expect(await Template.exists("base", options)).toBe(true);
+    expect(await Template.exists("nothing", options)).toBe(false);
+  },
+  "Template.aliasExists": async ({ options }) => expect(await Template.aliasExists("base", options)).toBe(true),
+  "Template.toJSON": async () => expect(await Template.toJSON(Template().fromBaseImage())).toContain("fromImage"),
+  "Template.toDockerfile": () =>
+    Promise.resolve(expect(Template.toDockerfile(Template().fromImage("a"))).toContain("FROM a")),
+  "Secret.fill": () => Promise.resolve(expect(String(Secret.fill("a"))).toContain("a")),
+};
+
+/** The cases of the methods that hookbox refuses. Each must fail with a sentence of hookbox. */
+const REFUSED: Record<string, Case> = {
+  "Sandbox.fork": ({ sandbox, options }) => Sandbox.fork(sandbox.sandboxId, options),
+  "Sandbox.updateNetwork": ({ sandbox, options }) => Sandbox.updateNetwork(sandbox.sandboxId, {}, options),
+  "Sandbox.createSnapshot": ({ sandbox, options }) => Sandbox.createSnapshot(sandbox.sandboxId, options),
+  "Sandbox.listSnapshots": ({ options }) => Sandbox.listSnapshots(options).nextItems(),
+  "Sandbox.deleteSnapshot": ({ options }) => Sandbox.deleteSnapshot("a", options),
+  "sandbox.fork": ({ sandbox }) => sandbox.fork(),
+  "sandbox.updateNetwork": ({ sandbox }) => sandbox.updateNetwork({}),
+  "sandbox.createSnapshot": ({ sandbox }) => sandbox.createSnapshot(),
+  "sandbox.listSnapshots": ({ sandbox }) => sandbox.listSnapshots().nextItems(),
+  "Template.build": ({ options }) => Template.build(Template().fromImage("a"), "mine", options),
+  "Template.buildInBackground": ({ options }) => Template.buildInBackground(Template().fromImage("a"), "mine", options),
+  "Template.getBuildStatus": ({ options }) =>
+    Template.getBuildStatus({ templateId: "a", buildId: "b" } as never, options),
+  "Template.assignTags": ({ options }) => Template.assignTags("base", ["v1"], options),
+  "Template.removeTags": ({ options }) => Template.removeTags("base", ["v1"], options),
+  "Template.getTags": ({ options }) => Template.getTags("base", options),
+  "Volume.create": ({ options }) => Volume.create("a", options),
+  "Volume.connect": ({ options }) => Volume.connect("a", options),
+  "Volume.getInfo": ({ options }) => Volume.getInfo("a", options),
+  "Volume.list": ({ options }) => Volume.list(options),
+  "Volume.destroy": ({ options }) => Volume.destroy("a", options),
+  "Secret.create": ({ options }) => Secret.create("a", "b", options as never),
+  "Secret.update": ({ options }) => Secret.update("a", "b", options as never),
+  "Secret.getInfo": ({ options }) => Secret.getInfo("a", options),
+  "Secret.list": ({ options }) => Secret.list(options).nextItems(),
+  "Secret.exists": ({ options }) => Secret.exists("a", options),
+  "Secret.destroy": ({ options }) => Secret.destroy("a", options),
+};
+
+async function terminal(sandbox: Sandbox): Promise<{ pid: number; text: () => string }> {
+  let seen = "";
+  const decoder = new TextDecoder();
+  const { pid } = await sandbox.pty.create({
+    cols: 80,
+    rows: 24,
+    onData: (data) => void (seen += decoder.decode(data, { stream: true })),
+  });
+  return { pid, text: () => seen };
+}
+
+/** Parts of the SDK that are no methods for users: they prepare requests, or compose commands for others. */
+const INTERNAL =
+  /^(resolve\w*Opts|(create|fork|connect)Sandbox|fileUrl|checkHealth|start|handleRequestError|getJupyterRequestUrl)$/;
+
+/** Names all methods of the SDKs, as the cases name them. Those of git only run commands. */
+function methodsOf(sandbox: Sandbox): string[] {
+  const places: Record<string, object> = {
+    ...{ Sandbox, Template, Volume, Secret },
+    ...{ sandbox: Sandbox.prototype, commands: sandbox.commands, files: sandbox.files, pty: sandbox.pty },
+  };
+  return Object.entries(places).flatMap(([name, object]) => {
+    const found = new Set<string>();
+    const isRoot = (one: object) => one === Object.prototype || one === Function.prototype;
+    for (let one: object = object; one && !isRoot(one); one = Object.getPrototypeOf(one)) {
+      for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
+        if (typeof value === "function" && key !== "constructor" && !INTERNAL.test(key)) found.add(`${name}.${key}`);
+      }
+    }
+    return [...found];
+  }).sort();
+}
+
+/**
+ * Uses every method, and returns what came of it, sorted by name.
+ *
+ * @throws {AssertionError} if a method has no case, or does other than its case says
+ */
+export async function useMethods(scene: Scene): Promise<Outcome[]> {
+  const methods = methodsOf(scene.sandbox);
+  expect(Object.keys({ ...WORKING, ...REFUSED }).sort()).toEqual(methods);
+  const outcomes: Outcome[] = [];
+  for (const method of methods) {
+    const working = WORKING[method];
+    const difference = differs[method];
+    if (!working) {
+      const note = await REFUSED[method]?.(scene).then(() => "not refused", (error: Error) => sentenceOf(error));
+      outcomes.push({ method, result: "refused", note: note ?? "" });
+      continue;
+    }
+    await working(scene).catch((error: Error) => {
+      throw new Error(`${method} does not work: ${error.message}`, { cause: error });
+    });
+    outcomes.push(
+      difference === undefined ? { method, result: "works" } : { method, result: "differs", note: difference },
+    );
+  }
+  return outcomes;
+}
+
+function sentenceOf({ message }: Error): string {
+  return message.replace(/^50\d: /, "");
+}
