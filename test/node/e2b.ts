@@ -4,8 +4,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Sandbox as CodeInterpreter } from "@e2b/code-interpreter";
-import { AuthenticationError, NotFoundError, Sandbox } from "e2b";
-import { beforeAll, expect, test } from "vitest";
+import { AuthenticationError, NotFoundError, Sandbox, type SandboxOpts } from "e2b";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { importRuntimeImage, RUNTIME_IMAGE } from "../../dev/cluster/runtimeimage.ts";
 import { upgrade } from "../../dev/deploy/install.ts";
 import { E2B, pythonWith } from "../clients/python.ts";
@@ -24,6 +24,12 @@ const PROJECTS = ["e2b-one", "e2b-two"] as const;
 export function testE2B({ cluster, json, kubectl }: Installed): void {
   const keys: Record<string, string> = {};
   let urls: { apiUrl: string; sandboxUrl: string };
+  /** Ends with the test, even if that fails: the node has room for few. */
+  const create = async (options: SandboxOpts) => {
+    const sandbox = await Sandbox.create(options);
+    onTestFinished(async () => void await sandbox.kill().catch(() => {}));
+    return sandbox;
+  };
   const as = (project: (typeof PROJECTS)[number]) => ({ ...urls, apiKey: keys[project] ?? "" });
   const hookbox = async (...args: string[]) => {
     const env = { ...process.env, KUBECONFIG: cluster().kubeconfig };
@@ -52,7 +58,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
 
   test("the JavaScript SDK creates, uses, pauses, resumes and kills a sandbox", async () => {
     const options = as("e2b-one");
-    const sandbox = await Sandbox.create({ ...options, envs: { COLOUR: "green" }, metadata: { user: "me" } });
+    const sandbox = await create({ ...options, envs: { COLOUR: "green" }, metadata: { user: "me" } });
     const { labels } = (await json("-n", "e2b-one", "get", "sandboxclaim", sandbox.sandboxId)).metadata;
     expect(labels).toMatchObject({ "e2b.agents.x-k8s.io/sandbox": "true" });
     const ran = await sandbox.commands.run("echo $COLOUR $E2B_SANDBOX_ID");
@@ -99,20 +105,20 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
   test("every exported method of the JavaScript SDKs does what docs/e2b.md says", async () => {
     const options = as("e2b-one");
     const sandbox = await CodeInterpreter.create(options);
+    onTestFinished(async () => void await sandbox.kill());
     const outcomes = await useMethods({ sandbox, options });
-    await sandbox.kill();
     await expect(`${JSON.stringify(outcomes, null, 2)}\n`).toMatchFileSnapshot("../e2b/methods.json");
   });
 
   test("a key reaches no sandbox of the other project; its tokens open no other sandbox", async () => {
     const [one, two] = [as("e2b-one"), as("e2b-two")];
-    const sandbox = await Sandbox.create(one);
+    const sandbox = await create(one);
     const { sandboxId: id } = sandbox;
     await expect(Sandbox.connect(id, two)).rejects.toThrow(NotFoundError);
     await expect(Sandbox.getInfo(id, two)).rejects.toThrow(NotFoundError);
     expect(await Sandbox.kill(id, two)).toBe(false);
     expect(await Sandbox.list(two).nextItems()).toEqual([]);
-    const other = await Sandbox.create(two);
+    const other = await create(two);
     const start = (token: string) =>
       fetch(`${urls.sandboxUrl}/process.Process/List`, {
         method: "POST",
@@ -133,7 +139,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
   });
 
   test("hosts of ports reach programs; a signed URL reads a file without a token", async () => {
-    const sandbox = await Sandbox.create(as("e2b-one"));
+    const sandbox = await create(as("e2b-one"));
     await sandbox.files.write("signed file.txt", "signed");
     const program = 'require("http").createServer((_, answer) => answer.end("hi")).listen(3000)';
     await sandbox.commands.run(`node -e '${program}'`, { background: true });
@@ -157,7 +163,7 @@ export function testE2B({ cluster, json, kubectl }: Installed): void {
 
   test("killed replicas lose nothing: sandboxes live on, and the others answer", async () => {
     const options = as("e2b-one");
-    const made = await Promise.all(Array.from({ length: 3 }, () => Sandbox.create(options)));
+    const made = await Promise.all(Array.from({ length: 3 }, () => create(options)));
     const pods =
       (await json("-n", "agent-sandbox-system", "get", "pods", "-l", "app.kubernetes.io/name=hookbox-e2b")).items;
     for (const { metadata: { name } } of pods) {

@@ -2,6 +2,7 @@
 import { Sandbox } from "@e2b/code-interpreter";
 import { Secret, Template, Volume } from "e2b";
 import { expect } from "vitest";
+import { eventually } from "../eventually.ts";
 
 /** What a method does on hookbox. */
 export interface Outcome {
@@ -29,6 +30,9 @@ const differs: Record<string, string> = {
   "Sandbox.getMetrics": "one measurement, of this moment",
   "sandbox.getHost": "the host needs --domain of the router",
   "sandbox.getMcpUrl": "the host needs --domain of the router, and a server in the sandbox",
+  "sandbox.getMcpToken": "needs a server in the sandbox that writes it",
+  "Secret.fill": "only a text: hookbox replaces no placeholders",
+  "Secret.iamToken": "only an object: hookbox replaces no placeholders",
   "sandbox.uploadUrl": "the URL needs --domain of the router",
   "sandbox.downloadUrl": "the URL needs --domain of the router",
 };
@@ -63,6 +67,10 @@ const WORKING: Record<string, Case> = {
   "sandbox.connect": ({ sandbox }) => sandbox.connect(),
   "sandbox.getHost": ({ sandbox }) => Promise.resolve(expect(sandbox.getHost(3000)).toContain(sandbox.sandboxId)),
   "sandbox.getMcpUrl": ({ sandbox }) => Promise.resolve(expect(sandbox.getMcpUrl()).toContain("50005-")),
+  "sandbox.getMcpToken": async ({ sandbox }) => {
+    await sandbox.files.write("/etc/mcp-gateway/.token", "t", { user: "root" });
+    expect(await sandbox.getMcpToken()).toBe("t");
+  },
   "sandbox.isRunning": async ({ sandbox }) => expect(await sandbox.isRunning()).toBe(true),
   "sandbox.setTimeout": ({ sandbox }) => sandbox.setTimeout(600_000),
   "sandbox.kill": async (scene) => expect(await (await throwaway(scene)).kill()).toBe(true),
@@ -145,30 +153,30 @@ const WORKING: Record<string, Case> = {
     const names: string[] = [];
     const watch = await sandbox.files.watchDir("watched", ({ name }) => void names.push(name));
     await sandbox.files.write("watched/x", "x");
-    await expect.poll(() => names, { timeout: 30_000 }).toContain("x");
+    await eventually(() => names).toContain("x");
     await watch.stop();
   },
   "pty.create": async ({ sandbox }) => {
     const { text } = await terminal(sandbox);
-    await expect.poll(text, { timeout: 30_000 }).not.toBe("");
+    await eventually(text).not.toBe("");
   },
   "pty.sendInput": async ({ sandbox }) => {
     const { pid, text } = await terminal(sandbox);
     await sandbox.pty.sendInput(pid, new TextEncoder().encode("echo $((6 * 7))\n"));
-    await expect.poll(text, { timeout: 30_000 }).toContain("42");
+    await eventually(text).toContain("42");
   },
   "pty.resize": async ({ sandbox }) => {
     const { pid, text } = await terminal(sandbox);
     await sandbox.pty.resize(pid, { cols: 91, rows: 20 });
     await sandbox.pty.sendInput(pid, new TextEncoder().encode("stty size\n"));
-    await expect.poll(text, { timeout: 30_000 }).toContain("20 91");
+    await eventually(text).toContain("20 91");
   },
   "pty.connect": async ({ sandbox }) => {
     const { pid } = await terminal(sandbox);
     let seen = "";
     await sandbox.pty.connect(pid, { onData: (data) => void (seen += new TextDecoder().decode(data)) });
     await sandbox.pty.sendInput(pid, new TextEncoder().encode("echo again\n"));
-    await expect.poll(() => seen, { timeout: 30_000 }).toContain("again");
+    await eventually(() => seen).toContain("again");
   },
   "pty.kill": async ({ sandbox }) => expect(await sandbox.pty.kill((await terminal(sandbox)).pid)).toBe(true),
   "Template.exists": async ({ options }) => {
@@ -179,6 +187,7 @@ const WORKING: Record<string, Case> = {
   "Template.toJSON": async () => expect(await Template.toJSON(Template().fromBaseImage())).toContain("fromImage"),
   "Template.toDockerfile": () =>
     Promise.resolve(expect(Template.toDockerfile(Template().fromImage("a"))).toContain("FROM a")),
+  "Secret.iamToken": () => Promise.resolve(expect(Secret.iamToken).toBeTypeOf("function")),
   "Secret.fill": () => Promise.resolve(expect(String(Secret.fill("a"))).toContain("a")),
 };
 

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fileSignature, sandboxID, tokenOf, type Traits } from "../../packages/api/e2b/identity.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
+import { eventually } from "../eventually.ts";
 import { makeTempFolder } from "../tempfolder.ts";
 import { fetchFrom, open } from "./client.ts";
 import { putPod, putSandbox, SANDBOXES, startRouter, textOf } from "./stage.ts";
@@ -243,7 +244,7 @@ describe("refusals", () => {
       body: { sandboxId: id, message: "The sandbox is running but port is not open", port: 3001, code: 502 },
     });
     put({ operatingMode: "Suspended" });
-    await expect.poll(() => ask(3000, "/")).toEqual({
+    await eventually(() => ask(3000, "/")).toEqual({
       status: 502,
       body: { sandboxId: id, message: "The sandbox was not found", code: 502 },
     });
@@ -252,7 +253,7 @@ describe("refusals", () => {
   test("a sandbox that was just resumed is reached, although the watch shows it suspended", async () => {
     const { ask, put } = await start();
     put({ operatingMode: "Suspended" });
-    await expect.poll(() => ask(3000, "/")).toMatchObject({ status: 502 });
+    await eventually(() => ask(3000, "/")).toMatchObject({ status: 502 });
     const [asked, again] = [ask(3000, "/"), ask(3000, "/")];
     put({}, {}, { conditions: [READY] });
     expect(await asked).toMatchObject({ status: 200, body: { port: 3000 } });
