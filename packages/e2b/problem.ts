@@ -41,6 +41,8 @@ export function problemOf(error: unknown): Problem | undefined {
   const text = error.message;
   if (error instanceof QuotaExceededError || error instanceof RateLimitError) return new Problem(429, text);
   if (error instanceof InvalidArgumentError) return new Problem(400, text);
+  // Kubernetes has not counted yet what a new quota allows.
+  if (error instanceof AuthorizationError && text.includes("status unknown for quota")) return new Problem(503, text);
   if (error instanceof AuthorizationError) return new Problem(403, text);
   if (error instanceof SandboxNotFoundError || error instanceof NotFoundError) return new Problem(404, text);
   if (error instanceof TemplateError) return new Problem(400, text);

@@ -24,7 +24,11 @@ interface Stored {
   kind: string;
   metadata: { name: string; labels?: Record<string, string> };
   data?: Record<string, string>;
+  spec?: { hard: object };
+  status?: { hard: object; used: object };
 }
+
+const NONE_USED = { "count/sandboxclaims.extensions.agents.x-k8s.io": "0" };
 
 /** An API server that stores objects by path. */
 function anAPI(): Api & { stored: Map<string, Stored> } {
@@ -49,7 +53,11 @@ function anAPI(): Api & { stored: Map<string, Stored> } {
         const at = `${path}/${object.metadata.name}`;
         return Promise.resolve(stored.has(at) ? { status: 409, body: {} } : keep(at, object));
       }
-      if (method === "PATCH" && patch === "apply") return Promise.resolve(keep(path, object));
+      if (method === "PATCH" && patch === "apply") {
+        const isQuota = object.kind === "ResourceQuota";
+        const counted = isQuota && object.spec ? { status: { hard: object.spec.hard, used: NONE_USED } } : {};
+        return Promise.resolve(keep(path, { ...object, ...counted }));
+      }
       if (method === "PATCH" && found) {
         const data = Object.entries({ ...found.data, ...object.data }).filter(([, value]) => value !== null);
         return Promise.resolve(keep(path, { ...found, data: Object.fromEntries(data) }));
@@ -143,5 +151,5 @@ test("keys are created with rights, listed without their values, and revoked", a
 test("list shows projects and their keys", async () => {
   const { api } = await created();
   const { stdout } = await run("project list", { api });
-  expect(stdout).toMatch(/^NAME +SANDBOXES +MOST +KEYS +AGE\ndemo +<none> +<none> +1 /);
+  expect(stdout).toMatch(/^NAME +SANDBOXES +MOST +KEYS +AGE\ndemo +0 +20 +1 /);
 });

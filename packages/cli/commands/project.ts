@@ -7,6 +7,7 @@ import type { KubeObject } from "../../api/objects/objects.ts";
 import { quantity } from "../../api/objects/quantity.ts";
 import { RUNTIME_KEY_SECRET } from "../../api/router/scopedtoken.ts";
 import { type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
+import { pause } from "../../sdk/runtime/repeat.ts";
 import { ageOf } from "../../summary/age.ts";
 import type { CommandContext } from "../commandcontext.ts";
 import { Failure, UsageError } from "../failure.ts";
@@ -15,6 +16,7 @@ import { optionsOf, wholeNumber, withCluster } from "../options.ts";
 import { formatOf, renderTable, serialize } from "../output.ts";
 import { createKey, listKeys, revokeKey } from "../project/keys.ts";
 import { projectObjects } from "../project/objects.ts";
+import { spinning } from "../terminal.ts";
 
 const HELP = `
 A project is a namespace for programs that use E2B's SDKs (docs/e2b.md). Its API keys reach no other namespace.
@@ -88,6 +90,7 @@ function createCreate(context: CommandContext): Command {
         context.stderr.write(`${nameOf(object)} ${await apply(object)}\n`);
         if (object.kind === "Namespace") await createRuntimeKey(api, name);
       }
+      await untilCounted(context, api, name);
       const keys = await listKeys(api, name);
       if (keys.some((key) => key.name === options.key)) {
         context.stderr.write(`API key "${options.key}" exists already, and is not shown again.\n`);
@@ -121,6 +124,24 @@ async function createRuntimeKey(api: Api, namespace: string): Promise<void> {
   if (!isOk(answer) && answer.status !== 409) {
     throw new Failure(`Cannot create Secret ${RUNTIME_KEY_SECRET}: ${messageOf(answer)}`);
   }
+}
+
+const POLL_MS = 500;
+/** Kubernetes looks for kinds to count every 30 seconds. */
+const COUNTED_WITHIN_MS = 90_000;
+
+/** Waits until Kubernetes counts the claims of the project: until then, it refuses all. @throws {Failure} after 90 s */
+async function untilCounted(context: CommandContext, api: Api, project: string): Promise<void> {
+  const begun = performance.now();
+  await spinning(context, "Waiting for the quota", async () => {
+    while ((await usageOf(api, project)).hard === undefined) {
+      if (performance.now() - begun > COUNTED_WITHIN_MS) {
+        const remedy = `Look at it: kubectl describe resourcequota -n ${project}. Then run this command again.`;
+        throw new Failure(`Cannot use project ${project} yet: Kubernetes has not counted its quota`, remedy);
+      }
+      await pause(POLL_MS, context.signal);
+    }
+  });
 }
 
 async function showKey(context: CommandContext, api: Api, project: string, name: string, rights: readonly Right[]) {
