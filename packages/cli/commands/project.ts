@@ -134,7 +134,7 @@ const COUNTED_WITHIN_MS = 90_000;
 async function untilCounted(context: CommandContext, api: Api, project: string): Promise<void> {
   const begun = performance.now();
   await spinning(context, "Waiting for the quota", async () => {
-    while ((await usageOf(api, project)).hard === undefined) {
+    while ((await usageOf(api, project)).used === undefined) {
       if (performance.now() - begun > COUNTED_WITHIN_MS) {
         const remedy = `Look at it: kubectl describe resourcequota -n ${project}. Then run this command again.`;
         throw new Failure(`Cannot use project ${project} yet: Kubernetes has not counted its quota`, remedy);
