@@ -90,7 +90,8 @@ function createCreate(context: CommandContext): Command {
         context.stderr.write(`${nameOf(object)} ${await apply(object)}\n`);
         if (object.kind === "Namespace") await createRuntimeKey(api, name);
       }
-      await untilCounted(context, api, name);
+      const quota = objects.find(({ kind }) => kind === "ResourceQuota");
+      if (quota) await untilCounted(context, api, quota, apply);
       const keys = await listKeys(api, name);
       if (keys.some((key) => key.name === options.key)) {
         context.stderr.write(`API key "${options.key}" exists already, and is not shown again.\n`);
@@ -127,17 +128,37 @@ async function createRuntimeKey(api: Api, namespace: string): Promise<void> {
 }
 
 const POLL_MS = 500;
-/** Kubernetes looks for kinds to count every 30 seconds. */
+/** Kubernetes looks every 30 seconds for new kinds to count. */
 const COUNTED_WITHIN_MS = 90_000;
+/** How long it may take to count a quota of kinds that Kubernetes knows. */
+const RECREATED_AFTER_MS = 10_000;
 
-/** Waits until Kubernetes counts the claims of the project: until then, it refuses all. @throws {Failure} after 90 s */
-async function untilCounted(context: CommandContext, api: Api, project: string): Promise<void> {
+/**
+ * Waits until Kubernetes counts the claims of the project: until then, it refuses all. If the CRDs are younger than the
+ * last look of Kubernetes, it would count this quota only after five minutes, so the quota is created again.
+ *
+ * @throws {Failure} after 90 s
+ */
+async function untilCounted(
+  context: CommandContext,
+  api: Api,
+  quota: KubeObject,
+  apply: (object: KubeObject) => Promise<unknown>,
+): Promise<void> {
+  const { namespace = "", name } = quota.metadata;
   const begun = performance.now();
+  let createdAt = begun;
   await spinning(context, "Waiting for the quota", async () => {
-    while ((await usageOf(api, project)).used === undefined) {
-      if (performance.now() - begun > COUNTED_WITHIN_MS) {
-        const remedy = `Look at it: kubectl describe resourcequota -n ${project}. Then run this command again.`;
-        throw new Failure(`Cannot use project ${project} yet: Kubernetes has not counted its quota`, remedy);
+    while ((await usageOf(api, namespace)).used === undefined) {
+      const now = performance.now();
+      if (now - begun > COUNTED_WITHIN_MS) {
+        const remedy = `Look at it: kubectl describe resourcequota -n ${namespace}. Then run this command again.`;
+        throw new Failure(`Cannot use project ${namespace} yet: Kubernetes has not counted its quota`, remedy);
+      }
+      if (now - createdAt > RECREATED_AFTER_MS) {
+        createdAt = now;
+        await api.send({ method: "DELETE", path: pathOf({ resource: "resourcequotas", namespace, name }) });
+        await apply(quota);
       }
       await pause(POLL_MS, context.signal);
     }
