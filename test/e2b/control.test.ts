@@ -350,6 +350,8 @@ test("says which templates exist, and refuses by a sentence what is not served",
   ) {
     expect(await ask(method as string, path as string)).toMatchObject({ status: 501, body: { code: 501 } });
   }
+  const { body } = await ask("DELETE", "/templates/tags");
+  expect(body).toMatchObject({ message: expect.stringMatching(/^Tags of templates are not supported/) });
   expect(await ask("GET", "/nothing")).toMatchObject({ status: 404, body: { message: "There is no GET /nothing" } });
   const sandbox = await Sandbox.create("base", options);
   await expect(sandbox.createSnapshot()).rejects.toThrow(SandboxError);
