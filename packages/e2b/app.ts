@@ -210,7 +210,7 @@ export function createApp(
   });
   app.get("/templates/aliases/:alias{.+}", (c) => {
     const { namespace } = caller(c, "read");
-    const alias = decodeURIComponent(c.req.param("alias"));
+    const alias = c.req.param("alias");
     const template = templates.find(namespace, alias);
     if (!template) throw new Problem(404, `Template "${alias}" was not found`);
     return c.json({ templateID: template.id, public: false });

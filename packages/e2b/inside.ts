@@ -1,9 +1,11 @@
 /** Reads what a sandbox reports about itself: its metrics from its runtime, its log from the API server. @module */
 import * as z from "zod";
 import { tokenOf } from "../api/e2b/identity.ts";
+import { podNameOf } from "../api/objects/names.ts";
 import { type Api, isOk, pathOf } from "../kube/api.ts";
 import { textUpTo } from "../sdk/runtime/bounded.ts";
 import type { E2BSandbox } from "./claim.ts";
+import { ownSandbox } from "./ownsandbox.ts";
 
 /** One measurement, as E2B's SDKs read it: bytes, and per cent of all CPUs. */
 interface Metric {
@@ -86,11 +88,12 @@ export function createInside(api: Api, secrets: () => readonly Uint8Array[], rou
         diskTotal: data.disk_total,
       }];
     },
-    async log({ namespace, sandboxName }, since, limit) {
-      if (sandboxName === undefined) return [];
+    async log(sandbox, since, limit) {
+      const own = await ownSandbox(api, sandbox);
+      if (!own) return [];
       const answer = await api.send({
         method: "GET",
-        path: `${pathOf({ resource: "pods", namespace, name: sandboxName })}/log`,
+        path: `${pathOf({ resource: "pods", namespace: sandbox.namespace, name: podNameOf(own) })}/log`,
         query: {
           timestamps: "true",
           limitBytes: String(MOST_LOG_BYTES),

@@ -9,9 +9,9 @@ import { type Api, pathOf } from "../kube/api.ts";
 import { createReconcileQueue, type Reconciler } from "../kube/reconcilequeue.ts";
 import { listAndWatch, type WatchOptions } from "../kube/watch.ts";
 import { type Clock, systemClock } from "../process/clock.ts";
-import { readSandbox } from "../sdk/control/find.ts";
 import { callAPI } from "../sdk/control/kube.ts";
 import { ConflictError, SandboxNotFoundError } from "../sdk/errors.ts";
+import { ownSandbox } from "./ownsandbox.ts";
 import { type E2BSandbox, pausedSince, runningUntil, sandboxOf } from "./claim.ts";
 
 /** Least time that a sandbox runs after a request has resumed it, in seconds. Source: E2B's server. */
@@ -22,17 +22,15 @@ const LEAST_RESUMED_S = 300;
  *
  * @throws {SandboxError} if the API server refuses; not if the claim has no Sandbox yet
  */
-export async function suspendPaused(
-  api: Api,
-  { namespace, sandboxName }: Pick<E2BSandbox, "namespace" | "sandboxName">,
-  pausedAt: string,
-): Promise<void> {
-  if (sandboxName === undefined) return;
+export async function suspendPaused(api: Api, sandbox: E2BSandbox, pausedAt: string): Promise<void> {
+  const own = (await ownSandbox(api, sandbox))?.metadata;
+  if (!own) return;
+  const { namespace = "", name } = own;
   await callAPI(api, {
     method: "PATCH",
-    path: pathOf({ resource: "sandboxes", namespace, name: sandboxName }),
-    action: `suspend sandbox ${sandboxName}`,
-    object: { kind: "Sandbox", namespace, name: sandboxName },
+    path: pathOf({ resource: "sandboxes", namespace, name }),
+    action: `suspend sandbox ${name}`,
+    object: { kind: "Sandbox", namespace, name },
     body: { metadata: { annotations: { [PAUSED_AT_ANNOTATION]: pausedAt } }, spec: { operatingMode: "Suspended" } },
   });
 }
@@ -87,10 +85,11 @@ function createPauses(api: Api): Reconciler<Watched> {
   /** Version of each claim on which everything has been done. */
   const memory = new Map<string, string>();
   const reconcile = async (sandbox: E2BSandbox, now: number) => {
-    const { namespace, sandboxName, pausedAt, facts } = sandbox;
+    const { pausedAt, facts } = sandbox;
     if (pausedAt === undefined) return await change(sandbox, pausedSince(sandbox, new Date(now).toISOString()));
-    if (sandboxName === undefined) return;
-    const { metadata, spec } = await readSandbox(api, namespace, sandboxName);
+    const own = await ownSandbox(api, sandbox);
+    if (!own) return;
+    const { metadata, spec } = own;
     if (spec.operatingMode === "Suspended") return;
     if (metadata.annotations?.[PAUSED_AT_ANNOTATION] !== pausedAt) return await suspendPaused(api, sandbox, pausedAt);
     const { metadata: changed, ...rest } = runningUntil(

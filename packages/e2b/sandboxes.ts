@@ -1,6 +1,6 @@
 /** Creates, finds, changes and ends the sandboxes of E2B's clients. Each is a claim, and nothing else is stored. @module */
 import { randomBytes } from "node:crypto";
-import { isIDOf, repeatedBytes, sandboxID } from "../api/e2b/identity.ts";
+import { isIDOf, repeatedBytes, sandboxID, TRAITS } from "../api/e2b/identity.ts";
 import {
   CREATED_ANNOTATION,
   type CreatedFacts,
@@ -8,18 +8,16 @@ import {
   END_AT_ANNOTATION,
   METADATA_ANNOTATION,
 } from "../api/e2b/objects.ts";
-import { controllerOf } from "../api/objects/objects.ts";
-import type { Sandbox } from "../api/sandbox.ts";
 import { type Api, pathOf, timeAt } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import { SandboxClient } from "../sdk/client.ts";
 import { remove, setMode } from "../sdk/control/change.ts";
 import { explain } from "../sdk/control/facts.ts";
-import { readIfAny } from "../sdk/control/find.ts";
 import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { type Diagnose, untilReady } from "../sdk/control/ready.ts";
 import { ConflictError } from "../sdk/errors.ts";
 import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf, timeText } from "./claim.ts";
+import { ownSandbox } from "./ownsandbox.ts";
 import { suspendPaused } from "./pauses.ts";
 import { noSandbox, Problem } from "./problem.ts";
 import { type CreateRequest, type ListQuery, LONGEST_S } from "./requests.ts";
@@ -58,6 +56,8 @@ const LEAST_RESUMED_MS = 60_000;
 /** How often to read again if somebody else changes the claim at the same time. */
 const TRIES = 5;
 
+const REUSED = [422, "Idempotency-Key has been used for another request", "idempotency_key_reused"] as const;
+
 /** @param secrets the first makes new IDs, and all are accepted */
 export function createSandboxes(
   api: Api,
@@ -91,16 +91,18 @@ export function createSandboxes(
       throw new Problem(409, "The sandbox of this Idempotency-Key is ending: use another key", "idempotency_conflict");
     }
     if (sandbox.facts.request !== digest) {
-      throw new Problem(422, "Idempotency-Key has been used for another request", "idempotency_key_reused");
+      throw new Problem(...REUSED);
     }
     await client.connect(id, { namespace, readyTimeoutMs: READY_MS });
     return await find(namespace, id);
   }
 
   /** Resumes the Sandbox, and waits for it. The claim's status may still be that of before the pause. */
-  async function resume({ id, namespace, sandboxName }: E2BSandbox): Promise<void> {
-    if (sandboxName === undefined) return;
-    const own = { kind: "Sandbox", namespace, name: sandboxName } as const;
+  async function resume(found: E2BSandbox): Promise<void> {
+    const { id, namespace } = found;
+    const sandbox = await ownSandbox(api, found);
+    if (!sandbox) throw noSandbox(id);
+    const own = { kind: "Sandbox", namespace, name: sandbox.metadata.name } as const;
     const known = await setMode(api, own, "Running");
     const diagnose: Diagnose = (target, signal) => explain(api, target, signal);
     await untilReady(api, own, { readyTimeoutMs: READY_MS, known, diagnose });
@@ -123,14 +125,12 @@ export function createSandboxes(
     }
   }
 
-  async function kill({ id, namespace, uid, sandboxName }: E2BSandbox): Promise<void> {
+  async function kill(found: E2BSandbox): Promise<void> {
+    const { id, namespace, uid } = found;
     if (!await remove(api, { kind: "SandboxClaim", namespace, name: id }, uid)) throw noSandbox(id);
-    if (sandboxName === undefined) return;
     // Kubernetes would also delete the Sandbox, but a second later: until then, the sandbox would answer.
-    const target = { kind: "Sandbox", namespace, name: sandboxName } as const;
-    const sandbox = await readIfAny<Sandbox>(api, target).catch(() => undefined);
-    if (!sandbox || controllerOf(sandbox.metadata)?.uid !== uid) return;
-    await remove(api, target, sandbox.metadata.uid).catch(() => {});
+    const own = (await ownSandbox(api, found).catch(() => undefined))?.metadata;
+    if (own) await remove(api, { kind: "Sandbox", namespace, name: own.name }, own.uid).catch(() => {});
   }
 
   return {
@@ -149,6 +149,9 @@ export function createSandboxes(
       const [secret] = secrets() as [Uint8Array];
       const bytes = request ? repeatedBytes(secret, namespace, request.key) : randomBytes(16);
       const id = sandboxID(secret, namespace, traits, bytes);
+      // The same key with other traits has another ID, so that the API server would see no conflict.
+      const others = request ? TRAITS.map((each) => sandboxID(secret, namespace, each, bytes)) : [];
+      for (const other of others) if (other !== id && await read(namespace, other)) throw new Problem(...REUSED);
       const pauses = facts.onTimeout === "pause";
       try {
         await client.create({

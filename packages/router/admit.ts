@@ -25,6 +25,8 @@ export type AdmittedRequest =
     check: (() => object | Promise<object>) | undefined;
     /** When the token expires, in seconds since the epoch; undefined: not known. */
     expires: number | undefined;
+    /** Headers for the client, in addition to the sandbox's: names and values in turn. */
+    addedToResponse: string[];
     /**
      * Calls `listener` when the sandbox ends, until the returned function is called. Undefined: the stream ends when its
      * connection to the sandbox does.
@@ -119,7 +121,7 @@ function admittedRequest(
   { locator, traceContext, tracer, browser, pathRoutingRewriteResponses, protoOf }: HandlerParts,
   record: RequestRecord,
   { target, base, via }: Route,
-  { path, withheld, added, mayEmbed, expires }: Admission,
+  { path, withheld, added, addedToResponse = [], mayEmbed, expires }: Admission,
 ): Omit<AdmittedRequest, "check" | "onEnded"> {
   const { request } = record;
   const trace = traceContext ? traceOf(request, target, tracer) : undefined;
@@ -134,6 +136,7 @@ function admittedRequest(
     proto: protoOf(request),
     withheld: trace?.withheld.length ? new Set([...withheld, ...trace.withheld]) : withheld,
     added: more,
+    addedToResponse,
     expires,
     rules: {
       via,

@@ -164,7 +164,7 @@ function dispatch(
   const go = (address: string | Refusal, addedToResponse: string[]) => {
     if (typeof address !== "string") return sendRefusal(request, response, address);
     const form = grpcFormOf(request);
-    const exchange = { ...incoming, ...passed, addedToResponse };
+    const exchange = { ...incoming, ...passed, addedToResponse: [...passed.addedToResponse, ...addedToResponse] };
     if (form) forwardGrpc(exchange, form, address, settings);
     else if (runtimeCredentials.isFor(passed.target, passed.path)) forwardBinding(exchange, address);
     else forward(exchange, address, settings);

@@ -324,6 +324,8 @@ describe("a creation", () => {
     expect((await send("key-2")).body["sandboxID"]).not.toBe(one?.body["sandboxID"]);
     expect(await send("key-1", { templateID: "base", timeout: 9 })).toMatchObject({ status: 422, body: { code: 422 } });
     expect(await send("KEY")).toMatchObject({ status: 400 });
+    const closed = { templateID: "base", network: { allowPublicTraffic: false } };
+    expect(await send("key-1", closed)).toMatchObject({ status: 422, body: { error_code: "idempotency_key_reused" } });
   });
 });
 
@@ -341,6 +343,7 @@ test("says which templates exist, and refuses by a sentence what is not served",
   });
   expect(await ask("GET", "/templates/aliases/base")).toMatchObject({ status: 200, body: { templateID: "python" } });
   expect(await ask("GET", "/templates/aliases/team-a%2Fbase")).toMatchObject({ status: 200 });
+  expect(await ask("GET", "/templates/aliases/%25")).toMatchObject({ status: 404, body: { code: 404 } });
   expect(await ask("GET", "/templates/aliases/nothing")).toMatchObject({ status: 404, body: { code: 404 } });
   for (
     const [method, path] of [["POST", "/v3/templates"], ["POST", "/volumes"], ["GET", "/snapshots"], [

@@ -151,6 +151,9 @@ describe("what admits a client", () => {
     [49_999, "/execute", true, "access", open_],
     [49_999, "/execute#", true, "none", none],
     [49_999, "//execute#?", true, "none", none],
+    [49_999, "/execute/", true, "none", none],
+    [49_999, "/contexts/a/execute", true, "none", none],
+    [49_999, "/contexts/a/restart", true, "none", open_],
     [49_999, "/contexts", true, "none", open_],
     [49_999, "/contexts", false, "none", forbidden],
     [49_999, "/contexts", false, "traffic", open_],
@@ -214,6 +217,11 @@ describe("what admits a client", () => {
     const headers = { "X-Access-Token": access, Origin };
     expect((await ask(49_983, "/x", headers)).body["headers"]).not.toHaveProperty("origin");
     expect((await ask(3000, "/x", headers)).body["headers"]).toMatchObject({ origin: Origin });
+    for (const [to, allowed] of [[49_983, "*"], [49_999, "*"], [3000, undefined]] as const) {
+      const naming = { "E2b-Sandbox-Id": id, "E2b-Sandbox-Port": String(to) };
+      const answer = await fetchFrom(port, { path: "/x", headers: { ...headers, ...naming } });
+      expect([answer.status, answer.headers["access-control-allow-origin"]], `${to}`).toEqual([200, allowed]);
+    }
     const asked = (list: string) =>
       fetchFrom(port, {
         method: "OPTIONS",

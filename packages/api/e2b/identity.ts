@@ -23,6 +23,8 @@ const LETTERS: Record<string, Traits> = {
   c: { isPublic: false, autoResume: false },
   d: { isPublic: false, autoResume: true },
 };
+/** All combinations of traits. */
+export const TRAITS: readonly Traits[] = Object.values(LETTERS);
 const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz";
 const CHOSEN = 12;
 const CHECKED = 7;

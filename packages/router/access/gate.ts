@@ -50,6 +50,8 @@ export interface Admission {
   withheld: ReadonlySet<string>;
   /** Headers that are sent instead: names and values in turn. */
   added: string[];
+  /** Headers for the client, in addition to the sandbox's; absent: none. */
+  addedToResponse?: string[];
   /** Redirect of a browser whose URL contains a token: sets a cookie with the token, and removes it from the URL. */
   redirect?: { location: string; cookie: string };
 }

@@ -5,7 +5,7 @@ import type { ChosenTarget } from "../access/gate.ts";
 import type { SandboxEntry, SandboxIndex } from "../index/sandboxindex.ts";
 import { badRequest, type Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
-import { type E2BRequest, ENVD_PORT, INTERPRETER_PORT, NO_SANDBOX } from "./request.ts";
+import { type E2BRequest, ENVD_PORT, INTERPRETER_PORT, NO_SANDBOX, OPEN_TO_PAGES } from "./request.ts";
 
 /** Decides about requests of E2B's clients. */
 export interface E2BAccess {
@@ -44,9 +44,14 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
   let waiting = 0;
 
   function find(id: string): SandboxEntry | undefined {
+    // Computed once for each namespace: a claim of this name elsewhere may have many Sandboxes.
+    const foreign = new Set<string>();
     for (const entry of index.ofClaim(id)) {
+      const { namespace } = entry.sandbox.metadata;
+      if (foreign.has(namespace)) continue;
       // A claim of this name in another namespace is not the client's.
-      if (isIDOf(secrets(), entry.sandbox.metadata.namespace, id)) return entry;
+      if (isIDOf(secrets(), namespace, id)) return entry;
+      foreign.add(namespace);
     }
     return undefined;
   }
@@ -70,16 +75,20 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
 
   function decided(named: E2BRequest, request: IncomingMessage, entry: SandboxEntry | undefined): ChosenTarget {
     const path = originPath(request);
-    const route = (target: Target) => ({ target, path, base: "", via: named.via });
+    const routeTo = (target: Target) => ({ target, path, base: "", via: named.via });
     if (!entry?.sandbox.claim) {
-      return { route: route({ namespace: "", name: named.id, port: named.port }), decision: NO_SANDBOX };
+      return { route: routeTo({ namespace: "", name: named.id, port: named.port }), decision: NO_SANDBOX };
     }
     const { metadata: { namespace, name, uid }, claim } = entry.sandbox;
     const target: Target = { namespace, name, port: named.port };
     const traits = traitsOf(named.id);
-    if (!traits?.autoResume) target.wakes = false;
     const identity = { namespace, id: named.id, uid: claim.uid };
-    const asked = { ...named, path, identity, isPublic: traits?.isPublic === true };
+    const [, route = ""] = /^(\/[^?]*)/.exec(path) ?? [];
+    const access = textOf(request.headers["x-access-token"]);
+    const hasAccess = access !== undefined && isTokenOf(secrets(), "access", identity, access);
+    const asked = { ...named, path, route, identity, hasAccess, isPublic: traits?.isPublic === true };
+    // Without a token, a client may only learn whether the sandbox runs.
+    if (!traits?.autoResume || (isHealthCheck(asked) && !hasAccess)) target.wakes = false;
     const decision = refusalFor(asked, request, secrets(), runtimePorts) ?? {
       client: `e2b:${named.id}`,
       isAnonymous: false,
@@ -87,10 +96,12 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
       expires: undefined,
       path,
       uid,
-      withheld: [ENVD_PORT, INTERPRETER_PORT].includes(named.port) ? WITHHELD_FROM_RUNTIME : WITHHELD,
       added: [],
+      ...[ENVD_PORT, INTERPRETER_PORT].includes(named.port)
+        ? { withheld: WITHHELD_FROM_RUNTIME, addedToResponse: Object.entries(OPEN_TO_PAGES).flat() }
+        : { withheld: WITHHELD },
     };
-    return { route: route(target), decision };
+    return { route: routeTo(target), decision };
   }
 
   return {
@@ -133,8 +144,15 @@ function originPath({ url = "/" }: IncomingMessage): string {
 /** A request for a port of a sandbox that exists. */
 interface AskedPort extends E2BRequest {
   path: string;
+  /** The path without its query. */
+  route: string;
   identity: { namespace: string; id: string; uid: string };
+  hasAccess: boolean;
   isPublic: boolean;
+}
+
+function isHealthCheck({ port, route }: AskedPort): boolean {
+  return port === ENVD_PORT && route === "/health";
 }
 
 /**
@@ -145,24 +163,22 @@ interface AskedPort extends E2BRequest {
  * | 49983 | `/health` | nothing |
  * | 49983 | `/files` | X-Access-Token; without this header, a signature |
  * | 49983 | any other | X-Access-Token |
- * | 49999 | `/execute` | X-Access-Token |
+ * | 49999 | any but `/health` and `/contexts`, for which SDKs send no token | X-Access-Token |
  * | those of the runtime's own API | any | X-Access-Token |
- * | 49999, any other | any | E2B-Traffic-Access-Token, if the sandbox was created with `allowPublicTraffic: false` |
+ * | any other, and the two paths of 49999 | any | E2B-Traffic-Access-Token, if the sandbox was created with `allowPublicTraffic: false` |
  */
 function refusalFor(
-  { port, path, identity, isPublic }: AskedPort,
+  asked: AskedPort,
   { headers, method }: IncomingMessage,
   secrets: readonly Uint8Array[],
   runtimePorts: readonly number[],
 ): Refusal | undefined {
-  const [, route = ""] = /^(\/[^?]*)/.exec(path) ?? [];
-  const access = textOf(headers["x-access-token"]);
-  const hasAccess = access !== undefined && isTokenOf(secrets, "access", identity, access);
-  const needsAccess = runtimePorts.includes(port) || (port === ENVD_PORT && route !== "/health") ||
-    (port === INTERPRETER_PORT && route === "/execute");
+  const { port, path, route, identity, hasAccess, isPublic } = asked;
+  const needsAccess = runtimePorts.includes(port) || (port === ENVD_PORT && !isHealthCheck(asked)) ||
+    (port === INTERPRETER_PORT && !OPEN_TO_TRAFFIC.test(route));
   if (needsAccess) {
     if (hasAccess) return undefined;
-    const isSigned = port === ENVD_PORT && route === "/files" && access === undefined &&
+    const isSigned = port === ENVD_PORT && route === "/files" && headers["x-access-token"] === undefined &&
       isFileSigned(path, method, identity, secrets);
     return isSigned ? undefined : UNAUTHENTICATED;
   }
@@ -171,6 +187,9 @@ function refusalFor(
   const isAdmitted = traffic !== undefined && isTokenOf(secrets, "traffic", identity, traffic);
   return isAdmitted ? undefined : NO_TRAFFIC;
 }
+
+/** Paths of the code interpreter that run no code. */
+const OPEN_TO_TRAFFIC = /^\/(health|contexts(\/[^/]+(\/restart)?)?)$/;
 
 const UNAUTHENTICATED: Refusal = {
   status: 401,

@@ -102,7 +102,7 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
  * Headers of answers that pages of all origins may read, because only a token in a header admits to commands and files:
  * no browser adds that by itself.
  */
-export const OPEN_TO_PAGES = { "Access-Control-Allow-Origin": "*" };
+export const OPEN_TO_PAGES = { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "*" };
 
 /** Headers of the answer to {@link isPreflight}. */
 export const PREFLIGHT_ANSWER = {
