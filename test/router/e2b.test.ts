@@ -217,6 +217,8 @@ describe("what admits a client", () => {
     const headers = { "X-Access-Token": access, Origin };
     expect((await ask(49_983, "/x", headers)).body["headers"]).not.toHaveProperty("origin");
     expect((await ask(3000, "/x", headers)).body["headers"]).toMatchObject({ origin: Origin });
+    expect((await ask(3000, "/x", headers)).body["headers"]).not.toHaveProperty("x-sandbox-anonymous");
+    expect((await ask(3000, "/x")).body["headers"]).toHaveProperty("x-sandbox-anonymous", "true");
     for (const [to, allowed] of [[49_983, "*"], [49_999, "*"], [3000, undefined]] as const) {
       const naming = { "E2b-Sandbox-Id": id, "E2b-Sandbox-Port": String(to) };
       const answer = await fetchFrom(port, { path: "/x", headers: { ...headers, ...naming } });

@@ -29,6 +29,11 @@ export const POD_UID_HEADER = "X-Sandbox-Pod-UID";
  * knows the header repeats it in the answer of `GET /v1/metadata`, or refuses it.
  */
 export const USER_HEADER = "X-Sandbox-User";
+/**
+ * Header of the router's requests to the public ports of E2B's clients, if the client has shown no access token. A runtime
+ * refuses such requests: its own API is not one of the programs that are public. A client that adds the header only loses access.
+ */
+export const ANONYMOUS_HEADER = "X-Sandbox-Anonymous";
 /** Value of {@link REASON_HEADER} with a runtime's 421: the request is for another Pod, and the runtime did nothing. */
 export const OTHER_POD = "OtherPod";
 

@@ -1,6 +1,7 @@
 /** Finds the sandbox of a request from an E2B client, and decides whether the client may reach the port. @module */
 import type { IncomingMessage } from "node:http";
 import { fileSignature, isIDOf, isSame, isTokenOf, tokenOf, traitsOf } from "../../api/e2b/identity.ts";
+import { ANONYMOUS_HEADER } from "../../api/router/protocol.ts";
 import type { ChosenTarget } from "../access/gate.ts";
 import type { SandboxEntry, SandboxIndex } from "../index/sandboxindex.ts";
 import { badRequest, type Target } from "../destination.ts";
@@ -99,7 +100,7 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
       added: [],
       ...[ENVD_PORT, INTERPRETER_PORT].includes(named.port)
         ? { withheld: WITHHELD_FROM_RUNTIME, addedToResponse: Object.entries(OPEN_TO_PAGES).flat() }
-        : { withheld: WITHHELD },
+        : { withheld: WITHHELD, ...hasAccess ? {} : { added: [ANONYMOUS_HEADER, "true"] } },
     };
     return { route: routeTo(target), decision };
   }

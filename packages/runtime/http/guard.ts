@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context, MiddlewareHandler } from "hono";
+import { ANONYMOUS_HEADER } from "../../api/router/protocol.ts";
 import { isRebound, reboundMessage } from "../../process/hosts.ts";
 import type { Log } from "../../process/log.ts";
 import type { Root } from "../confine.ts";
@@ -70,18 +71,22 @@ export function createGuard(
 }
 
 /**
- * Returns why a request is refused although no token is required: any site in a user's browser could send it. Undefined
- * if it is allowed.
+ * Returns why a request is refused although no token is required: any site in a user's browser could send it, or a router
+ * passes it on from a client without a token. Undefined if it is allowed.
  */
 export function pageRefusal(
-  header: (name: "origin" | "host" | "x-forwarded-host") => string | undefined,
+  header: (name: "origin" | "host" | "x-forwarded-host" | typeof ANONYMOUS_KEY) => string | undefined,
   localAddress: string | undefined,
   allowedHosts: readonly string[],
 ): string | undefined {
+  if (header(ANONYMOUS_KEY) !== undefined) return ANONYMOUS;
   if (isForeign(header)) return "Cannot let you in: a page of another origin needs a token";
   const asked = { host: header("host"), localAddress };
   return isRebound(asked, allowedHosts) ? reboundMessage(asked) : undefined;
 }
+
+const ANONYMOUS_KEY = ANONYMOUS_HEADER.toLowerCase() as "x-sandbox-anonymous";
+const ANONYMOUS = "Cannot let you in: the ports of programs are public, but this port is the runtime's";
 
 /** Message for requests that arrive while the runtime stops; their work would soon be killed. */
 export const STOPPING = "Cannot take requests: the runtime is stopping";

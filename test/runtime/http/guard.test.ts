@@ -43,6 +43,18 @@ test("nor does it upload or read", async () => {
     .toBe(200);
 });
 
+test("a client that a router has passed on without a token reaches none of the runtime's own ports", async () => {
+  const headers = { "X-Sandbox-Anonymous": "true" };
+  expect((await simple(runtime.port, headers)).status).toBe(403);
+  expect(existsSync(join(made.root.path, "made"))).toBe(false);
+  expect((await send(runtime.restPort, "GET", "/v1/files/file", { headers })).status).toBe(403);
+  const call = "/process.v1.ProcessService/ListProcesses";
+  const json = { ...headers, "Content-Type": "application/json" };
+  for (const port of [runtime.restPort, runtime.grpcPort]) {
+    expect((await send(port, "POST", call, { body: "{}", headers: json })).status, `${port}`).toBe(403);
+  }
+});
+
 test("a page of the same origin may, as the runtime sees it or as the router's client asked", async () => {
   const own = await simple(runtime.port, { Host: "agent.localhost:1234", Origin: "http://agent.localhost:1234" });
   const forwarded = { "X-Forwarded-Host": "8888-agent-team.example", Origin: "https://8888-agent-team.example" };
