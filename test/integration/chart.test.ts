@@ -133,20 +133,20 @@ test("every process takes volumes, in addition to those that it has", async () =
   const volumes = [{ name: "more", secret: { secretName: "mine" } }];
   const volumeMounts = [{ name: "more", mountPath: "/etc/more", readOnly: true }];
   const hooks = ["sandbox", "sandboxclaim", "sandboxtemplate", "sandboxwarmpool"].map((name) => `hooks.${name}`);
-  const processes = [...hooks, "keeper", "binder", "router", "v1alpha1"];
+  const processes = [...hooks, "keeper", "binder", "router", "e2b", "v1alpha1"];
   const values = processes.flatMap((process) => [
     ...["--set-json", `${process}.volumes=${JSON.stringify(volumes)}`],
     ...["--set-json", `${process}.volumeMounts=${JSON.stringify(volumeMounts)}`],
   ]);
-  const objects = await template("--set", "v1alpha1.enabled=true", ...values);
+  const objects = await template("--set", "v1alpha1.enabled=true", "--set", "e2b.enabled=true", ...values);
   const pods = objects.filter(({ kind }) => kind === "Deployment").map(({ spec }) => spec.template.spec);
   expect(pods).toHaveLength(processes.length);
   for (const pod of pods) {
     expect(pod.volumes.at(-1)).toEqual(volumes[0]);
     expect(pod.containers[0].volumeMounts.at(-1)).toEqual(volumeMounts[0]);
   }
-  // What the conversion hook and the binder need of their own stays.
-  expect(pods.map((pod) => pod.volumes.length).sort()).toEqual([...Array(processes.length - 2).fill(1), 2, 2]);
+  // What the conversion hook, the binder, the router and the API for E2B's SDKs need of their own stays.
+  expect(pods.map((pod) => pod.volumes.length).sort()).toEqual([...Array(processes.length - 4).fill(1), 2, 2, 2, 2]);
 });
 
 test("ServiceMonitor, PrometheusRule and dashboard come where asked, the same as those of deploy/monitoring", async () => {

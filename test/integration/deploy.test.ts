@@ -30,6 +30,17 @@ beforeAll(async () => {
   objects = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()));
 });
 
+test("hookbox install --e2b adds the objects of deploy/e2b", async () => {
+  const options = { namespace: "hookbox-system", processes: true };
+  const names = new Set(bundleObjects(renderBundle(options)).map((object) => nameOf(object as unknown as Loose)));
+  const installed = bundleObjects(renderBundle({ ...options, e2b: true })) as unknown as Loose[];
+  const added = installed.filter((object) => !names.has(nameOf(object)));
+  const text = await run(cluster, ["kustomize", `${ROOT}deploy/e2b`]);
+  const wanted = parseAllDocuments(text).map((document) => document.toJS() as Loose);
+  const byName = (list: Loose[]) => Object.fromEntries(list.map((object) => [nameOf(object), object]));
+  expect(byName(added)).toEqual(byName(wanted));
+});
+
 const of = (kind: string) => objects.filter((object) => object["kind"] === kind);
 const nameOf = ({ kind, metadata }: Loose) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 
