@@ -4,7 +4,6 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { tokenOf } from "../api/e2b/identity.ts";
-import { ENVD_VERSION } from "../api/e2b/envdversion.ts";
 import type { Right } from "../api/e2b/objects.ts";
 import { errorFields, type Log } from "../process/log.ts";
 import type { E2BSandbox } from "./claim.ts";
@@ -24,6 +23,9 @@ import {
 } from "./requests.ts";
 import type { E2BSandboxes } from "./sandboxes.ts";
 import type { Template, Templates } from "./templates.ts";
+
+/** Version of envd's protocol in the runtime. E2B's SDKs compare it to decide what a sandbox can do. */
+const ENVD_VERSION = "0.6.13";
 
 /** What the app works with. */
 export interface AppParts {
