@@ -10,6 +10,7 @@ import {
   METADATA_ANNOTATION,
   PAUSED_AT_ANNOTATION,
 } from "../api/e2b/objects.ts";
+import { rfc3339 } from "../api/objects/conditions.ts";
 import { type SandboxClaim, sandboxClaimSchema } from "../api/sandboxclaim.ts";
 import { readinessOf } from "../sdk/control/readiness.ts";
 
@@ -87,14 +88,9 @@ export function isOver({ facts, state, endAt }: E2BSandbox, now: number): boolea
   return facts.onTimeout === "kill" && state === "running" && Date.parse(endAt) <= now;
 }
 
-/** Formats a time in milliseconds since the epoch as Kubernetes does. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
 /** Returns a merge patch after which the sandbox runs until a time. @param end in milliseconds since the epoch */
 export function runningUntil({ facts }: Pick<E2BSandbox, "facts">, end: number): { metadata: object; spec?: object } {
-  const at = timeText(end);
+  const at = rfc3339(new Date(end));
   if (facts.onTimeout === "pause") {
     return { metadata: { annotations: { [PAUSED_AT_ANNOTATION]: null, [END_AT_ANNOTATION]: at } } };
   }

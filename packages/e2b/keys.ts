@@ -2,7 +2,8 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { isSame, keyHash, namespaceOfKey } from "../api/e2b/identity.ts";
-import { type KeyEntry, keyEntrySchema, KEYS_SECRET, type Right } from "../api/e2b/objects.ts";
+import { type KeyEntry, keyEntryOf, KEYS_SECRET, type Right } from "../api/e2b/objects.ts";
+import { rfc3339 } from "../api/objects/conditions.ts";
 import { objectMetaSchema } from "../api/objects/schemas.ts";
 import { createStore } from "../kube/store.ts";
 import { type Api, pathOf } from "../kube/api.ts";
@@ -49,7 +50,7 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
     const last = Math.max(stored.get(entry.sha256) ?? 0, Date.parse(entry.lastUsedAt ?? "") || 0);
     if (now() - last < USE_MS) return;
     stored.set(entry.sha256, now());
-    const lastUsedAt = new Date(now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const lastUsedAt = rfc3339(new Date(now()));
     const value = Buffer.from(JSON.stringify({ ...entry, lastUsedAt })).toString("base64");
     const { resourceVersion } = store.get(namespace, KEYS_SECRET)?.metadata ?? {};
     // With the version: a key that somebody revokes at the same time stays revoked.
@@ -92,10 +93,7 @@ export function createKeys(api: Api, log: Log, now: () => number): Keys {
 /** Entries that cannot be read are left out: they are no keys. */
 function entriesOf({ data = {} }: Secret): [string, KeyEntry][] {
   return Object.entries(data).flatMap(([name, value]) => {
-    try {
-      return [[name, keyEntrySchema.parse(JSON.parse(Buffer.from(value, "base64").toString()))]];
-    } catch {
-      return [];
-    }
+    const entry = keyEntryOf(Buffer.from(value, "base64").toString());
+    return entry ? [[name, entry]] : [];
   });
 }

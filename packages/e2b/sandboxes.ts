@@ -8,6 +8,7 @@ import {
   END_AT_ANNOTATION,
   METADATA_ANNOTATION,
 } from "../api/e2b/objects.ts";
+import { rfc3339 } from "../api/objects/conditions.ts";
 import { type Api, pathOf, timeAt } from "../kube/api.ts";
 import { pagesOf } from "../kube/requests.ts";
 import { SandboxClient } from "../sdk/client.ts";
@@ -16,7 +17,7 @@ import { explain } from "../sdk/control/facts.ts";
 import { callAPI, callAPIIfFound } from "../sdk/control/kube.ts";
 import { type Diagnose, untilReady } from "../sdk/control/ready.ts";
 import { ConflictError } from "../sdk/errors.ts";
-import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf, timeText } from "./claim.ts";
+import { type E2BSandbox, isOver, pausedSince, runningUntil, sandboxOf } from "./claim.ts";
 import { ownSandbox } from "./ownsandbox.ts";
 import { suspendPaused } from "./pauses.ts";
 import { noSandbox, Problem } from "./problem.ts";
@@ -162,7 +163,7 @@ export function createSandboxes(
           metadata: {
             [CREATED_ANNOTATION]: JSON.stringify({ ...facts, ...request ? { request: request.digest } : {} }),
             [METADATA_ANNOTATION]: JSON.stringify(body.metadata ?? {}),
-            ...pauses ? { [END_AT_ANNOTATION]: timeText(now() + facts.timeout * 1000) } : {},
+            ...pauses ? { [END_AT_ANNOTATION]: rfc3339(new Date(now() + facts.timeout * 1000)) } : {},
           },
           env: body.envVars ?? {},
           timeoutMs: pauses ? null : facts.timeout * 1000,

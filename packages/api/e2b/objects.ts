@@ -50,7 +50,7 @@ export const RIGHTS = ["create", "connect", "read"] as const;
 export type Right = typeof RIGHTS[number];
 
 /** An entry of {@link KEYS_SECRET}, as JSON. Its key in the Secret is the name of the API key. */
-export const keyEntrySchema = z.object({
+const keyEntrySchema = z.object({
   /** SHA-256 of the key, in hexadecimal digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   rights: z.array(z.enum(RIGHTS)),
@@ -62,3 +62,12 @@ export const keyEntrySchema = z.object({
 
 /** What is stored of an API key. */
 export type KeyEntry = z.infer<typeof keyEntrySchema>;
+
+/** Reads an API key's entry, which is JSON; undefined: it is not an entry. */
+export function keyEntryOf(text: string): KeyEntry | undefined {
+  try {
+    return keyEntrySchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { apiKeyOf, keyHash } from "../../api/e2b/identity.ts";
-import { type KeyEntry, keyEntrySchema, KEYS_SECRET, type Right } from "../../api/e2b/objects.ts";
+import { type KeyEntry, keyEntryOf, KEYS_SECRET, type Right } from "../../api/e2b/objects.ts";
 import { type Answer, type Api, isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { Failure } from "../failure.ts";
 
@@ -18,7 +18,7 @@ export async function listKeys(api: Api, namespace: string): Promise<StoredKey[]
   if (!isOk(answer)) throw refused("list the API keys", namespace, answer);
   const { data = {} } = answer.body as { data?: Record<string, string> };
   return Object.entries(data).flatMap(([name, value]) => {
-    const entry = entryOf(value);
+    const entry = keyEntryOf(Buffer.from(value, "base64").toString());
     return entry ? [{ name, ...entry }] : [];
   }).sort((a, b) => a.name < b.name ? -1 : 1);
 }
@@ -84,14 +84,6 @@ export async function revokeKey(api: Api, namespace: string, name: string): Prom
 
 function pathFor(namespace: string): string {
   return pathOf({ resource: "secrets", namespace, name: KEYS_SECRET });
-}
-
-function entryOf(value: string): KeyEntry | undefined {
-  try {
-    return keyEntrySchema.safeParse(JSON.parse(Buffer.from(value, "base64").toString())).data;
-  } catch {
-    return undefined;
-  }
 }
 
 function refused(action: string, namespace: string, answer: Answer): Failure {
