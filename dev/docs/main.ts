@@ -13,8 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONVERSION } from "../../hooks/conversion/options.ts";
 import { PROGRAMS } from "../../packages/cli/commands/processes.ts";
-import { e2bPage } from "./e2bmethods.ts";
-import { integrationsPage, rowsIn } from "./integrations.ts";
+import { e2bPage, integrationsPage, rowsIn } from "./integrations.ts";
 import { apiPage, flagsPage, indexPage } from "./reference.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
