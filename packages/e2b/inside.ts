@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { tokenOf } from "../api/e2b/identity.ts";
 import { podNameOf } from "../api/objects/names.ts";
+import { ENVD_PORT } from "../api/router/protocol.ts";
 import { type Api, isOk, pathOf } from "../kube/api.ts";
 import { textUpTo } from "../sdk/runtime/bounded.ts";
 import type { E2BSandbox } from "./claim.ts";
@@ -51,7 +52,6 @@ const metricsSchema = z.object({
 /** Largest answer with metrics, in bytes. */
 const MOST_METRICS_BYTES = 16 * 1024;
 
-const ENVD_PORT = "49983";
 const TIMEOUT_MS = 5000;
 const MOST_LOG_BYTES = 1024 * 1024;
 
@@ -63,7 +63,7 @@ export function createInside(api: Api, secrets: () => readonly Uint8Array[], rou
       const [secret] = secrets() as [Uint8Array];
       const headers = {
         "E2b-Sandbox-Id": sandbox.id,
-        "E2b-Sandbox-Port": ENVD_PORT,
+        "E2b-Sandbox-Port": String(ENVD_PORT),
         "X-Access-Token": tokenOf(secret, "access", sandbox),
       };
       const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -1,5 +1,5 @@
 /** Defines and reads the runtime's command line options. @module */
-import { RUNTIME_PORT } from "../api/router/protocol.ts";
+import { ENVD_PORT, INTERPRETER_PORT, RUNTIME_PORT } from "../api/router/protocol.ts";
 import {
   choice,
   DURATION,
@@ -72,12 +72,12 @@ export const RUNTIME = {
     "envd-port": flag(OPTIONAL_PORT, {
       help: "HTTP: E2B's protocol for commands, terminals and files; off: not served",
       since: "0.3.0",
-      default: "49983",
+      default: String(ENVD_PORT),
     }),
     "interpreter-port": flag(OPTIONAL_PORT, {
       help: "HTTP: E2B's code interpreter protocol; off: not served",
       since: "0.3.0",
-      default: "49999",
+      default: String(INTERPRETER_PORT),
     }),
     "metadata-env-prefix": flag(TEXT, {
       help: "prefix of the variables that /v1/metadata shows, except names that suggest a secret",

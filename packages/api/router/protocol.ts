@@ -2,6 +2,10 @@
 
 /** Port of the runtime in a sandbox, for files, late binding and Connect. */
 export const RUNTIME_PORT = 8080;
+/** Port of the runtime in a sandbox for E2B's clients: commands, terminals and files. */
+export const ENVD_PORT = 49_983;
+/** Port of the runtime in a sandbox for E2B's clients: the code interpreter. */
+export const INTERPRETER_PORT = 49_999;
 
 /**
  * Header of requests that only observe: `false`. They do not resume a suspended sandbox. If the sandbox runs, they

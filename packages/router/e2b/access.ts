@@ -1,12 +1,12 @@
 /** Finds the sandbox of a request from an E2B client, and decides whether the client may reach the port. @module */
 import type { IncomingMessage } from "node:http";
 import { fileSignature, isIDOf, isSame, isTokenOf, tokenOf, traitsOf } from "../../api/e2b/identity.ts";
-import { ANONYMOUS_HEADER } from "../../api/router/protocol.ts";
+import { ANONYMOUS_HEADER, ENVD_PORT, INTERPRETER_PORT } from "../../api/router/protocol.ts";
 import type { ChosenTarget } from "../access/gate.ts";
 import type { SandboxEntry, SandboxIndex } from "../index/sandboxindex.ts";
 import { badRequest, type Target } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
-import { type E2BRequest, ENVD_PORT, INTERPRETER_PORT, NO_SANDBOX, OPEN_TO_PAGES } from "./request.ts";
+import { type E2BRequest, NO_SANDBOX, OPEN_TO_PAGES } from "./request.ts";
 
 /** Decides about requests of E2B's clients. */
 export interface E2BAccess {

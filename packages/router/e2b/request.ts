@@ -1,6 +1,6 @@
 /** Recognises requests of E2B's clients, and gives refusals the form that these clients read. Pure. @module */
 import type { IncomingMessage } from "node:http";
-import { REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
+import { ENVD_PORT, REASON_HEADER, SANDBOX_NOT_FOUND } from "../../api/router/protocol.ts";
 import { hostOf, isHostAmbiguous } from "../destination.ts";
 import type { Refusal } from "../refusal.ts";
 
@@ -11,11 +11,6 @@ export interface E2BRequest {
   port: number;
   via: "host" | "headers";
 }
-
-/** Port of commands and files. */
-export const ENVD_PORT = 49_983;
-/** Port of the code interpreter. */
-export const INTERPRETER_PORT = 49_999;
 
 const LABEL = /^([0-9]{1,5})-([0-9a-z]+)$/;
 const recognised = new WeakMap<IncomingMessage, E2BRequest>();
