@@ -1,7 +1,7 @@
 /** Creates the parts of the runtime and connects them, without opening a port. @module */
 import process from "node:process";
 import type { Log } from "../process/log.ts";
-import { createBinding } from "./bind.ts";
+import { afterDelivery, createBinding, startsScripts } from "./bind.ts";
 import { createOpenRoot, createRoot } from "./confine.ts";
 import { createContexts } from "./contexts/contexts.ts";
 import { createEnvd } from "./e2b/envd/envd.ts";
@@ -38,11 +38,13 @@ export interface Assembly {
 export async function assemble(options: RuntimeOptions, log: Log, signals: RuntimeSignals, assembly: Assembly = {}) {
   const { maxOutput, execTimeout, maxUpload, tokenScope, allowedHosts, podUid } = options;
   const { users = ONE_USER } = assembly;
-  const root = options.root === undefined ? await createOpenRoot(options.workdir) : await createRoot(options.root);
+  const files = options.root === undefined ? await createOpenRoot(options.workdir) : await createRoot(options.root);
   const token = assembly.token ?? createTokenCheck(options.tokenFile, options.tokenRequired);
   const tokenForAll = tokenScope === "all" ? token : undefined;
-  const binding = createBinding(root, options.claimUid !== "");
+  const isAwaited = options.claimUid !== "";
+  const binding = createBinding(files, startsScripts(files, () => processes), isAwaited);
   const env = assembly.env ?? binding.env;
+  const root = isAwaited ? afterDelivery(files, env) : files;
   const processes = createProcesses({ env });
   const contexts = createContexts(root.workdir, env);
   const metrics = createMetrics({

@@ -1,10 +1,10 @@
-/** Late binding: delivers environment variables and files to a running sandbox, by `/v1/bind`. @module */
+/** Late binding: delivers environment variables, files and a start command to a running sandbox, by `/v1/bind`. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod";
-import { MissingError, type Root } from "./confine.ts";
+import { MissingError, type ResolveOptions, type Root } from "./confine.ts";
 import { parseMode } from "./files/list.ts";
 import { removePath } from "./files/manage.ts";
 import { Refused, refusedFor } from "./files/refused.ts";
@@ -13,6 +13,8 @@ import { refuse } from "./http/answers.ts";
 import { readJSON } from "./http/body.ts";
 import { CHALLENGE, tokenRefusal } from "./http/guard.ts";
 import type { HTTPEnv } from "./http/httppath.ts";
+import { type BoundVariables, SpawnError } from "./processes/command.ts";
+import type { Processes } from "./processes/processes.ts";
 import type { RestOptions } from "./rest/rest.ts";
 import { forward } from "./users/userruntime.ts";
 
@@ -26,6 +28,8 @@ interface BoundNames {
   files: string[];
   /** UID of the claim whose variables have come; absent: none have. */
   claim?: string;
+  /** Id of the process of the start command; absent: none was started. */
+  processId?: number;
 }
 
 /** The binding of a sandbox; there is only one. */
@@ -42,6 +46,9 @@ export interface LateBinding {
    * Replaces the current binding by `delivery`, or adds to it. All files are written first, then moved to their paths
    * one right after the other, then the variables are set. With `replace`, files of the previous binding that are not in
    * this one are deleted. If a file cannot be written, nothing changes. The same delivery always gives the same result.
+   *
+   * The start command is started last, and only once for a claim. With a claim, `add` leaves files that were bound before as
+   * they are: a program may have bound newer ones.
    *
    * @param delivery parsed JSON; `deliverySchema` describes it
    * @param claim UID of the claim whose variables these are: processes wait for no others. Absent: another program's
@@ -68,13 +75,17 @@ const fileSchema = z.strictObject({
   "must have one of content and content_base64",
 );
 
-/** A delivery: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}]}`. */
+/**
+ * A delivery: `{"env": {"NAME": "value"}, "files": [{"path", "content" | "content_base64", "mode"?}], "start"?}`. `start` is
+ * a script for `/bin/sh -c`.
+ */
 const deliverySchema = z.strictObject({
   env: z.record(
     z.string().regex(ENV_NAME, "is not a variable name"),
     z.string().refine((value) => !value.includes("\0"), "must not hold a NUL byte"),
   ).default({}),
   files: z.array(fileSchema).max(MOST_FILES).default([]),
+  start: z.string().min(1).refine((script) => !script.includes("\0"), "must not hold a NUL byte").optional(),
 });
 
 /** A file without its content. */
@@ -92,17 +103,50 @@ interface NewFile extends BoundFile {
 /** How long a process waits for the variables that must come, in milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
 
+/** Starts a script in the background. @returns the id of its process @throws {SpawnError} */
+export type StartScript = (script: string) => Promise<number>;
+
+/**
+ * Returns a function that runs scripts in the working directory, as commands that a client has started in the
+ * background.
+ */
+export function startsScripts({ workdir }: Root, processes: () => Processes): StartScript {
+  return async (script) => {
+    const command = { argv: ["/bin/sh", "-c", script], cwd: workdir, env: {} };
+    const { running } = await processes().start(command, { detached: true, name: START_NAME });
+    return running.pid;
+  };
+}
+
+/** Name of the start command in lists of processes. */
+const START_NAME = "start-command";
+
+/**
+ * Returns the root for requests of clients, to whom the files of a claim are there from the start: its paths are resolved
+ * when the variables have come.
+ */
+export function afterDelivery(root: Root, env: BoundVariables): Root {
+  let hasCome = false;
+  const locate = async (path: string, options?: ResolveOptions) => {
+    if (!hasCome) await env();
+    hasCome = true;
+    return await root.locate(path, options);
+  };
+  return { ...root, locate, resolve: async (path, options) => (await locate(path, options)).path };
+}
+
 /**
  * Creates the binding of the sandbox at `root`. It is empty at first.
  *
  * @param isAwaited processes wait for the first delivery
  */
-export function createBinding(root: Root, isAwaited = false): LateBinding {
+export function createBinding(root: Root, start: StartScript, isAwaited = false): LateBinding {
   const first = Promise.withResolvers<void>();
   let env: Record<string, string> = {};
   let files: BoundFile[] = [];
   let bound: BoundNames | undefined;
   let ofClaim: string | undefined;
+  let started: { claim: string; processId: number } | undefined;
   // One delivery at a time: two at the same time would mix their files.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
@@ -125,22 +169,40 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
     bound: () => bound,
     bind: (delivery, how, claim) =>
       inTurn(async () => {
-        const parsed = parseDelivery(delivery);
-        const written = await newFilesOf(root, parsed.files);
+        const { start: script, ...parsed } = parseDelivery(delivery);
+        if (script !== undefined && claim === undefined) {
+          throw new Refused("INVALID_ARGUMENT", "Cannot bind: only a claim has a start command");
+        }
+        const given = await newFilesOf(root, parsed.files);
+        // The start command may have changed its files, or deleted them.
+        const isLater = claim !== undefined && (how === "add" || started?.claim === claim);
+        const isKept = new Set(isLater ? files.map(({ path }) => path) : []);
+        const written = given.filter(({ path }) => !isKept.has(path));
         await deliver(root, written);
-        const isNew = new Set(written.map(({ path }) => path));
-        const others = files.filter(({ path }) => !isNew.has(path));
+        const isGiven = new Set(given.map(({ path }) => path));
+        const others = files.filter(({ path }) => isKept.has(path) || !isGiven.has(path));
+        const gone = how === "add" ? [] : others.filter(({ path }) => !isGiven.has(path));
+        const before = { env, ofClaim };
         env = how === "add" ? { ...env, ...parsed.env } : parsed.env;
-        files = [...how === "add" ? others : [], ...written.map(({ content: _, ...file }) => file)].sort(byPath);
+        const kept = others.filter((file) => !gone.includes(file));
+        files = [...kept, ...written.map(({ content: _, ...file }) => file)].sort(byPath);
         ofClaim = claim ?? ofClaim;
+        if (script !== undefined && claim !== undefined && started?.claim !== claim) {
+          const processId = await start(script).catch((error) => {
+            ({ env, ofClaim } = before);
+            throw startRefusal(error);
+          });
+          started = { claim, processId };
+        }
         bound = {
           digest: digestOf(env, files),
           env: Object.keys(env).sort(),
           files: files.map(({ path }) => path),
           ...ofClaim === undefined ? {} : { claim: ofClaim },
+          ...started?.claim === ofClaim && started ? { processId: started.processId } : {},
         };
         if (ofClaim !== undefined) first.resolve();
-        if (how === "replace") await removeAll(others);
+        await removeAll(gone);
         return bound;
       }),
     revoke: () =>
@@ -152,6 +214,11 @@ export function createBinding(root: Root, isAwaited = false): LateBinding {
         await removeAll(former);
       }),
   };
+}
+
+function startRefusal(error: unknown): unknown {
+  if (!(error instanceof SpawnError)) return error;
+  return new Refused("INVALID_ARGUMENT", `Cannot start the command of the claim: ${error.message}`);
 }
 
 async function within(ms: number, promise: Promise<void>): Promise<void> {
@@ -248,7 +315,7 @@ export function addBindEndpoints(app: Hono<HTTPEnv>, { binding, token, log, user
     const how = c.req.method === "PATCH" ? "add" : "replace";
     const bound = await binding.bind(await readJSON(c, DELIVERY_BYTES), how, c.req.query("claim"));
     // Not the digest: somebody who reads logs could find short values by trying.
-    log("info", "Bound", { env: bound.env, files: bound.files });
+    log("info", "Bound", { env: bound.env, files: bound.files, startCommand: bound.processId });
     return c.json(bound);
   });
   app.get("/v1/bind", (c) => {

@@ -119,7 +119,8 @@ export const RUNTIME = {
       env: "HOOKBOX_POD_UID",
     }),
     "claim-uid": flag(TEXT, {
-      help: "UID of the claim that the Pod belonged to when it started: processes wait for the claim's variables",
+      help:
+        "UID of the claim that the Pod belonged to when it started: processes and requests for files wait for what it passes",
       since: "0.3.0",
       placeholder: "U",
       default: "",

@@ -1,12 +1,13 @@
 /** Late binding: env and files into a running sandbox, for clients with the token, and nobody else. @module */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { variable } from "../../packages/process/runprocess.ts";
 import { readOptions } from "../../packages/runtime/options.ts";
 import { type Runtime, startRuntime } from "../../packages/runtime/start.ts";
 import { makeRoot, type TestRoot } from "./folders.ts";
+import { until } from "../eventually.ts";
 import { send, startTestRuntime } from "./servers.ts";
 import { FREE_PORTS } from "./freeports.ts";
 
@@ -24,10 +25,10 @@ async function start(made: TestRoot, ...args: string[]) {
   return { runtime, lines };
 }
 
-async function ask(runtime: Runtime, method: string, body?: unknown, token: string | undefined = TOKEN) {
+async function ask(runtime: Runtime, method: string, body?: unknown, token: string | undefined = TOKEN, query = "") {
   const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
   const sent = { headers, ...body === undefined ? {} : { body: JSON.stringify(body) } };
-  const { status, text } = await send(runtime.restPort, method, "/v1/bind", sent);
+  const { status, text } = await send(runtime.restPort, method, `/v1/bind${query}`, sent);
   return { status, text, body: text === "" ? undefined : JSON.parse(text) };
 }
 
@@ -110,6 +111,65 @@ test.for<[string, unknown, number]>([
   expect(await readFile(`${made.around}/secret`, "utf8")).toBe("SECRET");
   expect(await run(runtime, "printenv A")).toBe("");
   expect(lines.join()).not.toContain(SECRET);
+});
+
+const forClaim = (runtime: Runtime, method: string, body: unknown, claim = "c") =>
+  ask(runtime, method, body, TOKEN, `?claim=${claim}`);
+
+test("a claim's start command runs once, with its variables and files, as a command in the background", async () => {
+  const made = await makeRoot();
+  const { runtime, lines } = await start(made);
+  const script = 'cat key >> ran; printenv API_KEY >> ran; echo "$PWD"; rm key; sleep 60 & sleep 60';
+  const delivery = { env: { API_KEY: "1" }, files: [{ path: "key", content: SECRET }], start: script };
+  const { status, body } = await forClaim(runtime, "POST", delivery);
+  expect([status, body]).toEqual([200, expect.objectContaining({ claim: "c", processId: expect.any(Number) })]);
+  await until(async () => (await readdir(made.root.path)).join() === "ran");
+  // An answer may get lost, and a binder may start again.
+  for (const method of ["POST", "PATCH", "POST"]) {
+    expect((await forClaim(runtime, method, delivery)).body).toEqual(body);
+  }
+  expect(await readFile(made.at("ran"), "utf8")).toBe(`${SECRET}1\n`);
+  expect(await readdir(made.root.path)).toEqual(["ran"]);
+  const headers = { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" };
+  const listed = await send(runtime.restPort, "POST", "/hookbox.runtime.v1.ProcessesService/List", {
+    headers,
+    body: "{}",
+  });
+  expect(JSON.parse(listed.text).processes).toEqual([expect.objectContaining({
+    ...{ processId: body.processId, command: ["/bin/sh", "-c", script], cwd: made.root.path, detached: true },
+    ...{ name: "start-command", outputBytes: String(made.root.path.length + 1) },
+  })]);
+  const activity = await send(runtime.restPort, "GET", "/v1/activity", { headers });
+  expect(JSON.parse(activity.text)).toMatchObject({ running: 1, idleSeconds: 0 });
+  expect([...lines, listed.text].join()).not.toContain(SECRET);
+  expect((await forClaim(runtime, "POST", delivery, "other")).body.processId).not.toBe(body.processId);
+});
+
+test("a start command that cannot start is refused, and nothing is bound", async () => {
+  const made = await makeRoot();
+  const { runtime } = await start(made);
+  expect((await ask(runtime, "POST", { start: "true" })).body.message).toContain("only a claim has a start command");
+  for (const script of ["", "a\0b"]) expect((await forClaim(runtime, "POST", { start: script })).status).toBe(400);
+  await rm(made.root.path, { recursive: true });
+  const { status, body } = await forClaim(runtime, "POST", { env: { A: SECRET }, start: "true" });
+  expect([status, body.message]).toEqual([400, expect.stringContaining("Cannot start the command of the claim")]);
+  await mkdir(made.root.path);
+  expect([(await ask(runtime, "GET")).status, await run(runtime, "printenv A")]).toEqual([404, ""]);
+  expect((await forClaim(runtime, "POST", { start: "touch ran" })).status).toBe(200);
+  await until(async () => (await readdir(made.root.path)).includes("ran"));
+});
+
+test("for a program, a claim's files come first; and the claim's leave those alone that a program has bound", async () => {
+  const made = await makeRoot();
+  const { runtime } = await start(made, "--claim-uid", "c");
+  const headers = { Authorization: `Bearer ${TOKEN}` };
+  const read = send(runtime.restPort, "GET", "/v1/files/key", { headers });
+  const ran = run(runtime, "cat key");
+  await ask(runtime, "PATCH", { files: [{ path: "mine", content: "newer" }] });
+  const files = [{ path: "key", content: SECRET }, { path: made.at("mine"), content: SECRET }];
+  await forClaim(runtime, "PATCH", { files });
+  expect([(await read).text, await ran]).toEqual([SECRET, SECRET]);
+  expect(await readFile(made.at("mine"), "utf8")).toBe("newer");
 });
 
 test("binding is refused without the token, with another one, and where none is mounted", async () => {

@@ -18,7 +18,7 @@
  * | `GET /v1/watch/{path}?recursive=true` | events as JSON lines, or as `text/event-stream` if that is accepted |
  * | `GET /v1/disk` | `{total_bytes, used_bytes, available_bytes, total_files, free_files}` |
  * | `GET /v1/activity` | see `ActivityAnswer`; requires no token, and does not count as activity |
- * | `POST /v1/bind {env, files}` | late binding: `{digest, env, files}`, only names; `PATCH` adds, `GET` returns the same, `DELETE` revokes |
+ * | `POST /v1/bind {env, files, start}` | late binding: `{digest, env, files}`, only names; `PATCH` adds, `GET` returns the same, `DELETE` revokes |
  *
  * In addition, `POST /{service}/{method}`: the services of port 9090 by Connect and gRPC-web over HTTP/1.1.
  *
