@@ -10,7 +10,7 @@ import { missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import { secretValues } from "./deliver.ts";
+import { contentsOf } from "./deliver.ts";
 import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse } from "./filter.ts";
 import { boundMember, coldSandbox, ownPodMetadata } from "./boundsandbox.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
@@ -213,7 +213,7 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
 
 /** Without its variables, the Sandbox would be Ready, but its commands would only wait for them. */
 async function checkSecrets({ api }: Binder, claim: SandboxClaim): Promise<void> {
-  await secretValues(api, claim).catch(({ message }: Error) => {
+  await contentsOf(api, claim).catch(({ message }: Error) => {
     throw new RefusalError(message, deliveryFailed(message));
   });
 }

@@ -28,7 +28,7 @@ export interface IndexListener {
 export interface ClusterIndex {
   sandboxes: Required<EventHandler<Sandbox>>;
   pools: EventHandler<SandboxWarmPool> & Pick<Store<SandboxWarmPool, SandboxWarmPool>, "get" | "values">;
-  templates: EventHandler<SandboxTemplate>;
+  templates: EventHandler<SandboxTemplate> & Pick<Store<SandboxTemplate, SandboxTemplate>, "get">;
   /** The NetworkPolicies of templates. */
   policies: EventHandler<KubeObject>;
   /** Whether the watch of Sandboxes has shown all bindings by the previous leader. */

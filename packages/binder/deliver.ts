@@ -1,13 +1,13 @@
 /**
- * Delivers a claim's variables to its Sandbox while that runs (late binding): before the claim is bound, and again for
- * each later start of its Pod. Reads the Secrets that the claim names, if the API server has checked that the claim's
+ * Delivers a claim's variables, files and start command to its Sandbox while that runs (late binding): before the claim is
+ * bound, and again for each later start of its Pod. Reads the Secrets that the claim names, if the API server has checked that the claim's
  * author may read them: the binder cannot find out who the author is. @module
  */
 import { Buffer } from "node:buffer";
-import { lateVariables, secretVariables } from "../api/claims/latebinding.ts";
+import { lateContents, lateVariables, type SecretValue } from "../api/claims/latebinding.ts";
 import { deliveryFailed } from "../api/claims/problem.ts";
+import { contentsProblem } from "../api/claims/request.ts";
 import { hasExpired } from "../api/expiry.ts";
-import { SECRET_ENV_ANNOTATION } from "../api/objects/keys.ts";
 import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
@@ -16,12 +16,22 @@ import { errorFields } from "../process/log.ts";
 import type { Report } from "./report.ts";
 import { logFields } from "./spans.ts";
 import type { ControlledSandbox, Standing } from "./standing.ts";
-import { type Binder, DeliveryRefused, getClaim, isServing, parseClaim, type QueuedClaim, serverNow } from "./state.ts";
+import {
+  type Binder,
+  type Delivery,
+  DeliveryRefused,
+  getClaim,
+  isServing,
+  parseClaim,
+  type QueuedClaim,
+  serverNow,
+} from "./state.ts";
+import { getTemplate, isProjection } from "./store.ts";
 import { deleteSandbox } from "./writes.ts";
 
 /** Failures of one Sandbox before a claim reports them, or its Sandbox is discarded. */
 const MOST_FAILURES = 3;
-/** Sandboxes that one claim discards: if these refuse the variables, the template is the cause. */
+/** Sandboxes that one claim discards: if these refuse what the claim sets, the template is the cause. */
 const MOST_DISCARDED = 2;
 
 /** What happens to the claim after a delivery. */
@@ -33,7 +43,7 @@ interface Next {
 /**
  * Starts a delivery if one is due.
  *
- * @returns whether the claim may be bound: its Sandbox has the variables, needs none, or waits for them itself
+ * @returns whether the claim may be bound: its Sandbox has what the claim sets, needs nothing, or waits for it itself
  */
 export function deliverIfDue(binder: Binder, entry: QueuedClaim, stands: Standing, next: Next): boolean {
   const { claim, delivery } = entry;
@@ -56,16 +66,16 @@ function isDue({ done, running, retry }: QueuedClaim["delivery"], start: string)
 async function deliver(
   binder: Binder,
   entry: QueuedClaim,
-  { name, uid, isCold }: ControlledSandbox,
+  { name, uid, isCold, template }: ControlledSandbox,
   start: string,
   isFirst: boolean,
   next: Next,
 ): Promise<void> {
   const { api, clock, log } = binder;
-  const { delivery } = entry;
+  const state = entry.delivery;
   const isOver = () => !isServing(binder) || binder.claims.get(entry.uid) !== entry;
-  if (isOver() || !isDue(delivery, start)) return;
-  delivery.running = start;
+  if (isOver() || !isDue(state, start)) return;
+  state.running = start;
   try {
     const raw = entry.raw ?? await getClaim(api, entry.claim);
     const claim = raw && parseClaim(raw);
@@ -73,35 +83,49 @@ async function deliver(
     // The watch will show that it is gone.
     if (!claim) return;
     const { namespace } = entry;
-    const env = { ...lateVariables(claim, isCold), ...await secretValues(api, claim) };
+    await checkTemplate(binder, claim, template);
+    const late = await contentsOf(api, claim);
+    const delivery = { ...late, env: { ...lateVariables(claim, isCold), ...late.env } };
     if (isOver()) return;
     // A Sandbox of its own makes the claim Ready at once, so programs may bind variables already.
-    await binder.deliver({ namespace, name, uid, claim: entry.uid }, env, isFirst && !isCold ? "first" : "again");
-    delivery.done = start;
-    delivery.failures = 0;
+    await binder.deliver({ namespace, name, uid, claim: entry.uid }, delivery, isFirst && !isCold ? "first" : "again");
+    state.done = start;
+    state.failures = 0;
   } catch (error) {
     if (isOver()) return;
-    log("warn", "Cannot deliver the variables of a claim", {
+    log("warn", "Cannot deliver what a claim sets", {
       ...logFields(entry.claim),
       sandbox: name,
       ...errorFields(error),
     });
-    const delay = backoffMs(delivery.failures++);
-    delivery.retry = clock.setTimeout(() => {
-      delivery.retry = undefined;
+    const delay = backoffMs(state.failures++);
+    state.retry = clock.setTimeout(() => {
+      state.retry = undefined;
       next.reconcile(binder, entry);
       binder.schedule();
     }, delay);
-    if (isFirst && delivery.failures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
+    if (isFirst && state.failures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
     return;
   } finally {
-    if (delivery.running === start) delivery.running = undefined;
+    if (state.running === start) state.running = undefined;
   }
   next.reconcile(binder, entry);
   binder.schedule();
 }
 
-/** Discards a pool member that refuses the variables, so that the claim gets another one, or reports the failure. */
+/**
+ * Checks what the claim sets now: its variables and annotations may have changed since it was bound.
+ *
+ * @param name of the template of the claim's Sandbox. If that is gone, what the claim sets is not checked again
+ */
+async function checkTemplate({ api, index }: Binder, claim: SandboxClaim, name: string | undefined): Promise<void> {
+  const kept = name === undefined ? undefined : index.templates.get(claim.metadata.namespace ?? "", name);
+  const template = kept && isProjection(kept) ? await getTemplate(api, kept) : kept;
+  const problem = template && contentsProblem(claim, template);
+  if (problem) throw new Error(problem.message);
+}
+
+/** Discards a pool member that refuses a delivery, so that the claim gets another one, or reports the failure. */
 async function giveUp(binder: Binder, entry: QueuedClaim, name: string, error: Error, next: Next): Promise<void> {
   const { delivery } = entry;
   const assigned = binder.index.controlled(entry).find(name);
@@ -129,35 +153,53 @@ const POLICIES = [
 /** How long the API servers may need until a new policy is in force, in milliseconds. */
 const IN_FORCE_MS = 10_000;
 
+/** Most bytes that a claim gets from Secrets, as many as one Secret has. Several deliveries are in memory at a time. */
+const MOST_BYTES = 1 << 20;
+
 /**
- * Returns the values by name of the variable; empty if the claim names no Secret.
+ * Returns what the claim sets by annotations, with the values of Secrets.
  *
  * @throws {Error} without values, if the author was not checked, or a value cannot be read
  */
-export async function secretValues(api: Api, claim: SandboxClaim): Promise<Record<string, string>> {
-  const variables = secretVariables(claim);
-  if (typeof variables === "string") throw new Error(variables);
-  if (variables.length === 0) return {};
+export async function contentsOf(api: Api, claim: SandboxClaim): Promise<Delivery> {
+  const contents = lateContents(claim);
+  if (typeof contents === "string") throw new Error(contents);
+  const { env, files, start } = contents;
+  const wanted = [...env, ...files];
+  if (wanted.length === 0) return { env: {}, files: [], start };
   const { namespace = "" } = claim.metadata;
-  const names = [...new Set(variables.map(({ secret }) => secret))];
+  const names = [...new Set(wanted.map(({ secret }) => secret))];
   const read = async (name: string) => [name, await readSecret(api, namespace, name)] as const;
   // At the same time, because the client waits for the claim. Without the check, it learns nothing about the Secrets.
   const reading = Promise.all(names.map(read));
   reading.catch(() => {});
   await Promise.all(POLICIES.map((path) => checkPolicy(api, claim, path)));
   const secrets = new Map(await reading);
-  return Object.fromEntries(variables.map(({ name, secret, key }) => {
-    const encoded = secrets.get(secret)?.[key];
-    if (encoded === undefined) throw new Error(`Secret ${secret} has no key ${key}`);
-    const value = Buffer.from(encoded, "base64").toString();
-    if (value.includes("\0") || value.includes("\uFFFD")) throw new Error(`key ${key} of Secret ${secret} is not text`);
-    return [name, value];
-  }));
+  const encoded = ({ secret, key }: SecretValue) => {
+    const value = secrets.get(secret)?.[key];
+    if (value === undefined) throw new Error(`Secret ${secret} has no key ${key}`);
+    return value;
+  };
+  const bytes = wanted.reduce((sum, value) => sum + Buffer.byteLength(encoded(value), "base64"), 0);
+  if (bytes > MOST_BYTES) {
+    throw new Error(`the values of Secrets have ${bytes} bytes together; at most ${MOST_BYTES} are allowed`);
+  }
+  return {
+    env: Object.fromEntries(env.map((value) => [value.name, textOf(value, encoded(value))])),
+    files: files.map((value) => ({ path: value.name, content: encoded(value) })),
+    start,
+  };
+}
+
+function textOf({ secret, key }: SecretValue, encoded: string): string {
+  const value = Buffer.from(encoded, "base64").toString();
+  if (value.includes("\0") || value.includes("\uFFFD")) throw new Error(`key ${key} of Secret ${secret} is not text`);
+  return value;
 }
 
 /**
  * Checks that the policy, or its binding, was in force when the claim was created. The policy also checks each later
- * change of the annotation.
+ * change of the annotations.
  */
 async function checkPolicy(api: Api, { metadata }: SandboxClaim, path: string): Promise<void> {
   const answer = await api.send({ method: "GET", path });
@@ -172,7 +214,7 @@ async function checkPolicy(api: Api, { metadata }: SandboxClaim, path: string): 
   const { creationTimestamp = "" } = own;
   if (!(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(creationTimestamp) + IN_FORCE_MS)) {
     throw new Error(
-      `the claim is older than the admission policy ${POLICY}, which checks ${SECRET_ENV_ANNOTATION}: create it again`,
+      `the claim is older than the admission policy ${POLICY}, which checks who may read its Secrets: create it again`,
     );
   }
 }

@@ -23,7 +23,7 @@ import { isHandable } from "../../hooks/sandboxwarmpool/applied.ts";
 import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { isReachable } from "../api/claims/binding.ts";
-import { hasLateVariables } from "../api/claims/latebinding.ts";
+import { needsDelivery } from "../api/claims/latebinding.ts";
 import type { Members } from "./score.ts";
 import { isProjection } from "./store.ts";
 
@@ -65,7 +65,7 @@ export const PATIENCE_MS = 2000;
  * | the claim needs a Sandbox of its own, and its name is too long for one | refused |
  * | the claim sets volumes, or env that cannot be bound late | cold |
  * | the binding of two members to the claim was refused | cold |
- * | as the next row, but the claim sets env and the member is not Ready | as without a member |
+ * | as the next row, but a Sandbox gets something for the claim while it runs, and the member is not Ready | as without a member |
  * | a member is Ready or running, the pool's status counts its number, and its binding was not refused | the best such member (score.ts) |
  * | the claim is younger than two seconds, and more members are coming than earlier claims wait for | wait |
  * | none of these | cold |
@@ -96,7 +96,7 @@ export function choose(
   if (!needsColdStart(claim, template) && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
-    const isWanted = sandbox && (!hasLateVariables(claim) || isReachable(sandbox));
+    const isWanted = sandbox && (!needsDelivery(claim) || isReachable(sandbox));
     if (isWanted) return { kind: "member", pool, sandbox, template };
     // Math.abs, because clocks differ: a claim with a creation time far in the future would otherwise wait forever.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));

@@ -1,9 +1,9 @@
-/** Delivers variables to runtimes through the router, which has the keys for their tokens. @module */
+/** Delivers what claims set to runtimes through the router, which has the keys for their tokens. @module */
 import { ROUTER_AUDIENCE } from "../api/installation.ts";
 import { REASON_HEADER, RUNTIME_PORT, SANDBOX_NOT_FOUND, WAKE_HEADER } from "../api/router/protocol.ts";
 import { isObject, readJson } from "../api/objects/json.ts";
 import { createByteBuffer } from "../process/bytebuffer.ts";
-import { type Deliver, DeliveryRefused } from "./state.ts";
+import { type Deliver, type Delivery, DeliveryRefused } from "./state.ts";
 
 /** Time limit for the router's own answer. */
 const ALIVE_MS = 2000;
@@ -27,7 +27,7 @@ export function createRouterDelivery(
   timeoutMs = TIMEOUT_MS,
   runtimePort = RUNTIME_PORT,
 ): Deliver {
-  return async ({ namespace, name, uid, claim }, env, how) => {
+  return async ({ namespace, name, uid, claim }, { env, ...others }, how) => {
     const bearer = token();
     const signal = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = {
@@ -59,12 +59,12 @@ export function createRouterDelivery(
         await new Promise((resolve) => setTimeout(resolve, LOOKS.pauseMs));
       }
     };
-    const send = async (method: string, variables: Record<string, string>) => {
-      const answer = await ask(method, JSON.stringify({ env: variables }));
+    const send = async (method: string, delivery: Partial<Delivery>) => {
+      const answer = await ask(method, bodyOf(delivery));
       if (!answer.ok) throw await failureOf(answer);
       await answer.body?.cancel();
     };
-    if (how === "first") return await send("POST", env);
+    if (how === "first") return await send("POST", { env, ...others });
     const found = await ask("GET");
     // 404: nothing is bound, or no runtime answers, which the next request finds out.
     if (!found.ok && found.status !== 404) throw await failureOf(found);
@@ -73,9 +73,20 @@ export function createRouterDelivery(
     // A program may have bound variables of its own since the start of the Pod, also newer values of these. They stay.
     const missing = Object.entries(env).filter(([variable]) => !names?.has(variable));
     // A runtime that waits for the variables of the claim waits also if there are none.
-    if (of === claim && missing.length === 0) return;
-    await send("PATCH", Object.fromEntries(missing));
+    const hasCome = of === claim;
+    if (hasCome && missing.length === 0) return;
+    // Files and start command came together with the first variables. The sandbox may have changed the files since.
+    await send("PATCH", { env: Object.fromEntries(missing), ...hasCome ? {} : others });
   };
+}
+
+/** An older runtime knows only variables, so others are named only if there are any. */
+function bodyOf({ env, files = [], start }: Partial<Delivery>): string {
+  return JSON.stringify({
+    env,
+    ...files.length > 0 ? { files: files.map(({ path, content }) => ({ path, content_base64: content })) } : {},
+    ...start === undefined ? {} : { start },
+  });
 }
 
 async function isAlive(url: string): Promise<boolean> {

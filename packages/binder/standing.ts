@@ -8,6 +8,7 @@ import {
   FIRST_OBSERVED_ANNOTATION,
   LAUNCH_TYPE_LABEL,
   SANDBOX_NAME_ANNOTATION,
+  TEMPLATE_REF_ANNOTATION,
 } from "../api/objects/keys.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
@@ -76,12 +77,14 @@ export interface ControlledSandbox {
   assignedAt: string;
   /** Whether the Sandbox has a Ready condition. */
   hasReported: boolean;
-  /** Whether its Pods must get the claim's variables while they run. */
+  /** Whether its Pods must get what the claim sets while they run. */
   bindsLate: boolean;
   /** Identifies the present start of its Pod; undefined: it is not Ready. */
   start: string | undefined;
   /** Whether it was made for the claim. Then its Pod has the variables, and only the runtime waits. */
   isCold: boolean;
+  /** Name of its template; undefined: not recorded. */
+  template: string | undefined;
 }
 
 /** The Sandboxes that one claim controls. Users can create any number of them, so every lookup is by key. */
@@ -112,6 +115,7 @@ export function createControlled(): Controlled {
         bindsLate: bindsLate({ metadata: { name, annotations } }) && !isEnd(status?.conditions),
         start: startOf(uid, status),
         isCold: labels?.[LAUNCH_TYPE_LABEL] === "cold",
+        template: annotations?.[TEMPLATE_REF_ANNOTATION],
       };
       names.set(uid, name);
       byName.set(name, sandbox);

@@ -36,7 +36,7 @@ export interface BindOptions {
   binderWorkers?: number;
   /** @default {systemClock} */
   clock?: Clock;
-  /** Gives a Sandbox late variables. @default refuses, as there is no way to sandboxes */
+  /** Gives a Sandbox what its claim sets. @default refuses, as there is no way to sandboxes */
   deliver?: Deliver;
   /** Called for each claim that has got a Sandbox. */
   onServed?: (served: Served) => void;
@@ -44,22 +44,31 @@ export interface BindOptions {
   tracer?: Tracer | undefined;
 }
 
-/** The Sandbox itself does not accept variables: another one may. */
+/** The Sandbox itself does not accept what a claim sets: another one may. */
 export class DeliveryRefused extends Error {
   override name = "DeliveryRefused";
 }
 
+/** What a runtime gets for a claim. */
+export interface Delivery {
+  env: Record<string, string>;
+  /** `content` is in base64. */
+  files: { path: string; content: string }[];
+  /** A script for `sh -c`; undefined: none. */
+  start: string | undefined;
+}
+
 /**
- * Gives the runtime of a Sandbox variables.
+ * Gives the runtime of a Sandbox what its claim sets.
  *
- * @param how `first`: in place of everything that it has; `again`: only those that it lacks, because a program may have
- *   bound others
+ * @param how `first`: in place of everything that it has; `again`: only what it lacks, because a program may have bound
+ *   others
  * @throws {DeliveryRefused} if the Sandbox is the cause
- * @throws {Error} if it is not known that the runtime has got them. No error contains a value
+ * @throws {Error} if it is not known that the runtime has got it. No error contains a value
  */
 export type Deliver = (
   sandbox: { namespace: string; name: string; uid: string; claim: string },
-  env: Record<string, string>,
+  delivery: Delivery,
   how: "first" | "again",
 ) => Promise<void>;
 
@@ -73,13 +82,13 @@ export interface Served {
 
 /** What was delivered for a claim to its Sandbox (deliver.ts). Each start of the Pod is identified as in standing.ts. */
 interface DeliveryState {
-  /** The start that has got the variables; undefined: none. */
+  /** The start that has got what the claim sets; undefined: none. */
   done: string | undefined;
   /** The start to which they are being delivered now; undefined: none. */
   running: string | undefined;
   /** How often a delivery has failed since the last success. */
   failures: number;
-  /** How many Sandboxes were deleted because they refused the variables. */
+  /** How many Sandboxes were deleted because they refused it. */
   discarded: number;
   /** Cancels the next try; undefined: none is planned. */
   retry: (() => void) | undefined;
@@ -175,7 +184,7 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   problemReports: WorkQueue;
   /** Writes all other reports. */
   reports: WorkQueue;
-  /** Delivers late variables. */
+  /** Delivers what claims set. */
   deliveries: WorkQueue;
   isListed: boolean;
   /** Starts to serve as many claims as the limits allow. */

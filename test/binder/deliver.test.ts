@@ -1,7 +1,7 @@
 /** Late binding: a claim with variables gets a member, which has them before the claim is Ready. @module */
 import { Buffer } from "node:buffer";
 import { afterEach, expect, test } from "vitest";
-import { type Deliver, DeliveryRefused } from "../../packages/binder/state.ts";
+import { type Deliver, type Delivery, DeliveryRefused } from "../../packages/binder/state.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
@@ -22,11 +22,12 @@ async function begin(
   template: typeof LATE | null = LATE,
   api?: ApiFault,
 ) {
-  const delivered: [string, Record<string, string>, string][] = [];
-  const deliver: Deliver = ({ name }, env, how) => {
+  const delivered: [string, Record<string, string>, string, ...Partial<Delivery>[]][] = [];
+  const deliver: Deliver = ({ name }, { env, files, start }, how) => {
     const error = fault(name);
     if (error) return Promise.reject(error);
-    delivered.push([name, env, how]);
+    const isMore = files.length > 0 || start !== undefined;
+    delivered.push([name, env, how, ...isMore ? [{ files, start }] : []]);
     return Promise.resolve();
   };
   world = await aWorld({ template, deliver });
@@ -80,7 +81,7 @@ test("until the member has them the claim is not Ready, and after three failures
   await world.clock.advance(500);
   expect([world.ready(), world.shown()]).toEqual([{ c: undefined }, { c: undefined }]);
   await world.clock.advance(10_000);
-  const words = "Error seen: give the sandbox its environment variables: the router does not answer";
+  const words = "Error seen: give the sandbox what its claim sets: the router does not answer";
   expect([world.ready(), world.shown()]).toEqual([{ c: `False ReconcilerError ${words}` }, { c: undefined }]);
   expect(world.shares()).toEqual({ c: ["warm-1"] });
   isDown = false;
@@ -126,8 +127,14 @@ test("each later start of the Pod gets them again, and so does one that a new bi
   expect(delivered).toHaveLength(2);
 });
 
-const NAMED = "agents.x-k8s.io/secret-env";
-const named = (text: string) => ({ metadata: { annotations: { [NAMED]: text } } });
+const annotated = (annotations: Record<string, string>) => ({
+  metadata: {
+    annotations: Object.fromEntries(
+      Object.entries(annotations).map(([key, text]) => [`agents.x-k8s.io/${key}`, text]),
+    ),
+  },
+});
+const named = (text: string) => annotated({ "secret-env": text });
 
 /** Answers for the Secrets `keys` and `binary`, and for an admission policy of this age; undefined: there is none. */
 function answering(policySeconds: number | undefined, secretStatus = 200, action = "Deny"): ApiFault {
@@ -142,7 +149,7 @@ function answering(policySeconds: number | undefined, secretStatus = 200, action
     if (secretStatus !== 200) return { status: secretStatus, body: { message: "secrets is forbidden" } };
     const data = path.endsWith("/keys")
       ? { api: Buffer.from("s3cr3t").toString("base64"), other: Buffer.from("0th3r").toString("base64") }
-      : { api: Buffer.of(255, 254).toString("base64") };
+      : { api: Buffer.of(255, 254).toString("base64"), big: Buffer.alloc(1 << 20).toString("base64") };
     return { status: 200, body: { data } };
   };
 }
@@ -165,6 +172,69 @@ test("a claim gets values of Secrets late, in a member or in a Sandbox of its ow
   expect(JSON.stringify([...world.sandboxes(), ...world.claims(), world.faults()])).not.toContain("0th3r");
 });
 
+const WITH_FILES = annotated({
+  "secret-env": "API_KEY=keys/api",
+  "secret-files": "~/.netrc=binary/api,/etc/x=keys/other",
+  "start-command": "go-on",
+});
+const FILES = {
+  files: [{ path: "~/.netrc", content: Buffer.of(255, 254).toString("base64") }, {
+    path: "/etc/x",
+    content: Buffer.from("0th3r").toString("base64"),
+  }],
+  start: "go-on",
+};
+
+test("a member gets files and a start command together with the variables, and each start of its Pod gets them", async () => {
+  const delivered = await begin([1], undefined, LATE, answering(3600));
+  await world.claim("c", WITH_FILES);
+  await world.clock.advance(0);
+  expect(delivered).toEqual([["warm-1", { API_KEY: "s3cr3t" }, "first", FILES]]);
+  expect(world.shown()).toEqual({ c: "warm-1" });
+  await startPod("warm-1");
+  expect(delivered.slice(1)).toEqual([["warm-1", { API_KEY: "s3cr3t" }, "again", FILES]]);
+  expect(JSON.stringify([...world.sandboxes(), world.faults()])).not.toMatch(/0th3r|go-on/);
+});
+
+/** The Pod of a Sandbox is Ready from now on. */
+async function startPod(name: string) {
+  const [sandbox] = world.sandboxes().filter(({ metadata }) => metadata.name === name);
+  const at = new Date(world.clock.now() + 1000).toISOString();
+  const ready = { type: "Ready", status: "True", reason: "DependenciesReady", message: "", lastTransitionTime: at };
+  await world.store.put({ ...sandbox, status: { podIPs: ["10.0.0.9"], conditions: [ready] } } as never);
+  await world.clock.advance(0);
+}
+
+test("a start command alone needs a Ready member, or goes to a Sandbox of the claim's own, and no policy", async () => {
+  const delivered = await begin([1], undefined, LATE);
+  await world.claim("warm", annotated({ "start-command": "go-on" }));
+  await world.claim("cold", annotated({ "start-command": "go-on" }));
+  await world.clock.advance(3000);
+  await startPod("cold");
+  expect(delivered).toEqual([
+    ["warm-1", {}, "first", { files: [], start: "go-on" }],
+    ["cold", {}, "again", { files: [], start: "go-on" }],
+  ]);
+});
+
+test.for<[string, { metadata?: object; spec?: object }]>([
+  ["a start command", annotated({ "start-command": "go-on" })],
+  ["a variable", WITH_ENV],
+])("after a claim is bound it can add %s only as its template allows it", async ([, over]) => {
+  const allowed = aTemplate({ metadata: LATE.metadata, spec: { envVarsInjectionPolicy: "Disallowed" } });
+  const delivered = await begin([1], undefined, allowed);
+  await world.claim("c");
+  await world.clock.advance(0);
+  expect(delivered).toEqual([["warm-1", {}, "first"]]);
+  const [{ metadata, spec, ...rest } = { metadata: {}, spec: {} }] = world.claims();
+  await world.store.put(
+    { ...rest, metadata: { ...metadata, ...over.metadata }, spec: { ...spec, ...over.spec } } as never,
+  );
+  await startPod("warm-1");
+  expect(delivered).toHaveLength(1);
+  expect(JSON.stringify(world.faults())).toContain("not allowed by the template policy");
+});
+
 test.for<[string, string, ApiFault, string]>([
   [
     "its author was not checked",
@@ -178,6 +248,7 @@ test.for<[string, string, ApiFault, string]>([
   ["the Secret does not exist", "A=keys/api", answering(3600, 404), "Secret keys does not exist"],
   ["the binder may not read it", "A=keys/api", answering(3600, 403), "the binder cannot read Secret keys"],
   ["the value is not text", "A=binary/api", answering(3600), "key api of Secret binary is not text"],
+  ["the values are too large", "A=binary/big,B=keys/api", answering(3600), "have 1048582 bytes together"],
 ])("a claim gets no value if %s, and says so", async ([, text, api, words]) => {
   const delivered = await begin([1], undefined, LATE, api);
   await world.claim("c", named(text));
@@ -186,6 +257,71 @@ test.for<[string, string, ApiFault, string]>([
   expect([delivered, world.shown()]).toEqual([[], { c: undefined }]);
   // The member is not the cause.
   expect(world.shares()).toEqual({ c: ["warm-1"] });
+});
+
+const UNCHECKED = annotated({ "secret-files": "a=keys/api" });
+test("a claim gets no file of a Secret if its author was not checked", async () => {
+  const delivered = await begin([1], undefined, LATE, answering(undefined));
+  await world.claim("c", UNCHECKED);
+  await world.clock.advance(20_000);
+  expect([delivered, world.ready()["c"]]).toEqual([[], expect.stringContaining("hookbox-claim-secrets is missing")]);
+});
+
+const hasKey = { spec: { containers: [{ name: "main", volumeMounts: [{ name: "k", mountPath: "/k" }] }] } };
+test.for<[string, Record<string, string>, object, string]>([
+  ["a path in no form", { "secret-files": "a" }, LATE, '"a" is not PATH=secret/key'],
+  ["a folder", { "secret-files": "a/=keys/api" }, LATE, '"a/" is a folder'],
+  ["a parent", { "secret-files": "a/..=keys/api" }, LATE, '"a/.." is a folder'],
+  ["the home folder", { "secret-files": "~=keys/api" }, LATE, '"~" is a folder'],
+  ["a file twice", { "secret-files": "a=keys/api,a=keys/other" }, LATE, '"a" is a folder, or is there twice'],
+  [
+    "more files than values",
+    {
+      "secret-env": Array.from({ length: 5 }, (_, i) => `A${i}=keys/api`).join(),
+      "secret-files": Array.from({ length: 4 }, (_, i) => `a${i}=keys/api`).join(),
+    },
+    LATE,
+    "have 9 entries; at most 8 are allowed",
+  ],
+  ["an empty command", { "start-command": "" }, LATE, "start-command is empty"],
+  [
+    "a command without late binding",
+    { "start-command": "go-on" },
+    aTemplate({ spec: { envVarsInjectionPolicy: "Allowed" } }),
+    "need a template that allows late binding",
+  ],
+  [
+    "a command where variables are not allowed",
+    { "start-command": "go-on" },
+    aTemplate({ metadata: LATE.metadata }),
+    "not allowed by the template policy",
+  ],
+  [
+    "a file where variables are not allowed",
+    { "secret-files": "a=keys/api" },
+    aTemplate({ metadata: LATE.metadata }),
+    "not allowed by the template policy",
+  ],
+  [
+    "a command for the container with the key",
+    { "start-command": "go-on" },
+    aTemplate({
+      metadata: LATE.metadata,
+      spec: {
+        envVarsInjectionPolicy: "Allowed",
+        podTemplate: {
+          spec: { ...hasKey.spec, volumes: [{ name: "k", secret: { secretName: "hookbox-runtime-key" } }] },
+        },
+      },
+    }),
+    "has the Secret hookbox-runtime-key",
+  ],
+])("a claim with %s is refused at once", async ([, annotations, template, words]) => {
+  await begin([1], undefined, template as typeof LATE, answering(3600));
+  await world.claim("c", annotated(annotations));
+  await world.clock.advance(5000);
+  expect(world.ready()["c"]).toMatch(/^False EnvVarsInjectionRejected /);
+  expect(world.ready()["c"]).toContain(words);
 });
 
 test.for<[string, string, typeof LATE, string]>([

@@ -8,6 +8,10 @@ import { startBackend } from "../router/stage.ts";
 
 const SANDBOX = { namespace: "team-a", name: "demo", uid: "uid-of-demo", claim: "uid-of-claim" };
 
+const of = (env: Record<string, string>) => ({ env, files: [], start: undefined });
+const ALL = { env: { A: "1", B: "2" }, files: [{ path: "~/a", content: "YQ==" }], start: "serve" };
+const SENT = { files: [{ path: "~/a", content_base64: "YQ==" }], start: "serve" };
+
 /** A router that answers so, and records the requests. */
 async function start(answer: RequestListener) {
   const asked: [string | undefined, unknown][] = [];
@@ -35,7 +39,7 @@ test.for<[string, string[] | undefined, object | undefined]>([
   ["some of them", ["A"], { B: "2" }],
 ])("a runtime that has %s gets again what it lacks, and keeps the rest", async ([, names, sent]) => {
   const { asked, deliver } = await start(having(names));
-  await deliver(SANDBOX, { A: "1", B: "2" }, "again");
+  await deliver(SANDBOX, of({ A: "1", B: "2" }), "again");
   expect(asked).toEqual([["GET", undefined], ...sent === undefined ? [] : [["PATCH", { env: sent }]]]);
 });
 
@@ -44,14 +48,27 @@ test.for<[string, RequestListener]>([
   ["has what a program has bound", having(["C"], "")],
 ])("a runtime that %s goes on when there are no variables of the claim", async ([, runtime]) => {
   const { asked, deliver } = await start(runtime);
-  await deliver(SANDBOX, {}, "again");
+  await deliver(SANDBOX, of({}), "again");
   expect(asked).toEqual([["GET", undefined], ["PATCH", { env: {} }]]);
 });
 
 test("the first delivery replaces everything", async () => {
   const { asked, deliver } = await start(having(["C"]));
-  await deliver(SANDBOX, { A: "1" }, "first");
-  expect(asked).toEqual([["POST", { env: { A: "1" } }]]);
+  await deliver(SANDBOX, of({ A: "1" }), "first");
+  await deliver(SANDBOX, ALL, "first");
+  expect(asked).toEqual([["POST", { env: { A: "1" } }], ["POST", { env: ALL.env, ...SENT }]]);
+});
+
+test.for<[string, RequestListener, object | undefined]>([
+  ["nothing", having(undefined), { env: ALL.env, ...SENT }],
+  ["what a program has bound", having(["A"], ""), { env: { B: "2" }, ...SENT }],
+  ["what the claim set", having(["A", "B"]), undefined],
+  ["a part of what the claim sets now", having(["A"]), { env: { B: "2" } }],
+])("a runtime that has %s gets files and start command only with the claim's first variables", async (given) => {
+  const [, runtime, sent] = given;
+  const { asked, deliver } = await start(runtime);
+  await deliver(SANDBOX, ALL, "again");
+  expect(asked).toEqual([["GET", undefined], ...sent === undefined ? [] : [["PATCH", sent]]]);
 });
 
 test("of an answer without an end only the beginning is read", async () => {
@@ -65,7 +82,7 @@ test("of an answer without an end only the beginning is read", async () => {
     more();
   });
   for (const how of ["first", "again"] as const) {
-    const refused = deliver(SANDBOX, { A: "s3cr3t" }, how);
+    const refused = deliver(SANDBOX, of({ A: "s3cr3t" }), how);
     await expect(refused).rejects.toBeInstanceOf(DeliveryRefused);
     await expect(refused).rejects.toThrow("its runtime refuses: HTTP 400");
   }
@@ -78,7 +95,7 @@ test.for([true, false])(
       if (url === "/healthz") response.writeHead(isAlive ? 200 : 500).end();
     });
     const deliver = createRouterDelivery(`http://127.0.0.1:${port}`, () => undefined, 100);
-    const delivered = deliver(SANDBOX, { A: "1" }, "first");
+    const delivered = deliver(SANDBOX, of({ A: "1" }), "first");
     if (isAlive) await expect(delivered).rejects.toBeInstanceOf(DeliveryRefused);
     else await expect(delivered).rejects.not.toBeInstanceOf(DeliveryRefused);
     await expect(delivered).rejects.toThrow("does not answer");

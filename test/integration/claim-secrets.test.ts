@@ -32,21 +32,25 @@ beforeAll(async () => {
 
 afterAll(() => run(cluster, ["delete", "namespace", NAMESPACE, "--wait=false"]));
 
-function claimOf(name: string, secrets: string | undefined) {
+/** With these entries; those of `files` begin with a path. */
+function claimOf(name: string, secrets: string | undefined, files?: string) {
   const claim = aClaim(name, "p") as { metadata: object };
-  const annotations = secrets === undefined ? {} : { "agents.x-k8s.io/secret-env": secrets };
+  const annotations = {
+    ...secrets === undefined ? {} : { "agents.x-k8s.io/secret-env": secrets },
+    ...files === undefined ? {} : { "agents.x-k8s.io/secret-files": files },
+  };
   return JSON.stringify({ ...claim, metadata: { ...claim.metadata, annotations } });
 }
 
-async function create(user: string, name: string, secrets: string | undefined): Promise<string> {
+async function create(user: string, name: string, secrets: string | undefined, files?: string): Promise<string> {
   const as = `system:serviceaccount:${NAMESPACE}:${user}`;
   const args = ["-n", NAMESPACE, "--as", as, "create", "--dry-run=server", "-f", "-"];
-  return await run(cluster, args, claimOf(name, secrets));
+  return await run(cluster, args, claimOf(name, secrets, files));
 }
 
 const MANY = (count: number) => Array.from({ length: count }, (_, i) => `A${i}=mine/key`).join();
 
-test.for<[string, string | undefined, string[]]>([
+test.for<[string, string | undefined, string[], string?]>([
   ["no Secret", undefined, ["all", "some", "none"]],
   ["the Secret of some", "A=mine/key", ["all", "some"]],
   ["two keys of it", "A=mine/key,B=mine/other", ["all", "some"]],
@@ -63,12 +67,22 @@ test.for<[string, string | undefined, string[]]>([
   ["a second equals sign", "A=mine=other/key", []],
   ["a path", "A=../mine/key", []],
   ["no name", "=mine/key", []],
-])("a claim that names %s is accepted from those who may read them", async ([, secrets, allowed]) => {
+  ["a file", undefined, ["all", "some"], "/home/me/.netrc=mine/key"],
+  ["two files, the second one from another Secret", undefined, ["all"], "a=mine/key,~/b c/é=other/key"],
+  ["a file of another Secret, and a variable", "A=mine/key", ["all"], "a=other/key"],
+  ["as many as are allowed, as variables and files", MANY(4), ["all", "some"], MANY(4)],
+  ["a file more", MANY(8), [], "a=mine/key"],
+  ["no file", undefined, [], ""],
+  ["a file whose path has an equals sign", undefined, [], "a=b=other/key"],
+  ["a file whose path has a line break", undefined, [], "a\nb=mine/key"],
+  ["a file whose path looks like an entry", undefined, [], "mine/key=a/b=other/key"],
+  ["no path", undefined, [], "=mine/key"],
+])("a claim that names %s is accepted from those who may read them", async ([, secrets, allowed, files]) => {
   for (const user of ["all", "some", "none"]) {
-    const created = create(user, "c", secrets).then(() => "accepted", (error) => String(error));
+    const created = create(user, "c", secrets, files).then(() => "accepted", (error) => String(error));
     const want = allowed.includes(user)
       ? "accepted"
-      : expect.stringMatching(/may not read a Secret|8 entries|not NAME=/);
+      : expect.stringMatching(/may not read a Secret|8 entries|not NAME=|not PATH=/);
     expect([user, await created]).toEqual([user, want]);
   }
 });
@@ -93,6 +107,21 @@ test("who may not read them cannot change which Secrets a claim names, nor what 
   expect(await patch("none", name("A=other/key"))).toContain("may not read a Secret");
   expect(await patch("some", name("A=other/key"))).toContain("may not read a Secret");
   expect(await patch("some", name("B=mine/key"))).toBe("done");
-  expect(await patch("none", name(null))).toBe("done");
+  // A start command could print the values, or send them away.
+  const more = (key: string, text: string | null) => ({
+    metadata: { annotations: { [`agents.x-k8s.io/${key}`]: text } },
+  });
+  expect(await patch("none", more("start-command", "printenv B"))).toContain("may not read a Secret");
+  expect(await patch("some", more("start-command", "true"))).toBe("done");
+  expect(await patch("none", more("start-command", "printenv B"))).toContain("may not read a Secret");
+  expect(await patch("none", more("secret-files", "a=mine/key"))).toContain("may not read a Secret");
+  expect(await patch("some", more("secret-files", "a=other/key"))).toContain("may not read a Secret");
+  expect(await patch("some", more("secret-files", "a=mine/key"))).toBe("done");
+  expect(await patch("none", name(null)), "the file stays").toContain("may not read a Secret");
+  expect(await patch("some", name(null))).toBe("done");
+  expect(await patch("none", more("start-command", "cat a"))).toContain("may not read a Secret");
+  expect(await patch("none", { metadata: { labels: { a: "c" } } })).toBe("done");
+  expect(await patch("none", more("secret-files", null))).toBe("done");
+  expect(await patch("none", more("start-command", "env"))).toBe("done");
   expect(await patch("none", name("B=mine/key"))).toContain("may not read a Secret");
 });

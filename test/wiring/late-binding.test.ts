@@ -199,7 +199,7 @@ test("a Pod that starts for a claim runs nothing before its variables have come,
   const binder = createRouterDelivery(router.url, () => undefined, 60_000, runtimePort);
   await binder(
     { namespace: "team-a", name: "demo", uid: "uid-demo", claim: "uid-of-claim" },
-    { API_KEY: SECRET },
+    { env: { API_KEY: SECRET }, files: [], start: undefined },
     "again",
   );
   expect(await command).toBe(`${SECRET}\n`);

@@ -22,7 +22,7 @@ export interface ClaimProblem {
 const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
-const UNDELIVERED = "Error seen: give the sandbox its environment variables: ";
+const UNDELIVERED = "Error seen: give the sandbox what its claim sets: ";
 const TAKEN = 'Error seen: sandbox "';
 
 /** The claim's pool does not exist. */
@@ -74,7 +74,7 @@ export function lifecycleRefused(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${DEFAULTS}${words}` };
 }
 
-/** The claim's Sandbox does not get the claim's variables, so the claim is not bound. @param words the cause, without values */
+/** The claim's Sandbox does not get the claim's variables, files or start command, so the claim is not bound. @param words the cause, without values */
 export function deliveryFailed(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${UNDELIVERED}${withLimit(words)}` };
 }

@@ -6,7 +6,7 @@ import type { V1Container, V1PodSpec, V1Volume } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
-import { allowsLateBinding, canBindLate, hasLateVariables, secretVariables } from "./latebinding.ts";
+import { allowsLateBinding, canBindLate, lateContents, needsDelivery } from "./latebinding.ts";
 import { RUNTIME_KEY_SECRET } from "../router/scopedtoken.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
@@ -29,20 +29,31 @@ export function requestProblem(
   const { podTemplate, volumeClaimTemplates = [], volumeClaimTemplatesPolicy } = template.spec;
   return (domains && metadataProblem(spec.additionalPodMetadata, domains, allowedAnnotationDomains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
-    variablesProblem(claim, template) ??
+    contentsProblem(claim, template) ??
     volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
 }
 
-function variablesProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimProblem | undefined {
+/** Returns why a claim may not set its variables, files or start command; undefined: it may. */
+export function contentsProblem(claim: SandboxClaim, template: SandboxTemplate): ClaimProblem | undefined {
   const { envVarsInjectionPolicy, podTemplate } = template.spec;
-  const secrets = secretVariables(claim);
-  if (typeof secrets === "string") return environmentRejected(secrets);
+  const late = lateContents(claim);
+  if (typeof late === "string") return environmentRejected(late);
+  const { env, files, start } = late;
+  const isMore = files.length > 0 || start !== undefined;
   // Values of Secrets reach a sandbox only while it runs: they must be in no spec.
-  if (secrets.length > 0 && !allowsLateBinding(template)) {
-    return environmentRejected("variables from Secrets need a template that allows late binding");
+  if ((env.length > 0 || isMore) && !allowsLateBinding(template)) {
+    return environmentRejected(
+      "variables and files from Secrets, and a start command, need a template that allows late binding",
+    );
   }
+  // A claim that may set variables can run commands already, for example by BASH_ENV.
+  if (isMore && envVarsInjectionPolicy === "Disallowed") {
+    return environmentRejected("files and a start command are not allowed by the template policy");
+  }
+  const key = isMore ? keyProblem(targetsOf(podTemplate.spec).get(undefined)) : undefined;
+  if (key) return key;
   // The same policy applies to all variables.
-  const variables = [...claim.spec.env ?? [], ...secrets.map(({ name }) => ({ name, value: "" }))];
+  const variables = [...claim.spec.env ?? [], ...env.map(({ name }) => ({ name, value: "" }))];
   return environmentProblem(variables, envVarsInjectionPolicy, podTemplate.spec);
 }
 
@@ -53,7 +64,7 @@ function variablesProblem(claim: SandboxClaim, template: SandboxTemplate): Claim
  */
 export function needsColdStart(claim: SandboxClaim, template: SandboxTemplate | undefined): boolean {
   const { env = [], volumeClaimTemplates = [] } = claim.spec;
-  return volumeClaimTemplates.length > 0 || (hasLateVariables(claim) && !canBindLate(env, template));
+  return volumeClaimTemplates.length > 0 || (needsDelivery(claim) && !canBindLate(env, template));
 }
 
 type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];
@@ -151,13 +162,9 @@ function variableProblem(
   if (!target) {
     return failed(`target container "${containerName}" not found in template for environment variable "${name}"`);
   }
-  const { container, names, hasKey } = target;
-  // A variable such as NODE_OPTIONS would make it pass on the key.
-  if (hasKey) {
-    return environmentRejected(
-      `container "${container.name}" has the Secret ${RUNTIME_KEY_SECRET}, so no claim may set variables in it`,
-    );
-  }
+  const key = keyProblem(target);
+  if (key) return key;
+  const { container, names } = target;
   if (policy === "Overrides") return undefined;
   if ((container.envFrom ?? []).length > 0) {
     return environmentRejected(
@@ -174,6 +181,14 @@ function variableProblem(
   }
   added.set(target, own.add(name));
   return undefined;
+}
+
+/** A variable such as NODE_OPTIONS would make the container pass on the key. */
+function keyProblem(target: Target | undefined): ClaimProblem | undefined {
+  if (!target?.hasKey) return undefined;
+  return environmentRejected(
+    `container "${target.container.name}" has the Secret ${RUNTIME_KEY_SECRET}, so no claim may set variables in it`,
+  );
 }
 
 /** If a claim lists a variable twice, its last value counts, at the position of its first. */

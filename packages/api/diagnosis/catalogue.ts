@@ -68,8 +68,8 @@ const OBJECT_CODES = {
     "Change spec.additionalPodMetadata of a new claim.",
   ),
   EnvVarsInjectionRejected: final(
-    "The claim sets environment variables that its template does not allow.",
-    "Remove spec.env from the claim, or set spec.envVarsInjectionPolicy of the template.",
+    "The claim sets environment variables, files or a start command that its template does not allow.",
+    "Remove what the evidence names from the claim, or change spec.envVarsInjectionPolicy of the template.",
   ),
   VolumeClaimTemplatesError: final(
     "The claim adds volumes that its template does not allow.",

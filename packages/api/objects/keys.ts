@@ -66,7 +66,7 @@ export const POOL_SEQUENCE_ANNOTATION = `${PREFIX}pool-sequence`;
 export const REFILL_ANNOTATION = `${PREFIX}refill`;
 /**
  * Annotation on templates, set by users: `Allowed` lets the claims of the template have a pool member in spite of their
- * environment variables, which the member gets while it runs. On a claim's Sandbox, set by the binder: `Required`, so
+ * environment variables, files and start command, which the member gets while it runs. On a claim's Sandbox, set by the binder: `Required`, so
  * each of its Pods must get them.
  */
 export const LATE_BINDING_ANNOTATION = `${PREFIX}late-binding`;
@@ -76,6 +76,10 @@ export const LATE_BINDING_ANNOTATION = `${PREFIX}late-binding`;
  * these Secrets.
  */
 export const SECRET_ENV_ANNOTATION = `${PREFIX}secret-env`;
+/** As {@link SECRET_ENV_ANNOTATION}, for files of the sandbox: `PATH=secret/key`, separated by commas. */
+export const SECRET_FILES_ANNOTATION = `${PREFIX}secret-files`;
+/** Annotation on claims, set by users: a command for `sh -c`, which runs once in each Pod when it has what the claim sets. */
+export const START_COMMAND_ANNOTATION = `${PREFIX}start-command`;
 /** Annotation on templates and claims, set by users: the hosts and networks that sandboxes reach, separated by commas. */
 export const EGRESS_ALLOW_ANNOTATION = `${PREFIX}egress-allow`;
 /**
