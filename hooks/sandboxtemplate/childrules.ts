@@ -57,8 +57,8 @@ export const parentRules: ParentRules<SandboxTemplate> = {
 /** Templates have no status. */
 export const statusRules: StatusRules<SandboxTemplate> = { conditionTypes: [], fields: {} };
 
-function versionOf({ metadata: { uid = "", generation = 0 } }: SandboxTemplate): string {
-  return `${uid}/${generation}`;
+function versionOf({ metadata: { uid = "", generation = 0, annotations = {} }, spec }: SandboxTemplate): string {
+  return `${uid}/${generation}${spec.networkPolicy || !isForProxy(annotations) ? "" : "/egress"}`;
 }
 
 /**
@@ -96,9 +96,27 @@ const ROUTER = [{
   }],
 }];
 
+/** The rules of a template with rules for the egress proxy, and without `networkPolicy`. */
+const PROXY_RULES = {
+  ingress: ROUTER,
+  egress: [{
+    to: [{
+      podSelector: {
+        matchLabels: { "app.kubernetes.io/name": "egress-proxy", "app.kubernetes.io/part-of": "hookbox" },
+      },
+    }],
+    ports: [{ port: 3128 }],
+  }],
+};
+
+function isForProxy(annotations: Record<string, string>): boolean {
+  return ["agents.x-k8s.io/egress-allow", "agents.x-k8s.io/egress-headers"].some((key) => key in annotations);
+}
+
 /** The policy's spec as the API server stores it: without empty lists, and with the protocol of each port. */
 function specOf({ metadata, spec: { networkPolicy } }: SandboxTemplate, deniedEgressCidrs: readonly string[]): Json {
-  const { ingress = [], egress = [] } = (networkPolicy ?? defaultRules(deniedEgressCidrs)) as Record<string, Json[]>;
+  const ofHookbox = isForProxy(metadata.annotations ?? {}) ? PROXY_RULES : defaultRules(deniedEgressCidrs);
+  const { ingress = [], egress = [] } = (networkPolicy ?? ofHookbox) as Record<string, Json[]>;
   return {
     podSelector: { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(metadata.name) } },
     policyTypes: ["Ingress", "Egress"],

@@ -1,4 +1,5 @@
 /** Builds the NetworkPolicy of a template, which applies to all its sandboxes, in pools and in claims. @module */
+import { EGRESS_PROXY_LABELS, EGRESS_PROXY_PORT, reachesProxyOnly } from "../../packages/api/egress/podsettings.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { namespaceReference, policyName, policyStamp } from "../../packages/api/templatepolicy.ts";
 import { lastApplied } from "../../packages/api/objects/apply.ts";
@@ -30,8 +31,14 @@ const DEFAULT_INGRESS = [{
 const PRIVATE_V4 = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"];
 const PRIVATE_V6 = ["fc00::/7", "fe80::/10"];
 
-/** Returns the default egress rules. They also block the networks that the operator lists. */
-function defaultEgress({ deniedEgressCidrs }: TemplateConfig): object[] {
+/**
+ * Returns the default egress rules: only the egress proxy if the template has rules for it. Otherwise, they also block
+ * the networks that the operator lists.
+ */
+function defaultEgress(template: SandboxTemplate, { deniedEgressCidrs }: TemplateConfig): object[] {
+  if (reachesProxyOnly(template)) {
+    return [{ to: [{ podSelector: { matchLabels: EGRESS_PROXY_LABELS } }], ports: [{ port: EGRESS_PROXY_PORT }] }];
+  }
   const isV6 = (cidr: string) => cidr.includes(":");
   const except = (closed: string[], more: string[]) => [...new Set([...closed, ...more])];
   return [{
@@ -61,14 +68,14 @@ export function buildNetworkPolicy(
     podSelector: { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(template.metadata.name) } },
     policyTypes: ["Ingress", "Egress"],
     ...rules("ingress", networkPolicy ? networkPolicy.ingress : DEFAULT_INGRESS),
-    ...rules("egress", networkPolicy ? networkPolicy.egress : defaultEgress(config)),
+    ...rules("egress", networkPolicy ? networkPolicy.egress : defaultEgress(template, config)),
   };
   const wanted: NetworkPolicy = {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
     metadata: {
       name: policyName(template.metadata.name),
-      annotations: { [TEMPLATE_GENERATION_ANNOTATION]: policyStamp(template.metadata) },
+      annotations: { [TEMPLATE_GENERATION_ANNOTATION]: policyStamp(template) },
       ...owners(template, { observed, namespace }),
     },
     spec,

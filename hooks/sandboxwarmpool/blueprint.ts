@@ -2,8 +2,9 @@
  * Computes from a template what a pool's members are made from, with secure defaults, and tells whether a member is out
  * of date. @module
  */
-import type { V1PodSpec } from "@kubernetes/client-node";
+import type { V1PodDNSConfig, V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeClaimTemplate } from "../../packages/api/blueprint.ts";
+import { hasEgressRules, withEgressProxy } from "../../packages/api/egress/podsettings.ts";
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { canonicalJson, sameJson } from "../../packages/api/objects/apply.ts";
@@ -11,19 +12,29 @@ import { TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL } from "../../packages/api
 import { nameHash } from "../../packages/api/objects/names.ts";
 
 /** Public resolvers, because the default NetworkPolicy blocks the cluster's own resolver. */
-const NAMESERVERS = ["8.8.8.8", "1.1.1.1"];
+const PUBLIC_DNS: V1PodDNSConfig = { nameservers: ["8.8.8.8", "1.1.1.1"] };
+/**
+ * For a sandbox that can reach the egress proxy alone. Nothing listens at this address, so names cannot be resolved,
+ * and most programs learn this at once. The options are for those that wait for an answer, such as musl's resolver.
+ */
+const NO_DNS: V1PodDNSConfig = {
+  nameservers: ["127.0.0.1"],
+  options: [{ name: "timeout", value: "1" }, { name: "attempts", value: "1" }],
+};
 
 /**
  * Returns the template's Pod spec with secure defaults for the fields that the template does not set: no ServiceAccount
- * token, and public DNS if the default NetworkPolicy applies. Source: Agent Sandbox API, section 3.2.
+ * token, and public DNS if the default NetworkPolicy applies. If the template has rules for the egress proxy, the Pod
+ * gets what its programs need to use the proxy. Source: Agent Sandbox API, section 3.2.
  */
-export function securedPodSpec({ spec }: SandboxTemplate): V1PodSpec {
+export function securedPodSpec({ metadata, spec }: SandboxTemplate): V1PodSpec {
   const podSpec = spec.podTemplate.spec;
   const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
+  const dnsConfig = hasEgressRules(metadata) ? NO_DNS : PUBLIC_DNS;
   return {
-    ...podSpec,
+    ...withEgressProxy(podSpec, metadata),
     automountServiceAccountToken: podSpec.automountServiceAccountToken ?? false,
-    ...(isFenced && !podSpec.dnsPolicy ? { dnsPolicy: "None", dnsConfig: { nameservers: NAMESERVERS } } : {}),
+    ...(isFenced && !podSpec.dnsPolicy ? { dnsPolicy: "None", dnsConfig } : {}),
   };
 }
 

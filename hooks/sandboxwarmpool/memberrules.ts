@@ -35,6 +35,7 @@ import type { DesiredObject, KubeObject } from "../../packages/api/objects/objec
 import { differences } from "../../packages/webhook/fieldchanges.ts";
 import { listAll, type Observed } from "../../packages/webhook/metacontroller.ts";
 import { oncePer } from "../../packages/webhook/once.ts";
+import { isProxied, proxiedSpec } from "./egressrules.ts";
 
 /**
  * Fields of a member's Pod spec that this hook sets if the template does not, and their allowed values. If you add a rule to
@@ -43,6 +44,14 @@ import { oncePer } from "../../packages/webhook/once.ts";
 const ADDED_FIELDS: Readonly<Record<string, unknown>> = { automountServiceAccountToken: false };
 /** Fields that are added if the default NetworkPolicy blocks the cluster's resolver and the template names none. */
 const ADDED_DNS = { dnsPolicy: "None", dnsConfig: { nameservers: ["8.8.8.8", "1.1.1.1"] } };
+/** The same for templates with rules for the egress proxy. */
+const REFUSED_DNS = {
+  dnsPolicy: "None",
+  dnsConfig: {
+    nameservers: ["127.0.0.1"],
+    options: [{ name: "timeout", value: "1" }, { name: "attempts", value: "1" }],
+  },
+};
 
 /** Lists the fields in which a new member differs from what pool and template ask for. */
 export function wrongWithMember(
@@ -116,13 +125,15 @@ function isFenced({ related }: Observed<SandboxWarmPool>, { metadata, spec }: Sa
   const policies = related["NetworkPolicy.networking.k8s.io/v1"];
   if (!policies || spec.networkPolicyManagement === "Unmanaged") return true;
   const { name, uid = "", generation = 0 } = metadata;
+  const isForProxy = isProxied(metadata.annotations ?? {}) && spec.networkPolicy === undefined;
+  const version = `${uid}/${generation}${isForProxy ? "/egress" : ""}`;
   const selector = { matchLabels: { [TEMPLATE_REF_HASH_LABEL]: nameHash(name) } };
   return Object.values(policies).some((policy) => {
     const { deletionTimestamp, ownerReferences = [], annotations = {} } = policy.metadata;
     const rules = annotations[TEMPLATE_GENERATION_ANNOTATION] ?? `${uid}/${generation}`;
     const isTemplates = ownerReferences.some((owner) => owner.controller === true && owner.uid === uid);
     const { podSelector } = (policy["spec"] ?? {}) as Json;
-    return deletionTimestamp === undefined && isTemplates && rules === `${uid}/${generation}` &&
+    return deletionTimestamp === undefined && isTemplates && rules === version &&
       sameJson(podSelector, selector);
   });
 }
@@ -149,13 +160,14 @@ const trackedBy = oncePer((template: SandboxTemplate): Record<string, string> =>
 });
 
 /** Returns the Pod spec of a member: the template's spec, and the fields that this hook adds. */
-export const securedSpec = oncePer(({ spec }: SandboxTemplate): V1PodSpec => {
+export const securedSpec = oncePer(({ metadata: { annotations = {} }, spec }: SandboxTemplate): V1PodSpec => {
   const wanted = spec.podTemplate.spec;
   const isFenced = spec.networkPolicyManagement !== "Unmanaged" && spec.networkPolicy === undefined;
   const hasOwnDNS = Boolean(wanted.dnsPolicy) || !isFenced;
   const isTold = (field: string) => (wanted as unknown as Json)[field] !== undefined;
   const added = Object.entries(ADDED_FIELDS).filter(([field]) => !isTold(field));
-  return { ...wanted, ...Object.fromEntries(added), ...(hasOwnDNS ? {} : ADDED_DNS) };
+  const dns = hasOwnDNS ? {} : isProxied(annotations) ? REFUSED_DNS : ADDED_DNS;
+  return { ...proxiedSpec(wanted, annotations), ...Object.fromEntries(added), ...dns };
 });
 
 /** Highest number of a member: JavaScript's numbers are not exact above it. */

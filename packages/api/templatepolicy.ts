@@ -5,6 +5,7 @@ import {
   TEMPLATE_GENERATION_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
 } from "./objects/keys.ts";
+import { reachesProxyOnly } from "./egress/podsettings.ts";
 import { isObject } from "./objects/json.ts";
 import { nameHash } from "./objects/names.ts";
 import { controllerOf, groupOf, type KubeObject, type ObjectMeta, type OwnerReference } from "./objects/objects.ts";
@@ -33,10 +34,12 @@ export function policyName(template: string): string {
 }
 
 /**
- * Returns the value of a policy's annotation: UID and generation of the template from which the rules were computed.
+ * Returns the value of a policy's annotation: UID and generation of the template from which the rules were computed, and
+ * whether they are those of the egress proxy. A change of annotations does not change the generation.
  */
-export function policyStamp({ uid = "", generation = 0 }: ObjectMeta): string {
-  return `${uid}/${generation}`;
+export function policyStamp(template: Template): string {
+  const { uid = "", generation = 0 } = template.metadata;
+  return `${uid}/${generation}${reachesProxyOnly(template) ? "/egress" : ""}`;
 }
 
 /** Returns the second owner of a policy, with which the policy outlives its template until the namespace is deleted. */
@@ -101,7 +104,7 @@ export function isLeftBehind({ metadata }: Policy, template: ObjectMeta): boolea
 }
 
 /** The fields of a template that this module reads. */
-type Template = { metadata: ObjectMeta; spec: { networkPolicyManagement: string } };
+type Template = { metadata: ObjectMeta; spec: { networkPolicyManagement: string; networkPolicy?: unknown } };
 
 /**
  * The reason why the policy of a template is not in force.
@@ -122,7 +125,8 @@ export interface PolicyFault {
  *
  * Earlier versions of hookbox created policies without the annotation. Their rules count as up to date.
  */
-export function policyFault({ metadata, spec }: Template, policy: Policy | undefined): PolicyFault | undefined {
+export function policyFault(template: Template, policy: Policy | undefined): PolicyFault | undefined {
+  const { metadata, spec } = template;
   if (spec.networkPolicyManagement === "Unmanaged") return undefined;
   const name = policyName(metadata.name);
   const subject = `NetworkPolicy "${name}"`;
@@ -140,11 +144,12 @@ export function policyFault({ metadata, spec }: Template, policy: Policy | undef
     return { state: "outdated", message: `${subject} does not select the template's Pods alone` };
   }
   const stamp = policy.metadata.annotations?.[TEMPLATE_GENERATION_ANNOTATION];
-  if (stamp === undefined || stamp === policyStamp(metadata)) return undefined;
-  return {
-    state: "outdated",
-    message: `${subject} does not have the template's rules of generation ${metadata.generation}`,
-  };
+  const wanted = policyStamp(template);
+  if (stamp === wanted || (stamp === undefined && !reachesProxyOnly(template))) return undefined;
+  const missing = stamp === `${metadata.uid}/${metadata.generation}`
+    ? "for the egress proxy alone"
+    : `of generation ${metadata.generation}`;
+  return { state: "outdated", message: `${subject} does not have the template's rules ${missing}` };
 }
 
 /** Whether sandboxes start without the NetworkPolicy of their template. */

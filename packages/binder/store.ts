@@ -12,6 +12,8 @@ import type { SandboxWarmPool } from "../api/sandboxwarmpool.ts";
 import {
   CLAIM_UID_LABEL,
   DRAINING_LABEL,
+  EGRESS_ALLOW_ANNOTATION,
+  EGRESS_HEADERS_ANNOTATION,
   FIRST_OBSERVED_ANNOTATION,
   FOR_CLAIM_ANNOTATION,
   LATE_BINDING_ANNOTATION,
@@ -111,16 +113,23 @@ export function projectMember(sandbox: Sandbox): Sandbox {
 export function projectTemplate(template: SandboxTemplate): SandboxTemplate {
   if (!isLarge(template, MOST_KEPT_OF_OTHERS)) return template;
   const { apiVersion, kind, metadata, spec } = template;
-  const { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = spec;
+  const { networkPolicy, networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy } = spec;
   const policies = { networkPolicyManagement, envVarsInjectionPolicy, volumeClaimTemplatesPolicy };
   const projection = {
     apiVersion,
     kind,
     metadata: {
       ...identityOf(metadata),
-      annotations: picked(metadata.annotations, [UNRESOLVED_ANNOTATION, LATE_BINDING_ANNOTATION]),
+      annotations: {
+        ...picked(metadata.annotations, [UNRESOLVED_ANNOTATION, LATE_BINDING_ANNOTATION]),
+        // Only whether they exist matters.
+        ...EGRESS_ANNOTATIONS.reduce(
+          (kept, key) => metadata.annotations?.[key] === undefined ? kept : { ...kept, [key]: "" },
+          {},
+        ),
+      },
     },
-    spec: { podTemplate: NO_POD, ...policies },
+    spec: { podTemplate: NO_POD, ...policies, ...(networkPolicy && { networkPolicy: {} }) },
   };
   projections.add(projection);
   return projection;
@@ -195,6 +204,7 @@ export async function getTemplate(api: Api, projection: SandboxTemplate): Promis
 
 const NO_POD = { spec: { containers: [] } };
 const MEMBER_LABELS = [CLAIM_UID_LABEL, DRAINING_LABEL, TEMPLATE_HASH_LABEL, TEMPLATE_REF_HASH_LABEL];
+const EGRESS_ANNOTATIONS = [EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION];
 const MEMBER_ANNOTATIONS = [FOR_CLAIM_ANNOTATION, POOL_SEQUENCE_ANNOTATION];
 
 function identityOf(metadata: ObjectMeta): ObjectMeta {

@@ -52,6 +52,18 @@ test.for(
   expect(policyFault(aTemplate(), policy)?.state).toBe(state);
 });
 
+const PROXY_ONLY = { metadata: { annotations: { "agents.x-k8s.io/egress-headers": "" } } };
+test.for<[string, object, string | undefined, string | undefined]>([
+  ["the proxy's rules", PROXY_ONLY, "uid-python/1/egress", undefined],
+  ["the default rules", PROXY_ONLY, "uid-python/1", "outdated"],
+  ["rules from before there was a proxy", PROXY_ONLY, undefined, "outdated"],
+  ["the template's own rules", { ...PROXY_ONLY, spec: { networkPolicy: {} } }, "uid-python/1", undefined],
+  ["the proxy's rules, without annotations", {}, "uid-python/1/egress", "outdated"],
+])("for a template with rules for the egress proxy: %s", ([, template, stamp, state]) => {
+  const policy = stamp === undefined ? aPolicy({ metadata: { annotations: {} } }) : stamped(stamp);
+  expect(policyFault(aTemplate(template), policy)?.state).toBe(state);
+});
+
 function narrowed({ matchLabels, ...more }: { matchLabels?: object; matchExpressions?: object[] }) {
   const hash = { "agents.x-k8s.io/sandbox-template-ref-hash": "0fceff97" };
   return aPolicy({ spec: { podSelector: { matchLabels: { ...hash, ...matchLabels }, ...more } } });

@@ -102,7 +102,14 @@ test.each<[string, Answers, RegExp]>([
 
 test.each<[string, object, RegExp]>([
   ["invalid rules", browsing({}, {}, { [EGRESS_ALLOW_ANNOTATION]: "a b" }), /✗ .*"a b" is not a host name/],
-  ["the default policy", browsing({ networkPolicy: undefined }), /✗ .*reach the internet without the proxy\n +→ Allow/],
+  [
+    "addresses of Services",
+    browsing({
+      networkPolicy: undefined,
+      podTemplate: { spec: { containers: [{ name: "main" }], enableServiceLinks: false } },
+    }),
+    /✗ .*enableServiceLinks is false, so .*\n +→ Remove enableServiceLinks/,
+  ],
   [
     "DNS",
     browsing({ networkPolicy: { egress: [toProxy, { ports: [{ port: 53 }] }] } }),
@@ -115,12 +122,27 @@ test.each<[string, object, RegExp]>([
   ],
   ["nothing out", browsing({ networkPolicy: {} }), /✗ .*does not let sandboxes reach the proxy/],
   ["a policy of the user's", browsing({ networkPolicyManagement: "Unmanaged" }), /! .*is Unmanaged.*\n +→ Make sure/],
-  ["no variable", browsing({}, { env: [] }), /! .*no container has HTTPS_PROXY/],
   ["another proxy", browsing({}, { env: [{ name: "HTTPS_PROXY", value: "http://corp:3128" }] }), /! .*has HTTPS_PROXY/],
   ["no certificate", browsing({}, { volumeMounts: [] }), /! .*no container trusts the certificate authority/],
 ])("of a template: %s", async (_, template, words) => {
   const { stdout } = await examine(withProxy(template));
   expect(stdout.slice(stdout.indexOf("\n", stdout.indexOf("Egress proxy")))).toMatch(words);
+});
+
+const CA = `GET /api/v1${NS}/configmaps/hookbox-egress-ca`;
+
+test("hookbox does the rest for a template that has the annotations alone, if its certificates exist", async () => {
+  const plain = browsing({ networkPolicy: undefined }, { env: [], volumeMounts: [] });
+  expect((await examine({ ...withProxy(plain), [CA]: {} })).stdout).toContain("✓ Egress rules");
+  expect((await examine({ ...withProxy(plain), [CA]: { status: 403, body: {} } })).stdout).toContain("✓ Egress rules");
+  expect((await examine(withProxy(plain))).stdout).toMatch(
+    /✗ Egress rules .*ConfigMap hookbox-egress-ca does not exist, so its sandboxes do not start\n +→ Create it/,
+  );
+  const own = browsing({ networkPolicy: undefined }, {
+    env: [{ name: "HOOKBOX_EGRESS_SERVICE_HOST", value: "10.0.0.1" }],
+  });
+  own.spec.podTemplate.spec.enableServiceLinks = false;
+  expect((await examine({ ...withProxy(own), [CA]: {} })).stdout).toContain("✓ Egress rules");
 });
 
 test("without headers, no certificate is needed", async () => {
@@ -148,8 +170,62 @@ function ready(annotations: { claim?: object; template?: object } = {}): Answers
     }),
     [`GET ${TEMPLATES}${NS}/sandboxtemplates/python`]: aTemplate({ metadata: { annotations: annotations.template } }),
     [SECRET]: { data: { key: "" } },
+    [PROXY]: { status: { readyReplicas: 1 } },
+    [SERVICE]: { metadata: { name: "hookbox-egress", creationTimestamp: ago(1000) } },
+    [POD]: aPod(),
   };
 }
+
+const PROXY = `GET /apis/apps/v1${NS}/deployments/hookbox-egress`;
+const SERVICE = `GET /api/v1${NS}/services/hookbox-egress`;
+const POD = `GET /api/v1${NS}/pods/box`;
+
+function aPod(spec: object = {}, seconds = 900): object {
+  return {
+    metadata: { name: "box", namespace: "team-a" },
+    spec: { containers: [{ env }], ...spec },
+    status: { containerStatuses: [{ state: { running: { startedAt: ago(seconds) } } }] },
+  };
+}
+
+test.each<[string, object, RegExp]>([
+  [
+    "there is no proxy",
+    { [PROXY]: undefined },
+    /^EgressProxyNotReady: .*Deployment "hookbox-egress" does not exist, so/,
+  ],
+  [
+    "no proxy is Ready",
+    { [PROXY]: { status: { replicas: 2 } } },
+    /^EgressProxyNotReady: .* has no Pod that is Ready, so/,
+  ],
+  [
+    "there is no Service",
+    { [SERVICE]: undefined },
+    /^EgressProxyNotReady: .*Service "hookbox-egress" does not exist, so/,
+  ],
+  ["the Pod is older", { [POD]: aPod({}, 1100) }, /^EgressAddressMissing: .*started before Service hookbox-egress was/],
+  [
+    "there are no links",
+    { [POD]: aPod({ enableServiceLinks: false }) },
+    /^EgressAddressMissing: .*enableServiceLinks is/,
+  ],
+])("why tells that %s", async (_, change, words) => {
+  const answers = { ...ready({ template: RULES }), ...change };
+  expect(renderFinding(await runWhy(fakeApi(answers), "claim/session", "team-a"), { color: false })).toMatch(words);
+});
+
+test.each<[string, object]>([
+  ["the Pod has another address", {
+    [POD]: aPod({ containers: [{ env: [{ name: "HTTPS_PROXY", value: "x" }] }] }, 1100),
+  }],
+  ["nobody may read the proxy", { [PROXY]: { status: 403, body: {} }, [SERVICE]: { status: 403, body: {} } }],
+  ["the Pod is gone", { [POD]: undefined }],
+])("why finds nothing wrong if %s", async (_, change) => {
+  expect((await runWhy(fakeApi({ ...ready({ template: RULES }), ...change }), "claim/session", "team-a")).code).toBe(
+    "Ready",
+  );
+});
 
 test.each(["claim/session", "sandbox/box"])(
   "why %s names a fault of the rules, and where to correct it",

@@ -162,7 +162,7 @@ export const TEAMS: readonly Mutant[] = [
   {
     name: "a policy with rules of an earlier template is in force",
     file: "packages/api/templatepolicy.ts",
-    from: "if (stamp === undefined || stamp === policyStamp(metadata)) return undefined;",
+    from: "if (stamp === wanted || (stamp === undefined && !reachesProxyOnly(template))) return undefined;",
     to: 'if (stamp !== "") return undefined;',
     tests: ["test/api/templatepolicy.test.ts", ...POLICY_TEST],
   },

@@ -95,6 +95,14 @@ const OBJECT_CODES = {
     "The sandbox runs, but the rules of its egress proxy have a fault, so that it does not reach some or all hosts.",
     "Correct the annotation that the evidence names.",
   ),
+  EgressProxyNotReady: transient(
+    "There are rules for the egress proxy, but the proxy of the namespace does not exist or is not Ready.",
+    "Install deploy/egress in the namespace, or find out why its Pods are not Ready: hookbox doctor.",
+  ),
+  EgressAddressMissing: final(
+    "The Pod does not have the address of the egress proxy.",
+    "Delete the Pod, or the claim, so that a new Pod gets the address.",
+  ),
   // Refusals by the API server.
   QuotaExceeded: final(
     "A ResourceQuota is used up.",

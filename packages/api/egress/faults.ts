@@ -1,6 +1,7 @@
 /** Finds out what is wrong with the rules that the egress proxy has for a sandbox. Pure. @module */
 import type { Evidence, ObjectRef } from "../diagnosis/finding.ts";
 import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../objects/keys.ts";
+import { hasEgressRules } from "./podsettings.ts";
 import { allowsSome, policyFrom, readAllowed, readHeaders, type Source } from "./policy.ts";
 
 /** An object that may have the annotations: a template, a claim, or a Sandbox without a template. */
@@ -11,11 +12,6 @@ export interface RulesOwner {
 
 /** The keys of a Secret; `null`: the Secret does not exist; undefined: it could not be read. */
 export type SecretKeys = readonly string[] | null | undefined;
-
-/** Tells whether an object has one of the annotations. */
-export function hasRules({ annotations = {} }: Pick<RulesOwner, "annotations">): boolean {
-  return annotations[EGRESS_ALLOW_ANNOTATION] !== undefined || annotations[EGRESS_HEADERS_ANNOTATION] !== undefined;
-}
 
 /** Lists the Secrets that the headers of an object name, each once. */
 export function secretsOf({ annotations = {} }: Pick<RulesOwner, "annotations">): string[] {
@@ -34,10 +30,10 @@ export function faultsOfRules(
   claim: RulesOwner | undefined,
   keysOf: (secret: string) => SecretKeys,
 ): Evidence[] {
-  if (!hasRules(owner)) return claim && hasRules(claim) ? [faultOf(owner, sourceOf(owner))] : [];
+  if (!hasEgressRules(owner)) return claim && hasEgressRules(claim) ? [faultOf(owner, sourceOf(owner))] : [];
   const own = policyFrom(sourceOf(owner));
   if (typeof own === "string") return [faultOf(owner, sourceOf(owner))];
-  const narrowing = claim && hasRules(claim) ? policyFrom(sourceOf(owner), sourceOf(claim)) : own;
+  const narrowing = claim && hasEgressRules(claim) ? policyFrom(sourceOf(owner), sourceOf(claim)) : own;
   if (claim && typeof narrowing === "string") return [faultOf(claim, sourceOf(owner), sourceOf(claim))];
   return [...missingSecrets(owner, keysOf), ...claim ? notInTemplate(owner, claim) : []];
 }

@@ -2,15 +2,16 @@
  * Checks the egress proxies: in each namespace that has one, or has templates with rules for one, whether it runs and
  * whether nothing gets past it. Without any, nothing is reported. @module
  */
+import { EGRESS_CA, EGRESS_PROXY, hasEgressRules, withEgressProxy } from "../../api/egress/podsettings.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
+import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
 import { faultsOf } from "../egress/rules.ts";
 import { type Check, type CheckInput, type CheckResult, isAllowed, itemsOf, read, reviewAccess } from "./check.ts";
-import { problemOfTemplate, type TemplateWithRules } from "./egresstemplate.ts";
+import { problemOfTemplate } from "./egresstemplate.ts";
 
 /** Labels of the Deployment, its Pods and its NetworkPolicy in deploy/egress, and the name of all of them. */
 const PROXY_LABELS = "app.kubernetes.io/name=egress-proxy,app.kubernetes.io/part-of=hookbox";
-const PROXY_NAME = "hookbox-egress";
 const HOWTO = "docs/howto/egress-proxy.md";
 /** Each policy logs what it knows every five minutes. */
 const LOG_SECONDS = 660;
@@ -27,9 +28,8 @@ export const checkEgress: Check = async (input) => {
     read(input, pathOf({ resource: "deployments" }), { labelSelector: PROXY_LABELS }),
     read(input, pathOf({ resource: "sandboxtemplates" })),
   ]);
-  const { hasRules } = await import("../../api/egress/faults.ts");
-  const deployments = (itemsOf<Deployment>(proxies) ?? []).filter(({ metadata }) => metadata.name === PROXY_NAME);
-  const withRules = (itemsOf<TemplateWithRules>(templates) ?? []).filter(({ metadata }) => hasRules(metadata));
+  const deployments = (itemsOf<Deployment>(proxies) ?? []).filter(({ metadata }) => metadata.name === EGRESS_PROXY);
+  const withRules = (itemsOf<SandboxTemplate>(templates) ?? []).filter(({ metadata }) => hasEgressRules(metadata));
   const namespaceOf = ({ metadata: { namespace = "" } }: KubeObject) => namespace;
   const namespaces = [...new Set([...deployments, ...withRules].map(namespaceOf))].sort();
   const results = await Promise.all(namespaces.map(async (namespace) => [
@@ -48,7 +48,7 @@ async function checkProxy(
   isListed: boolean,
 ): Promise<CheckResult> {
   const what = "Egress proxy";
-  const place = `Deployment ${namespace}/${PROXY_NAME}`;
+  const place = `Deployment ${namespace}/${EGRESS_PROXY}`;
   if (!deployment) {
     const remedy = `Install it: ${HOWTO}. Without it, sandboxes of these templates reach nothing.`;
     if (!isListed) {
@@ -68,10 +68,13 @@ async function checkProxy(
     const remedy = `Find out why: kubectl -n ${namespace} describe pods -l ${PROXY_LABELS}`;
     return { mark: "fail", what, text, remedy };
   }
-  const policy = await read(input, `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${PROXY_NAME}`);
+  const policy = await read(
+    input,
+    `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${EGRESS_PROXY}`,
+  );
   if (policy.status === 404) {
     const remedy = `Apply it again: kubectl apply -n ${namespace} -k deploy/egress.`;
-    return { mark: "fail", what, text: `${text}; its NetworkPolicy ${PROXY_NAME} is missing`, remedy };
+    return { mark: "fail", what, text: `${text}; its NetworkPolicy ${EGRESS_PROXY} is missing`, remedy };
   }
   const known = await knownOfPolicies(input, namespace);
   switch (known) {
@@ -116,7 +119,7 @@ function lastState(log: string): string | undefined {
   return /"state":"(\w+)"/.exec(lines.at(-1) ?? "")?.[1];
 }
 
-async function checkTemplate(input: CheckInput, template: TemplateWithRules): Promise<CheckResult> {
+async function checkTemplate(input: CheckInput, template: SandboxTemplate): Promise<CheckResult> {
   const { namespace = "", name } = template.metadata;
   const what = "Egress rules";
   const title = `template ${namespace}/${name}`;
@@ -128,21 +131,34 @@ async function checkTemplate(input: CheckInput, template: TemplateWithRules): Pr
   const secret = await unreadableSecret(input, template);
   if (secret !== undefined) {
     const remedy =
-      `Let it: kubectl create role ${PROXY_NAME}-${secret} -n ${namespace} --verb=get --resource=secrets ` +
-      `--resource-name=${secret}, and bind it to ServiceAccount ${PROXY_NAME}.`;
+      `Let it: kubectl create role ${EGRESS_PROXY}-${secret} -n ${namespace} --verb=get --resource=secrets ` +
+      `--resource-name=${secret}, and bind it to ServiceAccount ${EGRESS_PROXY}.`;
     return { mark: "fail", what, text: `${title}: the proxy may not read Secret ${secret}`, remedy };
   }
-  const problem = problemOfTemplate(template);
+  const problem = problemOfTemplate(template) ?? await certificateProblem(input, template);
   if (!problem) return { mark: "ok", what, text: `${title} names the proxy, and lets nothing else out` };
   return { what, ...problem, text: `${title}: ${problem.text}` };
 }
 
+/** Without the ConfigMap, the Pods of the template do not start. */
+async function certificateProblem(
+  input: CheckInput,
+  { metadata, spec: { podTemplate } }: SandboxTemplate,
+): Promise<Pick<CheckResult, "mark" | "text" | "remedy"> | undefined> {
+  const { volumes = [] } = withEgressProxy(podTemplate.spec, metadata);
+  if (!volumes.some(({ configMap }) => configMap?.name === EGRESS_CA)) return undefined;
+  const { status } = await read(input, `/api/v1/namespaces/${metadata.namespace}/configmaps/${EGRESS_CA}`);
+  if (status !== 404) return undefined;
+  const remedy = `Create it with the certificate authority of the proxy: ${HOWTO}.`;
+  return { mark: "fail", text: `ConfigMap ${EGRESS_CA} does not exist, so its sandboxes do not start`, remedy };
+}
+
 /** Returns a Secret that the proxy may not read; undefined: there is none, or the caller may not find out. */
-async function unreadableSecret({ cluster }: CheckInput, { metadata }: TemplateWithRules): Promise<string | undefined> {
+async function unreadableSecret({ cluster }: CheckInput, { metadata }: SandboxTemplate): Promise<string | undefined> {
   const { secretsOf } = await import("../../api/egress/faults.ts");
   const { namespace = "" } = metadata;
   const somebody = {
-    user: `system:serviceaccount:${namespace}:${PROXY_NAME}`,
+    user: `system:serviceaccount:${namespace}:${EGRESS_PROXY}`,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
   };
   for (const name of secretsOf(metadata)) {

@@ -1,52 +1,73 @@
 /** Reads the rules of the egress proxy for a sandbox, and the Secrets that they name, and finds their faults. @module */
-import { cause, type Evidence, type Finding, isSame, named } from "../../api/diagnosis/finding.ts";
+import { cause, type Evidence, type Finding, isSame, named, type ObjectRef } from "../../api/diagnosis/finding.ts";
 import type { Subject } from "../../api/diagnosis/facts.ts";
+import { hasEgressRules } from "../../api/egress/podsettings.ts";
 import type { RulesOwner, SecretKeys } from "../../api/egress/faults.ts";
 import { TEMPLATE_REF_ANNOTATION } from "../../api/objects/keys.ts";
 import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
 import { refOf } from "../../api/diagnosis/scene.ts";
+import { podNameOf } from "../../api/objects/names.ts";
 import { type Api, isOk, type ObjectPath, pathOf } from "../../kube/api.ts";
+import { proxyCause, type ReadObject } from "./proxy.ts";
 
-/** Returns the same finding, or what is wrong with the rules if nothing else is wrong. */
+/** Returns the same finding, or what is wrong with the proxy or its rules if nothing else is wrong. */
 export async function withRules(api: Api, subject: Subject, finding: Finding, signal?: AbortSignal): Promise<Finding> {
   if (!finding.isOk || subject.kind === "SandboxWarmPool") return finding;
-  const faults = await readFaults(api, subject, signal);
+  const read: ReadObject = async (path) => {
+    const answer = await api.send({ method: "GET", path, signal });
+    return isOk(answer) ? answer.body as KubeObject : answer.status === 404 ? null : undefined;
+  };
+  const { source, claim, sandbox } = await readOwners(read, subject);
+  if (!source) return finding;
+  const faults = await faultsOf(api, source, claim, signal);
   const [first] = faults;
-  if (!first) return finding;
-  const { path, isGuess: _, ...found } = cause("EgressRulesInvalid", {
-    object: first.object,
-    summary: `${named(subject)} is Ready, but the egress proxy refuses requests: ${first.text}.`,
-    evidence: faults,
-  });
-  const { kind, namespace, name } = subject;
-  const chain = [{ kind, namespace, name }, ...path];
-  return { ...found, isOk: false, chain: chain.filter((ref, at) => at === 0 || !isSame(ref, subject)) };
+  const ref: ObjectRef = { kind: subject.kind, namespace: subject.namespace, name: subject.name };
+  const found = first
+    ? cause("EgressRulesInvalid", {
+      object: first.object,
+      summary: `${named(subject)} is Ready, but the egress proxy refuses requests: ${first.text}.`,
+      evidence: faults,
+    })
+    : hasEgressRules(source.metadata)
+    ? await proxyCause(read, subject.namespace, ref, sandbox && await read(podPath(sandbox)))
+    : undefined;
+  if (!found) return finding;
+  const { path, isGuess: _, ...rest } = found;
+  return { ...rest, isOk: false, chain: [ref, ...path].filter((one, at) => at === 0 || !isSame(one, subject)) };
 }
 
-async function readFaults(api: Api, { kind, namespace, name }: Subject, signal?: AbortSignal): Promise<Evidence[]> {
-  const one = (resource: ObjectPath["resource"], of: string) => readOne(api, resource, namespace, of, signal);
+function podPath(sandbox: KubeObject): string {
+  return pathOf({ resource: "pods", namespace: sandbox.metadata.namespace, name: podNameOf(sandbox) });
+}
+
+/** The objects that decide about a subject. */
+interface Owners {
+  /** The template, or a Sandbox without one; undefined: there is none, or it could not be read. */
+  source?: KubeObject | undefined;
+  claim?: KubeObject | undefined;
+  sandbox?: KubeObject | undefined;
+}
+
+async function readOwners(read: ReadObject, { kind, namespace, name }: Subject): Promise<Owners> {
   const found = async (
     kind: string,
     resource: ObjectPath["resource"],
     name: string | undefined,
   ): Promise<KubeObject | undefined> => {
-    const object = name === undefined ? undefined : await one(resource, name);
+    const object = name === undefined ? undefined : await read(pathOf({ resource, namespace, name }));
     return object ? { ...object, kind } : undefined;
   };
   const claimNamed = (name: string | undefined) => found("SandboxClaim", "sandboxclaims", name);
-  if (kind === "SandboxTemplate") {
-    const template = await found(kind, "sandboxtemplates", name);
-    return template ? await faultsOf(api, template, undefined, signal) : [];
-  }
+  if (kind === "SandboxTemplate") return { source: await found(kind, "sandboxtemplates", name) };
   const own = kind === "SandboxClaim" ? await claimNamed(name) : undefined;
   const sandboxName = kind === "Sandbox" ? name : sandboxOf(own);
   const sandbox = await found("Sandbox", "sandboxes", sandboxName);
-  if (!sandbox) return [];
+  if (!sandbox) return {};
   const owner = controllerOf(sandbox.metadata);
   const claim = own ?? await claimNamed(owner?.kind === "SandboxClaim" ? owner.name : undefined);
   const template = sandbox.metadata.annotations?.[TEMPLATE_REF_ANNOTATION];
   const source = template === undefined ? sandbox : await found("SandboxTemplate", "sandboxtemplates", template);
-  return source ? await faultsOf(api, source, claim, signal) : [];
+  return { source, claim, sandbox };
 }
 
 function sandboxOf(claim: KubeObject | undefined): string | undefined {
@@ -63,10 +84,10 @@ export async function faultsOf(
   claim: KubeObject | undefined,
   signal?: AbortSignal,
 ): Promise<Evidence[]> {
-  const { faultsOfRules, hasRules, secretsOf } = await import("../../api/egress/faults.ts");
+  const { faultsOfRules, secretsOf } = await import("../../api/egress/faults.ts");
   const owner = ownerOf(source);
   const narrowing = claim && ownerOf(claim);
-  if (!hasRules(owner) && !(narrowing && hasRules(narrowing))) return [];
+  if (!hasEgressRules(owner) && !(narrowing && hasEgressRules(narrowing))) return [];
   const { namespace = "" } = source.metadata;
   const names = secretsOf(owner);
   const keys = await Promise.all(names.map((name) => keysOf(api, namespace, name, signal)));
@@ -78,18 +99,7 @@ function ownerOf({ kind, metadata }: KubeObject): RulesOwner {
 }
 
 async function keysOf(api: Api, namespace: string, name: string, signal?: AbortSignal): Promise<SecretKeys> {
-  const secret = await readOne(api, "secrets", namespace, name, signal);
-  return secret && Object.keys(secret["data"] as object | undefined ?? {});
-}
-
-/** @returns `null`: it does not exist; undefined: it could not be read */
-async function readOne(
-  api: Api,
-  resource: ObjectPath["resource"],
-  namespace: string,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<KubeObject | null | undefined> {
-  const answer = await api.send({ method: "GET", path: pathOf({ resource, namespace, name }), signal });
-  return isOk(answer) ? answer.body as KubeObject : answer.status === 404 ? null : undefined;
+  const answer = await api.send({ method: "GET", path: pathOf({ resource: "secrets", namespace, name }), signal });
+  if (answer.status === 404) return null;
+  return isOk(answer) ? Object.keys((answer.body as { data?: object }).data ?? {}) : undefined;
 }

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { imageCode } from "../../../packages/api/diagnosis/rules/node.ts";
 import type { Facts } from "../../../packages/api/diagnosis/facts.ts";
-import { ago, anEvent, aPod, type Case, expectCause, podFacts, waiting } from "./facts.ts";
+import { why } from "../../../packages/api/diagnosis/why.ts";
+import { ago, anEvent, aPod, type Case, expectCause, NOW, podFacts, waiting } from "./facts.ts";
 
 const of = (status: object, spec: object = {}, more: Partial<Facts> = {}) => podFacts(aPod(status, spec), more);
 const stuck = (reason: string, message?: string, more: object = {}, facts: Partial<Facts> = {}) =>
@@ -214,6 +215,14 @@ const cases: Case[] = [
 ];
 
 test.for(cases)("$name: $want.0", expectCause);
+
+test("the ConfigMap of the egress proxy is created as its page says", () => {
+  const facts = creating('MountVolume.SetUp failed for volume "x" : configmap "hookbox-egress-ca" not found');
+  expect(why(facts, NOW)).toMatchObject({
+    code: "ConfigMapNotFound",
+    remedy: expect.stringMatching("egress-proxy.md"),
+  });
+});
 
 test.for(
   [

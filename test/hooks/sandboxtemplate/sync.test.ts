@@ -109,6 +109,39 @@ test("whatever somebody changed or added is undone, in two updates", () => {
   expect(second["spec"]).toEqual(spec);
 });
 
+const egress = (spec: object = {}) =>
+  aTemplate({ metadata: { annotations: { "agents.x-k8s.io/egress-allow": "pypi.org" } }, spec });
+
+test("a template with rules for the egress proxy lets its sandboxes reach the proxy alone", () => {
+  const [policy] = answer(egress()).attachments;
+  expect(policy?.spec).toMatchObject({ ingress: (answer().attachments[0]?.spec as { ingress: object }).ingress });
+  expect(policy?.spec).toMatchObject({
+    egress: [{
+      to: [{
+        podSelector: {
+          matchLabels: { "app.kubernetes.io/name": "egress-proxy", "app.kubernetes.io/part-of": "hookbox" },
+        },
+      }],
+      ports: [{ port: 3128, protocol: "TCP" }],
+    }],
+  });
+  expect(policy?.metadata.annotations).toEqual({ "agents.x-k8s.io/template-generation": "uid-python/1/egress" });
+});
+
+test("if the template has rules of its own, they win", () => {
+  const [policy] = answer(egress({ networkPolicy: {} })).attachments;
+  expect(policy?.spec).not.toHaveProperty("egress");
+  expect(policy?.metadata.annotations).toEqual({ "agents.x-k8s.io/template-generation": "uid-python/1" });
+});
+
+test.for([[aTemplate(), egress()], [egress(), aTemplate()]])("annotations that come or go, %#", ([before, after]) => {
+  const old = stored(answer(before).attachments[0]);
+  const first = applyUpdate(old, answer(after, [old]).attachments[0] as object);
+  const second = applyUpdate(first, answer(after, [first]).attachments[0] as object);
+  expect(first["spec"]).toEqual(stored(answer(after).attachments[0])["spec"]);
+  expect(sameJson(second, first)).toBe(true);
+});
+
 test("Unmanaged deletes our policy, for a reason that the guard accepts, and keeps the label", () => {
   const policy = stored(answer().attachments[0]);
   const unmanaged = aTemplate({ spec: { networkPolicyManagement: "Unmanaged" } });

@@ -3,6 +3,7 @@
  * Secrets and ConfigMaps for its variables and volumes. Also finds mounts and settings that fail. @module
  */
 import type { Code } from "../catalogue.ts";
+import { EGRESS_CA } from "../../egress/podsettings.ts";
 import { containersOf, eventEvidence, eventsOf, type PodScene, secondsSince, waitingEvidence } from "../scene.ts";
 import { type Cause, cause, type Evidence, named, type ObjectRef } from "../finding.ts";
 import { isTransient } from "../messages.ts";
@@ -69,7 +70,9 @@ function missingCause(scene: PodScene, message: string, evidence: Evidence, othe
       ...base,
       object,
       summary: `${named(object)}, which Pod "${podRef.name}" needs, does not exist.`,
-      remedy: `Create it (${create} -n ${podRef.namespace} …), ${otherwise}`,
+      remedy: !isSecret && name === EGRESS_CA
+        ? `Create it with the certificate authority of the egress proxy: docs/howto/egress-proxy.md.`
+        : `Create it (${create} -n ${podRef.namespace} …), ${otherwise}`,
     });
   }
   const [found, key = "", kind = "", owner = "", volumeKey] = KEY.exec(message) ?? [];
