@@ -57,10 +57,26 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
   /** Namespace of the new object. @default the client's */
   namespace?: string;
   /**
-   * Environment variables of the sandbox. With a pool or template, the sandbox starts cold, and its template must allow
-   * it.
+   * Environment variables of the sandbox. With a pool or template, its template must allow it, and the sandbox starts
+   * cold unless the template allows late binding.
    */
   env?: Record<string, string> | undefined;
+  /**
+   * Environment variables with values from Secrets of the namespace, such as `{ API_KEY: "example-api/key" }`: name of the
+   * Secret and key in it. You must have the right to read these Secrets. Needs a pool or template whose template allows
+   * late binding and variables, as do `secretFiles` and `startCommand`. At most 8 values together with `secretFiles`.
+   */
+  secrets?: Record<string, string> | undefined;
+  /**
+   * Files with values from Secrets, by path in the sandbox, such as `{ "~/.netrc": "example-api/netrc" }`. Their mode is
+   * 0600.
+   */
+  secretFiles?: Record<string, string> | undefined;
+  /**
+   * Command for `sh -c`, which starts when the sandbox has its variables and files, once in each Pod. `commands.list` shows
+   * it under the name `start-command`.
+   */
+  startCommand?: string | undefined;
   /**
    * Narrows what the sandbox may reach. Needs a pool or template whose template has rules for an egress proxy, and only
    * what these rules allow can be listed.

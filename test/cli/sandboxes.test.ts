@@ -45,6 +45,24 @@ test("create and run narrow what the sandbox reaches, if its template has rules"
   });
 });
 
+test("create and run name Secrets for variables and files, and a start command", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const line = "create --pool python --name mine --no-wait --secret-env A=keys/a --secret-env B=keys/b";
+  const more = ["--secret-file", "~/.netrc=keys/netrc", "--start-command", "serve --port 80"];
+  expect(await run([...line.split(" "), ...more], setting)).toMatchObject({ code: 0, stderr: "" });
+  expect(cluster.get("SandboxClaim", "mine")?.metadata.annotations).toMatchObject({
+    "agents.x-k8s.io/secret-env": "A=keys/a,B=keys/b",
+    "agents.x-k8s.io/secret-files": "~/.netrc=keys/netrc",
+    "agents.x-k8s.io/start-command": "serve --port 80",
+  });
+  expect((await run("describe mine", setting)).stdout).toMatch(
+    /Variables: +A, B\n.*Files: +~\/\.netrc\n.*Starts: +serve --port 80\n/s,
+  );
+  expect(await run("run --pool python --secret-env A -- true", setting)).toMatchObject({
+    ...{ code: 2, stderr: expect.stringMatching('--secret-env "A": it is not KEY=VALUE') },
+  });
+});
+
 test("create from an image takes ports, volumes and a command; --no-wait returns at once", async () => {
   const { setting, cluster } = await someSandboxes();
   const line = "create --image box --name own --port 80 --port 81 --volume work:1Gi:/work -e A=1 --no-wait -o json";

@@ -90,6 +90,9 @@ export interface SandboxOptions extends ClusterOptions {
   image?: string;
   name?: string;
   env?: string[];
+  secretEnv?: string[];
+  secretFile?: string[];
+  startCommand?: string;
   allowEgress?: string[];
   label?: string[];
   annotation?: string[];
@@ -113,6 +116,9 @@ export function withSandboxOptions(command: Command): Command {
   option("--image <image>", "use this image, without a template");
   option("--name <name>", "name of the sandbox (default: random)");
   option("-e, --env <key=value>", "environment variable; can be repeated", true);
+  option("--secret-env <name=secret/key>", "environment variable from a Secret; can be repeated", true);
+  option("--secret-file <path=secret/key>", "file in the sandbox from a Secret; can be repeated", true);
+  option("--start-command <command>", "command for sh -c that starts in the sandbox before it is ready");
   option(
     "--allow-egress <hosts>",
     "reach only these hosts and networks, such as pypi.org,*.example.com, through the egress proxy; can be repeated",
@@ -147,6 +153,9 @@ export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | un
     ...ifAny("name", name),
     ...ifAny("namespace", namespace),
     ...ifAny("env", env && pairs("--env", env)),
+    ...ifAny("secrets", options.secretEnv && pairs("--secret-env", options.secretEnv)),
+    ...ifAny("secretFiles", options.secretFile && pairs("--secret-file", options.secretFile)),
+    ...ifAny("startCommand", options.startCommand),
     ...ifAny("network", allow && { allow }),
     ...ifAny("labels", label && pairs("--label", label)),
     ...ifAny("metadata", annotation && pairs("--annotation", annotation)),

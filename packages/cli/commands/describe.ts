@@ -8,6 +8,7 @@ import { POD_NAME_ANNOTATION, TEMPLATE_REF_ANNOTATION } from "../../api/objects/
 import { controllerOf, type KubeObject } from "../../api/objects/objects.ts";
 import { ACTIVE_ANNOTATION, IDLE_ANNOTATION, WOKEN_AT_ANNOTATION } from "../../api/router/protocol.ts";
 import type { Sandbox } from "../../api/sandbox.ts";
+import { lateContents } from "../../api/claims/latebinding.ts";
 import type { SandboxClaim } from "../../api/sandboxclaim.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { SandboxWarmPool } from "../../api/sandboxwarmpool.ts";
@@ -209,12 +210,16 @@ function linesOf({ object, sandbox, pod }: Description, { kind }: Kind, now: Dat
   switch (kind) {
     case "SandboxClaim": {
       const { spec, status } = object as SandboxClaim;
+      const contents = lateContents(object as SandboxClaim);
+      const late = typeof contents === "string" ? undefined : contents;
       return [
         ["Sandbox", status?.sandbox?.name],
         ["Pool", spec.warmPoolRef.name],
         ...sandbox ? sandboxLines(sandbox, pod, now) : [],
         ["Expires", untilOf(spec.lifecycle?.shutdownTime, now)],
-        ["Variables", spec.env?.map(({ name }) => name).join(", ")],
+        ["Variables", [...spec.env ?? [], ...late?.env ?? []].map(({ name }) => name).join(", ") || undefined],
+        ["Files", late?.files.map(({ name }) => name).join(", ") || undefined],
+        ["Starts", late?.start],
       ];
     }
     case "Sandbox": {

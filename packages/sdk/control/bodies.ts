@@ -1,5 +1,13 @@
 /** Builds the objects that the SDK creates. @module */
-import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
+import { lateContents } from "../../api/claims/latebinding.ts";
+import {
+  CLIENT_REQUESTED_ANNOTATION,
+  CREATED_BY_LABEL,
+  SECRET_ENV_ANNOTATION,
+  SECRET_FILES_ANNOTATION,
+  START_COMMAND_ANNOTATION,
+  TRACE_CONTEXT_ANNOTATION,
+} from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { InvalidArgumentError } from "../errors.ts";
@@ -48,6 +56,7 @@ export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
   }
   // Throws if both `env` and `envs` are set.
   envOf(options);
+  checkLate(options);
   if (image !== undefined) return;
   const remedy = "Set this in the SandboxTemplate, or create the sandbox from an image.";
   if (options.ports) {
@@ -61,6 +70,42 @@ export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
       remedy,
     });
   }
+}
+
+const LATE_REMEDY = "See docs/howto/secrets.md for what the template needs.";
+
+function checkLate(options: CreateOptions): void {
+  const annotations = lateAnnotations(options);
+  const [first] = Object.keys(annotations);
+  if (first === undefined) return;
+  const set = "secrets, secretFiles or startCommand";
+  if (options.image !== undefined) {
+    throw new InvalidArgumentError(`Cannot create a sandbox from an image with ${set}: they need a template`, {
+      remedy: LATE_REMEDY,
+    });
+  }
+  const twice = Object.keys(annotations).find((key) => options.metadata?.[key] !== undefined);
+  if (twice !== undefined) throw new InvalidArgumentError(`Cannot create a sandbox: \`metadata\` sets ${twice}, too`);
+  const { secrets = {}, secretFiles = {} } = options;
+  const split = [...Object.entries(secrets), ...Object.entries(secretFiles)].flat().find((text) => /[,=]/.test(text));
+  const contents = lateContents({ metadata: { name: "", annotations } });
+  const problem = split === undefined ? contents : `"${split}" has a comma or an equals sign`;
+  if (typeof problem !== "string") return;
+  throw new InvalidArgumentError(`Cannot create a sandbox with ${set}: ${problem}`, { remedy: LATE_REMEDY });
+}
+
+/** Returns the annotations of the claim for what the sandbox gets while it runs. */
+function lateAnnotations(
+  { secrets, secretFiles, startCommand }: Pick<CreateOptions, "secrets" | "secretFiles" | "startCommand">,
+): Record<string, string> {
+  const listed = (values: Record<string, string> | undefined) =>
+    Object.entries(values ?? {}).map(([name, value]) => `${name}=${value}`).join();
+  const [env, files] = [listed(secrets), listed(secretFiles)];
+  return {
+    ...env === "" ? {} : { [SECRET_ENV_ANNOTATION]: env },
+    ...files === "" ? {} : { [SECRET_FILES_ANNOTATION]: files },
+    ...startCommand === undefined ? {} : { [START_COMMAND_ANNOTATION]: startCommand },
+  };
 }
 
 /** Values of one creation that are not options. */
@@ -84,7 +129,10 @@ export function claimBody(options: CompleteOptions, pool: string, creation: Crea
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxClaim",
-    metadata: { ...metadata, annotations: { ...metadata.annotations, ...networkAnnotations(options) } },
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, ...lateAnnotations(options), ...networkAnnotations(options) },
+    },
     spec: {
       warmPoolRef: { name: pool },
       ...timeoutMs === undefined ? {} : { lifecycle: lifetime(timeoutMs, creation.begin) },
