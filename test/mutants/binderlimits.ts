@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const REFUSED_TEST = ["test/binder/refused.test.ts"];
 const MANY_TEST = ["test/binder/manypools.test.ts"];
 const TOLD_TEST = ["test/binder/toldpools.test.ts"];
+const DELIVER_TEST = ["test/binder/deliver.test.ts"];
 const LARGE_TEST = ["test/binder/alone/large.test.ts"];
 
 export const BINDER_LIMITS: readonly Mutant[] = [
@@ -139,5 +140,26 @@ export const BINDER_LIMITS: readonly Mutant[] = [
     from: 'all + (replacing.get(pool.metadata.uid ?? "") ?? 0)',
     to: "all",
     tests: ["test/binder/replacements.test.ts"],
+  },
+  {
+    name: "a bound claim adds what its template does not allow",
+    file: "packages/binder/deliver.ts",
+    from: "await checkTemplate(binder, claim, template);",
+    to: "",
+    tests: DELIVER_TEST,
+  },
+  {
+    name: "files are delivered for a claim whose author nobody has checked",
+    file: "packages/binder/deliver.ts",
+    from: "const wanted = [...env, ...files];",
+    to: "const wanted = env.length === 0 ? [] : [...env, ...files];",
+    tests: DELIVER_TEST,
+  },
+  {
+    name: "a start command needs no template that allows variables",
+    file: "packages/api/claims/request.ts",
+    from: 'if (isMore && envVarsInjectionPolicy === "Disallowed") {',
+    to: "if (false) {",
+    tests: DELIVER_TEST,
   },
 ];

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const TOKEN_TEST = ["test/runtime/token.test.ts"];
 const ORIGIN_TEST = ["test/runtime/http/guard.test.ts"];
+const BIND_TEST = ["test/runtime/bind.test.ts"];
 const USERS_TEST = ["test/runtime/users.test.ts"];
 const SOCKET_TEST = ["test/runtime/terminal/socket.test.ts"];
 
@@ -118,5 +119,33 @@ export const RUNTIME: readonly Mutant[] = [
     from: "os.environ.pop(name, None)",
     to: "pass",
     tests: ["test/runtime/interpreter/sdk.test.ts"],
+  },
+  {
+    name: "a start command runs again with each delivery",
+    file: "packages/runtime/bind.ts",
+    from: "claim !== undefined && started?.claim !== claim) {",
+    to: "claim !== undefined) {",
+    tests: BIND_TEST,
+  },
+  {
+    name: "a repeated delivery restores files that the start command has deleted",
+    file: "packages/runtime/bind.ts",
+    from: 'how === "add" || started?.claim === claim',
+    to: 'how === "add"',
+    tests: BIND_TEST,
+  },
+  {
+    name: "variables are bound although the start command did not start",
+    file: "packages/runtime/bind.ts",
+    from: "({ env, ofClaim } = before);",
+    to: "",
+    tests: BIND_TEST,
+  },
+  {
+    name: "a client reads a new Pod before the files of its claim are in it",
+    file: "packages/runtime/assemble.ts",
+    from: "isAwaited ? afterDelivery(files, env) : files",
+    to: "files",
+    tests: BIND_TEST,
   },
 ];
