@@ -14,6 +14,7 @@ import {
   POD_SPEC_HASH_ANNOTATION,
   PROPAGATED_ANNOTATIONS_ANNOTATION,
   PROPAGATED_LABELS_ANNOTATION,
+  RESIZED_ANNOTATION,
   TEMPLATE_REF_HASH_LABEL,
   TRACE_CONTEXT_ANNOTATION,
   WARM_POOL_LABEL,
@@ -57,19 +58,26 @@ export function keepPod(sandbox: Sandbox, pod: Pod): DesiredObject<"Pod"> {
 }
 
 /**
- * Tells whether a Pod was created from another spec than the Sandbox has now. A Pod without the hash annotation is
- * never outdated.
+ * Tells whether a Pod was created from another spec than the Sandbox has now, and was not resized to it. A Pod without
+ * the hash annotation is never outdated.
  */
 export function isOutdated(sandbox: Sandbox, { metadata }: Pod): boolean {
   const hash = metadata.annotations?.[POD_SPEC_HASH_ANNOTATION];
-  return hash !== undefined && hash !== specHash(sandbox);
+  if (hash === undefined) return false;
+  const now = specHash(sandbox);
+  return hash !== now && sandbox.metadata.annotations?.[RESIZED_ANNOTATION] !== resizedValue(hash, now);
+}
+
+/** Returns the value of {@link RESIZED_ANNOTATION}. @param before @param after hashes of the spec */
+export function resizedValue(before: string, after: string): string {
+  return `${before} ${after}`;
 }
 
 /**
  * Returns a hash of the Sandbox's fields that determine the Pod's spec, not of the Pod's spec. So a new version of this
  * hook, which may build another spec, makes no Pod outdated.
  */
-function specHash(sandbox: Sandbox): string {
+export function specHash(sandbox: Sandbox): string {
   return nameHash(canonicalJson([sandbox.spec.podTemplate.spec, claimTemplates(sandbox).map(volumeName)]));
 }
 

@@ -3,6 +3,7 @@ import type { Attributes } from "@opentelemetry/api";
 import { isReachable } from "../api/claims/binding.ts";
 import { type ClaimProblem, creationRefused, deliveryFailed, nameTaken, rightLacking } from "../api/claims/problem.ts";
 import { metadataConflict } from "../api/claims/podmetadata.ts";
+import { resourcesProblem, resourcesText } from "../api/claims/resources.ts";
 import { lackedRight } from "../api/diagnosis/messages.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
@@ -15,6 +16,7 @@ import { candidatesOf, type Choice, choose, MOST_REFUSED, policyProblem, refuse 
 import { boundMember, coldSandbox, ownPodMetadata } from "./boundsandbox.ts";
 import { markUnschedulable, reconcile, report } from "./reconcile.ts";
 import { expectReplacement } from "./replacements.ts";
+import { mayResize } from "./resize.ts";
 import { beginSpan, endFailed, logFields } from "./spans.ts";
 import { standingOf } from "./standing.ts";
 import {
@@ -99,7 +101,7 @@ export async function bind(binder: Binder, job: Job): Promise<void> {
       void replace?.(entry);
       const now = clock.now();
       binder.onServed({ kind: isMember ? "warm" : "cold", seconds: (now - entry.seenAt) / 1000, claim });
-      Object.assign(entry, { failures: 0, refused: [] });
+      Object.assign(entry, { failures: 0, refused: [], notResized: undefined });
       // The watch may already have shown that the Sandbox is Ready.
       if (!isReachable(outcome) && !entry.reporting) entry.starting = beginSpan(binder, claim, "hookbox.start_sandbox");
     } else if (outcome === "lost" && !isMember) {
@@ -176,24 +178,32 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
   job.generation = claim.metadata.generation;
   // The claim was deleted, or a restore of etcd has replaced what is known about it.
   if (binder.claims.get(entry.uid) !== entry) return undefined;
+  // Its annotations may have changed since it was checked, which leaves the generation as it was.
+  const excess = choice.template && resourcesProblem(claim, choice.template);
+  if (excess) throw new RefusalError(excess.message, excess);
   const now = new Date(clock.now());
   if (choice.kind === "cold") {
     await checkSecrets(binder, claim);
     if (binder.claims.get(entry.uid) !== entry) return undefined;
     entry.unsure = claim.metadata.name;
-    const outcome = await postSandbox(api, coldSandbox(claim, choice.pool, choice.template, now), claim);
+    const outcome = await postSandbox(api, coldSandbox(claim, choice, now), claim);
     entry.unsure = undefined;
     return outcome;
   }
   const member = isProjection(choice.sandbox) ? await getMember(api, choice.sandbox) : choice.sandbox;
   if (!member) return "lost";
   if (member !== choice.sandbox && !isHandable(member)) throw new RefusalError("its Pod would not stay as it is");
-  if (binder.claims.get(entry.uid) !== entry) return undefined;
   // With a template, the choice has checked this.
   const conflict = choice.template
     ? undefined
     : metadataConflict(ownPodMetadata(member), claim.spec.additionalPodMetadata);
   if (conflict) throw new RefusalError(conflict.message, conflict);
+  const isResized = resourcesText(claim) !== undefined;
+  // Without the template, nothing shows which resources are allowed.
+  if (isResized && !choice.template) return undefined;
+  const bound = boundMember(member, claim, choice.template, now);
+  if (isResized && !await mayResize(binder, entry, claim, bound)) return undefined;
+  if (binder.claims.get(entry.uid) !== entry) return undefined;
   job.member = member;
   entry.unsure = member.metadata.name;
   const annotations = missingAnnotations(claim, member, now, entry.seenAt);
@@ -205,7 +215,7 @@ async function writeSandbox(binder: Binder, job: Job): Promise<BindOutcome | und
       log("warn", "Cannot annotate a claim", { ...logFields(claim), ...errorFields(error) });
     });
   }
-  const outcome = await putSandbox(api, boundMember(member, claim, choice.template, now), claim);
+  const outcome = await putSandbox(api, bound, claim);
   // If the member is lost, another binder may have bound it to this same claim.
   entry.unsure = outcome === "lost" ? member.metadata.name : undefined;
   return outcome;
@@ -250,8 +260,14 @@ async function chooseByAll(binder: Binder, job: Job): Promise<SandboxClaim | und
     entry.notBefore = now + backoffMs(entry.failures++);
     return undefined;
   }
-  const { refused } = entry;
-  const choice = choose(claim, { ...candidates, refused }, allowedLabelDomains, now, allowedAnnotationDomains);
+  const { refused, notResized } = entry;
+  const choice = choose(
+    claim,
+    { ...candidates, refused, notResized },
+    allowedLabelDomains,
+    now,
+    allowedAnnotationDomains,
+  );
   if (choice.kind === "member" || choice.kind === "cold") {
     if (choice.kind === "member") index.assume(choice.sandbox);
     job.choice = choice;

@@ -47,7 +47,7 @@ const MOST_LARGE = 4;
 const MOST_PROBLEM_REPORTS = 4;
 /** All other reports that are written at the same time. */
 const MOST_REPORTS = 40;
-/** Deliveries at the same time. Runtimes that do not answer, each for ten seconds, may be all those of one namespace. */
+/** Deliveries, and resizes, at the same time. Runtimes that do not answer, each for ten seconds, may be all those of one namespace. */
 const MOST_DELIVERIES = 40;
 const MOST_OF_NAMESPACE = 10;
 
@@ -95,6 +95,7 @@ export function createBinding(api: Api, options: BindOptions): Binding {
       binder.problemReports.clear();
       binder.reports.clear();
       binder.deliveries.clear();
+      binder.resizes.clear();
       while (binder.serving > 0) await new Promise<void>((fulfil) => binder.onIdle = fulfil);
     },
   };
@@ -147,6 +148,8 @@ function createBinder(api: Api, options: BindOptions): Binder {
     problemReports: createWorkQueue(MOST_PROBLEM_REPORTS),
     reports: createWorkQueue(MOST_REPORTS),
     deliveries: createWorkQueue(MOST_DELIVERIES, MOST_OF_NAMESPACE),
+    resizes: createWorkQueue(MOST_DELIVERIES, MOST_OF_NAMESPACE),
+    unresizable: new Map(),
     isListed: false,
     schedule: () => schedule(binder),
     onIdle: () => {},

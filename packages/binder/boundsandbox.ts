@@ -7,6 +7,8 @@ import { boundMetadata } from "../api/claims/boundmetadata.ts";
 import { allowsLateBinding } from "../api/claims/latebinding.ts";
 import { joinedVolumes, withEnvironment } from "../api/claims/request.ts";
 import type { PodMetadata } from "../api/claims/podmetadata.ts";
+import { type Amounts, claimAmounts, withAmounts } from "../api/claims/resources.ts";
+import { resizedValue, specHash } from "../../hooks/sandbox/pod.ts";
 import { securedPodSpec } from "../../hooks/sandboxwarmpool/blueprint.ts";
 import {
   type PoolSandbox,
@@ -16,6 +18,7 @@ import {
   sharedSpec,
   templateAnnotations,
 } from "../../hooks/sandboxwarmpool/sandbox.ts";
+import { cutText } from "../api/objects/conditions.ts";
 import { applyCreate, applyUpdate, lastApplied } from "../api/objects/apply.ts";
 import {
   ASSIGNED_AT_ANNOTATION,
@@ -27,7 +30,9 @@ import {
   DECORATOR_ANNOTATION,
   LATE_BINDING_ANNOTATION,
   LAUNCH_TYPE_LABEL,
+  NOT_RESIZED_ANNOTATION,
   POD_TEMPLATE_HASH_LABEL,
+  RESIZED_ANNOTATION,
   SAFE_TO_EVICT_ANNOTATION,
   TEMPLATE_HASH_LABEL,
   TEMPLATE_REF_HASH_LABEL,
@@ -40,6 +45,10 @@ import { controllerReference } from "../api/objects/objects.ts";
 /** Longest trace context that is copied, in characters. A Sandbox has other annotations that need room. */
 const LONGEST_TRACE = 512;
 
+const NO_MEMBER = "no running pool member could be bound";
+/** Longest text that a Sandbox keeps about why no member was resized, in characters. */
+const LONGEST_WHY = 400;
+
 /** Labels of a member that the Sandbox of a claim does not have. */
 const POOL_LABELS = [
   WARM_POOL_LABEL,
@@ -50,8 +59,8 @@ const POOL_LABELS = [
 ];
 
 /**
- * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. The controller, labels and Pod
- * metadata are the claim's; everything else stays, also other owners. The member is merged as Metacontroller would merge
+ * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. The controller, labels, Pod
+ * metadata and the resources that the claim asks for are the claim's; everything else stays, also other owners. The member is merged as Metacontroller would merge
  * it, and stored as last applied, so that Metacontroller's next sync changes nothing. Source: Agent Sandbox API, section
  * 3.5.3 b.
  *
@@ -87,17 +96,38 @@ export function boundMember(
   const bound = applyUpdate(sandbox, desired, rememberedOf(sandbox.metadata, metadata, record));
   // The merge identifies owners by their names, so it would replace an owner that has the name of the claim or pool.
   const others = sandbox.metadata.ownerReferences?.filter(({ controller }) => controller !== true) ?? [];
-  return { ...bound, metadata: { ...bound.metadata, ownerReferences: [...others, controllerReference(claim)] } };
+  const given = { ...bound, metadata: { ...bound.metadata, ownerReferences: [...others, controllerReference(claim)] } };
+  const amounts = claimAmounts(claim);
+  return amounts ? resizedMember(given, amounts) : given;
+}
+
+/** Not by the merge: the claim's hook leaves the spec alone. */
+function resizedMember(sandbox: Sandbox, amounts: Amounts): Sandbox {
+  const { podTemplate } = sandbox.spec;
+  const spec = { ...sandbox.spec, podTemplate: { ...podTemplate, spec: withAmounts(podTemplate.spec, amounts) } };
+  const resized = { ...sandbox, spec };
+  const annotations = {
+    ...sandbox.metadata.annotations,
+    [RESIZED_ANNOTATION]: resizedValue(specHash(sandbox), specHash(resized)),
+  };
+  return { ...resized, metadata: { ...sandbox.metadata, annotations } };
+}
+
+/** What a claim gets a new Sandbox from. */
+export interface ColdStart {
+  pool: SandboxWarmPool;
+  template: SandboxTemplate;
+  /** Why no member of the pool could be resized for the claim; undefined: there was none that could be bound. */
+  notResized?: string | undefined;
 }
 
 /**
- * Builds a new Sandbox for one claim. It has the claim's name, variables, volumes and metadata from the start. Source:
- * Agent Sandbox API, section 3.5.5.
+ * Builds a new Sandbox for one claim. It has the claim's name, variables, volumes, resources and metadata from the start.
+ * Source: Agent Sandbox API, section 3.5.5.
  */
 export function coldSandbox(
   claim: SandboxClaim,
-  pool: SandboxWarmPool,
-  template: SandboxTemplate,
+  { pool, template, notResized = NO_MEMBER }: ColdStart,
   now: Date,
 ): PoolSandbox {
   const { name, namespace = "", uid = "", labels = {} } = claim.metadata;
@@ -105,6 +135,8 @@ export function coldSandbox(
   const { metadata, record } = boundMetadata(template.spec.podTemplate.metadata ?? {}, claim, hash);
   const client = labels[CREATED_BY_LABEL];
   const { env = [], volumeClaimTemplates = [] } = claim.spec;
+  const amounts = claimAmounts(claim);
+  const podSpec = securedPodSpec(template);
   const volumes = volumeClaimTemplates.length > 0
     ? joinedVolumes(template.spec.volumeClaimTemplates ?? [], volumeClaimTemplates)
     : template.spec.volumeClaimTemplates;
@@ -120,11 +152,15 @@ export function coldSandbox(
         ...(client === undefined ? {} : { [CREATED_BY_LABEL]: client }),
         ...shardOf(pool),
       },
-      annotations: { ...templateAnnotations(template, name), ...claimAnnotations(claim, record, template, now) },
+      annotations: {
+        ...templateAnnotations(template, name),
+        ...claimAnnotations(claim, record, template, now),
+        ...(amounts ? { [NOT_RESIZED_ANNOTATION]: cutText(notResized, LONGEST_WHY) } : {}),
+      },
       ownerReferences: [controllerReference(claim)],
     },
     spec: {
-      podTemplate: { metadata, spec: withEnvironment(securedPodSpec(template), env) },
+      podTemplate: { metadata, spec: withEnvironment(amounts ? withAmounts(podSpec, amounts) : podSpec, env) },
       ...sharedSpec(template, volumes),
     },
   };

@@ -34,8 +34,8 @@ const MOST_FAILURES = 3;
 /** Sandboxes that one claim discards: if these refuse what the claim sets, the template is the cause. */
 const MOST_DISCARDED = 2;
 
-/** What happens to the claim after a delivery. */
-interface Next {
+/** What happens to the claim after a delivery or a resize. */
+export interface Next {
   reconcile(binder: Binder, entry: QueuedClaim): void;
   report(binder: Binder, entry: QueuedClaim, what: Report): Promise<void>;
 }

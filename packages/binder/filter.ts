@@ -24,20 +24,21 @@ import { blueprintHash, isStale } from "../../hooks/sandboxwarmpool/blueprint.ts
 import { countedUpTo } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { isReachable } from "../api/claims/binding.ts";
 import { needsDelivery } from "../api/claims/latebinding.ts";
+import { resourcesText } from "../api/claims/resources.ts";
 import type { Members } from "./score.ts";
 import { isProjection } from "./store.ts";
 
 /**
  * What happens to a claim now.
  * - `member`: bind this member.
- * - `cold`: create a Sandbox for the claim.
+ * - `cold`: create a Sandbox for the claim. `notResized`: see boundsandbox.ts.
  * - `wait`: choose again after this many milliseconds, or when a member changes.
  * - `refused`: the claim cannot be served. Choose again when the claim, pool or template changes; with `awaitsMember`,
  *   also when a member changes. The claim's status reports `problem`; undefined: nothing to report yet.
  */
 export type Choice =
   | { kind: "member"; pool: SandboxWarmPool; sandbox: Sandbox; template: SandboxTemplate | undefined }
-  | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate }
+  | { kind: "cold"; pool: SandboxWarmPool; template: SandboxTemplate; notResized?: string }
   | { kind: "wait"; ms: number }
   | { kind: "refused"; problem?: ClaimProblem; awaitsMember?: boolean };
 
@@ -63,25 +64,31 @@ export const PATIENCE_MS = 2000;
  * | the claim requests something that the template does not allow | refused |
  * | the template's NetworkPolicy is required, and not in force | refused |
  * | the claim needs a Sandbox of its own, and its name is too long for one | refused |
- * | the claim sets volumes, or env that cannot be bound late | cold |
+ * | the claim sets volumes, env that cannot be bound late, or resources that no running container can get | cold |
+ * | a member was not resized for the resources that the claim asks for | cold |
  * | the binding of two members to the claim was refused | cold |
- * | as the next row, but a Sandbox gets something for the claim while it runs, and the member is not Ready | as without a member |
+ * | as the next row, but a Sandbox gets something, or is resized, for the claim while it runs, and the member is not Ready | as without a member |
  * | a member is Ready or running, the pool's status counts its number, and its binding was not refused | the best such member (score.ts) |
  * | the claim is younger than two seconds, and more members are coming than earlier claims wait for | wait |
  * | none of these | cold |
  *
  * Without a template, a Sandbox cannot be created: refused instead of cold.
  *
- * @param candidates `refused` lists the UIDs of members whose binding to this claim the API server refused
+ * @param candidates `refused` lists the UIDs of members whose binding to this claim the API server refused. `notResized`
+ * has why no member was resized for the claim, and the resources that it asked for then
  */
 export function choose(
   claim: SandboxClaim,
-  candidates: Candidates & { refused?: readonly string[] },
+  candidates: Candidates & {
+    refused?: readonly string[];
+    notResized?: { text: string; why: string } | undefined;
+  },
   domains: readonly string[],
   now: number,
   allowedAnnotationDomains?: readonly string[],
 ): Choice {
   const { pool, template, refused = [] } = candidates;
+  const resources = resourcesText(claim);
   if (!pool) return { kind: "refused", problem: poolNotFound(claim.spec.warmPoolRef.name) };
   if (pool.metadata.deletionTimestamp !== undefined) {
     return { kind: "refused", problem: poolLeaving(pool.metadata.name) };
@@ -93,10 +100,15 @@ export function choose(
   if (template && candidates.policyProblem !== undefined) {
     return { kind: "refused", problem: policyNotInForce(template.metadata.name, candidates.policyProblem) };
   }
-  if (!needsColdStart(claim, template) && refused.length < MOST_REFUSED) {
+  const isOwn = needsColdStart(claim, template);
+  const notResized = resources === undefined || candidates.notResized?.text !== resources
+    ? undefined
+    : candidates.notResized.why;
+  if (!isOwn && notResized === undefined && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
-    const isWanted = sandbox && (!needsDelivery(claim) || isReachable(sandbox));
+    const needsPod = needsDelivery(claim) || resources !== undefined;
+    const isWanted = sandbox && (!needsPod || isReachable(sandbox));
     if (isWanted) return { kind: "member", pool, sandbox, template };
     // Math.abs, because clocks differ: a claim with a creation time far in the future would otherwise wait forever.
     const age = Math.abs(now - Date.parse(claim.metadata.creationTimestamp ?? ""));
@@ -105,12 +117,16 @@ export function choose(
   }
   if (!template) {
     const missing = templateNotFound(pool.spec.sandboxTemplateRef.name);
-    return { kind: "refused", problem: missing, awaitsMember: !needsColdStart(claim, template) };
+    return { kind: "refused", problem: missing, awaitsMember: !isOwn };
   }
   const long = nameTooLong(claim.metadata.name, template);
-  if (long) return { kind: "refused", problem: long, awaitsMember: !needsColdStart(claim, template) };
-  return { kind: "cold", pool, template };
+  if (long) return { kind: "refused", problem: long, awaitsMember: !isOwn };
+  const why = isOwn ? NOT_FOR_MEMBERS : notResized;
+  return { kind: "cold", pool, template, ...(why === undefined ? {} : { notResized: why }) };
 }
+
+const NOT_FOR_MEMBERS =
+  "no running member can have what the claim asks for: volumes, variables, or resources whose change restarts the container";
 
 /** What a pool can offer to its claims. Valid as long as none of these objects changes. */
 export interface Candidates {

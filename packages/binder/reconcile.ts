@@ -9,6 +9,7 @@ import { LONGEST_TIMER_MS } from "../process/clock.ts";
 import { errorFields } from "../process/log.ts";
 import { deliverIfDue } from "./deliver.ts";
 import { type ControlledSandbox, type Standing, standingOf } from "./standing.ts";
+import { resizeIfDue } from "./resize.ts";
 import { type Report, writeReport } from "./report.ts";
 import { logFields } from "./spans.ts";
 import { keyOf } from "./queue.ts";
@@ -32,8 +33,7 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   const stands = standing(binder, entry);
   dropUnread(entry, stands.is === "hooks");
   if (!isServing(binder)) return;
-  const mayReport = deliverIfDue(binder, entry, stands, { reconcile, report });
-  if (mayReport && stands.is === "assigned" && isDue(binder, entry, stands.assigned)) {
+  if (mayBind(binder, entry, stands) && stands.is === "assigned" && isDue(binder, entry, stands.assigned)) {
     reportInTurn(binder, entry, sandbox);
   }
   planExpiry(binder, entry);
@@ -51,6 +51,13 @@ export function reconcile(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox)
   withdraw(binder, entry);
   entry.place = "waiting";
   binder.queue.add(entry);
+}
+
+/** Starts what the claim's Sandbox still needs while it runs. Returns whether it needs nothing more. */
+function mayBind(binder: Binder, entry: QueuedClaim, stands: Standing): boolean {
+  const next = { reconcile, report };
+  const isDelivered = deliverIfDue(binder, entry, stands, next);
+  return resizeIfDue(binder, entry, stands, next) && isDelivered;
 }
 
 /** Returns what the binder has to do about a claim, by what this process knows now. */
@@ -119,6 +126,8 @@ function reportInTurn(binder: Binder, entry: QueuedClaim, sandbox?: Sandbox): vo
     const stands = standing(binder, entry);
     if (stands.is === "hooks" || stands.is === "wanting") return;
     if (stands.is !== "assigned") return await report(binder, entry, { is: stands.is });
+    // While the report waited for its turn, the claim may have got another Sandbox.
+    if (!mayBind(binder, entry, stands)) return;
     const { name } = stands.assigned;
     const shown = sandbox?.metadata.name === name ? sandbox : undefined;
     await report(binder, entry, { is: "assigned", name, sandbox: shown });

@@ -3,10 +3,12 @@
  * @module
  */
 import type { ClaimProblem } from "../api/claims/problem.ts";
+import { RESIZED_CONDITION, resizedVerdict } from "../api/claims/resources.ts";
 import type { Sandbox } from "../api/sandbox.ts";
 import { type SandboxClaim, sandboxClaimSchema, type SandboxClaimStatus } from "../api/sandboxclaim.ts";
 import { computeStatus, missingAnnotations } from "../../hooks/sandboxclaim/status.ts";
 import { isExpired } from "../api/expiry.ts";
+import { stamp } from "../api/objects/conditions.ts";
 import { sameJson } from "../api/objects/apply.ts";
 import { FIRST_OBSERVED_ANNOTATION } from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
@@ -120,7 +122,7 @@ async function isSure(binder: Binder, entry: QueuedClaim, observed: SandboxClaim
  */
 async function isStillRefused(
   binder: Binder,
-  { namespace, refused }: QueuedClaim,
+  { namespace, refused, notResized }: QueuedClaim,
   claim: SandboxClaim,
   problem: ClaimProblem,
 ): Promise<boolean> {
@@ -145,7 +147,7 @@ async function isStillRefused(
   const fault = policyProblem(policy, templateNetworkPolicy, template);
   const now = clock.now();
   const { members } = index.snapshot(namespace, name);
-  const candidates = { ...candidatesOf(pool, template, members, now, fault), refused };
+  const candidates = { ...candidatesOf(pool, template, members, now, fault), refused, notResized };
   const choice = choose(claim, candidates, allowedLabelDomains, now, allowedAnnotationDomains);
   return choice.kind === "refused" && sameJson(choice.problem, problem);
 }
@@ -165,11 +167,28 @@ function statusFor(
   const is = report.is === "undelivered" ? "assigned" : report.is;
   if (stands.is !== is || (isOther && is === report.is)) return undefined;
   const ended = entry.ended?.metadata.name === claim.status?.sandbox?.name ? entry.ended : undefined;
-  const status = computeStatus({
+  const computed = computeStatus({
     claim,
     sandbox: report.is === "lost" && !controlled.earliest() ? ended : report.sandbox,
     isExpired: report.is === "expired" || isExpired(claim, serverNow(binder)),
     problem: report.is === "wanting" || report.is === "undelivered" ? report.problem : undefined,
   }, now);
+  const status = withResized(computed, claim, report.is === "assigned" ? report.sandbox : undefined, now);
   return sameJson(status, claim.status) ? undefined : status;
+}
+
+/** Reports how the Sandbox that a claim is bound to got its resources. The claim's hook keeps that condition. */
+function withResized(
+  status: SandboxClaimStatus,
+  claim: SandboxClaim,
+  sandbox: Sandbox | undefined,
+  now: Date,
+): SandboxClaimStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== RESIZED_CONDITION);
+  const verdict = sandbox && resizedVerdict(sandbox);
+  if (!verdict) return others.length === status.conditions?.length ? status : { ...status, conditions: others };
+  return {
+    ...status,
+    conditions: [...others, stamp(verdict, claim.status?.conditions, claim.metadata.generation, now)],
+  };
 }

@@ -98,7 +98,7 @@ function chooseFor(binder: Binder, entry: QueuedClaim, candidates: Candidates): 
     if (candidates.template && isProjection(candidates.template)) return { kind: "unknown" };
     return choose(
       entry.claim,
-      { ...candidates, refused: entry.refused },
+      { ...candidates, refused: entry.refused, notResized: entry.notResized },
       binder.allowedLabelDomains,
       now,
       binder.allowedAnnotationDomains,

@@ -1,5 +1,6 @@
 /** Decides what the binder has to do about a claim, from the claim itself and the Sandboxes that it controls. @module */
 import { isEnd, isFinal, isReachable } from "../api/claims/binding.ts";
+import { type ContainerResources, firstResources } from "../api/claims/resources.ts";
 import { bindsLate } from "../api/claims/latebinding.ts";
 import { hasExpired, isPublished } from "../api/expiry.ts";
 import { findCondition } from "../api/objects/conditions.ts";
@@ -7,6 +8,7 @@ import {
   ASSIGNED_AT_ANNOTATION,
   FIRST_OBSERVED_ANNOTATION,
   LAUNCH_TYPE_LABEL,
+  RESIZED_ANNOTATION,
   SANDBOX_NAME_ANNOTATION,
   TEMPLATE_REF_ANNOTATION,
 } from "../api/objects/keys.ts";
@@ -85,6 +87,8 @@ export interface ControlledSandbox {
   isCold: boolean;
   /** Name of its template; undefined: not recorded. */
   template: string | undefined;
+  /** What its Pod is resized to for the claim; undefined: it is not resized. */
+  resize: ContainerResources | undefined;
 }
 
 /** The Sandboxes that one claim controls. Users can create any number of them, so every lookup is by key. */
@@ -104,7 +108,7 @@ export function createControlled(): Controlled {
   const names = new Map<string, string>();
   let first: ControlledSandbox | undefined;
   return {
-    put({ metadata: { name, uid = "", annotations, labels }, status }) {
+    put({ metadata: { name, uid = "", annotations, labels }, spec, status }) {
       const hasReported = findCondition(status?.conditions, "Ready") !== undefined;
       const sandbox = {
         uid,
@@ -116,6 +120,7 @@ export function createControlled(): Controlled {
         start: startOf(uid, status),
         isCold: labels?.[LAUNCH_TYPE_LABEL] === "cold",
         template: annotations?.[TEMPLATE_REF_ANNOTATION],
+        resize: annotations?.[RESIZED_ANNOTATION] === undefined ? undefined : firstResources(spec.podTemplate.spec),
       };
       names.set(uid, name);
       byName.set(name, sandbox);

@@ -94,6 +94,26 @@ interface DeliveryState {
   retry: (() => void) | undefined;
 }
 
+/** The resize of the Pod of a claim's Sandbox (resize.ts). Sandboxes are named by their UIDs. */
+interface ResizeState {
+  /** The one whose Pod has its resources; undefined: none. */
+  done: string | undefined;
+  /** The one that was deleted because its Pod was not resized. */
+  discarded: string | undefined;
+  /** The one that the other fields are about. */
+  of: string | undefined;
+  /** When its resize began, in milliseconds since the epoch. */
+  since: number;
+  /** How often its Pod was looked at. */
+  tries: number;
+  /** How often one could not be deleted. */
+  failures: number;
+  /** Whether a request is under way. */
+  isRunning: boolean;
+  /** Cancels the next look; undefined: none is planned. */
+  retry: (() => void) | undefined;
+}
+
 /** What the binder keeps of a claim, for as long as the claim exists. */
 export interface QueuedClaim extends Waiter {
   /** Parsed; a projection if `raw` is not kept. */
@@ -136,6 +156,9 @@ export interface QueuedClaim extends Waiter {
   /** Why it cannot be served, how often that was reported, and the earliest time of the next report, in ms since the epoch. */
   refusal: { text: string; reports: number; notBefore: number } | undefined;
   delivery: DeliveryState;
+  resizing: ResizeState;
+  /** Why no pool member was resized for the claim while it asked for these resources; undefined: none was asked for. */
+  notResized: { text: string; why: string } | undefined;
   /** Its Sandbox if that has ended, reduced to what the claim's status reports. */
   ended: Sandbox | undefined;
   /** Whether it has controlled a Sandbox since this process started. */
@@ -186,6 +209,10 @@ export interface Binder extends Required<Omit<BindOptions, "tracer" | "allowedAn
   reports: WorkQueue;
   /** Delivers what claims set. */
   deliveries: WorkQueue;
+  /** Resizes Pods. */
+  resizes: WorkQueue;
+  /** Why members were not resized, and until when that counts (ms since the epoch); by namespace, pool and resources. */
+  unresizable: Map<string, { why: string; until: number }>;
   isListed: boolean;
   /** Starts to serve as many claims as the limits allow. */
   schedule: () => void;
@@ -243,6 +270,11 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     alarm: undefined,
     refusal: undefined,
     delivery: { done: undefined, running: undefined, failures: 0, discarded: 0, retry: undefined },
+    resizing: {
+      ...{ done: undefined, discarded: undefined, of: undefined, retry: undefined },
+      ...{ since: 0, tries: 0, failures: 0, isRunning: false },
+    },
+    notResized: undefined,
     ended: undefined,
     hadSandbox: false,
     shownIn: undefined,
@@ -260,6 +292,8 @@ export function dropTimers(entry: QueuedClaim): void {
   dropRetry(entry);
   entry.delivery.retry?.();
   entry.delivery.retry = undefined;
+  entry.resizing.retry?.();
+  Object.assign(entry.resizing, { retry: undefined, of: undefined });
   entry.settling?.();
   entry.settling = undefined;
   entry.alarm?.();

@@ -9,6 +9,7 @@ import {
   type ApiRequest,
   isOk,
   messageOf,
+  PATCH_TYPES,
   WATCH_SILENCE_MS,
   type WatchEvent,
 } from "../kube/api.ts";
@@ -73,8 +74,6 @@ const HIDDEN_MS = 30_000;
  * has seen: after a longer time, that version may be one of before a restore of etcd.
  */
 const RESUME_MS = 300_000;
-
-const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" };
 
 /**
  * Makes the connection. While the page is hidden, watches stop; they continue when it is shown.

@@ -7,13 +7,23 @@ export interface ApiRequest {
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Content of a PATCH: a JSON merge patch, or a whole object for server-side apply. @default "merge" */
-  patch?: "merge" | "apply";
+  /**
+   * Content of a PATCH: a JSON merge patch, a whole object for server-side apply, or a strategic merge patch, which only
+   * the kinds of Kubernetes itself accept. @default "merge"
+   */
+  patch?: "merge" | "apply" | "strategic";
   /** If the answer is longer, the request fails with `AnswerTooLong`. @default any length */
   mostBytes?: number;
   /** Aborts the request. */
   signal?: AbortSignal | undefined;
 }
+
+/** Content types of a PATCH. */
+export const PATCH_TYPES: Record<NonNullable<ApiRequest["patch"]>, string> = {
+  merge: "application/merge-patch+json",
+  apply: "application/apply-patch+yaml",
+  strategic: "application/strategic-merge-patch+json",
+};
 
 /**
  * An answer with any status. `body` is the parsed JSON, for an error a `Status` object. If a successful answer is not

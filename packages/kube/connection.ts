@@ -7,6 +7,7 @@ import {
   AnswerTooLong,
   type Api,
   type ApiRequest,
+  PATCH_TYPES,
   WATCH_SILENCE_MS,
   type WatchEvent,
   WatchSilent,
@@ -26,8 +27,6 @@ export interface ConnectionOptions {
   userAgent: string;
   onAnswer?: (method: string, status: number) => void;
 }
-
-const PATCH_TYPES = { merge: "application/merge-patch+json", apply: "application/apply-patch+yaml" } as const;
 
 type Open = (request: ApiRequest, signal: AbortSignal, accept?: string) => Promise<Incoming>;
 

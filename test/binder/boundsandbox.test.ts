@@ -5,6 +5,8 @@ import { type SandboxClaim, sandboxClaimSchema } from "../../packages/api/sandbo
 import type { SandboxTemplate } from "../../packages/api/sandboxtemplate.ts";
 import { boundMember } from "../../packages/binder/boundsandbox.ts";
 import { syncSandboxClaim } from "../../hooks/sandboxclaim/sync.ts";
+import { specHash } from "../../hooks/sandbox/pod.ts";
+import { RESIZED_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { canonicalJson, LAST_APPLIED_ANNOTATION, lastApplied } from "../../packages/api/objects/apply.ts";
 import { decoratorRequestSchema } from "../../packages/webhook/metacontroller.ts";
 import { aClaimRequest, CONFIG, putOf } from "../claimbuilders.ts";
@@ -47,6 +49,7 @@ const claimRef = ({ metadata: { name, uid } }: SandboxClaim) => ({
 });
 
 const WISHES = { additionalPodMetadata: { labels: { "sandbox.users.io/team": "blue" }, annotations: { note: "x" } } };
+const RESOURCES = { metadata: { annotations: { "agents.x-k8s.io/resources": "cpu=2,memory=4Gi" } } };
 const swaps = [
   ["a member", theMember(1), aClaim("c")],
   ["a member to a claim with wishes", theMember(1), aClaim("c", { spec: WISHES })],
@@ -66,10 +69,25 @@ test.for(swaps)("%s: metadata apart, only the Pod's metadata changes", ([, sandb
   expect(ownerReferences).toEqual([claimRef(claim)]);
 });
 
-test.for(swaps)("%s: Metacontroller has nothing to do after what the claim's hook answers", ([, sandbox, claim]) => {
-  const given = sandboxSchema.parse(swap(sandbox, claim));
-  expect([nextPut(given, claim, false), nextPut(given, claim)]).toEqual([undefined, undefined]);
+test("a member to a claim that asks for resources: CPU and memory of the first container change, too", () => {
+  const given = sandboxSchema.parse(swap(theMember(1), aClaim("c", RESOURCES)));
+  const plain = sandboxSchema.parse(swap(theMember(1), aClaim("c", { metadata: { annotations: {} } })));
+  const [main] = plain.spec.podTemplate.spec.containers;
+  const resized = { ...main, resources: { requests: { cpu: "2", memory: "4Gi" } } };
+  expect(given.spec.podTemplate.spec).toEqual({ ...plain.spec.podTemplate.spec, containers: [resized] });
+  const { [RESIZED_ANNOTATION]: hashes, ...annotations } = given.metadata.annotations ?? {};
+  expect(annotations).toEqual(plain.metadata.annotations);
+  expect(hashes).toBe(`${specHash(plain)} ${specHash(given)}`);
 });
+
+const withResources = ["a member to a claim that asks for resources", theMember(1), aClaim("c", RESOURCES)] as const;
+test.for([...swaps, withResources])(
+  "%s: Metacontroller has nothing to do after what the claim's hook answers",
+  ([, sandbox, claim]) => {
+    const given = sandboxSchema.parse(swap(sandbox, claim));
+    expect([nextPut(given, claim, false), nextPut(given, claim)]).toEqual([undefined, undefined]);
+  },
+);
 
 test("Metacontroller remembers what the claim's hook may change, and no more: it leaves the rest alone", () => {
   const given = swap(theMember(1), aClaim("c", { spec: WISHES }));

@@ -11,7 +11,8 @@ import { aClaim, aPool } from "../pools.ts";
 import { NOW } from "../sandboxes.ts";
 import { aTemplate } from "../templates.ts";
 
-const cold = (claim = aClaim("c"), template = aTemplate(), pool = aPool()) => coldSandbox(claim, pool, template, NOW);
+const cold = (claim = aClaim("c"), template = aTemplate(), pool = aPool()) =>
+  coldSandbox(claim, { pool, template }, NOW);
 const full = aClaim("c", {
   metadata: {
     labels: { "agents.x-k8s.io/created-by": "python-client" },

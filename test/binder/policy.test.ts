@@ -39,7 +39,7 @@ const template = aTemplate({ spec: volumes });
 
 test("Sandboxes of claims and pools have no other labels, annotations and fields", () => {
   const made: Made[] = [
-    coldSandbox(claim, pool, template, NOW),
+    coldSandbox(claim, { pool, template }, NOW),
     applyCreate(buildMember(pool, template, "m", { number: 1, first: 1 })),
   ];
   const keys = ofMessage("create Sandboxes with reserved labels and annotations");

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 const given = () => boundMember(member, claim, aTemplate(), NOW);
-const cold = () => coldSandbox(claim, aPool(), aTemplate(), NOW);
+const cold = () => coldSandbox(claim, { pool: aPool(), template: aTemplate() }, NOW);
 const STATUS: SandboxClaimStatus = { conditions: [], sandbox: { name: "warm-1" } };
 
 const failing = (method: string, answer: Answer | Error): ApiFault => (request) =>

@@ -23,6 +23,7 @@ const DEFAULTS = "Error seen: set the lifecycle of spec.claimDefaults: ";
 const LACKING = "Error seen: the installation of hookbox lacks the right to ";
 const REFUSED = "Error seen: create sandbox: ";
 const UNDELIVERED = "Error seen: give the sandbox what its claim sets: ";
+const UNSIZED = "Error seen: resize the sandbox for its claim: ";
 const TAKEN = 'Error seen: sandbox "';
 
 /** The claim's pool does not exist. */
@@ -77,6 +78,11 @@ export function lifecycleRefused(words: string): ClaimProblem {
 /** The claim's Sandbox does not get the claim's variables, files or start command, so the claim is not bound. @param words the cause, without values */
 export function deliveryFailed(words: string): ClaimProblem {
   return { reason: "ReconcilerError", message: `${UNDELIVERED}${withLimit(words)}` };
+}
+
+/** The claim's Sandbox is not resized and cannot be replaced, so the claim is not bound. @param words the cause */
+export function resizeFailed(words: string): ClaimProblem {
+  return { reason: "ReconcilerError", message: `${UNSIZED}${withLimit(words)}` };
 }
 
 /** The binder's account lacks a right, so that it can serve no claim like this one. @param words the API server's message */

@@ -7,13 +7,14 @@ import type { VolumeClaimTemplate } from "../blueprint.ts";
 import type { ClaimEnvironmentVariable, SandboxClaim } from "../sandboxclaim.ts";
 import type { SandboxTemplate, SandboxTemplateSpec } from "../sandboxtemplate.ts";
 import { allowsLateBinding, canBindLate, lateContents, needsDelivery } from "./latebinding.ts";
+import { claimAmounts, resourcesProblem, resourcesText, restartsFor } from "./resources.ts";
 import { RUNTIME_KEY_SECRET } from "../router/scopedtoken.ts";
 import { metadataConflict, metadataProblem } from "./podmetadata.ts";
 import type { ClaimProblem } from "./problem.ts";
 
 /**
  * Returns why a claim cannot be served, whatever the pool has; undefined: it can be served. It is the first problem of:
- * invalid metadata, metadata that conflicts with the template's, environment variables, volumes.
+ * invalid metadata, metadata that conflicts with the template's, environment variables, volumes, resources.
  *
  * @param domains domains of label keys that claims may use; undefined: not known, so only conflicts with the template's
  * metadata are checked
@@ -30,7 +31,8 @@ export function requestProblem(
   return (domains && metadataProblem(spec.additionalPodMetadata, domains, allowedAnnotationDomains)) ??
     metadataConflict(podTemplate.metadata ?? {}, spec.additionalPodMetadata) ??
     contentsProblem(claim, template) ??
-    volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates);
+    volumesProblem(spec.volumeClaimTemplates ?? [], volumeClaimTemplatesPolicy, volumeClaimTemplates) ??
+    resourcesProblem(claim, template);
 }
 
 /** Returns why a claim may not set its variables, files or start command; undefined: it may. */
@@ -64,7 +66,14 @@ export function contentsProblem(claim: SandboxClaim, template: SandboxTemplate):
  */
 export function needsColdStart(claim: SandboxClaim, template: SandboxTemplate | undefined): boolean {
   const { env = [], volumeClaimTemplates = [] } = claim.spec;
-  return volumeClaimTemplates.length > 0 || (needsDelivery(claim) && !canBindLate(env, template));
+  return volumeClaimTemplates.length > 0 || (needsDelivery(claim) && !canBindLate(env, template)) ||
+    (resourcesText(claim) !== undefined && !canResize(claim, template));
+}
+
+/** Without its template, nothing shows which resources a claim may have. */
+function canResize(claim: SandboxClaim, template: SandboxTemplate | undefined): boolean {
+  return template !== undefined && !resourcesProblem(claim, template) &&
+    !restartsFor(template.spec.podTemplate.spec, claimAmounts(claim) ?? {});
 }
 
 type Policy = SandboxTemplateSpec["envVarsInjectionPolicy"];

@@ -80,6 +80,23 @@ export const SECRET_ENV_ANNOTATION = `${PREFIX}secret-env`;
 export const SECRET_FILES_ANNOTATION = `${PREFIX}secret-files`;
 /** Annotation on claims, set by users: a command for `sh -c`, which runs once in each Pod when it has what the claim sets. */
 export const START_COMMAND_ANNOTATION = `${PREFIX}start-command`;
+/**
+ * Annotation on templates, set by users: within which bounds claims may choose the resources of the first container, as
+ * `cpu=250m..4,memory=256Mi..8Gi`. Without it they may not.
+ */
+export const CLAIM_RESOURCES_ANNOTATION = `${PREFIX}claim-resources`;
+/** Annotation on claims, set by users: the resources of the first container, as `cpu=2,memory=4Gi`. */
+export const RESOURCES_ANNOTATION = `${PREFIX}resources`;
+/**
+ * Annotation on a claim's Sandbox, set by the binder: its Pod is resized in place for the claim. The value has two hashes
+ * as in {@link POD_SPEC_HASH_ANNOTATION}, of the spec from which the Pod was created and of the resized one.
+ */
+export const RESIZED_ANNOTATION = `${PREFIX}resized`;
+/**
+ * Annotation on a claim's Sandbox, set by the binder: why it was started for a claim that asks for resources, although a
+ * pool exists.
+ */
+export const NOT_RESIZED_ANNOTATION = `${PREFIX}not-resized`;
 /** Annotation on templates and claims, set by users: the hosts and networks that sandboxes reach, separated by commas. */
 export const EGRESS_ALLOW_ANNOTATION = `${PREFIX}egress-allow`;
 /**

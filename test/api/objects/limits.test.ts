@@ -34,7 +34,9 @@ test("a Pod may have 125 KiB of annotations, or a spec of 250 KiB, and hardly mo
 test("a claim may add 80 KiB to its Pod's, warm or cold", () => {
   const claim = aClaim("c", { spec: { additionalPodMetadata: note(80) } });
   expect(annotationBytes(boundMember(aMember(1), claim, aTemplate(), NOW))).toBeLessThan(MOST);
-  expect(annotationBytes(coldSandbox(claim, aPool(), aTemplate(), NOW) as never)).toBeLessThan(MOST);
+  expect(annotationBytes(coldSandbox(claim, { pool: aPool(), template: aTemplate() }, NOW) as never)).toBeLessThan(
+    MOST,
+  );
 });
 
 test("a refusal for size says what the limits are; others are left as they are", () => {

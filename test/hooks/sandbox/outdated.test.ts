@@ -1,8 +1,9 @@
 /** PodOutdated: a Pod that was made from another spec than the Sandbox has now says so, until it is made anew. @module */
 import { describe, expect, test } from "vitest";
-import { buildPod, keepPod } from "../../../hooks/sandbox/pod.ts";
+import { buildPod, keepPod, specHash } from "../../../hooks/sandbox/pod.ts";
 import { syncSandbox } from "../../../hooks/sandbox/sync.ts";
 import { findCondition } from "../../../packages/api/objects/conditions.ts";
+import { RESIZED_ANNOTATION } from "../../../packages/api/objects/keys.ts";
 import { podSchema } from "../../../packages/api/objects/pods.ts";
 import type { Sandbox } from "../../../packages/api/sandbox.ts";
 import { aReadyPod, aRequest, aSandbox, NOW } from "../../sandboxes.ts";
@@ -38,6 +39,24 @@ describe("PodOutdated", () => {
     ] as const,
   )("is True with %s", ([, sandbox]) => {
     expect(outdated(sandbox, podOf(withImage("a")))).toMatchObject({ status: "True", reason: "SpecChanged" });
+  });
+
+  test("is absent of a Pod that was resized for a claim, and counts each other change", () => {
+    const sized = (cpu: string, image = "a", more: object = {}) =>
+      aSandbox({
+        spec: { podTemplate: { spec: { containers: [{ name: "main", image, resources: { limits: { cpu } } }] } } },
+        ...more,
+      });
+    const pod = podOf(sized("1"));
+    const metadata = { annotations: { [RESIZED_ANNOTATION]: `${specHash(sized("1"))} ${specHash(sized("2"))}` } };
+    expect(outdated(sized("2"), pod)).toMatchObject({ status: "True" });
+    expect(outdated(sized("2", "a", { metadata }), pod)).toBeUndefined();
+    for (const other of [sized("3", "a", { metadata }), sized("2", "b", { metadata })]) {
+      expect(outdated(other, pod)).toMatchObject({ status: "True" });
+      expect(outdated(other, podOf(other))).toBeUndefined();
+    }
+    expect(outdated(sized("2", "a", { metadata }), podOf(sized("2")))).toBeUndefined();
+    expect(outdated(sized("2", "a", { metadata }), podOf(sized("1", "b")))).toMatchObject({ status: "True" });
   });
 
   test("labels and annotations reach a live Pod, and leave it as it was", () => {
