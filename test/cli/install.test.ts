@@ -102,6 +102,7 @@ test("each process that writes is under a policy, which judges what is asked for
     "hookbox-keeper-records",
     "hookbox-binder",
     "hookbox-binder-records",
+    "hookbox-binder-resizes",
     "hookbox-claim-secrets",
     "hookbox-router",
     "hookbox-router-records",
