@@ -108,7 +108,7 @@ test("each process that writes is under a policy, which judges what is asked for
     "hookbox-router-records",
   ]);
   for (const { metadata: { name }, spec: { matchConstraints, matchConditions } } of policies()) {
-    const account = name.replace("-records", "");
+    const account = name.replace(/-(records|resizes)$/, "");
     const namespace = account === "hookbox-router" ? "agent-sandbox-system" : "n";
     // This one judges the users who write claims.
     const isOfProcess = name !== "hookbox-claim-secrets";
