@@ -150,12 +150,18 @@ test("withAmounts() keeps the quality of service class, and gives each limit its
   }));
 });
 
-test("what a claim may ask for is read back from what the container gets", () => {
+test("what the container gets is the amount that its claim asks for, exactly, in whatever unit", () => {
   fc.assert(fc.property(amounts, (wanted) => {
-    const [first] = withAmounts({ containers: [of({ limits: { cpu: "1", memory: "1Gi" } })] }, wanted).containers;
-    const text = describeResources(firstResources({ containers: [first as V1Container] })).replace(" ", "");
-    expect(claimAmounts(asking(text))).toEqual(wanted);
+    const { containers: [first] } = withAmounts(
+      { containers: [of({ limits: { cpu: "1", memory: "1Gi" } })] },
+      wanted,
+    );
+    const { cpu, memory } = first?.resources?.limits ?? {};
+    expect([Math.round(1000 * quantity(`${cpu}`)), quantity(`${memory}`)]).toEqual([wanted.cpu, wanted.memory]);
   }));
+  expect(describeResources(firstResources({ containers: after({ limits: { cpu: "1" } }, { cpu: 1500 }) }))).toBe(
+    "cpu=1500m",
+  );
 });
 
 test("restartsFor() goes by the resources that change", () => {
