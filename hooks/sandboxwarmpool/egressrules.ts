@@ -5,6 +5,7 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 
 const HEADERS = "agents.x-k8s.io/egress-headers";
+const CLAIM_HEADERS = "agents.x-k8s.io/egress-claim-headers";
 const ANNOTATIONS = ["agents.x-k8s.io/egress-allow", HEADERS];
 
 const ADDRESS = "http://$(HOOKBOX_EGRESS_SERVICE_HOST):3128";
@@ -36,7 +37,8 @@ export function proxiedSpec(spec: V1PodSpec, annotations: Record<string, string>
     const before = spec[field];
     if (before === undefined) continue;
     proxied[field] = before.map((container) => {
-      const needsCertificates = HEADERS in annotations && lacks(container, CERTIFICATES);
+      const isRead = HEADERS in annotations || CLAIM_HEADERS in annotations;
+      const needsCertificates = isRead && lacks(container, CERTIFICATES);
       isMounted ||= needsCertificates;
       return needsCertificates ? certified(proxiedContainer(container)) : proxiedContainer(container);
     });

@@ -8,9 +8,9 @@ import { lateContents, lateVariables, type SecretValue } from "../api/claims/lat
 import { deliveryFailed } from "../api/claims/problem.ts";
 import { contentsProblem } from "../api/claims/request.ts";
 import { hasExpired } from "../api/expiry.ts";
-import type { ObjectMeta } from "../api/objects/objects.ts";
 import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
+import { checkedSince, requireCheck } from "../kube/authorcheck.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
 import type { Report } from "./report.ts";
@@ -146,12 +146,6 @@ async function giveUp(binder: Binder, entry: QueuedClaim, name: string, error: E
 
 /** Name of the admission policy that checks the author, and of its binding. */
 const POLICY = "hookbox-claim-secrets";
-const POLICIES = [
-  `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${POLICY}`,
-  `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/${POLICY}`,
-];
-/** How long the API servers may need until a new policy is in force, in milliseconds. */
-const IN_FORCE_MS = 10_000;
 
 /** Most bytes that a claim gets from Secrets, as many as one Secret has. Several deliveries are in memory at a time. */
 const MOST_BYTES = 1 << 20;
@@ -173,7 +167,7 @@ export async function contentsOf(api: Api, claim: SandboxClaim): Promise<Deliver
   // At the same time, because the client waits for the claim. Without the check, it learns nothing about the Secrets.
   const reading = Promise.all(names.map(read));
   reading.catch(() => {});
-  await Promise.all(POLICIES.map((path) => checkPolicy(api, claim, path)));
+  requireCheck(claim.metadata, await checkedSince(api, POLICY), POLICY);
   const secrets = new Map(await reading);
   const encoded = ({ secret, key }: SecretValue) => {
     const value = secrets.get(secret)?.[key];
@@ -195,28 +189,6 @@ function textOf({ secret, key }: SecretValue, encoded: string): string {
   const value = Buffer.from(encoded, "base64").toString();
   if (value.includes("\0") || value.includes("\uFFFD")) throw new Error(`key ${key} of Secret ${secret} is not text`);
   return value;
-}
-
-/**
- * Checks that the policy, or its binding, was in force when the claim was created. The policy also checks each later
- * change of the annotations.
- */
-async function checkPolicy(api: Api, { metadata }: SandboxClaim, path: string): Promise<void> {
-  const answer = await api.send({ method: "GET", path });
-  if (answer.status === 404) {
-    throw new Error(`the admission policy ${POLICY} is missing, so nobody has checked who may read the Secrets`);
-  }
-  if (!isOk(answer)) throw new Error(`the admission policy ${POLICY} cannot be read: ${messageOf(answer)}`);
-  const { metadata: own, spec } = answer.body as { metadata: ObjectMeta; spec?: { validationActions?: string[] } };
-  if (path.includes("policybindings/") && spec?.validationActions?.includes("Deny") !== true) {
-    throw new Error(`the admission policy ${POLICY} refuses nothing: validationActions of its binding lacks Deny`);
-  }
-  const { creationTimestamp = "" } = own;
-  if (!(Date.parse(metadata.creationTimestamp ?? "") > Date.parse(creationTimestamp) + IN_FORCE_MS)) {
-    throw new Error(
-      `the claim is older than the admission policy ${POLICY}, which checks who may read its Secrets: create it again`,
-    );
-  }
 }
 
 async function readSecret(api: Api, namespace: string, name: string): Promise<Record<string, string>> {

@@ -83,6 +83,13 @@ export interface World {
   resolve(host: string): Promise<string[]>;
   /** Returns the value of a Secret's key. @throws {Error} if there is none, or it cannot be read */
   secret(name: string, key: string): Promise<string>;
+  /**
+   * Checks that the API server has checked the author of a claim's headers.
+   *
+   * @param created when the claim was created (RFC 3339)
+   * @throws {Error} if it has not, or this is not known
+   */
+  requireAuthor(created: string | undefined): Promise<void>;
 }
 
 /** Answers a question. Every failure refuses. */
@@ -112,6 +119,7 @@ export async function answer(world: World, question: Question): Promise<Answer> 
     const address = addresses.find((_, index) => problems[index] === undefined);
     if (address === undefined) return refused(403, "private_address", `${host}: ${problems[0]}`);
     failing = "secret";
+    if (headers.some(({ ofClaim }) => ofClaim)) await world.requireAuthor(policy.claimCreated);
     const given = question.encrypted ? await Promise.all(headers.map((rule) => headerFor(world, rule))) : [];
     return {
       allowed: true,

@@ -4,6 +4,7 @@ import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Api } from "../kube/api.ts";
+import { checkedSince, requireCheck } from "../kube/authorcheck.ts";
 import { connect } from "../kube/connection.ts";
 import { healthAddress, runClusterProcess } from "../kube/clusterprocess.ts";
 import { findRaw } from "../kube/requests.ts";
@@ -70,6 +71,7 @@ export async function runEgress(options: EgressOptions, signal: AbortSignal): Pr
         problem: enforcement.problem,
         resolve: createResolver(),
         secret: secretReader(api, namespace, () => performance.now()),
+        requireAuthor: authorChecker(api, () => performance.now()),
       };
       const watching = sandboxes.watches.map(({ collection, handler }) =>
         listAndWatch(api, collection, handler, { log, signal })
@@ -95,7 +97,22 @@ function createResolver(): World["resolve"] {
   };
 }
 
-/** How long a Secret is used after it was read, in milliseconds. */
+/** Name of the admission policy that checks the author of a claim's headers, and of its binding. */
+const CLAIM_POLICY = "hookbox-claim-headers";
+
+/** Creates the check of a claim's author. The policy is read again when it is no longer fresh. */
+export function authorChecker(api: Api, now: () => number): World["requireAuthor"] {
+  let last: { at: number; since: Promise<number> } | undefined;
+  return async (creationTimestamp) => {
+    const entry = last && now() - last.at < FRESH_MS ? last : { at: now(), since: checkedSince(api, CLAIM_POLICY) };
+    last = entry;
+    // Tries again at the next request.
+    entry.since.catch(() => last = last === entry ? undefined : last);
+    requireCheck({ creationTimestamp }, await entry.since, CLAIM_POLICY);
+  };
+}
+
+/** How long a Secret or a policy is used after it was read, in milliseconds. */
 const FRESH_MS = 5000;
 
 /** Creates the reader of Secrets. */

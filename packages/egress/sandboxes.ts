@@ -4,7 +4,12 @@
  */
 import * as z from "zod";
 import { controllerOf, groupOf, type ObjectMeta } from "../api/objects/objects.ts";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION, TEMPLATE_REF_ANNOTATION } from "../api/objects/keys.ts";
+import {
+  EGRESS_ALLOW_ANNOTATION,
+  EGRESS_CLAIM_HEADERS_ANNOTATION,
+  EGRESS_HEADERS_ANNOTATION,
+  TEMPLATE_REF_ANNOTATION,
+} from "../api/objects/keys.ts";
 import { objectMetaSchema } from "../api/objects/schemas.ts";
 import { answerError, type Api, pathOf } from "../kube/api.ts";
 import { findRaw } from "../kube/requests.ts";
@@ -42,7 +47,7 @@ export interface Sandboxes {
   /** Returns the addresses of the namespace's proxies, without that of one Pod. */
   otherProxies(pod: string): string[];
   /** Returns what a sandbox may reach; a text for people: nothing, and why. @throws {Error} as `at` */
-  policyOf(sandbox: SandboxId): Promise<Policy | string>;
+  policyOf(sandbox: SandboxId): Promise<SandboxPolicy | string>;
 }
 
 interface PodRecord extends Identity {
@@ -58,11 +63,19 @@ interface SandboxRecord extends Identity {
   texts: Texts;
 }
 
-/** The two annotations. */
+/** The annotations. */
 interface Texts {
   uid: string;
+  /** When the object was created (RFC 3339). */
+  created: string | undefined;
   allow: string | undefined;
   headers: string | undefined;
+  claimHeaders: string | undefined;
+}
+
+/** What one sandbox may reach, and when its claim was created (RFC 3339); absent: it has none. */
+interface SandboxPolicy extends Policy {
+  claimCreated?: string | undefined;
 }
 
 type Kind = "sandboxes" | "sandboxclaims" | "sandboxtemplates" | "pods";
@@ -128,7 +141,11 @@ export function watchSandboxes(api: Api, namespace: string): Sandboxes {
       if (!source) return `${owner} is gone`;
       const narrowing = claim && (claims.byUid(claim.uid) ?? await read("sandboxclaims", claim.name, textsOf));
       if (claim && narrowing?.uid !== claim.uid) return `SandboxClaim ${claim.name} is gone`;
-      return policyFrom({ ...source, owner }, narrowing && { ...narrowing, owner: `SandboxClaim ${claim?.name}` });
+      const policy = policyFrom(
+        { ...source, owner },
+        narrowing && { ...narrowing, owner: `SandboxClaim ${claim?.name}` },
+      );
+      return typeof policy === "string" ? policy : { ...policy, claimCreated: narrowing?.created };
     },
   };
 }
@@ -161,8 +178,14 @@ function sandboxRecord(object: Observed): SandboxRecord {
   };
 }
 
-function textsOf({ metadata: { uid = "", annotations = {} } }: Observed): Texts {
-  return { uid, allow: annotations[EGRESS_ALLOW_ANNOTATION], headers: annotations[EGRESS_HEADERS_ANNOTATION] };
+function textsOf({ metadata: { uid = "", creationTimestamp, annotations = {} } }: Observed): Texts {
+  return {
+    uid,
+    created: creationTimestamp,
+    allow: annotations[EGRESS_ALLOW_ANNOTATION],
+    headers: annotations[EGRESS_HEADERS_ANNOTATION],
+    claimHeaders: annotations[EGRESS_CLAIM_HEADERS_ANNOTATION],
+  };
 }
 
 function ownerOf(metadata: ObjectMeta, group: string, kind: string): Identity | undefined {

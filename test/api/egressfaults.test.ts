@@ -52,7 +52,7 @@ test.each<[string, Texts, Texts | undefined, string | RegExp]>([
     "a claim with headers",
     { allow: "*" },
     { allow: "pypi.org", headers: HEADER },
-    /^SandboxClaim headers: SandboxClaim session has annotation .*-headers, which only templates may have$/,
+    /^SandboxClaim headers: SandboxClaim session has annotation .*-headers, but SandboxTemplate .* does not allow it: .*"Allowed"$/,
   ],
   [
     "a claim whose template has no rules",

@@ -104,14 +104,15 @@ test("each process that writes is under a policy, which judges what is asked for
     "hookbox-binder-records",
     "hookbox-binder-resizes",
     "hookbox-claim-secrets",
+    "hookbox-claim-headers",
     "hookbox-router",
     "hookbox-router-records",
   ]);
   for (const { metadata: { name }, spec: { matchConstraints, matchConditions } } of policies()) {
     const account = name.replace(/-(records|resizes)$/, "");
     const namespace = account === "hookbox-router" ? "agent-sandbox-system" : "n";
-    // This one judges the users who write claims.
-    const isOfProcess = name !== "hookbox-claim-secrets";
+    // These judge the users who write claims.
+    const isOfProcess = !name.startsWith("hookbox-claim-");
     if (isOfProcess) {
       expect(matchConditions[0]?.expression).toContain(`"system:serviceaccount:${namespace}:${account}"`);
     }

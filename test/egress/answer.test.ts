@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { answer, type Question, type RefusalCause, type World } from "../../packages/egress/answer.ts";
 import { policyFrom } from "../../packages/api/egress/policy.ts";
-import { secretReader } from "../../packages/egress/run.ts";
+import { authorChecker, secretReader } from "../../packages/egress/run.ts";
 import { createFakeApi } from "../kube/fakeapi.ts";
 import { putSecret, SECRETS } from "./stage.ts";
 
@@ -16,6 +16,7 @@ function aWorld(change: Partial<World> = {}, headers = "api.example Authorizatio
     problem: () => undefined,
     resolve: () => Promise.resolve([PUBLIC]),
     secret: () => Promise.resolve("s3cr3t\n"),
+    requireAuthor: () => Promise.reject(new Error("nobody has checked the author")),
     ...change,
   };
 }
@@ -123,6 +124,63 @@ test.each<[string, Partial<World>, ReturnType<typeof refusal>]>([
   const given = await ask("api.example", { encrypted: true }, aWorld(change));
   expect(given).toEqual(expected);
   expect(JSON.stringify(given)).not.toMatch("s3cr3t");
+});
+
+const template = { owner: "T", allow: "api.example, other.example", headers: "other.example x-key=example/key" };
+const ofClaim = (claimHeaders: string | undefined, headers: string) =>
+  policyFrom({ ...template, claimHeaders }, { owner: "C", allow: undefined, headers });
+
+test("a claim's header is given if its author was checked; other hosts do not need the check", async () => {
+  const asked: (string | undefined)[] = [];
+  const policyOf = () => {
+    const policy = ofClaim("Allowed", "api.example Authorization=Bearer mine/key, other.example x-key=mine/key");
+    return Promise.resolve(typeof policy === "string" ? policy : { ...policy, claimCreated: "2026-11-01T00:00:00Z" });
+  };
+  const sandboxes = { at: () => Promise.resolve(ID), policyOf };
+  const requireAuthor = (created: string | undefined) => Promise.resolve(void asked.push(created));
+  const checked = aWorld({ sandboxes, requireAuthor });
+  expect(await ask("api.example", { encrypted: true }, checked)).toMatchObject({
+    headers: [["Authorization", "Bearer s3cr3t"]],
+  });
+  expect(asked).toEqual(["2026-11-01T00:00:00Z"]);
+  const unchecked = aWorld({ sandboxes });
+  for (const encrypted of [false, true]) {
+    expect(await ask("api.example", { encrypted }, unchecked)).toEqual(
+      itsRefusal(503, "secret", "nobody has checked the author"),
+    );
+  }
+  // The template's header wins, so nothing of the claim is used.
+  expect(await ask("other.example", { encrypted: true }, unchecked)).toMatchObject({ headers: [["x-key", "s3cr3t"]] });
+});
+
+test("the check is that the admission policy and its binding are older than the claim", async () => {
+  const api = createFakeApi();
+  let now = 0;
+  const requireAuthor = authorChecker(api, () => now);
+  const objects = new Map<string, object>();
+  const put = (plural: string, creationTimestamp: string, spec: object = {}) =>
+    objects.set(`/apis/admissionregistration.k8s.io/v1/validatingadmission${plural}/hookbox-claim-headers`, {
+      ...{ metadata: { creationTimestamp }, spec },
+    });
+  api.intercept = ({ path }) => {
+    const body = objects.get(path);
+    return body ? { status: 200, body } : { status: 404, body: {} };
+  };
+  const later = "2026-11-01T01:00:00Z";
+  await expect(requireAuthor(later)).rejects.toThrow("hookbox-claim-headers is missing");
+  put("policies", "2026-11-01T00:00:00Z");
+  await expect(requireAuthor(later)).rejects.toThrow("hookbox-claim-headers is missing");
+  put("policybindings", "2026-11-01T00:00:30Z", { validationActions: ["Audit"] });
+  await expect(requireAuthor(later)).rejects.toThrow("lacks Deny");
+  put("policybindings", "2026-11-01T00:00:30Z", { validationActions: ["Deny"] });
+  await requireAuthor(later);
+  for (const created of ["2026-11-01T00:00:20Z", "2026-11-01T00:00:40Z", undefined]) {
+    await expect(requireAuthor(created)).rejects.toThrow("the claim is older than");
+  }
+  api.intercept = () => ({ status: 403, body: { message: "not yours" } });
+  await requireAuthor(later);
+  now += 5000;
+  await expect(requireAuthor(later)).rejects.toThrow("not yours");
 });
 
 test("a Secret is read again after a while, and at once after a failure", async () => {

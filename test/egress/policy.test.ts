@@ -89,6 +89,49 @@ describe("decide()", () => {
     expect(decide(policy("*", undefined, ""), { host: "pypi.org", port: 443 })).toMatch(/by the claim$/);
   });
 
+  test("a claim's headers are for hosts that are allowed without them, and replace none of the template", () => {
+    const of = (headers: string, allow?: string) =>
+      policyFrom({
+        ...{ owner: "T", allow: "api.example, *.example.com, db.example:5432", claimHeaders: "Allowed" },
+        headers: "own.example x-key=theirs/key",
+      }, { owner: "C", allow, headers }) as Policy;
+    const headersOf = (policy: Policy, host: string, port = 443) => {
+      const verdict = decide(policy, { host, port });
+      return typeof verdict === "string" ? verdict : verdict.headers.map(({ header, secret }) => `${header}=${secret}`);
+    };
+    const one = of("api.example a=mine/k,*.example.com b=mine/k,evil.example c=mine/k,own.example X-Key=mine/k");
+    expect(headersOf(one, "api.example")).toEqual(["a=mine"]);
+    expect(headersOf(one, "x.example.com")).toEqual(["b=mine"]);
+    expect(headersOf(one, "evil.example")).toBe("evil.example:443 is not allowed");
+    expect(headersOf(one, "own.example")).toEqual(["x-key=theirs"]);
+    expect(headersOf(one, "api.example", 80)).toMatch("only reached over HTTPS");
+    expect(headersOf(of("api.example a=mine/k", "x.example.com"), "api.example")).toMatch("not allowed by the claim");
+    expect(decide(of("db.example:5432 a=mine/k"), { host: "db.example", port: 5432 })).toMatchObject({ isRaw: false });
+    expect(decide(of("db.example a=mine/k"), { host: "db.example", port: 5432 })).toMatchObject({ isRaw: true });
+  });
+
+  test.for([
+    "",
+    "api.example a=mine/k,",
+    "api.example  a=mine/k",
+    "api.example a=mine/k\n",
+    "a/b x=mine/k",
+    "h x=y=mine/k",
+  ])(
+    "what the admission policy does not read is invalid in a claim: %j",
+    (headers) => {
+      const source = { owner: "T", allow: "*", headers: undefined, claimHeaders: "Allowed" };
+      expect(policyFrom(source, { owner: "C", allow: undefined, headers })).toMatch(/of C: ".*" is not HOST/s);
+    },
+  );
+
+  test("a claim has at most eight headers, as many as the admission policy can check", () => {
+    const source = { owner: "T", allow: "*", headers: undefined, claimHeaders: "Allowed" };
+    const many = (count: number) => Array.from({ length: count }, () => "api.example a=mine/k").join();
+    expect(policyFrom(source, { owner: "C", allow: undefined, headers: many(8) })).toMatchObject({ allow: [{}] });
+    expect(policyFrom(source, { owner: "C", allow: undefined, headers: many(9) })).toMatch("it has 9 entries");
+  });
+
   test("a host that gets a header is allowed over TLS", () => {
     const one = policy("", "api.example.com Authorization=Bearer example/key, *.example.org:8443 x-key=other/k.1");
     expect(decide(one, { host: "API.example.com", port: 443 })).toEqual({
@@ -211,7 +254,8 @@ describe("what people write", () => {
     const claim = { owner: "SandboxClaim c", allow: "a b", headers: undefined };
     expect(policyFrom({ owner: "T", ...none, allow: "*" }, claim)).toMatch(/^annotation .* of SandboxClaim c: "a b"/);
     expect(policyFrom({ owner: "T", ...none, allow: "*" }, { ...claim, allow: "", headers: "" })).toBe(
-      "SandboxClaim c has annotation agents.x-k8s.io/egress-headers, which only templates may have",
+      "SandboxClaim c has annotation agents.x-k8s.io/egress-headers, but T does not allow it: its annotation " +
+        'agents.x-k8s.io/egress-claim-headers is not "Allowed"',
     );
   });
 });

@@ -90,6 +90,7 @@ export async function aStage(claim?: string): Promise<Stage> {
     problem: () => undefined,
     resolve: (host) => Promise.resolve([host === "private.example" ? "169.254.169.254" : "127.0.0.1"]),
     secret: () => Promise.resolve(SECRET),
+    requireAuthor: () => Promise.reject(new Error("nobody has checked the author")),
   };
   const questions: Question[] = [];
   const stage = { seen, cert, questions, ports, isDown: false } as unknown as Stage;

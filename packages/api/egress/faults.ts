@@ -1,8 +1,12 @@
 /** Finds out what is wrong with the rules that the egress proxy has for a sandbox. Pure. @module */
 import type { Evidence, ObjectRef } from "../diagnosis/finding.ts";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../objects/keys.ts";
+import {
+  EGRESS_ALLOW_ANNOTATION,
+  EGRESS_CLAIM_HEADERS_ANNOTATION,
+  EGRESS_HEADERS_ANNOTATION,
+} from "../objects/keys.ts";
 import { hasEgressRules } from "./podsettings.ts";
-import { allowsSome, policyFrom, readAllowed, readHeaders, type Source } from "./policy.ts";
+import { allowsSome, type Policy, policyFrom, readAllowed, readHeaders, type Source } from "./policy.ts";
 
 /** An object that may have the annotations: a template, a claim, or a Sandbox without a template. */
 export interface RulesOwner {
@@ -35,7 +39,10 @@ export function faultsOfRules(
   if (typeof own === "string") return [faultOf(owner, sourceOf(owner))];
   const narrowing = claim && hasEgressRules(claim) ? policyFrom(sourceOf(owner), sourceOf(claim)) : own;
   if (claim && typeof narrowing === "string") return [faultOf(claim, sourceOf(owner), sourceOf(claim))];
-  return [...missingSecrets(owner, keysOf), ...claim ? notInTemplate(owner, claim) : []];
+  return [
+    ...missingSecrets(owner, keysOf),
+    ...claim ? [...missingSecrets(claim, keysOf), ...notInTemplate(owner, claim)] : [],
+  ];
 }
 
 /** A policy that cannot be read says why. */
@@ -70,7 +77,18 @@ function notInTemplate(owner: RulesOwner, { ref, annotations = {} }: RulesOwner)
     if (typeof entries === "string" || entries.every((entry) => allowsSome(policy, entry))) return [];
     const text = `"${word}" is not reached, because ${owner.ref.kind} ${owner.ref.name} does not allow it`;
     return [{ object: ref, where: `metadata.annotations[${EGRESS_ALLOW_ANNOTATION}]`, text }];
-  });
+  }).concat(unusedHeaders(owner, { ref, annotations }, policy));
+}
+
+/** A claim's headers are only for hosts that its template allows. */
+function unusedHeaders(owner: RulesOwner, { ref, annotations = {} }: RulesOwner, policy: Policy): Evidence[] {
+  const rules = readHeaders(annotations[EGRESS_HEADERS_ANNOTATION] ?? "");
+  if (typeof rules === "string") return [];
+  return rules.filter((rule) => !allowsSome(policy, { ...rule, port: rule.port ?? 443 })).map(({ hosts }) => ({
+    object: ref,
+    where: `metadata.annotations[${EGRESS_HEADERS_ANNOTATION}]`,
+    text: `"${hosts}" is not reached, because ${owner.ref.kind} ${owner.ref.name} does not allow it`,
+  }));
 }
 
 function sourceOf({ ref: { kind, name }, annotations = {} }: RulesOwner): Source {
@@ -78,5 +96,6 @@ function sourceOf({ ref: { kind, name }, annotations = {} }: RulesOwner): Source
     owner: `${kind} ${name}`,
     allow: annotations[EGRESS_ALLOW_ANNOTATION],
     headers: annotations[EGRESS_HEADERS_ANNOTATION],
+    claimHeaders: annotations[EGRESS_CLAIM_HEADERS_ANNOTATION],
   };
 }

@@ -1,6 +1,10 @@
 /** Adds to a Pod what its programs need to use the egress proxy of their namespace. Pure. @module */
 import type { V1Container, V1EnvVar, V1PodSpec } from "@kubernetes/client-node";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../objects/keys.ts";
+import {
+  EGRESS_ALLOW_ANNOTATION,
+  EGRESS_CLAIM_HEADERS_ANNOTATION,
+  EGRESS_HEADERS_ANNOTATION,
+} from "../objects/keys.ts";
 
 /** Name of the proxy's Deployment, Service, NetworkPolicy and ServiceAccount in deploy/egress. */
 export const EGRESS_PROXY = "hookbox-egress";
@@ -64,7 +68,7 @@ export function reachesProxyOnly(
 }
 
 /**
- * Returns the Pod spec of a template with the variables of the proxy, and, if requests get headers, with its
+ * Returns the Pod spec of a template with the variables of the proxy, and, if requests can get headers, with its
  * certificate authority. Only whether the annotations exist counts, not their text.
  *
  * A container that sets a variable of the proxy itself gets none of them, and one that sets a variable for certificates
@@ -72,7 +76,7 @@ export function reachesProxyOnly(
  */
 export function withEgressProxy(podSpec: V1PodSpec, { annotations = {} }: Annotated): V1PodSpec {
   if (!hasEgressRules({ annotations })) return podSpec;
-  const hasHeaders = annotations[EGRESS_HEADERS_ANNOTATION] !== undefined;
+  const hasHeaders = [EGRESS_HEADERS_ANNOTATION, EGRESS_CLAIM_HEADERS_ANNOTATION].some((key) => key in annotations);
   const { containers, initContainers, volumes = [] } = podSpec;
   const needsCA = hasHeaders && [...containers, ...initContainers ?? []].some((one) => !sets(one, CA_NAMES));
   const extended = (container: V1Container) => withCA(withVariables(container, proxyVariables(container)), hasHeaders);

@@ -3,7 +3,11 @@
  * claims, and applies them to one request. Pure. @module
  */
 import ipaddr from "ipaddr.js";
-import { EGRESS_ALLOW_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../objects/keys.ts";
+import {
+  EGRESS_ALLOW_ANNOTATION,
+  EGRESS_CLAIM_HEADERS_ANNOTATION,
+  EGRESS_HEADERS_ANNOTATION,
+} from "../objects/keys.ts";
 
 /** One entry of a list of allowed destinations: host names, or a network. */
 export type Entry = Hosts | Network;
@@ -27,6 +31,8 @@ export interface HeaderRule extends Hosts {
   scheme?: string | undefined;
   secret: string;
   key: string;
+  /** The claim has the rule, so its author must have been checked. */
+  ofClaim?: true;
 }
 
 /** What one sandbox may reach. */
@@ -36,6 +42,8 @@ export interface Policy {
   /** From the claim, which can only narrow the list of the template; absent: all that the template allows. */
   narrowed?: Entry[] | undefined;
   headers: HeaderRule[];
+  /** From the claim: for hosts that are allowed without them; absent: none. */
+  claimHeaders?: HeaderRule[] | undefined;
 }
 
 /** Where a request goes. */
@@ -113,11 +121,29 @@ export function readHeaders(text: string): HeaderRule[] | string {
   return rules;
 }
 
-/** The two annotations of an object, and its kind and name for people. */
+/** The same pattern as in deploy/binder/claimheaders.yaml: a claim that this reads differently would be checked wrongly. */
+const CLAIM_HEADER =
+  /^ *[-_*.:a-zA-Z0-9]+ [-A-Za-z0-9]+=([A-Za-z]+ )?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/[-._a-zA-Z0-9]+ *$/;
+/** More would exceed what an admission policy may ask. */
+const MOST_CLAIM_HEADERS = 8;
+
+/** Reads the headers of a claim, as {@link readHeaders}, but only what the admission policy has checked. */
+export function readClaimHeaders(text: string): HeaderRule[] | string {
+  const entries = text.split(",");
+  if (entries.length > MOST_CLAIM_HEADERS) return `it has ${entries.length} entries; ${MOST_CLAIM_HEADERS} are allowed`;
+  const wrong = entries.find((entry) => !CLAIM_HEADER.test(entry));
+  if (wrong !== undefined) return `"${wrong}" is not HOST HEADER=SECRET/KEY or HOST HEADER=SCHEME SECRET/KEY`;
+  const rules = readHeaders(text);
+  return typeof rules === "string" ? rules : rules.map((rule) => ({ ...rule, ofClaim: true }));
+}
+
+/** The annotations of an object, and its kind and name for people. */
 export interface Source {
   owner: string;
   allow: string | undefined;
   headers: string | undefined;
+  /** Of a template: `Allowed` if claims may have headers. */
+  claimHeaders?: string | undefined;
 }
 
 /** Reads the annotations of a template, and of a claim if there is one. @returns a text for people if one is invalid */
@@ -129,13 +155,23 @@ export function policyFrom(source: Source, claim?: Source): Policy | string {
   if (typeof allow === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${source.owner}: ${allow}`;
   const headers = readHeaders(source.headers ?? "");
   if (typeof headers === "string") return `annotation ${EGRESS_HEADERS_ANNOTATION} of ${source.owner}: ${headers}`;
-  if (claim?.headers !== undefined) {
-    return `${claim.owner} has annotation ${EGRESS_HEADERS_ANNOTATION}, which only templates may have`;
-  }
-  if (claim?.allow === undefined) return { allow, headers };
+  const claimHeaders = claim && claimHeadersOf(source, claim);
+  if (typeof claimHeaders === "string") return claimHeaders;
+  const policy = { allow, headers, ...claimHeaders && { claimHeaders } };
+  if (claim?.allow === undefined) return policy;
   const narrowed = readAllowed(claim.allow);
   if (typeof narrowed === "string") return `annotation ${EGRESS_ALLOW_ANNOTATION} of ${claim.owner}: ${narrowed}`;
-  return { allow, headers, narrowed };
+  return { ...policy, narrowed };
+}
+
+function claimHeadersOf(source: Source, { owner, headers }: Source): HeaderRule[] | string | undefined {
+  if (headers === undefined) return undefined;
+  if (source.claimHeaders !== "Allowed") {
+    return `${owner} has annotation ${EGRESS_HEADERS_ANNOTATION}, but ${source.owner} does not allow it: its annotation ` +
+      `${EGRESS_CLAIM_HEADERS_ANNOTATION} is not "Allowed"`;
+  }
+  const rules = readClaimHeaders(headers);
+  return typeof rules === "string" ? `annotation ${EGRESS_HEADERS_ANNOTATION} of ${owner}: ${rules}` : rules;
 }
 
 /**
@@ -153,8 +189,15 @@ export function decide(policy: Policy, { host: given, port }: Destination): Verd
   const found = [...policy.allow.filter(covers), ...headers];
   if (found.length === 0) return `${host}:${port} is not allowed`;
   if (policy.narrowed && !policy.narrowed.some(covers)) return `${host}:${port} is not allowed by the claim`;
-  if (rules.length > 0 && port === 80) return `${host} gets a header with a secret, so it is only reached over HTTPS`;
-  return { host, headers, isRaw: headers.length === 0 && !WEB_PORTS.includes(port) };
+  const ofClaim = address ? [] : (policy.claimHeaders ?? []).filter((rule) => named(rule, host));
+  if (rules.length + ofClaim.length > 0 && port === 80) {
+    return `${host} gets a header with a secret, so it is only reached over HTTPS`;
+  }
+  const isSame = (a: HeaderRule, b: HeaderRule) => a.header.toLowerCase() === b.header.toLowerCase();
+  // A claim does not replace what its template adds.
+  const added = ofClaim.filter((rule) => (rule.port ?? 443) === port && !headers.some((other) => isSame(rule, other)));
+  const all = [...headers, ...added];
+  return { host, headers: all, isRaw: all.length === 0 && !WEB_PORTS.includes(port) };
 }
 
 /**

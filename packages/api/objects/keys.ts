@@ -100,10 +100,13 @@ export const NOT_RESIZED_ANNOTATION = `${PREFIX}not-resized`;
 /** Annotation on templates and claims, set by users: the hosts and networks that sandboxes reach, separated by commas. */
 export const EGRESS_ALLOW_ANNOTATION = `${PREFIX}egress-allow`;
 /**
- * Annotation on templates, set by users: headers with values from Secrets of the namespace, as `HOST HEADER=[SCHEME ]SECRET/KEY`,
- * separated by commas.
+ * Annotation on templates and claims, set by users: headers with values from Secrets of the namespace, as
+ * `HOST HEADER=[SCHEME ]SECRET/KEY`, separated by commas. The admission policy `hookbox-claim-headers` lets only users set
+ * it on a claim who may read these Secrets.
  */
 export const EGRESS_HEADERS_ANNOTATION = `${PREFIX}egress-headers`;
+/** Annotation on templates, set by users: `Allowed` lets claims have headers, for hosts that the template allows. */
+export const EGRESS_CLAIM_HEADERS_ANNOTATION = `${PREFIX}egress-claim-headers`;
 /** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
 /**

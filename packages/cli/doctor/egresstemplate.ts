@@ -1,7 +1,7 @@
 /** Finds out whether the sandboxes of a template use the egress proxy, and whether anything gets past it. Pure. @module */
 import type { V1Container } from "@kubernetes/client-node";
 import { CA_NAMES, EGRESS_PROXY_LABELS, withEgressProxy } from "../../api/egress/podsettings.ts";
-import { EGRESS_HEADERS_ANNOTATION } from "../../api/objects/keys.ts";
+import { EGRESS_CLAIM_HEADERS_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../../api/objects/keys.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { CheckResult } from "./check.ts";
 
@@ -47,7 +47,9 @@ export function problemOfTemplate(
     const remedy = `Remove enableServiceLinks, or set ${ADDRESS} to the address of Service hookbox-egress. ${EXAMPLE}`;
     return { mark: "fail", text: "enableServiceLinks is false, so containers do not get the proxy's address", remedy };
   }
-  const hasHeaders = metadata.annotations?.[EGRESS_HEADERS_ANNOTATION] !== undefined;
+  const hasHeaders = [EGRESS_HEADERS_ANNOTATION, EGRESS_CLAIM_HEADERS_ANNOTATION].some((key) =>
+    metadata.annotations?.[key] !== undefined
+  );
   if (hasHeaders && !podSpec.containers.some(trustsMountedFile)) {
     const remedy = `Remove ${CA_NAMES.join(", ")}: hookbox then sets them. ${EXAMPLE}`;
     return { mark: "warn", text: "no container trusts the certificate authority of the proxy", remedy };

@@ -89,7 +89,7 @@ export async function faultsOf(
   const narrowing = claim && ownerOf(claim);
   if (!hasEgressRules(owner) && !(narrowing && hasEgressRules(narrowing))) return [];
   const { namespace = "" } = source.metadata;
-  const names = secretsOf(owner);
+  const names = [...new Set([...secretsOf(owner), ...narrowing ? secretsOf(narrowing) : []])];
   const keys = await Promise.all(names.map((name) => keysOf(api, namespace, name, signal)));
   return faultsOfRules(owner, narrowing, (secret) => keys[names.indexOf(secret)]);
 }

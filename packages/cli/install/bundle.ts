@@ -77,6 +77,7 @@ const PARTS: readonly Part[] = [
       new URL("../../../deploy/keeper/keeper.yaml", import.meta.url),
       new URL("../../../deploy/binder/admission.yaml", import.meta.url),
       new URL("../../../deploy/binder/secrets.yaml", import.meta.url),
+      new URL("../../../deploy/binder/claimheaders.yaml", import.meta.url),
       new URL("../../../deploy/binder/binder.yaml", import.meta.url),
     ],
   },

@@ -42,6 +42,12 @@ const cases: [name: string, template: SandboxTemplate, variables: object, pod: o
   ["no rules", egressTemplate({ "agents.x-k8s.io/egress": "x" }), {}, { volumes: undefined }],
   ["a list of hosts: no certificates", egressTemplate(ALLOW), { ...proxied, ...local }, { volumes: undefined }],
   ["headers", egressTemplate(HEADERS), { ...proxied, ...local, ...trusting }, { volumes: [VOLUME] }],
+  [
+    "headers of claims, which do not exist when a member starts",
+    egressTemplate({ ...ALLOW, "agents.x-k8s.io/egress-claim-headers": "Allowed" }),
+    { ...proxied, ...local, ...trusting },
+    { volumes: [VOLUME] },
+  ],
   ["an empty list", egressTemplate({ "agents.x-k8s.io/egress-allow": "" }), { ...proxied, ...local }, {}],
   [
     "other variables, which come first",
