@@ -15,6 +15,7 @@ from collections import Counter
 from mitmproxy import ctx, http
 from mitmproxy.net.tls import starts_like_tls_record
 from mitmproxy.proxy import commands, layers
+from mitmproxy.proxy.layers import websocket
 from mitmproxy.proxy.layers.http import HTTPMode, HttpStream, RequestData
 from mitmproxy.proxy.layers.http._http1 import Http1Connection
 from mitmproxy.proxy.layers.tls import ClientTLSLayer
@@ -326,10 +327,6 @@ class Egress:
         if flow.response and flow.response.raw_content is None:
             flow.response.stream = True
 
-    def websocket_message(self, flow):
-        # mitmproxy would keep all messages of a connection.
-        flow.websocket.messages.clear()
-
 
 def is_probe(flow):
     """Whether the kubelet asks for the health of this process, at its own address."""
@@ -361,8 +358,6 @@ def check_form(request, host):
         request.headers["connection"] = ", ".join(kept)
     if request.headers.get("upgrade", "websocket").lower() != "websocket":
         del request.headers["upgrade"]
-    # A compressed message could be a thousand times as large.
-    request.headers.pop("sec-websocket-extensions", None)
 
 
 def without_port(authority):
@@ -401,5 +396,14 @@ def limit_memory():
     ClientTLSLayer.receive_handshake_data = receive_handshake_data
 
 
+def pass_websockets():
+    """Passes the bytes of a WebSocket on, once the server has accepted it. mitmproxy would wait for the end of each
+    message, and read compressed ones."""
+    if not callable(websocket.WebsocketLayer):
+        raise RuntimeError("mitmproxy has no WebsocketLayer")
+    websocket.WebsocketLayer = lambda context, flow: layers.TCPLayer(context, ignore=True)
+
+
 limit_memory()
+pass_websockets()
 addons = [Egress()]

@@ -46,6 +46,8 @@ export interface Proxy {
   /** What the policy has logged. */
   policyLog: string[];
   metrics: EgressMetrics;
+  /** The most memory that the proxy has used so far, in bytes. */
+  peakMemory(): number;
   stop(): Promise<void>;
 }
 
@@ -103,6 +105,10 @@ export async function startProxy(
   });
   return {
     ...{ port, ca: cert, log: () => output, policyLog, metrics },
+    peakMemory() {
+      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+      return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+    },
     async stop() {
       child.kill("SIGKILL");
       stop.abort();

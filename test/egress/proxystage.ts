@@ -49,8 +49,12 @@ export function serverCertificate(names: readonly string[]): { key: string; cert
   return selfSigned("servers", `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}`);
 }
 
-/** Servers for the ports 443, 80 and 22 of all names, and the proxy in front of them. */
-export async function aStage(claim?: string): Promise<Stage> {
+/**
+ * Servers for the ports 443, 80 and 22 of all names, and the proxy in front of them.
+ *
+ * @param trusted certificate that the proxy trusts in place of that of these servers, PEM
+ */
+export async function aStage(claim?: string, trusted?: string): Promise<Stage> {
   const { key, cert } = serverCertificate(NAMES);
   const seen: Seen[] = [];
   // deno-lint-ignore no-explicit-any -- requests and answers of HTTP/1 and HTTP/2 have these fields in common.
@@ -99,7 +103,7 @@ export async function aStage(claim?: string): Promise<Stage> {
     const given = await answer(world, question);
     return given.allowed ? { ...given, port: stage.isDown ? 1 : ports[given.port] ?? given.port } : given;
   };
-  stage.proxy = await startProxy(ask, cert);
+  stage.proxy = await startProxy(ask, trusted ?? cert);
   return stage;
 }
 
