@@ -5,6 +5,7 @@ import { request as httpsRequest } from "node:https";
 import type { Server } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { aStage, listening, open, secured, serverCertificate, type Stage, tunnel } from "./proxystage.ts";
@@ -77,7 +78,7 @@ test("a download, also if the sandbox does not read it at once", async () => {
         for await (const chunk of response) {
           read += chunk.length;
           // A reader that is slower than the server.
-          if (read % (8 * MIB) < chunk.length) await new Promise((go) => setImmediate(go));
+          if (read % (8 * MIB) < chunk.length) await setImmediate();
         }
         resolve();
       });
