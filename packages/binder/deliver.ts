@@ -54,7 +54,11 @@ export function deliverIfDue(binder: Binder, entry: QueuedClaim, stands: Standin
   const { start } = sandbox;
   if (start !== undefined && start === delivery.done) return true;
   if (start !== undefined && isDue(delivery, start)) {
-    binder.deliveries.add(entry.namespace, entry.uid, () => deliver(binder, entry, sandbox, start, !isBound, next));
+    binder.deliveries.add(
+      entry.namespace,
+      entry.uid,
+      () => delivery.underway = deliver(binder, entry, sandbox, start, !isBound, next),
+    );
   }
   return sandbox.isCold;
 }

@@ -77,10 +77,12 @@ export function expectReplacement(
  */
 async function replace(
   binder: Binder,
-  { reporting }: QueuedClaim,
+  entry: QueuedClaim,
   { sandbox, pool: { metadata } }: Extract<Choice, { kind: "member" }>,
 ): Promise<void> {
-  await reporting;
+  // A new Pod takes processor time, for which the client would wait.
+  await entry.delivery.underway;
+  await entry.reporting;
   const { api, index, log, replacing } = binder;
   const { namespace = "", uid = "" } = metadata;
   const { pool, template, policy, members } = index.snapshot(namespace, metadata.name);

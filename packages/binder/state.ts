@@ -86,6 +86,8 @@ interface DeliveryState {
   done: string | undefined;
   /** The start to which they are being delivered now; undefined: none. */
   running: string | undefined;
+  /** Resolves when the last delivery has ended, also without success; undefined: there was none. */
+  underway: Promise<void> | undefined;
   /** How often a delivery has failed since the last success. */
   failures: number;
   /** How many Sandboxes were deleted because they refused it. */
@@ -269,7 +271,7 @@ export function createQueuedClaim(claim: SandboxClaim, raw: SandboxClaim, now: n
     settling: undefined,
     alarm: undefined,
     refusal: undefined,
-    delivery: { done: undefined, running: undefined, failures: 0, discarded: 0, retry: undefined },
+    delivery: { done: undefined, running: undefined, underway: undefined, failures: 0, discarded: 0, retry: undefined },
     resizing: {
       ...{ done: undefined, discarded: undefined, of: undefined, retry: undefined },
       ...{ since: 0, tries: 0, failures: 0, isRunning: false },

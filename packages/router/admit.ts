@@ -41,7 +41,7 @@ export function admit(
   client: ServerResponse | Socket,
   then: (passed: AdmittedRequest | Refusal, pass?: Admission) => void,
 ): void {
-  const { routing, gate, exists, e2b, clientLimits, namespaceLimit, observer, log } = parts;
+  const { routing, gate, exists, e2b, clientLimits, namespaceLimit, runtimeCredentials, observer, log } = parts;
   const { request, address } = record;
   const named = e2b.isServed() ? e2bRequestOf(request, e2b.domain) : undefined;
   const asked = named ?? routeOf(request, routing);
@@ -65,6 +65,7 @@ export function admit(
       ...route.target,
       ...(crossOrigin === "no wake" ? { wakes: false } : {}),
       ...(decision.uid === undefined ? {} : { uid: decision.uid }),
+      ...(runtimeCredentials.isFor(route.target, decision.path) ? { isDelivery: true } : {}),
     };
     observer.passed(record, route.target, decision.client, isKnown);
     const origin = isSocket(client)

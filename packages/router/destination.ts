@@ -15,6 +15,11 @@ export interface Target {
   podIP?: string;
   /** Absent: the request wakes a suspended sandbox; false: it does not. */
   wakes?: false;
+  /**
+   * Absent: the request waits until the Pod has the claim's labels; true: it delivers the claim's variables, before the
+   * claim is Ready.
+   */
+  isDelivery?: true;
 }
 
 const DEFAULT_NAMESPACE = "default";

@@ -166,7 +166,7 @@ function dispatch(
     const form = grpcFormOf(request);
     const exchange = { ...incoming, ...passed, addedToResponse: [...passed.addedToResponse, ...addedToResponse] };
     if (form) forwardGrpc(exchange, form, address, settings);
-    else if (runtimeCredentials.isFor(passed.target, passed.path)) forwardBinding(exchange, address);
+    else if (passed.target.isDelivery) forwardBinding(exchange, address);
     else forward(exchange, address, settings);
   };
   const forwardBinding = async (exchange: Exchange, address: string) => {

@@ -15,7 +15,7 @@ const BIND_PATH = /^\/v1\/bind(\?|$)/;
 /** The tokens that the router has for runtimes. */
 export interface RuntimeCredentials {
   /**
-   * Tells whether a request needs the token of the runtime. Another port belongs to another program, which may show the
+   * Tells whether a request is a delivery, which needs the token of the runtime. Another port belongs to another program, which may show the
    * token to somebody who may not connect to the runtime.
    *
    * @param path path and query for the sandbox

@@ -46,7 +46,7 @@ const FAILING_GRACE_MS = 15_000;
  * | this router is suspending it | starting |
  * | several Pods are Ready | refused 502 |
  * | the Ready Pod uses the node's network | refused 502 |
- * | the Ready Pod still has the label of a pool | starting |
+ * | the Ready Pod still has the label of a pool, and the request is no delivery | starting |
  * | the Ready Pod existed while the Sandbox was suspended, and condition Ready has not been True since | starting |
  * | the Ready Pod has an address that a Pod can have | reachable |
  * | the Ready Pod has another address | refused 502 |
@@ -80,7 +80,7 @@ export function reachabilityOf(target: Target, entry: SandboxEntry | undefined, 
   const [pod, second] = pods;
   if (second) return unusable(`${pods.length} Pods of it are Ready`);
   if (pod?.usesHostNetwork) return unusable("its Pod uses the network of its node");
-  if (pod?.isUnclaimed) {
+  if (pod?.isUnclaimed && !target.isDelivery) {
     return { state: "starting", phase: "handing over", cause: "its Pod is still labelled as a pool's" };
   }
   if (pod && entry.suspects.has(pod.metadata.uid) && current(sandbox, "Ready")?.status !== "True") {
