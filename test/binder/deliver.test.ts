@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { afterEach, expect, test } from "vitest";
 import { type Deliver, type Delivery, DeliveryRefused } from "../../packages/binder/state.ts";
 import type { ApiFault } from "../../packages/testing/api/memoryapi.ts";
+import { aPool, COUNTED } from "../pools.ts";
 import { aTemplate } from "../templates.ts";
 import { aWorld } from "./world.ts";
 
@@ -47,6 +48,24 @@ test("a claim with variables gets a member at once, and is bound when the member
   const [sandbox] = world.sandboxes().filter(({ metadata }) => metadata.name === "warm-1");
   expect(sandbox?.metadata.annotations).toMatchObject({ "agents.x-k8s.io/late-binding": "Required" });
   expect(JSON.stringify(sandbox)).not.toContain("s3cr3t");
+});
+
+test("a member is replaced after the delivery, as the start of its Pod would delay that", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world = await aWorld({
+    template: LATE,
+    pool: aPool({ spec: { replicas: 1 }, status: { ...COUNTED, replicas: 1, readyReplicas: 1 } }),
+    deliver: () => promise,
+  });
+  await world.members([1]);
+  await world.binder();
+  const posts = () => world.asked.filter((line) => line.startsWith("POST sandboxes")).length;
+  await world.claim("c", WITH_ENV);
+  await world.clock.advance(500);
+  expect([world.shares(), posts()]).toEqual([{ c: ["warm-1"] }, 0]);
+  resolve();
+  await world.clock.advance(500);
+  expect([world.shown(), posts()]).toEqual([{ c: "warm-1" }, 1]);
 });
 
 test("a claim without variables gets a delivery too, as its runtime waits for one", async () => {

@@ -115,6 +115,11 @@ describe("reachabilityOf()", () => {
     expect(found).toMatchObject({ state: "starting", phase, cause: expect.stringContaining(cause) });
   });
 
+  test("a delivery does not wait for the labels of the Pod, as the claim is not Ready without it", () => {
+    const pod = aPod({ metadata: { labels: { "agents.x-k8s.io/warm-pool-sandbox": "x" } } });
+    expect(reachability(aSandbox(), [pod], { isDelivery: true })).toMatchObject({ state: "reachable", ip: "10.1.0.7" });
+  });
+
   test("trusts a Pod from before a resume only once it is Ready for the new generation", () => {
     const index = createSandboxIndex();
     const observe = (generation: number, spec: object, readyFor: number) => {
