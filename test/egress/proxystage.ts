@@ -119,9 +119,11 @@ export function tunnel({ port }: Proxy, to: string): Promise<Tunnel> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: "127.0.0.1", port, method: "CONNECT", path: to });
     request.once("error", reject);
-    request.once("connect", ({ statusCode = 0, statusMessage: reason = "", headers }, socket) => {
+    request.once("connect", ({ statusCode = 0, statusMessage: reason = "", headers }, socket, head) => {
       onTestFinished(() => void socket.destroy());
       socket.on("error", () => {});
+      // What a server that speaks first has said, if it came together with the proxy's answer.
+      if (head.length > 0) socket.unshift(head);
       resolve({
         status: statusCode,
         reason,

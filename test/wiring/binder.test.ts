@@ -9,11 +9,11 @@ import { send } from "../runtime/servers.ts";
 import { aTemplate } from "../templates.ts";
 import { isHandOver, isLease, ownerOf, serveCluster, start } from "./binder-world.ts";
 
-/** All rights of deploy/binder/rbac.yaml except those for late binding, see deliver.test.ts. */
+/** All rights of deploy/binder/rbac.yaml except those for late binding and resizes, see deliver.test.ts and resize.test.ts. */
 function rights(): string[] {
-  const isLate = ({ verbs, resources }: Rule) =>
-    verbs.includes("connect") || resources.some((resource) => /secrets|admission/.test(resource));
-  return rulesOf("binder").filter((rule) => !isLate(rule)).flatMap((
+  const isOptional = ({ verbs, resources }: Rule) =>
+    verbs.includes("delete") || resources.some((resource) => /secrets|admission|resize/.test(resource));
+  return rulesOf("binder").filter((rule) => !isOptional(rule)).flatMap((
     { apiGroups: [group = ""], resources, verbs },
   ) => resources.flatMap((resource) => verbs.map((verb) => wordsFor({ verb, group, resource }))));
 }
