@@ -73,6 +73,7 @@ export type {
   ListOptions,
   NetworkOptions,
   Progress,
+  ResourceOptions,
   SandboxInfo,
   SandboxPage,
   VolumeOptions,

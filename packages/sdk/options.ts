@@ -78,6 +78,14 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
    */
   startCommand?: string | undefined;
   /**
+   * CPU and memory of the first container, such as `{ cpu: "2", memory: "4Gi" }`. With a pool or template, its template
+   * must allow it. A sandbox of the pool is then resized while it runs if the cluster can do that. Otherwise the sandbox
+   * starts cold. With `image`, they are request and limit of the container.
+   *
+   * @default those of the template
+   */
+  resources?: ResourceOptions | undefined;
+  /**
    * Narrows what the sandbox may reach. Needs a pool or template whose template has rules for an egress proxy, and only
    * what these rules allow can be listed.
    *
@@ -117,6 +125,14 @@ export interface CreateOptions extends WaitOptions, EnvOptions {
    * @default false
    */
   keepFailed?: boolean;
+}
+
+/** CPU and memory of a sandbox. */
+export interface ResourceOptions {
+  /** Cores (`2`, `0.5`) or thousandths of a core (`500m`). */
+  cpu?: string | undefined;
+  /** Bytes (`134217728`), or a number with `Ki`, `Mi`, `Gi`, `Ti`, `k`, `M`, `G` or `T`. */
+  memory?: string | undefined;
 }
 
 /** Which sandboxes to list. */

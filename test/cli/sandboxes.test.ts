@@ -63,6 +63,18 @@ test("create and run name Secrets for variables and files, and a start command",
   });
 });
 
+test("create and run ask for CPU and memory", async () => {
+  const { setting, cluster } = await someSandboxes();
+  const line = "create --pool python --name mine --no-wait --cpu 500m --memory 1Gi";
+  expect(await run(line.split(" "), setting)).toMatchObject({ code: 0, stderr: "" });
+  expect(cluster.get("SandboxClaim", "mine")?.metadata.annotations).toMatchObject({
+    "agents.x-k8s.io/resources": "cpu=500m,memory=1Gi",
+  });
+  expect(await run("run --pool python --cpu many -- true", setting)).toMatchObject({
+    ...{ code: 2, stderr: expect.stringMatching('"cpu=many" is neither cpu=AMOUNT nor memory=AMOUNT') },
+  });
+});
+
 test("create from an image takes ports, volumes and a command; --no-wait returns at once", async () => {
   const { setting, cluster } = await someSandboxes();
   const line = "create --image box --name own --port 80 --port 81 --volume work:1Gi:/work -e A=1 --no-wait -o json";

@@ -93,6 +93,8 @@ export interface SandboxOptions extends ClusterOptions {
   secretEnv?: string[];
   secretFile?: string[];
   startCommand?: string;
+  cpu?: string;
+  memory?: string;
   allowEgress?: string[];
   label?: string[];
   annotation?: string[];
@@ -119,6 +121,8 @@ export function withSandboxOptions(command: Command): Command {
   option("--secret-env <name=secret/key>", "environment variable from a Secret; can be repeated", true);
   option("--secret-file <path=secret/key>", "file in the sandbox from a Secret; can be repeated", true);
   option("--start-command <command>", "command for sh -c that starts in the sandbox before it is ready");
+  option("--cpu <amount>", "CPU, such as 2 or 500m, if the template allows it");
+  option("--memory <amount>", "memory, such as 4Gi, if the template allows it");
   option(
     "--allow-egress <hosts>",
     "reach only these hosts and networks, such as pypi.org,*.example.com, through the egress proxy; can be repeated",
@@ -140,6 +144,7 @@ export function withSandboxOptions(command: Command): Command {
  */
 export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | undefined): CreateOptions {
   const { pool, template, image, name, namespace, env, label, annotation, idle, port, volume, readyTimeout } = options;
+  const { cpu, memory } = options;
   const allow = options.allowEgress?.flatMap((text) => text.split(",").map((word) => word.trim()).filter(Boolean));
   if ([pool, template, image].filter((source) => source !== undefined).length !== 1) {
     throw new UsageError("Cannot create a sandbox: exactly one of --pool, --template and --image is needed");
@@ -156,6 +161,7 @@ export function createOptionsOf(options: SandboxOptions, lifetimeMs: number | un
     ...ifAny("secrets", options.secretEnv && pairs("--secret-env", options.secretEnv)),
     ...ifAny("secretFiles", options.secretFile && pairs("--secret-file", options.secretFile)),
     ...ifAny("startCommand", options.startCommand),
+    ...ifAny("resources", cpu === undefined && memory === undefined ? undefined : { cpu, memory }),
     ...ifAny("network", allow && { allow }),
     ...ifAny("labels", label && pairs("--label", label)),
     ...ifAny("metadata", annotation && pairs("--annotation", annotation)),

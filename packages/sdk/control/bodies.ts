@@ -1,8 +1,10 @@
 /** Builds the objects that the SDK creates. @module */
 import { lateContents } from "../../api/claims/latebinding.ts";
+import { claimAmounts } from "../../api/claims/resources.ts";
 import {
   CLIENT_REQUESTED_ANNOTATION,
   CREATED_BY_LABEL,
+  RESOURCES_ANNOTATION,
   SECRET_ENV_ANNOTATION,
   SECRET_FILES_ANNOTATION,
   START_COMMAND_ANNOTATION,
@@ -57,6 +59,7 @@ export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
   // Throws if both `env` and `envs` are set.
   envOf(options);
   checkLate(options);
+  checkResources(options);
   if (image !== undefined) return;
   const remedy = "Set this in the SandboxTemplate, or create the sandbox from an image.";
   if (options.ports) {
@@ -108,6 +111,30 @@ function lateAnnotations(
   };
 }
 
+function checkResources(options: CreateOptions): void {
+  const annotations = resourcesAnnotation(options);
+  try {
+    claimAmounts({ metadata: { name: "", annotations } });
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const form = '`resources` is not like { cpu: "2", memory: "4Gi" }';
+    throw new InvalidArgumentError(`Cannot create a sandbox: ${form}: ${error.message}`);
+  }
+  const [key] = Object.keys(annotations);
+  if (key === undefined || options.metadata?.[key] === undefined) return;
+  throw new InvalidArgumentError(`Cannot create a sandbox: \`metadata\` sets ${key}, too`);
+}
+
+/** Returns the amounts that are set, by resource. */
+function amountsOf({ resources: { cpu, memory } = {} }: Pick<CreateOptions, "resources">): Record<string, string> {
+  return { ...cpu === undefined ? {} : { cpu }, ...memory === undefined ? {} : { memory } };
+}
+
+function resourcesAnnotation(options: Pick<CreateOptions, "resources">): Record<string, string> {
+  const text = Object.entries(amountsOf(options)).map(([resource, amount]) => `${resource}=${amount}`).join();
+  return text === "" ? {} : { [RESOURCES_ANNOTATION]: text };
+}
+
 /** Values of one creation that are not options. */
 export interface Creation {
   name: string;
@@ -131,7 +158,12 @@ export function claimBody(options: CompleteOptions, pool: string, creation: Crea
     kind: "SandboxClaim",
     metadata: {
       ...metadata,
-      annotations: { ...metadata.annotations, ...lateAnnotations(options), ...networkAnnotations(options) },
+      annotations: {
+        ...metadata.annotations,
+        ...lateAnnotations(options),
+        ...resourcesAnnotation(options),
+        ...networkAnnotations(options),
+      },
     },
     spec: {
       warmPoolRef: { name: pool },
@@ -148,10 +180,12 @@ export function sandboxBody(options: CompleteOptions, creation: Creation): objec
   const { image, command, ports = [], volumes = [], timeoutMs, idleMs } = options;
   const metadata = metadataOf(options, creation);
   const idle = idleMs === undefined ? {} : { [IDLE_ANNOTATION]: secondsOf(idleMs) };
+  const amounts = amountsOf(options);
   const container = {
     name: "main",
     image,
     ...command ? { command } : {},
+    ...Object.keys(amounts).length > 0 ? { resources: { requests: amounts, limits: amounts } } : {},
     env: Object.entries(envOf(options)).map(([name, value]) => ({ name, value })),
     ports: ports.map((containerPort) => ({ containerPort })),
     volumeMounts: volumes.flatMap(({ name, path }) => path === undefined ? [] : [{ name, mountPath: path }]),

@@ -1,8 +1,8 @@
-/** Options for what a sandbox gets while it runs: values of Secrets, and a start command. @module */
+/** Options for what a sandbox gets while it runs: values of Secrets, a start command, CPU and memory. @module */
 import { expect, test } from "vitest";
 import { lateContents } from "../../../packages/api/claims/latebinding.ts";
 import type { ObjectMeta } from "../../../packages/api/objects/objects.ts";
-import { checkOptions, claimBody } from "../../../packages/sdk/control/bodies.ts";
+import { checkOptions, claimBody, sandboxBody } from "../../../packages/sdk/control/bodies.ts";
 import type { CreateOptions } from "../../../packages/sdk/options.ts";
 
 const CREATION = { name: "c", now: new Date(0), begin: new Date(0), trace: {} };
@@ -26,7 +26,24 @@ test("a claim names the Secrets of variables and files, and the start command", 
   expect(Object.keys(none.metadata.annotations ?? {}).join()).not.toMatch(/secret|start/);
 });
 
+test("a claim asks for CPU and memory, and a Sandbox from an image has them", () => {
+  const resources = { cpu: "500m", memory: "1Gi" };
+  checkOptions({ pool: "p", resources }, false);
+  const { metadata } = bodyOf({ pool: "p", resources });
+  expect(metadata.annotations?.["agents.x-k8s.io/resources"]).toBe("cpu=500m,memory=1Gi");
+  expect(Object.keys(bodyOf({ pool: "p", resources: {} }).metadata.annotations ?? {}).join()).not.toMatch(/resources/);
+  expect(sandboxBody({ image: "box", resources: { cpu: "2" } }, CREATION)).toMatchObject({
+    spec: { podTemplate: { spec: { containers: [{ resources: { requests: { cpu: "2" }, limits: { cpu: "2" } } }] } } },
+  });
+});
+
 test.for<[string, CreateOptions, string]>([
+  ["an amount that is no amount", { resources: { cpu: "1e99" } }, '"cpu=1e99" is neither cpu=AMOUNT'],
+  ["an amount with a second entry in it", { resources: { cpu: "1,memory=1Gi", memory: "1Gi" } }, "memory twice"],
+  ["the annotation of resources too", {
+    resources: { cpu: "1" },
+    metadata: { "agents.x-k8s.io/resources": "cpu=1" },
+  }, "sets agents.x"],
   ["a value that names no key", { secrets: { A: "keys" } }, '"A=keys" is not NAME=secret/key'],
   ["a name with a second entry in it", { secretFiles: { "a=x/y,b": "keys/b" } }, "has a comma or an equals sign"],
   ["a value with a second entry in it", { secrets: { A: "keys/a,B=x/y" } }, "has a comma or an equals sign"],
