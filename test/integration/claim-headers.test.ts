@@ -1,50 +1,10 @@
 /** Which users may name Secrets in the headers of a claim: the admission policy asks about the author of the claim. @module */
-import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
 import { readClaimHeaders } from "../../packages/api/egress/policy.ts";
-import { until } from "../eventually.ts";
-import { run } from "./kubectl.ts";
-import { aClaim } from "./pools.ts";
-import { type BareCluster, shared } from "./shared.ts";
+import { claimAuthors, USERS } from "./claimauthors.ts";
 
-const POLICY = fileURLToPath(new URL("../../deploy/binder/claimheaders.yaml", import.meta.url));
-const USERS = ["all", "some", "none"];
-
-let cluster: BareCluster;
-const NAMESPACE = `claim-headers-${randomUUID().slice(0, 8)}`;
-beforeAll(async () => {
-  cluster = await shared("bare");
-  await run(cluster, ["apply", "-f", POLICY]);
-  await run(cluster, ["create", "namespace", NAMESPACE]);
-  const kubectl = (...args: string[]) => run(cluster, ["-n", NAMESPACE, ...args]);
-  const claims = ["--verb=create,get,patch,update", "--resource=sandboxclaims.extensions.agents.x-k8s.io"];
-  await kubectl("create", "role", "claims", ...claims);
-  await kubectl("create", "role", "all", "--verb=get", "--resource=secrets");
-  await kubectl("create", "role", "some", "--verb=get", "--resource=secrets", "--resource-name=mine");
-  for (const user of USERS) {
-    await kubectl("create", "serviceaccount", user);
-    const account = `--serviceaccount=${NAMESPACE}:${user}`;
-    await kubectl("create", "rolebinding", `${user}-claims`, "--role=claims", account);
-    if (user !== "none") await kubectl("create", "rolebinding", user, `--role=${user}`, account);
-  }
-  // The API server enforces a new policy a moment later.
-  await until(() => create("none", "probe", "a.example x=mine/key").then(() => false, () => true));
-});
-
-afterAll(() => run(cluster, ["delete", "namespace", NAMESPACE, "--wait=false"]));
-
-function claimOf(name: string, headers: string | undefined) {
-  const claim = aClaim(name, "p") as { metadata: object };
-  const annotations = headers === undefined ? {} : { "agents.x-k8s.io/egress-headers": headers };
-  return JSON.stringify({ ...claim, metadata: { ...claim.metadata, annotations } });
-}
-
-const as = (user: string) => ["-n", NAMESPACE, "--as", `system:serviceaccount:${NAMESPACE}:${user}`];
-
-async function create(user: string, name: string, headers: string | undefined): Promise<string> {
-  return await run(cluster, [...as(user), "create", "--dry-run=server", "-f", "-"], claimOf(name, headers));
-}
+const withHeaders = (text: string | undefined) => ({ "agents.x-k8s.io/egress-headers": text });
+const { create, make, patch } = claimAuthors("claimheaders.yaml", withHeaders("a.example x=mine/key"));
 
 const MANY = (count: number) => Array.from({ length: count }, (_, i) => `a.example x-${i}=mine/key`).join();
 
@@ -71,7 +31,7 @@ test.for<[string, string | undefined, string[]]>([
   ["no host", "x=mine/key", []],
 ])("a claim whose headers name %s is accepted from those who may read them", async ([, headers, allowed]) => {
   for (const user of USERS) {
-    const created = create(user, "c", headers).then(() => "accepted", (error) => String(error));
+    const created = create(user, withHeaders(headers)).then(() => "accepted", (error) => String(error));
     const want = allowed.includes(user)
       ? "accepted"
       : expect.stringMatching(/may not read a Secret|8 entries|not HOST HEADER=/);
@@ -81,10 +41,7 @@ test.for<[string, string | undefined, string[]]>([
 });
 
 test("who may not read them cannot change which Secrets a claim names, nor which hosts get their values", async () => {
-  await run(cluster, ["-n", NAMESPACE, "create", "-f", "-"], claimOf("made", "a.example x=mine/key"));
-  const patch = (user: string, body: object) =>
-    run(cluster, [...as(user), "patch", "sandboxclaim", "made", "--type=merge", "-p", JSON.stringify(body)])
-      .then(() => "done", (error) => String(error));
+  await make(withHeaders("a.example x=mine/key"));
   const name = (text: string | null) => ({ metadata: { annotations: { "agents.x-k8s.io/egress-headers": text } } });
   expect(await patch("none", { metadata: { labels: { a: "b" } } })).toBe("done");
   expect(await patch("none", name("a.example x=other/key"))).toContain("may not read a Secret");
