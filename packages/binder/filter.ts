@@ -100,11 +100,11 @@ export function choose(
   if (template && candidates.policyProblem !== undefined) {
     return { kind: "refused", problem: policyNotInForce(template.metadata.name, candidates.policyProblem) };
   }
-  const isOwn = needsColdStart(claim, template);
+  const needsOwn = needsColdStart(claim, template);
   const notResized = resources === undefined || candidates.notResized?.text !== resources
     ? undefined
     : candidates.notResized.why;
-  if (!isOwn && notResized === undefined && refused.length < MOST_REFUSED) {
+  if (!needsOwn && notResized === undefined && refused.length < MOST_REFUSED) {
     const { first, second, isUncounted, coming } = candidates.find();
     const sandbox = refused.includes(first?.metadata.uid ?? "") ? second() : first;
     const needsPod = needsDelivery(claim) || resources !== undefined;
@@ -117,11 +117,11 @@ export function choose(
   }
   if (!template) {
     const missing = templateNotFound(pool.spec.sandboxTemplateRef.name);
-    return { kind: "refused", problem: missing, awaitsMember: !isOwn };
+    return { kind: "refused", problem: missing, awaitsMember: !needsOwn };
   }
   const long = nameTooLong(claim.metadata.name, template);
-  if (long) return { kind: "refused", problem: long, awaitsMember: !isOwn };
-  const why = isOwn ? NOT_FOR_MEMBERS : notResized;
+  if (long) return { kind: "refused", problem: long, awaitsMember: !needsOwn };
+  const why = needsOwn ? NOT_FOR_MEMBERS : notResized;
   return { kind: "cold", pool, template, ...(why === undefined ? {} : { notResized: why }) };
 }
 
