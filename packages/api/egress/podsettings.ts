@@ -14,13 +14,13 @@ export const EGRESS_PROXY_PORT = 3128;
 /** The ConfigMap with the certificate authorities that sandboxes trust (key `ca.crt`), and the volume that has it. */
 export const EGRESS_CA = "hookbox-egress-ca";
 
+/** The variable that the kubelet sets to the address of the Service. An address needs no DNS, which sandboxes do not have. */
+export const EGRESS_PROXY_ADDRESS = "HOOKBOX_EGRESS_SERVICE_HOST";
+const REFERENCE = `$(${EGRESS_PROXY_ADDRESS})`;
+
 const CA_FOLDER = "/etc/hookbox-egress";
 
-/**
- * The kubelet sets the variable in the value to the address of the Service. An address needs no DNS, which the sandbox
- * does not have.
- */
-const PROXY = `http://$(HOOKBOX_EGRESS_SERVICE_HOST):${EGRESS_PROXY_PORT}`;
+const PROXY = `http://${REFERENCE}:${EGRESS_PROXY_PORT}`;
 /** Programs read the names in upper case, in lower case, or both. */
 const PROXY_NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 const NO_PROXY_NAMES = ["NO_PROXY", "no_proxy"];
@@ -58,6 +58,13 @@ interface Annotated {
 /** Tells whether an object has one of the annotations with rules for the proxy. */
 export function hasEgressRules({ annotations = {} }: Annotated): boolean {
   return annotations[EGRESS_ALLOW_ANNOTATION] !== undefined || annotations[EGRESS_HEADERS_ANNOTATION] !== undefined;
+}
+
+/** Tells whether containers take the address of the Service from the kubelet: a variable refers to it, and none sets it. */
+export function takesAddress({ containers }: Pick<V1PodSpec, "containers">): boolean {
+  const variables = containers.flatMap(({ env = [] }) => env);
+  return variables.some(({ value = "" }) => value.includes(REFERENCE)) &&
+    !variables.some(({ name }) => name === EGRESS_PROXY_ADDRESS);
 }
 
 /** Tells whether hookbox lets the sandboxes of a template reach the proxy alone: it has rules, and no `networkPolicy`. */
@@ -111,7 +118,7 @@ function withCA(container: V1Container, hasHeaders: boolean): V1Container {
   };
 }
 
-/** At the end, so that a template can set HOOKBOX_EGRESS_SERVICE_HOST itself. */
+/** At the end, so that a template can set the address itself. */
 function withVariables(container: V1Container, variables: V1EnvVar[]): V1Container {
   return variables.length === 0 ? container : { ...container, env: [...container.env ?? [], ...variables] };
 }

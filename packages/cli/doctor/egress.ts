@@ -2,7 +2,13 @@
  * Checks the egress proxies: in each namespace that has one, or has templates with rules for one, whether it runs and
  * whether nothing gets past it. Without any, nothing is reported. @module
  */
-import { EGRESS_CA, EGRESS_PROXY, hasEgressRules, withEgressProxy } from "../../api/egress/podsettings.ts";
+import {
+  EGRESS_CA,
+  EGRESS_PROXY,
+  EGRESS_PROXY_LABELS,
+  hasEgressRules,
+  withEgressProxy,
+} from "../../api/egress/podsettings.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import { isOk, messageOf, pathOf } from "../../kube/api.ts";
@@ -10,8 +16,8 @@ import { faultsOf } from "../egress/rules.ts";
 import { type Check, type CheckInput, type CheckResult, isAllowed, itemsOf, read, reviewAccess } from "./check.ts";
 import { problemOfTemplate } from "./egresstemplate.ts";
 
-/** Labels of the Deployment, its Pods and its NetworkPolicy in deploy/egress, and the name of all of them. */
-const PROXY_LABELS = "app.kubernetes.io/name=egress-proxy,app.kubernetes.io/part-of=hookbox";
+/** The labels as a selector. The Deployment and its NetworkPolicy have them, too. */
+const PROXY_LABELS = Object.entries(EGRESS_PROXY_LABELS).map((label) => label.join("=")).join();
 const HOWTO = "docs/howto/egress-proxy.md";
 /** Each policy logs what it knows every five minutes. */
 const LOG_SECONDS = 660;

@@ -1,6 +1,13 @@
 /** Finds out whether the sandboxes of a template use the egress proxy, and whether anything gets past it. Pure. @module */
 import type { V1Container } from "@kubernetes/client-node";
-import { CA_NAMES, EGRESS_PROXY_LABELS, withEgressProxy } from "../../api/egress/podsettings.ts";
+import {
+  CA_NAMES,
+  EGRESS_PROXY,
+  EGRESS_PROXY_ADDRESS,
+  EGRESS_PROXY_LABELS,
+  takesAddress,
+  withEgressProxy,
+} from "../../api/egress/podsettings.ts";
 import { EGRESS_CLAIM_HEADERS_ANNOTATION, EGRESS_HEADERS_ANNOTATION } from "../../api/objects/keys.ts";
 import type { SandboxTemplate } from "../../api/sandboxtemplate.ts";
 import type { CheckResult } from "./check.ts";
@@ -9,9 +16,8 @@ type EgressRule = NonNullable<NonNullable<SandboxTemplate["spec"]["networkPolicy
 
 /** Programs read one or the other. */
 const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy"];
-const ADDRESS = "HOOKBOX_EGRESS_SERVICE_HOST";
 /** What a value has that leads to the Service of deploy/egress. */
-const PROXY_ADDRESS = /HOOKBOX_EGRESS_SERVICE_HOST|\bhookbox-egress\b/;
+const PROXY_ADDRESS = new RegExp(`${EGRESS_PROXY_ADDRESS}|\\b${EGRESS_PROXY}\\b`);
 const [LABEL, NAME] = Object.entries(EGRESS_PROXY_LABELS)[0] as [string, string];
 const EXAMPLE = "docs/howto/egress-proxy.md explains it.";
 
@@ -42,9 +48,9 @@ export function problemOfTemplate(
       `Remove the variables of another proxy: hookbox then sets those of Service hookbox-egress. ${EXAMPLE}`;
     return { mark: "warn", text: "no container has HTTPS_PROXY with the address of Service hookbox-egress", remedy };
   }
-  const needsLinks = variables.some(({ value = "" }) => value.includes(`$(${ADDRESS})`));
-  if (needsLinks && podSpec.enableServiceLinks === false && !variables.some(({ name }) => name === ADDRESS)) {
-    const remedy = `Remove enableServiceLinks, or set ${ADDRESS} to the address of Service hookbox-egress. ${EXAMPLE}`;
+  if (podSpec.enableServiceLinks === false && takesAddress(podSpec)) {
+    const remedy =
+      `Remove enableServiceLinks, or set ${EGRESS_PROXY_ADDRESS} to the address of Service ${EGRESS_PROXY}. ${EXAMPLE}`;
     return { mark: "fail", text: "enableServiceLinks is false, so containers do not get the proxy's address", remedy };
   }
   const hasHeaders = [EGRESS_HEADERS_ANNOTATION, EGRESS_CLAIM_HEADERS_ANNOTATION].some((key) =>

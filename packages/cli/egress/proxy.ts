@@ -1,18 +1,16 @@
 /** Finds out whether the egress proxy of a namespace runs, and whether a sandbox has its address. @module */
+import type { V1PodSpec } from "@kubernetes/client-node";
 import { type Cause, cause, named, type ObjectRef } from "../../api/diagnosis/finding.ts";
-import { EGRESS_PROXY } from "../../api/egress/podsettings.ts";
+import { EGRESS_PROXY, EGRESS_PROXY_ADDRESS, takesAddress } from "../../api/egress/podsettings.ts";
 import type { KubeObject } from "../../api/objects/objects.ts";
 
 /** Reads an object of one namespace by its path; `null`: it does not exist; undefined: it could not be read. */
 export type ReadObject = (path: string) => Promise<KubeObject | null | undefined>;
 
 interface Pod extends KubeObject {
-  spec: { enableServiceLinks?: boolean; containers: { env?: { name: string; value?: string }[] }[] };
+  spec: V1PodSpec;
   status?: { containerStatuses?: { state?: { running?: { startedAt?: string } } }[] };
 }
-
-/** The variable that the kubelet sets to the address of the Service. */
-const ADDRESS = "HOOKBOX_EGRESS_SERVICE_HOST";
 
 /**
  * Returns why sandboxes with rules reach nothing; undefined: no reason is known.
@@ -54,10 +52,7 @@ function problemOf(kind: string, object: KubeObject | null | undefined) {
 function addressCause(pod: Pod, service: KubeObject, subject: ObjectRef): Cause | undefined {
   const { namespace, name } = pod.metadata;
   const object: ObjectRef = { kind: "Pod", ...(namespace === undefined ? {} : { namespace }), name };
-  const variables = pod.spec.containers.flatMap(({ env = [] }) => env);
-  const needsAddress = variables.some(({ value = "" }) => value.includes(`$(${ADDRESS})`)) &&
-    !variables.some((variable) => variable.name === ADDRESS);
-  if (!needsAddress) return undefined;
+  if (!takesAddress(pod.spec)) return undefined;
   const summary = `${
     named(subject)
   } does not reach the egress proxy, because its Pod does not have the proxy's address`;
@@ -70,7 +65,8 @@ function addressCause(pod: Pod, service: KubeObject, subject: ObjectRef): Cause 
         where: "spec.enableServiceLinks",
         text: "false, so no container gets addresses of Services",
       }],
-      remedy: `Remove enableServiceLinks from the template, or set ${ADDRESS} in it, before the other variables.`,
+      remedy:
+        `Remove enableServiceLinks from the template, or set ${EGRESS_PROXY_ADDRESS} in it, before the other variables.`,
     });
   }
   const made = Date.parse(service.metadata.creationTimestamp ?? "");
