@@ -60,9 +60,9 @@ const POOL_LABELS = [
 
 /**
  * Returns the full member as the claim's Sandbox, for a PUT on condition of its version. The controller, labels, Pod
- * metadata and the resources that the claim asks for are the claim's; everything else stays, also other owners. The member is merged as Metacontroller would merge
- * it, and stored as last applied, so that Metacontroller's next sync changes nothing. Source: Agent Sandbox API, section
- * 3.5.3 b.
+ * metadata and the resources that the claim asks for are the claim's; everything else stays, also other owners. The member
+ * is merged as Metacontroller would merge it, and stored as last applied, so that Metacontroller's next sync changes
+ * nothing. Source: Agent Sandbox API, section 3.5.3 b.
  *
  * @param sandbox as observed, not parsed: the PUT must not add defaults that were never written
  * @throws {SyntaxError} if the last-applied annotation is not the JSON text of an object

@@ -1,7 +1,7 @@
 /**
- * Delivers a claim's variables, files and start command to its Sandbox while that runs (late binding): before the claim is
- * bound, and again for each later start of its Pod. Reads the Secrets that the claim names, if the API server has checked that the claim's
- * author may read them: the binder cannot find out who the author is. @module
+ * Delivers a claim's variables, files and start command to its Sandbox while that runs (late binding): before the claim
+ * is bound, and again for each later start of its Pod. Reads the Secrets that the claim names, if the API server has
+ * checked that the claim's author may read them: the binder cannot find out who the author is. @module
  */
 import { Buffer } from "node:buffer";
 import { lateContents, lateVariables, type SecretValue } from "../api/claims/latebinding.ts";
@@ -13,7 +13,7 @@ import { type Api, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { checkedSince, requireCheck } from "../kube/authorcheck.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import type { Report } from "./report.ts";
+import { goOn, goOnIn, type Next } from "./next.ts";
 import { logFields } from "./spans.ts";
 import type { ControlledSandbox, Standing } from "./standing.ts";
 import {
@@ -33,12 +33,6 @@ import { deleteSandbox } from "./writes.ts";
 const MOST_FAILURES = 3;
 /** Sandboxes that one claim discards: if these refuse what the claim sets, the template is the cause. */
 const MOST_DISCARDED = 2;
-
-/** What happens to the claim after a delivery or a resize. */
-export interface Next {
-  reconcile(binder: Binder, entry: QueuedClaim): void;
-  report(binder: Binder, entry: QueuedClaim, what: Report): Promise<void>;
-}
 
 /**
  * Starts a delivery if one is due.
@@ -75,7 +69,7 @@ async function deliver(
   isFirst: boolean,
   next: Next,
 ): Promise<void> {
-  const { api, clock, log } = binder;
+  const { api, log } = binder;
   const state = entry.delivery;
   const isOver = () => !isServing(binder) || binder.claims.get(entry.uid) !== entry;
   if (isOver() || !isDue(state, start)) return;
@@ -102,19 +96,13 @@ async function deliver(
       sandbox: name,
       ...errorFields(error),
     });
-    const delay = backoffMs(state.failures++);
-    state.retry = clock.setTimeout(() => {
-      state.retry = undefined;
-      next.reconcile(binder, entry);
-      binder.schedule();
-    }, delay);
+    goOnIn(binder, entry, state, backoffMs(state.failures++), next);
     if (isFirst && state.failures >= MOST_FAILURES) await giveUp(binder, entry, name, error as Error, next);
     return;
   } finally {
     if (state.running === start) state.running = undefined;
   }
-  next.reconcile(binder, entry);
-  binder.schedule();
+  goOn(binder, entry, next);
 }
 
 /**

@@ -14,7 +14,7 @@ import type { SandboxClaim } from "../api/sandboxclaim.ts";
 import { type Answer, isOk, messageOf, pathOf } from "../kube/api.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { errorFields } from "../process/log.ts";
-import type { Next } from "./deliver.ts";
+import { goOn, goOnIn, type Next } from "./next.ts";
 import { logFields } from "./spans.ts";
 import type { ControlledSandbox, Standing } from "./standing.ts";
 import { type Binder, getClaim, isServing, type QueuedClaim, serverNow } from "./state.ts";
@@ -132,22 +132,14 @@ async function resize(
     else if ("refused" in state) why = state.refused;
     else if (clock.now() - resizing.since >= PATIENCE_MS) why = `${state.waitsFor} after ${PATIENCE_MS / 1000} s`;
     if (why !== undefined) await discard(binder, entry, assigned, why, next);
-    else if (state !== "done") retryIn(binder, entry, Math.min(LONGEST_MS, FIRST_MS * 2 ** resizing.tries++), next);
+    else if (state !== "done") {
+      goOnIn(binder, entry, resizing, Math.min(LONGEST_MS, FIRST_MS * 2 ** resizing.tries++), next);
+    }
   } finally {
     resizing.isRunning = false;
   }
   if (resizing.done !== uid || isOver()) return;
-  next.reconcile(binder, entry);
-  binder.schedule();
-}
-
-function retryIn(binder: Binder, entry: QueuedClaim, ms: number, next: Next): void {
-  const { resizing } = entry;
-  resizing.retry = binder.clock.setTimeout(() => {
-    resizing.retry = undefined;
-    next.reconcile(binder, entry);
-    binder.schedule();
-  }, ms);
+  goOn(binder, entry, next);
 }
 
 /** Kubelets report with these reasons that they do not resize a Pod, for ever or for now. Source: k8s.io/api/core/v1 1.36. */
@@ -202,6 +194,6 @@ async function discard(
     await next.report(binder, entry, { is: "undelivered", problem: resizeFailed(`${why}. ${message}`) });
     // What hindered the resize may be over by then.
     resizing.of = undefined;
-    retryIn(binder, entry, backoffMs(resizing.failures++), next);
+    goOnIn(binder, entry, resizing, backoffMs(resizing.failures++), next);
   }
 }
