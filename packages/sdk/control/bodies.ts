@@ -1,19 +1,10 @@
 /** Builds the objects that the SDK creates. @module */
-import { lateContents } from "../../api/claims/latebinding.ts";
-import { claimAmounts } from "../../api/claims/resources.ts";
-import {
-  CLIENT_REQUESTED_ANNOTATION,
-  CREATED_BY_LABEL,
-  RESOURCES_ANNOTATION,
-  SECRET_ENV_ANNOTATION,
-  SECRET_FILES_ANNOTATION,
-  START_COMMAND_ANNOTATION,
-  TRACE_CONTEXT_ANNOTATION,
-} from "../../api/objects/keys.ts";
+import { CLIENT_REQUESTED_ANNOTATION, CREATED_BY_LABEL, TRACE_CONTEXT_ANNOTATION } from "../../api/objects/keys.ts";
 import { IDLE_ANNOTATION } from "../../api/router/protocol.ts";
 import type { ClaimEnvironmentVariable } from "../../api/sandboxclaim.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { type CreateOptions, envOf, type VolumeOptions } from "../options.ts";
+import { amountsOf, checkAnnotations, optionAnnotations } from "./annotations.ts";
 import { networkAnnotations } from "./network.ts";
 
 /** Value of the label `created-by`, which the API specification defines. */
@@ -58,8 +49,7 @@ export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
   }
   // Throws if both `env` and `envs` are set.
   envOf(options);
-  checkLate(options);
-  checkResources(options);
+  checkAnnotations(options);
   if (image !== undefined) return;
   const remedy = "Set this in the SandboxTemplate, or create the sandbox from an image.";
   if (options.ports) {
@@ -73,66 +63,6 @@ export function checkOptions(options: CreateOptions, hasRouter: boolean): void {
       remedy,
     });
   }
-}
-
-const LATE_REMEDY = "See docs/howto/secrets.md for what the template needs.";
-
-function checkLate(options: CreateOptions): void {
-  const annotations = lateAnnotations(options);
-  const [first] = Object.keys(annotations);
-  if (first === undefined) return;
-  const set = "secrets, secretFiles or startCommand";
-  if (options.image !== undefined) {
-    throw new InvalidArgumentError(`Cannot create a sandbox from an image with ${set}: they need a template`, {
-      remedy: LATE_REMEDY,
-    });
-  }
-  const twice = Object.keys(annotations).find((key) => options.metadata?.[key] !== undefined);
-  if (twice !== undefined) throw new InvalidArgumentError(`Cannot create a sandbox: \`metadata\` sets ${twice}, too`);
-  const { secrets = {}, secretFiles = {} } = options;
-  const split = [...Object.entries(secrets), ...Object.entries(secretFiles)].flat().find((text) => /[,=]/.test(text));
-  const contents = lateContents({ metadata: { name: "", annotations } });
-  const problem = split === undefined ? contents : `"${split}" has a comma or an equals sign`;
-  if (typeof problem !== "string") return;
-  throw new InvalidArgumentError(`Cannot create a sandbox with ${set}: ${problem}`, { remedy: LATE_REMEDY });
-}
-
-/** Returns the annotations of the claim for what the sandbox gets while it runs. */
-function lateAnnotations(
-  { secrets, secretFiles, startCommand }: Pick<CreateOptions, "secrets" | "secretFiles" | "startCommand">,
-): Record<string, string> {
-  const listed = (values: Record<string, string> | undefined) =>
-    Object.entries(values ?? {}).map(([name, value]) => `${name}=${value}`).join();
-  const [env, files] = [listed(secrets), listed(secretFiles)];
-  return {
-    ...env === "" ? {} : { [SECRET_ENV_ANNOTATION]: env },
-    ...files === "" ? {} : { [SECRET_FILES_ANNOTATION]: files },
-    ...startCommand === undefined ? {} : { [START_COMMAND_ANNOTATION]: startCommand },
-  };
-}
-
-function checkResources(options: CreateOptions): void {
-  const annotations = resourcesAnnotation(options);
-  try {
-    claimAmounts({ metadata: { name: "", annotations } });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    const form = '`resources` is not like { cpu: "2", memory: "4Gi" }';
-    throw new InvalidArgumentError(`Cannot create a sandbox: ${form}: ${error.message}`);
-  }
-  const [key] = Object.keys(annotations);
-  if (key === undefined || options.metadata?.[key] === undefined) return;
-  throw new InvalidArgumentError(`Cannot create a sandbox: \`metadata\` sets ${key}, too`);
-}
-
-/** Returns the amounts that are set, by resource. */
-function amountsOf({ resources: { cpu, memory } = {} }: Pick<CreateOptions, "resources">): Record<string, string> {
-  return { ...cpu === undefined ? {} : { cpu }, ...memory === undefined ? {} : { memory } };
-}
-
-function resourcesAnnotation(options: Pick<CreateOptions, "resources">): Record<string, string> {
-  const text = Object.entries(amountsOf(options)).map(([resource, amount]) => `${resource}=${amount}`).join();
-  return text === "" ? {} : { [RESOURCES_ANNOTATION]: text };
 }
 
 /** Values of one creation that are not options. */
@@ -160,8 +90,7 @@ export function claimBody(options: CompleteOptions, pool: string, creation: Crea
       ...metadata,
       annotations: {
         ...metadata.annotations,
-        ...lateAnnotations(options),
-        ...resourcesAnnotation(options),
+        ...optionAnnotations(options),
         ...networkAnnotations(options),
       },
     },
