@@ -18,7 +18,7 @@ import { underRole } from "../rights.ts";
 import { eventually } from "../eventually.ts";
 
 /** The secret of the server. */
-const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
+export const SECRET = Buffer.from("0123456789abcdef0123456789abcdef");
 
 /** Returns an API key of a namespace, always the same for the same name. */
 export function aKey(namespace: string, name = "main"): string {
@@ -71,7 +71,7 @@ export async function startE2B({ pauses = true, ...options }: TestClusterOptions
   const server = await serve(app, { port: 0, host: "127.0.0.1", log });
   onTestFinished(() => server.stop());
   const apiUrl = `http://127.0.0.1:${server.port}`;
-  return { cluster, api, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
+  return { cluster, api, app, apiUrl, metrics, options: { apiUrl, apiKey: aKey("team-a"), retries: 0 } };
 }
 
 function templateYAML(namespace: string): string {
