@@ -1,10 +1,9 @@
 /** E2B's published code interpreter for Python on the runtime, and data frames and figures as data. Needs no cluster. @module */
-import { execFile } from "node:child_process";
 import { dirname } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { ranProgram } from "../ranprogram.ts";
 import { sandboxAt } from "../runtime/interpreter/sandbox.ts";
 import { startOpenRuntime } from "../runtime/servers.ts";
 import { makeTempFolder } from "../tempfolder.ts";
@@ -41,7 +40,7 @@ test.for([
     E2B_SANDBOX_URL: `http://127.0.0.1:${interpreterPort}`,
   };
   const args = [PROGRAM, how, String(interpreterPort), makeTempFolder()];
-  const { stdout } = await promisify(execFile)(client, args, { env });
+  const stdout = await ranProgram(client, args, { env });
   const result = (text: string, is_main_result: boolean) =>
     expect.objectContaining({ text, is_main_result, extra: null });
   const results = [result("first", false), result("2", true)];

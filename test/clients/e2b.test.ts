@@ -1,10 +1,9 @@
 /** E2B's published clients against the runtime: every method for commands, files, terminals and git. @module */
-import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { npmPackages } from "../npmpackages.ts";
+import { ranProgram } from "../ranprogram.ts";
 import { startSandbox } from "../runtime/envd/sandbox.ts";
 import { E2B, OLD_E2B, type Packages, pythonWith } from "./python.ts";
 
@@ -16,7 +15,7 @@ test.for(CLIENTS as [string, string, Packages][])("the %s client of Python, vers
   const program = fileURLToPath(new URL(`programs/e2b_${kind}.py`, import.meta.url));
   const options = { env: { PATH: process.env["PATH"], HOME: home } };
   const args = [program, `http://127.0.0.1:${port}`, ...packages === OLD_E2B ? ["old"] : []];
-  const { stdout } = await promisify(execFile)(python, args, options);
+  const stdout = await ranProgram(python, args, options);
   expect(stdout).toBe("done\n");
 });
 
@@ -26,6 +25,6 @@ test("the client of JavaScript, version 2.31", async () => {
   const program = fileURLToPath(new URL("programs/e2b_old.mjs", import.meta.url));
   const args = [program, `${folder}/node_modules/e2b/dist/index.mjs`, `http://127.0.0.1:${port}`];
   const options = { env: { PATH: process.env["PATH"], HOME: home } };
-  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+  const stdout = await ranProgram(process.execPath, args, options);
   expect(stdout).toBe("done\n");
 });
