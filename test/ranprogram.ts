@@ -15,7 +15,9 @@ export function ranProgram(program: string, args: string[], options: ExecFileOpt
     execFile(program, args, { maxBuffer: 64 << 20, ...options, encoding: "utf8" }, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);
       const end = error.signal ? `signal ${error.signal}` : `${error.code}`;
-      const parts = [["stdout", stdout], ["stderr", stderr]].map(([name, text]) => `--- ${name}\n${text?.slice(-SHOWN)}`);
+      const parts = [["stdout", stdout], ["stderr", stderr]].map(([name, text]) =>
+        `--- ${name}\n${text?.slice(-SHOWN)}`
+      );
       reject(new Error(`${[program, ...args].join(" ")} ended with ${end}\n${parts.join("\n")}`));
     });
   });

@@ -7,6 +7,7 @@ import { ranProgram } from "../ranprogram.ts";
 import { sandboxAt } from "../runtime/interpreter/sandbox.ts";
 import { startOpenRuntime } from "../runtime/servers.ts";
 import { makeTempFolder } from "../tempfolder.ts";
+import { INTERPRETED } from "./interpreted.ts";
 import { E2B, OLD_E2B, pythonWith } from "./python.ts";
 
 const say = (line: string) => process.stdout.write(`clients: ${line}\n`);
@@ -39,38 +40,9 @@ test.for([
     E2B_API_KEY: "e2b_00",
     E2B_SANDBOX_URL: `http://127.0.0.1:${interpreterPort}`,
   };
-  const args = [PROGRAM, how, String(interpreterPort), makeTempFolder()];
+  const args = [PROGRAM, how, makeTempFolder(), "{}", String(interpreterPort)];
   const stdout = await ranProgram(client, args, { env });
-  const result = (text: string, is_main_result: boolean) =>
-    expect.objectContaining({ text, is_main_result, extra: null });
-  const results = [result("first", false), result("2", true)];
-  expect(JSON.parse(stdout)).toEqual({
-    run: { results, logs: { stdout: ["out\n"], stderr: ["err\n"] }, error: null, execution_count: 1 },
-    shown: [["out\n", false, true], ["err\n", true, true]],
-    results,
-    error: ["NameError", "name 'missing' is not defined", true, 1],
-    languages: [["q"], ["[ 1 ]"], ["2"], [null, "3\n"]],
-    envs: ["1", "none"],
-    folder: [true, true],
-    timeout: "TimeoutException",
-    kept: "1",
-    charts: [
-      ["LineChart", "PointData"],
-      ["ScatterChart", "PointData"],
-      ["BarChart", "BarData"],
-      ["PieChart", "PieData"],
-      ["BoxAndWhiskerChart", "BoxAndWhiskerData"],
-      ["Chart"],
-      ["SuperChart", "LineChart", "PieChart"],
-      ["NoneType"],
-    ],
-    formats: [...Array(7).fill(["chart", "png", "text"]), ["data", "html", "text"]],
-    listed: [true, true],
-    restarted: ["False", 1],
-    removed: ["NotFoundException", expect.stringMatching(/^Context .* not found$/)],
-    unknown: ["SandboxException", expect.stringMatching(/^500( Internal Server Error)?: Cannot run "cobol": /)],
-    both: expect.any(String),
-  });
+  expect(JSON.parse(stdout)).toEqual(INTERPRETED);
 });
 
 const NONE = { title: null, x_label: null, y_label: null, x_unit: null, y_unit: null };

@@ -14,7 +14,8 @@ test.for(CLIENTS as [string, string, Packages][])("the %s client of Python, vers
   const { port, home } = await startSandbox();
   const program = fileURLToPath(new URL(`programs/e2b_${kind}.py`, import.meta.url));
   const options = { env: { PATH: process.env["PATH"], HOME: home } };
-  const args = [program, `http://127.0.0.1:${port}`, ...packages === OLD_E2B ? ["old"] : []];
+  const given = { debug: true, sandbox_url: `http://127.0.0.1:${port}`, api_key: "e2b_00" };
+  const args = [program, JSON.stringify(given), ...packages === OLD_E2B ? ["old"] : []];
   const stdout = await ranProgram(python, args, options);
   expect(stdout).toBe("done\n");
 });
@@ -22,8 +23,12 @@ test.for(CLIENTS as [string, string, Packages][])("the %s client of Python, vers
 test("the client of JavaScript, version 2.31", async () => {
   const folder = await npmPackages(fileURLToPath(new URL("e2b.json", import.meta.url)));
   const { port, home } = await startSandbox();
-  const program = fileURLToPath(new URL("programs/e2b_old.mjs", import.meta.url));
-  const args = [program, `${folder}/node_modules/e2b/dist/index.mjs`, `http://127.0.0.1:${port}`];
+  const program = fileURLToPath(new URL("programs/e2b.mjs", import.meta.url));
+  const given = {
+    ...{ sandboxId: "iabc", envdVersion: "0.6.13", apiKey: "e2b_00" },
+    sandboxUrl: `http://127.0.0.1:${port}`,
+  };
+  const args = [program, `${folder}/node_modules/e2b/dist/index.mjs`, JSON.stringify(given)];
   const options = { env: { PATH: process.env["PATH"], HOME: home } };
   const stdout = await ranProgram(process.execPath, args, options);
   expect(stdout).toBe("done\n");

@@ -182,6 +182,18 @@ describe("what admits a client", () => {
     expect(refused).toMatchObject({ status: 401, headers: { "access-control-allow-origin": "*" } });
   });
 
+  test("Authorization is for the sandbox: the user of a command, or a program's own; not for the runtime's own API", async () => {
+    const { ask, access } = await start({ ports: [49_983, 49_999, 3000, 8888] });
+    const headers = { "X-Access-Token": access, Authorization: "Basic cm9vdDo=" };
+    for (const port of [49_983, 49_999, 3000]) {
+      expect((await ask(port, "/x", headers)).body["headers"]).toHaveProperty("authorization", headers.Authorization);
+    }
+    expect((await ask(8888, "/x", headers)).body["headers"]).not.toHaveProperty("authorization");
+    const anonymous = { Authorization: "Bearer of-the-program" };
+    const seen = (await ask(3000, "/x", anonymous)).body["headers"];
+    expect(seen).toMatchObject({ authorization: anonymous.Authorization, "x-sandbox-anonymous": "true" });
+  });
+
   test("a router without --e2b-secret-file knows no such requests", async () => {
     const { port } = await startRouter();
     const { status, text } = await fetchFrom(port, { path: "/", headers: { "E2b-Sandbox-Id": "a".repeat(20) } });

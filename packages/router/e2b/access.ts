@@ -90,6 +90,7 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
     const asked = { ...named, path, route, identity, hasAccess, isPublic: traits?.isPublic === true };
     // Without a token, a client may only learn whether the sandbox runs.
     if (!traits?.autoResume || (isHealthCheck(asked) && !hasAccess)) target.wakes = false;
+    const isEnvd = [ENVD_PORT, INTERPRETER_PORT].includes(named.port);
     const decision = refusalFor(asked, request, secrets(), runtimePorts) ?? {
       client: `e2b:${named.id}`,
       isAnonymous: false,
@@ -97,10 +98,13 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
       expires: undefined,
       path,
       uid,
-      added: [],
-      ...[ENVD_PORT, INTERPRETER_PORT].includes(named.port)
+      added: [
+        ...authorizationOf(request, named, runtimePorts),
+        ...isEnvd || hasAccess ? [] : [ANONYMOUS_HEADER, "true"],
+      ],
+      ...isEnvd
         ? { withheld: WITHHELD_FROM_RUNTIME, addedToResponse: Object.entries(OPEN_TO_PAGES).flat() }
-        : { withheld: WITHHELD, ...hasAccess ? {} : { added: [ANONYMOUS_HEADER, "true"] } },
+        : { withheld: WITHHELD },
     };
     return { route: routeTo(target), decision };
   }
@@ -140,6 +144,19 @@ export function createE2BAccess({ index, secrets, domain, runtimePorts }: Access
 function originPath({ url = "/" }: IncomingMessage): string {
   const path = url.replace(/^https?:\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
   return `/${path.replace(/^\/+/, "")}`;
+}
+
+/**
+ * Returns the header Authorization for the sandbox, as name and value. In E2B's protocol, it admits to nothing: port 49983
+ * takes the user from it, and to programs it belongs. To the runtime's own API, the router itself authenticates.
+ */
+function authorizationOf(
+  { headers }: IncomingMessage,
+  { port }: E2BRequest,
+  runtimePorts: readonly number[],
+): string[] {
+  const { authorization } = headers;
+  return authorization === undefined || runtimePorts.includes(port) ? [] : ["Authorization", authorization];
 }
 
 /** A request for a port of a sandbox that exists. */

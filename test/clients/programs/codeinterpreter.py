@@ -1,4 +1,7 @@
-"""Uses every method of E2B's code interpreter, sync or async, and prints what it gave as one JSON object."""
+"""
+Uses every method of E2B's code interpreter, sync or async, and prints what it gave as one JSON object. Its arguments:
+"sync" or "async", a folder of the sandbox, the options of `create` as JSON, and the port for the older version.
+"""
 
 import asyncio
 import dataclasses
@@ -11,9 +14,10 @@ import e2b_code_interpreter.code_interpreter_async as asynchronous
 import e2b_code_interpreter.code_interpreter_sync as synchronous
 from e2b_code_interpreter import AsyncSandbox, Sandbox
 
-how, port, folder = sys.argv[1:]
+how, folder, options, *ports = sys.argv[1:]
 # Without a setting for its port, the older version uses this one.
-asynchronous.JUPYTER_PORT = synchronous.JUPYTER_PORT = int(port)
+for port in ports:
+    asynchronous.JUPYTER_PORT = synchronous.JUPYTER_PORT = int(port)
 seen = {}
 DRAWING = """import matplotlib.pyplot as plt, pandas as pd
 for draw in (
@@ -53,7 +57,7 @@ async def error_of(call):
 
 
 async def main():
-    sandbox = await of((AsyncSandbox if how == "async" else Sandbox).create())
+    sandbox = await of((AsyncSandbox if how == "async" else Sandbox).create(**json.loads(options)))
     run = sandbox.run_code
     context = await of(sandbox.create_code_context(cwd=folder))
     shown = []

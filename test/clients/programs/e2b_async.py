@@ -1,6 +1,7 @@
 """As e2b_sync.py, for the asynchronous client."""
 
 import asyncio
+import json
 import sys
 
 from e2b import (
@@ -35,7 +36,8 @@ async def until(read, want):
 
 
 async def main():
-    sandbox = await AsyncSandbox.create(debug=True, sandbox_url=sys.argv[1], api_key="e2b_00")
+    options = json.loads(sys.argv[1])
+    sandbox = await AsyncSandbox.create(**options)
     assert await sandbox.is_running()
     commands, files, pty = sandbox.commands, sandbox.files, sandbox.pty
 
@@ -114,6 +116,11 @@ async def main():
 
     await sandbox.git.init("repository")
     assert (await sandbox.git.status("repository")).is_clean
+    if not options.get("debug"):
+        running = await commands.run("sleep 1000", background=True, timeout=0)
+        assert await sandbox.kill() is True
+        await raises(TimeoutException, running.wait())
+        assert await sandbox.is_running() is False
     print("done")
 
 

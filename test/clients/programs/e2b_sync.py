@@ -1,8 +1,9 @@
 """
-Every method of commands, files, pty and git of E2B's published Python client. Its arguments: the URL of the port, and
+Every method of commands, files, pty and git of E2B's published Python client. Its arguments: the options as JSON, and
 "old" for version 2.31.
 """
 
+import json
 import sys
 import time
 
@@ -38,7 +39,8 @@ def until(read, want):
 
 
 IS_OLD = sys.argv[2:] == ["old"]
-sandbox = Sandbox.create(debug=True, sandbox_url=sys.argv[1], api_key="e2b_00")
+options = json.loads(sys.argv[1])
+sandbox = Sandbox.create(**options)
 assert sandbox.is_running()
 commands, files = sandbox.commands, sandbox.files
 
@@ -157,4 +159,9 @@ git.create_branch("repository", "other")
 assert git.branches("repository").current_branch == "other", git.branches("repository")
 git.checkout_branch("repository", "main")
 assert git.status("repository").is_clean, git.status("repository")
+if not options.get("debug"):
+    running = commands.run("sleep 1000", background=True, timeout=0)
+    assert sandbox.kill() is True
+    raises(TimeoutException, running.wait)
+    assert sandbox.is_running() is False
 print("done")

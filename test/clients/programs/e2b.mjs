@@ -1,11 +1,13 @@
-// Commands, files, terminals and git of an older version of E2B's published JavaScript client. Its arguments: the path of
-// the package, and the URL of the port.
+// Commands, files, terminals and git of E2B's published JavaScript client. Its arguments: the path of the package, and the
+// options as JSON. With the option sandboxId, it uses that sandbox; otherwise it creates one, and kills it.
 import assert from "node:assert/strict";
 import process from "node:process";
 
-const [, , path, sandboxUrl] = process.argv;
+const [, , path, text] = process.argv;
 const { FileNotFoundError, FileType, Sandbox } = await import(path);
-const sandbox = new Sandbox({ sandboxId: "iabc", envdVersion: "0.6.13", sandboxUrl, apiKey: "e2b_00" });
+const options = JSON.parse(text);
+const isOwn = options.sandboxId === undefined;
+const sandbox = isOwn ? await Sandbox.create(options) : new Sandbox(options);
 const { commands, files, git, pty } = sandbox;
 const bytes = (text) => new TextEncoder().encode(text);
 
@@ -54,4 +56,11 @@ await pty.sendInput(terminal.pid, bytes("exit 4\n"));
 await assert.rejects(terminal.wait(), { exitCode: 4 });
 await git.init("repository");
 assert.equal((await git.status("repository")).isClean, true);
+if (isOwn) {
+  const running = await commands.run("sleep 1000", { background: true, timeoutMs: 0 });
+  const ended = running.wait().then(() => "ended", (error) => error.message);
+  assert.equal(await sandbox.kill(), true);
+  assert.match(await ended, /killed or reached its end of life/);
+  assert.equal(await sandbox.isRunning(), false);
+}
 process.stdout.write("done\n");
