@@ -4,7 +4,7 @@
  */
 import type { Sandbox } from "../../packages/api/sandbox.ts";
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
-import { HANDED_OVER_AT_ANNOTATION } from "../../packages/api/objects/keys.ts";
+import { HANDED_OVER_AT_ANNOTATION, MISSING_MEMBERS_ANNOTATION } from "../../packages/api/objects/keys.ts";
 import { MOST_MADE, type Place, placeOf } from "./sequence.ts";
 
 /** Members that were created together, as recorded in the status. */
@@ -107,6 +107,15 @@ export function cautionOf(pool: SandboxWarmPool, members: readonly Sandbox[], no
 export function isTold({ metadata }: SandboxWarmPool, since: string | undefined, now: Date): boolean {
   const toldAt = Date.parse(metadata.annotations?.[HANDED_OVER_AT_ANNOTATION] ?? "");
   return toldAt > (since === undefined ? -Infinity : Date.parse(since)) && toldAt <= now.getTime() + SKEW_MS;
+}
+
+/**
+ * Returns how many members the pool lacked at the binder's last report that nobody was creating; Infinity: the report
+ * does not tell, because a binder of an earlier version has written it.
+ */
+export function toldMissing({ metadata }: SandboxWarmPool): number {
+  const count = Number(metadata.annotations?.[MISSING_MEMBERS_ANNOTATION] ?? NaN);
+  return Number.isInteger(count) && count >= 0 ? count : Infinity;
 }
 
 /** Returns the batches for the pool's status, including a batch with the members in `made`. */

@@ -2,7 +2,7 @@
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from "../../packages/api/sandboxwarmpool.ts";
 import { SHORTEST_RESYNC_SECONDS } from "../../packages/webhook/metacontroller.ts";
 import type { WarmPoolConfig } from "../flags.ts";
-import { cautionOf, IN_FLIGHT_MS, inFlight, isTold } from "./batches.ts";
+import { cautionOf, IN_FLIGHT_MS, inFlight, isTold, toldMissing } from "./batches.ts";
 import { ownedBy, type View } from "./view.ts";
 
 /** How many members to create now, and after how many seconds to create the rest; undefined: there is no rest. */
@@ -50,15 +50,16 @@ export function isUnfenced(
 
 /**
  * Returns how many members were already missing at the last answer. The binder may have bound those that have
- * disappeared since then, and may be about to replace them (packages/binder/replacements.ts). The result is Infinity,
- * so that all missing members count, if the binder has reported this since then, if the spec is new, or if only the
- * pool creates members.
+ * disappeared since then, and may be about to replace them (packages/binder/replacements.ts). If it has reported since
+ * then that it does not replace some, these count, too. The result is Infinity, so that all missing members count, if
+ * the spec is new, or if only the pool creates members.
  */
 function missedBefore(pool: SandboxWarmPool, config: WarmPoolConfig, now: Date): number {
   const { metadata, spec, status } = pool;
   const isNew = !status || status.observedGeneration !== metadata.generation;
-  if (isNew || isTold(pool, status.batches?.at(-1)?.at, now) || isLimited(config)) return Infinity;
-  return spec.replicas - (status.replicas ?? 0);
+  if (isNew || isLimited(config)) return Infinity;
+  const told = isTold(pool, status.batches?.at(-1)?.at, now) ? toldMissing(pool) : 0;
+  return Math.max(told, spec.replicas - (status.replicas ?? 0));
 }
 
 /** Tells whether the rate of new members is limited. Then only the pool creates members, not the binder. */

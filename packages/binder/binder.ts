@@ -120,7 +120,7 @@ function createBinder(api: Api, options: BindOptions): Binder {
   const refills = createRefills({
     clock,
     shortageOf: (namespace, name) => shortageOf(binder, namespace, name),
-    notify: (pool) => requeuePool(binder, pool),
+    notify: (shortage) => requeuePool(binder, shortage),
   });
   const binder: Binder = {
     ...options,

@@ -37,7 +37,7 @@ export interface RefillsOptions {
   /** Returns the state of a pool; undefined if the pool is gone. */
   shortageOf(namespace: string, name: string): Shortage | undefined;
   /** Notifies the pool. Never rejects. */
-  notify(pool: SandboxWarmPool): Promise<void>;
+  notify(shortage: Shortage): Promise<void>;
 }
 
 /** Delay before a pool is notified again if nothing has changed. It doubles each time, from `least` to `most`. */
@@ -70,7 +70,7 @@ export function createRefills(options: RefillsOptions): Refills {
   /** Checks again, because by the time of its turn, the pool may have enough members. */
   async function notifyIfShort(namespace: string, name: string): Promise<void> {
     const shortage = shortageOf(namespace, name);
-    if (shortage && isShort(shortage)) await notify(shortage.pool);
+    if (shortage && isShort(shortage)) await notify(shortage);
   }
 
   function look(namespace: string, name: string): void {

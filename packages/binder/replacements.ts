@@ -11,7 +11,12 @@ import { buildMember, type PoolSandbox } from "../../hooks/sandboxwarmpool/sandb
 import { placeOf, replacementName } from "../../hooks/sandboxwarmpool/sequence.ts";
 import { isOk, pathOf } from "../kube/api.ts";
 import { applyCreate, lastApplied, sameJson } from "../api/objects/apply.ts";
-import { CONTROLLER_UID_LABEL, HANDED_OVER_AT_ANNOTATION, WOKEN_AT_ANNOTATION } from "../api/objects/keys.ts";
+import {
+  CONTROLLER_UID_LABEL,
+  HANDED_OVER_AT_ANNOTATION,
+  MISSING_MEMBERS_ANNOTATION,
+  WOKEN_AT_ANNOTATION,
+} from "../api/objects/keys.ts";
 import { errorFields } from "../process/log.ts";
 import { type Choice, policyProblem } from "./filter.ts";
 import { type Binder, isServing, type QueuedClaim, recordLoss } from "./state.ts";
@@ -136,15 +141,19 @@ export function shortageOf(binder: Binder, namespace: string, name: string): Sho
 }
 
 /**
- * Triggers a sync of the pool by an annotation, which also tells whether it has lost members to claims. Metacontroller
- * does not sync the pool when a member's owner changes.
+ * Triggers a sync of the pool by an annotation, which also tells whether it has lost members to claims, and how many of
+ * them the binder does not replace. Metacontroller does not sync the pool when a member's owner changes.
  */
-export async function requeuePool(binder: Binder, pool: SandboxWarmPool): Promise<void> {
+export async function requeuePool(binder: Binder, { pool, members }: Shortage): Promise<void> {
   const { api, log, clock, unreportedLosses } = binder;
   const { namespace, name, uid } = pool.metadata;
   const hasLost = unreportedLosses.delete(`${namespace}/${name}`);
-  const key = hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION;
-  const body = { metadata: { uid, annotations: { [key]: new Date(clock.now()).toISOString() } } };
+  const at = new Date(clock.now()).toISOString();
+  const missing = String(Math.max(0, pool.spec.replicas - members));
+  const annotations = hasLost
+    ? { [HANDED_OVER_AT_ANNOTATION]: at, [MISSING_MEMBERS_ANNOTATION]: missing }
+    : { [WOKEN_AT_ANNOTATION]: at };
+  const body = { metadata: { uid, annotations } };
   const path = pathOf({ resource: "sandboxwarmpools", namespace, name });
   try {
     const answer = await api.send({ method: "PATCH", path, body });

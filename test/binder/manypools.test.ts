@@ -21,7 +21,7 @@ function manyPools() {
       ...{ hasTemplate: true, hasLost: lost.has(name), members: full.has(name) ? 3 : 0, ready: 0, waiting: 0 },
       ...{ isBusy: false, isBehind: false },
     }),
-    async notify({ metadata: { namespace, name } }) {
+    async notify({ pool: { metadata: { namespace, name } } }) {
       told.push(`${namespace}/${name}`);
       state.most = Math.max(state.most, ++state.open);
       await new Promise<void>((fulfil) => clock.setTimeout(fulfil, 30));

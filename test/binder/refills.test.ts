@@ -184,7 +184,7 @@ test("each pool has its own shortage", async () => {
       members: 0,
       ready: 0,
     }),
-    notify: ({ metadata: { namespace, name } }) => Promise.resolve(void told.push(`${namespace}/${name}`)),
+    notify: ({ pool: { metadata: { namespace, name } } }) => Promise.resolve(void told.push(`${namespace}/${name}`)),
   });
   for (const [namespace = "", name = ""] of [["a", "p"], ["a", "q"], ["b", "p"]]) refills.look(namespace, name);
   await clock.advance(100);

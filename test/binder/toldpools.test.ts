@@ -22,7 +22,10 @@ test("on a pool whose member nobody replaces, the binder writes what it lacks, a
   expect(world.asked.filter((line) => line.includes("warmpools"))).toEqual(["PATCH sandboxwarmpools/warm"]);
   const [pool] = world.store.objects("extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool");
   const { metadata: { annotations }, spec } = pool as unknown as ReturnType<typeof aPool>;
-  expect(Object.keys(annotations ?? {})).toEqual(["agents.x-k8s.io/handed-over-at"]);
+  expect(annotations).toEqual({
+    "agents.x-k8s.io/handed-over-at": expect.any(String),
+    "agents.x-k8s.io/missing-members": "1",
+  });
   expect(spec.replicas).toBe(3);
 });
 
@@ -48,7 +51,7 @@ test("what could not be written on a pool is written when that can be done", asy
   await world.clock.advance(1000);
   isDown = false;
   await world.clock.advance(5000);
-  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at", "agents.x-k8s.io/missing-members"]);
 });
 
 test("members that a binder before this one has bound are written on the pool", async () => {
@@ -63,7 +66,7 @@ test("members that a binder before this one has bound are written on the pool", 
   expect(world.shares()).toEqual({ c: ["warm-1"] });
   await world.binder();
   await world.clock.advance(2000);
-  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at"]);
+  expect(notesOfPool()).toEqual(["agents.x-k8s.io/handed-over-at", "agents.x-k8s.io/missing-members"]);
 });
 
 test("a pool that ends while its member is bound leaves nothing behind for the next one of its name", async () => {

@@ -81,8 +81,8 @@ export const BINDER_LIMITS: readonly Mutant[] = [
   {
     name: "a pool that is short gets written on it that claims have taken its members",
     file: "packages/binder/replacements.ts",
-    from: "hasLost ? HANDED_OVER_AT_ANNOTATION : WOKEN_AT_ANNOTATION",
-    to: "HANDED_OVER_AT_ANNOTATION",
+    from: "const annotations = hasLost\n",
+    to: "const annotations = (hasLost || members >= 0)\n",
     tests: TOLD_TEST,
   },
   {

@@ -109,6 +109,8 @@ export const EGRESS_HEADERS_ANNOTATION = `${PREFIX}egress-headers`;
 export const EGRESS_CLAIM_HEADERS_ANNOTATION = `${PREFIX}egress-claim-headers`;
 /** Annotation on pools: when the binder last reported that it has bound members (RFC 3339 with milliseconds). */
 export const HANDED_OVER_AT_ANNOTATION = `${PREFIX}handed-over-at`;
+/** Annotation on pools, written with `handed-over-at`: how many members the pool then lacked that nobody was creating. */
+export const MISSING_MEMBERS_ANNOTATION = `${PREFIX}missing-members`;
 /**
  * Annotation on Sandboxes, claims and pools, set by users. Until this time (RFC 3339), the guard of their hook does not
  * count deletions.

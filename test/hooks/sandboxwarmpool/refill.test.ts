@@ -56,6 +56,9 @@ function answering(replicas: number, config: Call["config"]) {
 
 const answered = (replicas: number, over: object = {}) => ({ observedGeneration: 1, replicas, sequence: 4, ...over });
 const told = (seconds: number) => ({ annotations: { "agents.x-k8s.io/handed-over-at": later(seconds).toISOString() } });
+const toldOf = (missing: string) => ({
+  annotations: { ...told(-8).annotations, "agents.x-k8s.io/missing-members": missing },
+});
 const made = (seconds: number) => ({ batches: [{ first: 1, at: later(seconds).toISOString() }] });
 const losses = [
   ["one that went a moment ago is left to the binder, for a second", answered(4), {}, [0, 1]],
@@ -64,6 +67,12 @@ const losses = [
   ["what the binder tells of is made", answered(4, made(-9)), told(-8), [1, 60]],
   ["what it told of before the last were made says nothing", answered(4, made(-7)), told(-8), [0, 1]],
   ["it may be the first thing that it tells", answered(4), told(-8), [1, 60]],
+  ["the binder creates two of three, and tells of the other", answered(4, made(-9)), toldOf("1"), [1, 1], [1]],
+  ["the binder creates all, and tells of none", answered(4, made(-9)), toldOf("0"), [0, 1], [1]],
+  ["the binder creates all, but one was missing before", answered(3, made(-9)), toldOf("0"), [1, 1], [1]],
+  ["the binder tells of more than are missing", answered(4, made(-9)), toldOf("9"), [1, 60]],
+  ["the number that the binder tells is none", answered(4, made(-9)), toldOf("-1"), [3, 60], [1]],
+  ["the number that the binder tells is no number", answered(4, made(-9)), toldOf("some"), [3, 60], [1]],
   ["another size is filled up to at once", answered(4, { observedGeneration: 0 }), {}, [1, 60]],
   ["a pool that has never answered makes all", undefined, {}, [1, 60]],
 ] as const;
